@@ -46,12 +46,7 @@ def short_repr(value: object, limit: int = 80) -> str:
 
 
 def check_integer(name: str, value: object, low: int, high: float = np.inf) -> int:
-    """Return an integer in [low, high] as int; raise TypeError or ValueError for anything else.
-
-    name: of the argument, which opens the message.
-    value: as given.
-    low, high: bounds, both allowed.
-    """
+    """Return an integer in [low, high] as int; raise TypeError or ValueError for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise TypeError(f"{name}: expected an integer, got {short_repr(value)}")
     if not low <= value <= high:
@@ -64,7 +59,6 @@ def check_draw(m: object, rng: object) -> None:
     """Raise TypeError or ValueError unless m is an integer from 0 and rng a numpy Generator.
 
     m: how many to draw, an int >= 0.
-    rng: the `numpy.random.Generator` to draw with.
     """
     check_integer("m", m, 0)
     if not isinstance(rng, np.random.Generator):
@@ -82,13 +76,7 @@ def check_number(
     above: float = -np.inf,
     below: float = np.inf,
 ) -> float:
-    """Return a finite number within bounds as float; raise TypeError or ValueError for anything else.
-
-    name: of the argument, which opens the message.
-    value: as given.
-    low, high: bounds, both allowed.
-    above, below: bounds that are not allowed themselves.
-    """
+    """Return a finite number within bounds as float; raise TypeError or ValueError for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         raise TypeError(f"{name}: expected a number, got {short_repr(value)}")
     number = _as_float(value)
@@ -131,19 +119,12 @@ def check_choice(name: str, value: object, allowed: Any) -> Any:
 
 
 def hide_addresses(text: str) -> str:
-    """Return a text without the places of objects in memory, which change from process to process.
-
-    text: any, such as the description of choices that are Python objects.
-    """
+    """Return a text without the places of objects in memory, which change from process to process."""
     return re.sub(r" at 0x[0-9a-fA-F]+", "", text)
 
 
 def did_you_mean(given: object, names: Iterable[object]) -> str:
-    """Write the end of a refusal that asks for the name most like the one given; nothing where none is like it.
-
-    given: the wrong name.
-    names: the right ones.
-    """
+    """Write the end of a refusal that asks for the name most like the one given; nothing where none is like it."""
     from difflib import get_close_matches
 
     known = {str(name).lower(): repr(name) if isinstance(name, str) else str(name) for name in names}
@@ -152,11 +133,7 @@ def did_you_mean(given: object, names: Iterable[object]) -> str:
 
 
 def first_occurrences(domain: Domain, xs: Batch) -> list[int]:
-    """Return the positions of the points that did not occur before, ascending.
-
-    domain: of the points.
-    xs: m points.
-    """
+    """Return the positions of the points that did not occur before, ascending."""
     positions = {key: position for position, key in reversed(list(enumerate(domain.keys(xs))))}
     return sorted(positions.values())
 
@@ -187,14 +164,7 @@ def check_part(
 
 
 def require(found: Trait | None, domain: Domain, base: type[Trait], method: str, role: str = "") -> Trait:
-    """Return the domain if it has a trait; raise DomainError, with the first words of the base's docstring, if not.
-
-    found: as in `Domain.traits`.
-    domain: that was asked.
-    base: the class whose subclasses have the trait.
-    method: that asks.
-    role: what the domain is to another, such as " as the part 'd'".
-    """
+    """Return the domain if it has a trait; raise DomainError, with the first words of the base's docstring, if not."""
     if found is not None:
         return found
     wide = name_wide(domain)
@@ -205,18 +175,12 @@ def require(found: Trait | None, domain: Domain, base: type[Trait], method: str,
 
 
 def list_wide(domain: Domain) -> list[str]:
-    """List the names of a domain's variables that are no single choice.
-
-    domain: any; one without variables has none.
-    """
+    """List the names of a domain's variables that are no single choice."""
     return [name for name, one in domain.variables.items() if one.width != 1]
 
 
 def name_wide(domain: Domain) -> str:
-    """Name the first variable of a domain that is no single choice, for the message; "" for none.
-
-    domain: any.
-    """
+    """Name the first variable of a domain that is no single choice, for the message; "" for none."""
     wide = list_wide(domain)
     return f" with the {type(domain.variables[wide[0]]).__name__} {wide[0]!r}" if wide else ""
 
@@ -233,8 +197,6 @@ def count_own_frames() -> int:
 def try_mutation(domain: Domain, x: Point, rng: np.random.Generator) -> Point | None:
     """Mutate a point; return None where bounds or constraints leave it no other. A predicate that fails goes through.
 
-    domain: any.
-    x: one point.
     rng: the only source of chance.
     """
     try:
@@ -248,8 +210,6 @@ def try_mutation(domain: Domain, x: Point, rng: np.random.Generator) -> Point | 
 def has_hardly_grown(counts: Sequence[int], before: Sequence[int], growth: float) -> bool:
     """Tell whether none of some counts has fallen, or has grown by a share.
 
-    counts: now.
-    before: those of which something was learned.
     growth: the share of each, at least 0; with 0 what was learned never serves again.
     """
     return all(0 <= now - then < growth * then for now, then in zip(counts, before, strict=True))
@@ -266,11 +226,7 @@ def has_spread(values: Array, rounding: float = ROUNDING) -> bool:
 
 
 def check_bool(name: str, value: object) -> bool:
-    """Return True or False; raise TypeError for anything else.
-
-    name: of the argument, which opens the message.
-    value: as given.
-    """
+    """Return True or False; raise TypeError for anything else."""
     if not isinstance(value, bool):
         raise TypeError(f"{name}: expected True or False, got {short_repr(value)}")
     return value
@@ -280,8 +236,6 @@ def check_answer(answer: object) -> bool:
     """Return the answer of a predicate as True or False; raise TypeError for what is neither, nor 1 or 0.
 
     A number may be a margin that its author wants to be at least 0, and None a forgotten return.
-
-    answer: what the predicate returned.
     """
     if isinstance(answer, bool | np.bool_) or (isinstance(answer, int) and answer in (0, 1)):
         return bool(answer)
@@ -291,8 +245,6 @@ def check_answer(answer: object) -> bool:
 def add_note(error: BaseException, note: str, result: object = None) -> None:
     """Add a line to an error, and a result as `error.result`, unless it refuses them, as a frozen class does.
 
-    error: that is raised, or raised again.
-    note: for its traceback, in which `error.result` stands for the result; empty for none.
     result: of the call that the error ends; None for none. It takes the place of the result of a call inside that one.
         If the error has a `result` of its own, ours is `error.bostruct_result`, and the note says so.
     """
@@ -310,10 +262,7 @@ def add_note(error: BaseException, note: str, result: object = None) -> None:
 
 
 def install_command(extra: str = "") -> str:
-    """Say how to install bostruct with an extra; from a checkout, since no package index has bostruct yet.
-
-    extra: its name; empty for a plain install.
-    """
+    """Say how to install bostruct with an extra; from a checkout, since no package index has bostruct yet."""
     target = f"'.[{extra}]'" if extra else "."
     return f"pip install {target} in a checkout of bostruct"
 
@@ -331,11 +280,7 @@ def optional_import(module: str, extra: str | None = None) -> ModuleType:
 
 
 def missing_package(module: str, extra: str | None = None) -> MissingExtra:
-    """Make the exception for a module that is not installed.
-
-    module: dotted name.
-    extra: as of `optional_import`.
-    """
+    """Make the exception for a module that is not installed."""
     if extra is None:
         package = module.partition(".")[0]
         return MissingExtra(f"{package} is not installed, and this part of bostruct needs it: pip install {package}")
@@ -353,8 +298,6 @@ def has_posix() -> bool:
 
 def load_by_name(name: str) -> Any:
     """Import what "package.module:name" names: a convenience whose module is of no use before it is called.
-
-    name: module and attribute, with a colon between them.
 
     Raises ImportError and AttributeError.
 

@@ -31,7 +31,6 @@ def new_axes(width: float, height: float, rows: int = 1, columns: int = 1) -> An
     In a notebook the figure is pyplot's, whose figures are shown once and closed when their cell ends. Elsewhere it
     belongs to the caller alone: no window opens, and nothing has to be closed.
 
-    width, height: of the figure, in inches.
     rows, columns: of axes, at least 1; of more than one in all, an array (rows, columns) is returned.
     """
     optional_import("matplotlib", "plot")
@@ -43,21 +42,14 @@ def new_axes(width: float, height: float, rows: int = 1, columns: int = 1) -> An
 
 
 def in_full(value: object) -> str:
-    """Write a point, or a part of it, in one line that leaves nothing out.
-
-    value: the point, as the user sees it.
-    """
+    """Write a point, or a part of it, in one line that leaves nothing out."""
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{name!r}: {in_full(part)}" for name, part in value.items()) + "}"
     return repr(value) if isinstance(value, str) else str(value)  # str of architectures and programs is all of them
 
 
 def pluralize(n: int, noun: str) -> str:
-    """Write a count with its noun: ``1 seed``, ``1,200 seeds``.
-
-    n: the count.
-    noun: in the singular, whose plural ends in s.
-    """
+    """Write a count with its noun: ``1 seed``, ``1,200 seeds``."""
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
@@ -70,20 +62,12 @@ def show_count(count: int) -> str:
 
 
 def show_rules(count: int) -> str:
-    """Write how many constraints a space has, behind its parts; "" for none.
-
-    count: of the constraints.
-    """
+    """Write how many constraints a space has, behind its parts; "" for none."""
     return f", {count} constraint{'s' if count > 1 else ''}" if count else ""
 
 
 def show_parts(parts: Mapping[str, object], rest: str = "", limit: int = 200) -> str:
-    """Write the parts of a space in one line; where that grows too long, the first ones and how many more there are.
-
-    parts: variables and domains by name.
-    rest: what follows them.
-    limit: the most characters of the parts, unless the first alone has more.
-    """
+    """Write the parts of a space in one line; where that grows too long, the first ones and how many more there are."""
     shown = [f"{name!r}: {short_repr(part, limit)}" for name, part in parts.items()]
     ends = list(accumulate(len(one) + 2 for one in shown))
     n = len(shown) if ends[-1] <= limit else max(1, sum(end <= limit - len(", ... 9999 more") for end in ends))
@@ -92,12 +76,7 @@ def show_parts(parts: Mapping[str, object], rest: str = "", limit: int = 200) ->
 
 
 def show_all_parts(parts: Mapping[str, object], rest: str = "", limit: int = 200) -> str:
-    """Write all parts of a space: in one line, or where that grows too long, in a line each.
-
-    parts: variables and domains by name.
-    rest: what follows them.
-    limit: the most characters of the parts in one line.
-    """
+    """Write all parts of a space: in one line, or where that grows too long, in a line each."""
     shown = [f"{name!r}: {part!r}" for name, part in parts.items()]
     if sum(len(one) + 2 for one in shown) <= limit:
         return f"Space({{{', '.join(shown)}}}{rest})"
@@ -105,18 +84,12 @@ def show_all_parts(parts: Mapping[str, object], rest: str = "", limit: int = 200
 
 
 def printable(text: str) -> str:
-    """Write control and other invisible characters as escapes, so that none of them reaches a terminal.
-
-    text: of anybody, such as the name of a study or the reason of a failure.
-    """
+    """Write control and other invisible characters as escapes, so that none of them reaches a terminal."""
     return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)
 
 
 def printable_lines(text: str) -> str:
-    """Write invisible characters as escapes, as `printable` does, but keep the ends of lines.
-
-    text: of anybody.
-    """
+    """Write invisible characters as escapes, as `printable` does, but keep the ends of lines."""
     return "\n".join(map(printable, text.split("\n")))
 
 
@@ -127,8 +100,6 @@ class Html(str):
 def element(tag: str, *children: object, **attributes: object) -> Html:
     """Write an element of HTML around what it holds.
 
-    tag: its name.
-    children: `Html` as it is; anything else as text, escaped, its invisible characters as escapes.
     attributes: by name, where ``_`` stands for ``-``, and one at the end for nothing (``class_``); True for one without
         a value, None and False for none.
     """
@@ -147,12 +118,7 @@ def _escape_html(value: object) -> str:
 
 
 def html_table(rows: Iterable[Sequence[object]], header: Sequence[str] = (), caption: str = "") -> str:
-    """Write rows as an HTML table.
-
-    rows: sequences of cells; the first cell of a row is its name, and a mapping becomes a table in its cell.
-    header: names of the columns; empty for none.
-    caption: above the table; empty for none.
-    """
+    """Write rows as an HTML table."""
     top = element("caption", caption) if caption else ""
     head = element("thead", element("tr", *(element("th", name) for name in header))) if header else ""
     return Html(STYLE) + element("table", top, head, _body(rows), class_="bostruct")

@@ -152,11 +152,7 @@ def _search(
 
 
 def _check_directions(direction: Direction, directions: object) -> None:
-    """Raise ValueError for directions that contradict the function that was called; `Study` checks all else of them.
-
-    direction: that the name of the function says.
-    directions: as given to it. Those of several objectives may differ in `minimize`, which declares them.
-    """
+    """Raise ValueError for directions that contradict the function that was called; `Study` checks all else of them."""
     given = list(directions) if isinstance(directions, Sequence) and not isinstance(directions, str) else []
     if direction == "maximize" and "minimize" in given:
         raise ValueError(

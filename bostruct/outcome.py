@@ -118,9 +118,6 @@ def _check_constraint_names(constraints: object) -> Mapping[str, object]:
 def as_number(name: str, value: object) -> float:
     """Return a float for any real number, or an array or tensor of one element; raise TypeError for anything else.
 
-    name: of the value, for the message.
-    value: the number.
-
     NaN and infinities pass: they are outcomes, not mistakes of type. So does a masked number, as NaN.
     """
     given = value
@@ -184,8 +181,6 @@ def parse_outcome(
 ) -> Outcome:
     """Return the outcome of which exactly one of a value, repeats and a reason is given.
 
-    value: as of `outcome_of`.
-    failed, infeasible: a reason, a non-empty string.
     sd: standard deviation of the noise in the value, from 0; None where nobody knows it.
     repeats: several measurements of the same point, whose mean is the value; None for none.
     constraints: the measured number of each limit by its name; None for none.
@@ -289,18 +284,12 @@ def _read_constraints(constraints: object) -> dict[str, float]:
 
 
 def storable(text: str) -> str:
-    """Return the text with lone surrogates, as in file names that are not UTF-8, written as escapes.
-
-    text: any string.
-    """
+    """Return the text with lone surrogates, as in file names that are not UTF-8, written as escapes."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 def cut_middle(text: str) -> str:
-    """Return a text of at most `LONGEST_TEXT` characters: of a longer one its ends, and how many were left out.
-
-    text: any string.
-    """
+    """Return a text of at most `LONGEST_TEXT` characters: of a longer one its ends, and how many were left out."""
     if len(text) <= LONGEST_TEXT:
         return text
     end = LONGEST_TEXT // 2 - 40  # which leaves room for the mark

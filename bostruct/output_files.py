@@ -57,9 +57,7 @@ def write_output(path: str | os.PathLike[str], content: Content, kind: str, *, o
 
     A former file passes on its mode, and a link to it stays. Devices and pipes are written directly.
 
-    path: of the file. A `~` that it begins with is the home directory.
     content: text, bytes, or a function that writes bytes to the open file. What UTF-8 lacks is escaped in text.
-    kind: of output. An earlier one is replaced if `MARKS` recognizes it.
     overwrite: True also replaces a file that bostruct did not write; None does not offer that.
 
     Raises OutputRefused, as `check_output` does; OSError, naming the file, if it cannot be written.
@@ -122,9 +120,6 @@ def check_output(
 ) -> os.stat_result | None:
     """Return the status of what an output would replace, links followed; None for nothing.
 
-    path, kind, overwrite: as of `write_output`.
-    inputs: paths that the same command reads; other texts are passed over.
-
     Raises OutputRefused for a file that bostruct did not write, unless `overwrite` is True, and always for a SQLite
     database, a file beside one, or an input; OSError, naming the path, if nothing can be written there.
     """
@@ -168,10 +163,7 @@ def _find_refusal(
 
 
 def refuse_name_of_database(path: str) -> None:
-    """Raise OutputRefused if a SQLite database keeps a file of a name beside it.
-
-    path: of a file that is to be made.
-    """
+    """Raise OutputRefused if a SQLite database keeps a file of a name beside it."""
     beside = COMPANION.fullmatch(os.path.realpath(path))
     if beside is not None and _read_ends(beside[1]).startswith(SQLITE_MAGIC):
         refusal = f"the database {beside[1]} keeps a file of this name; give another path"
@@ -214,10 +206,7 @@ def _find_descriptor(path: str) -> int | None:
 
 
 def sign_archive(archive: BytesIO) -> bytes:
-    """Return a zip archive with the mark of an output of the kind "archive".
-
-    archive: as torch and numpy write them, which read it back as before.
-    """
+    """Return a zip archive with the mark of an output of the kind "archive"."""
     import zipfile
 
     with zipfile.ZipFile(archive, "a") as opened:
@@ -226,11 +215,7 @@ def sign_archive(archive: BytesIO) -> bytes:
 
 
 def format_csv(header: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
-    """Return a table as CSV, in which spreadsheets find no formula, and which UTF-8 can hold.
-
-    header: names of columns.
-    rows: as many values each.
-    """
+    """Return a table as CSV, in which spreadsheets find no formula, and which UTF-8 can hold."""
     text = StringIO()
     csv.writer(text).writerows([quote_cell(value) for value in row] for row in (header, *rows))
     return text.getvalue()
@@ -249,10 +234,7 @@ def quote_cell(value: object) -> object:
 
 
 def unquote_cell(cell: object) -> object:
-    """Return the text for which `quote_cell` wrote a literal, and anything else as it is.
-
-    cell: as read from a table.
-    """
+    """Return the text for which `quote_cell` wrote a literal, and anything else as it is."""
     if isinstance(cell, str) and cell.startswith(QUOTED[:2]):
         with suppress(ValueError, SyntaxError):
             text = ast.literal_eval(cell)

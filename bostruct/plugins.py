@@ -25,18 +25,12 @@ MOST_LISTED = 10  # names of a module, in a message
 
 
 def is_reference(text: object) -> bool:
-    """Tell whether a text has the form `module:name`, or `file.py:name`.
-
-    text: as given.
-    """
+    """Tell whether a text has the form `module:name`, or `file.py:name`."""
     return isinstance(text, str) and REFERENCE.fullmatch(text) is not None
 
 
 def import_reference(argument: str, reference: str) -> Any:
     """Import what `module:name` names, from the current directory and the path, as ``python -m`` does.
-
-    argument: whose value it is, which opens messages.
-    reference: a dotted module or the path of a Python file, a colon, and a name in it, which may be dotted.
 
     Raises ValueError, which names the module, the name and what was found, and shows what went wrong in the module.
     """
@@ -87,10 +81,7 @@ def _import_module(argument: str, given: str) -> ModuleType:
 
 
 def explain(error: BaseException) -> str:
-    """Return an exception as text: its kind, its message, and the line of code that raised it.
-
-    error: that was caught.
-    """
+    """Return an exception as text: its kind, its message, and the line of code that raised it."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "importlib" not in frame.filename]
     own = [frame for frame in frames if Path(frame.filename) != Path(__file__)]
     where = f" ({own[-1].filename}, line {own[-1].lineno})" if own else ""
@@ -98,21 +89,13 @@ def explain(error: BaseException) -> str:
 
 
 def list_plugins(group: str, taken: Iterable[str] = ()) -> dict[str, EntryPoint]:
-    """Return the entry points of a group by name, in alphabetical order; none is loaded.
-
-    group: such as `METHODS`.
-    taken: names that the package itself has, which nobody takes over.
-    """
+    """Return the entry points of a group by name, in alphabetical order; none is loaded."""
     found = sorted(entry_points(group=group), key=lambda one: (one.name, one.value))
     return {one.name: one for one in reversed(found) if one.name not in taken} if found else {}
 
 
 def list_loadable(group: str, taken: Iterable[str] = ()) -> list[str]:
-    """Return the names of the entry points of a group that can be loaded, for a message; each is loaded.
-
-    group: such as `METHODS`.
-    taken: names that the package itself has.
-    """
+    """Return the names of the entry points of a group that can be loaded, for a message; each is loaded."""
     return [name for name, point in list_plugins(group, taken).items() if _is_loadable(point)]
 
 
@@ -125,21 +108,13 @@ def _is_loadable(point: EntryPoint) -> bool:
 
 
 def explain_taken(group: str, taken: Iterable[str]) -> dict[str, str]:
-    """Return why the entry points that have a name of the package itself are left out, by that name.
-
-    group: such as `METHODS`.
-    taken: names that the package itself has.
-    """
+    """Return why the entry points that have a name of the package itself are left out, by that name."""
     found = sorted((one for one in entry_points(group=group) if one.name in taken), key=lambda one: one.name)
     return {one.name: f"{describe_plugin(one)} has a name of bostruct itself; give it another" for one in found}
 
 
 def load_plugin(argument: str, point: EntryPoint) -> Any:
-    """Load an entry point; raise ValueError, which names it and its package, where that fails.
-
-    argument: whose value it is, which opens messages.
-    point: of `list_plugins`.
-    """
+    """Load an entry point; raise ValueError, which names it and its package, where that fails."""
     try:
         return point.load()
     except Exception as error:
@@ -147,9 +122,6 @@ def load_plugin(argument: str, point: EntryPoint) -> Any:
 
 
 def describe_plugin(point: EntryPoint) -> str:
-    """Name an entry point, its group and its package, for a message.
-
-    point: of an installed package.
-    """
+    """Name an entry point, its group and its package, for a message."""
     package = "an unknown package" if point.dist is None else f"the package {point.dist.name} {point.dist.version}"
     return f"{point.name!r} ({point.value}, of the group {point.group} of {package})"

@@ -6,7 +6,7 @@ import ast
 import re
 
 from benchmarks.house.figures import Figure
-from benchmarks.house.source import Definition, File, Function, Item
+from benchmarks.house.source import Definition, File, Function, Item, list_promised
 
 OPENINGS = ("Of", "That", "What", "Where", "Whether", "Which")
 MARKDOWN_WIDTH = 100  # characters
@@ -46,11 +46,15 @@ def coverage(files: list[File]) -> Figure:
 def unlisted(files: list[File]) -> list[Figure]:
     """Count the public docstrings that list none of a function's parameters, and those that leave a parameter out.
 
-    Dunder methods are apart, and so are commands, whose options describe themselves.
+    Public is what users import from packages. Dunder methods are apart, and so are commands, whose options describe
+    themselves.
     """
     none, some = [], []
+    promised = list_promised(files)
     for file in files:
         for item in file.items:
+            if promised is not None and item.outermost not in promised and ".integrations." not in file.module:
+                continue
             place = f"{file.place(item.node.lineno)} {item.node.name}"
             missing = _unlisted_parameters(item)
             if missing:
@@ -81,7 +85,7 @@ def _documented(file: File) -> list[tuple[ast.Module | Definition, str, bool]]:
 
 
 def _unlisted_parameters(item: Item) -> list[str]:
-    """Return the parameters that a public docstring leaves out, none where there is no docstring."""
+    """Return the parameters that a public docstring leaves out; none if there is no docstring."""
     text = ast.get_docstring(item.node)
     if not item.public or not text:
         return []

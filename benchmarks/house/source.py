@@ -21,6 +21,7 @@ class Item(NamedTuple):
 
     node: Definition
     public: bool
+    outermost: str  # name of the definition of its file that it is, or lies in
 
 
 class File:
@@ -92,14 +93,25 @@ def _is_private(name: str) -> bool:
     return name.startswith("_") and not name.endswith("__")
 
 
-def _items(node: ast.AST, public: bool) -> Iterator[Item]:
+def _items(node: ast.AST, public: bool, outermost: str | None = None) -> Iterator[Item]:
     for child in ast.iter_child_nodes(node):
         if isinstance(child, Definition):
-            seen = public and not _is_private(child.name)
-            yield Item(child, seen)
-            yield from _items(child, seen and isinstance(child, ast.ClassDef))
+            seen, outer = public and not _is_private(child.name), outermost or child.name
+            yield Item(child, seen, outer)
+            yield from _items(child, seen and isinstance(child, ast.ClassDef), outer)
         else:
-            yield from _items(child, public)
+            yield from _items(child, public, outermost)
+
+
+def list_promised(files: list[File]) -> set[str] | None:
+    """Return the names that users import from packages (docs/promises.md); None if no file is a package's.
+
+    files: of the package.
+    """
+    rooms = [file for file in files if file.name.endswith(("/__init__.py", "/language.py"))]
+    found = (node for file in rooms for node in ast.walk(file.tree) if isinstance(node, ast.ImportFrom))
+    names = {alias.asname or alias.name for node in found for alias in node.names}
+    return names if rooms else None
 
 
 def leave_out_bridges(files: list[File]) -> list[File]:

@@ -23,7 +23,6 @@ COLDEST = 1e-9  # temperature, at which worse neighbors have no chance
 class Scored(NamedTuple):
     """Points and their scores.
 
-    points: m points.
     scores: theirs (m,).
     """
 
@@ -67,9 +66,6 @@ class AnnealedSearch(Maximizer):
     ) -> tuple[Batch, Info]:
         """Return the best points met, best first, each once, and what goes on record.
 
-        score: the function to maximize.
-        domain: with neighbors.
-        starts: points to start from, best first; may be empty.
         rng: the only source of chance.
         """
         candidates = self._draw_candidates(domain, starts, rng)

@@ -23,9 +23,6 @@ LARGEST_BLOCK = 1024  # what a posterior predicts in one go: larger blocks cost 
 def best(score: Score, domain: Domain, xs: Batch, k: int) -> tuple[npt.NDArray[np.int64], Array]:
     """Return the indices of the k best points, best first, and their scores; all where there are fewer.
 
-    score: with bounds.
-    domain: of the points.
-    xs: m points.
     k: at least 1.
     """
     bounds = score.upper_bounds(xs)
@@ -73,9 +70,6 @@ def best_of_each(
 ) -> tuple[npt.NDArray[np.int64], Array, float]:
     """Return for each group the index of its best point, the lowest of equals, its score, and the share of xs scored.
 
-    score: with bounds.
-    domain: of the points.
-    xs: m points.
     group: of each point (m,), in 0..n_groups - 1.
     n_groups: number of groups.
     floor: (n_groups,), scores at or below which a group's best is of no interest: it may be reported as -1.
@@ -105,8 +99,6 @@ def best_of_each_unpruned(
 ) -> tuple[npt.NDArray[np.int64], Array]:
     """Return what `best_of_each` returns, but the share: where bounds save little, all points at once take less time.
 
-    score: of which no bounds are asked.
-    xs: m points.
     group: of each point (m,), in 0..n_groups - 1.
     n_groups: number of groups.
     floor: (n_groups,), as of `best_of_each`.
@@ -161,9 +153,6 @@ class Sampling(Maximizer):
     def __call__(self, score: Score, domain: Domain, starts: Batch, rng: np.random.Generator) -> tuple[Batch, Info]:
         """Return the best points, best first, each once, and what goes on record.
 
-        score: the function to maximize.
-        domain: any.
-        starts: unused.
         rng: the only source of chance.
         """
         del starts  # nothing leads from one point to another

@@ -106,8 +106,6 @@ class Evolution(Maximizer):
     After t starts were given, growth * sqrt(t) children are tried, at least `least` and at most `most`. The children of
     one generation are scored together.
 
-    pool: points to start from beside those given.
-    pool_only: start from the pool alone, as published.
     elite: how many of the starts given, the first ones, the search begins from, at least 1.
     selection: fitness (m,) of all points scored, in order of birth -> the chance of each to be a parent (m,).
     growth: children for each root of a start, at least 0.
@@ -134,9 +132,6 @@ class Evolution(Maximizer):
     def __call__(self, score: Score, domain: Domain, starts: Batch, rng: np.random.Generator) -> tuple[Batch, Info]:
         """Return all points scored, best first, each once, and what goes on record.
 
-        score: the function to maximize.
-        domain: with mutations.
-        starts: good points to start from, best first; may be empty where there is a pool.
         rng: the only source of chance.
 
         Raises ValueError without a pool and starts.
@@ -171,10 +166,7 @@ class Evolution(Maximizer):
 
     @staticmethod
     def generation_size(children: int) -> int:
-        """Return how many children are born in one generation.
-
-        children: in all generations.
-        """
+        """Return how many children are born in one generation."""
         return int(min(max(3.0 * math.sqrt(children), 5.0), 100.0))
 
 

@@ -79,10 +79,8 @@ class LocalSearch(Maximizer):
 def draw_with_neighbors(domain: LocalDomain, random: int, spray: int, starts: Batch, rng: np.random.Generator) -> Batch:
     """Draw candidates: points of the domain, fewer where it would repeat them, and neighbors of known points.
 
-    domain: to draw from.
     random: number of points, at least 1.
     spray: number of neighbors of each start, at least 0.
-    starts: known points, which a domain may begin from; may be none.
     rng: the only source of chance.
     """
     drawn = domain.sample_candidates(random, starts, rng)
@@ -94,10 +92,8 @@ def draw_distinct(domain: LocalDomain, random: int, spray: int, starts: Batch, r
 
     Of a domain so large that fewer than one draw in 200 repeats another, no repeats are looked for.
 
-    domain: to draw from.
     random: number of points, at least 1.
     spray: number of neighbors of each start, at least 0.
-    starts: known points, which a domain may begin from; may be none.
     rng: the only source of chance.
     """
     few = domain.list_few(random)
@@ -125,12 +121,7 @@ def ascend(
     end as one. Where bounds saved little when they were last asked, all neighbors of a step are scored at once. Scores
     round otherwise then. Between neighbors of nearly equal score that may decide, and lead to another end.
 
-    score: the function to maximize.
-    domain: with neighbors.
-    xs: m points to start from.
     scores: (m,), theirs.
-    rng: draws neighbors where there are too many.
-    leaps, most, neighbors: as of `LocalSearch`.
 
     Returns the ends, their scores, and the number of steps.
     """
@@ -171,7 +162,6 @@ class PairSearch(Maximizer):
     Under a limit single changes lead nowhere: one more item breaks the limit, and one less is worse. One for another is
     a pair of changes.
 
-    begin: the other search.
     most: pairs of changes of one point that a step looks at, at least 1. Where there are more, about as many are drawn.
     steps: by pairs, at least 1.
     kept: how many of the best points of a step are returned, at least 1: the best of all may have been told.
@@ -193,9 +183,6 @@ class PairSearch(Maximizer):
     ) -> tuple[Batch, Info]:
         """Return the maxima and the best of the points looked at, best first, each once, and what goes on record.
 
-        score: the function to maximize.
-        domain: with neighbors.
-        starts: good points to start from; may be empty.
         rng: the only source of chance.
         """
         maxima, info = self.begin(score, domain, starts, rng)
@@ -241,7 +228,6 @@ class JointAscent(Maximizer):
 
     random: number of random points to climb from beside the starts, at least 1.
     most_steps: of one ascent, at least 1.
-    instead: searches where no start has a neighbor, because constraints forbid every single change.
 
     Raises TypeError, ValueError.
     """
@@ -259,9 +245,6 @@ class JointAscent(Maximizer):
     ) -> tuple[Batch, Info]:
         """Return the ends of the ascents, best first, and what goes on record.
 
-        score: the function to maximize.
-        domain: whose changes can be combined.
-        starts: good points to climb from; may be empty.
         rng: the only source of chance.
         """
         first = domain.join(starts, domain.sample(self.random, rng))

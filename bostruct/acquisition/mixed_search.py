@@ -33,7 +33,6 @@ RETREATS = (0.5, 0.25, 0.125, 0.03, 0.0)  # of the way to an end that constraint
 class Climbers(NamedTuple):
     """Points on their way up, and their scores.
 
-    points: batch of m points.
     scores: (m,).
     """
 
@@ -84,9 +83,6 @@ class MixedSearch(Maximizer):
     ) -> tuple[Batch, Info]:
         """Return the points where the climbs ended, best first, each once, and what goes on record.
 
-        score: the function to maximize.
-        domain: with neighbors and continuous coordinates.
-        starts: good points to start from; may be empty.
         rng: the only source of chance.
         """
         found, begun = self._begin(score, domain, starts, rng)
@@ -161,10 +157,7 @@ class MixedSearch(Maximizer):
 
 
 class _OtherCoordinates:
-    """The view of a domain that an ascent has, with the neighbors that no gradient leads to.
-
-    domain: with neighbors and continuous coordinates.
-    """
+    """The view of a domain that an ascent has, with the neighbors that no gradient leads to."""
 
     def __init__(self, domain: LocalDomain) -> None:
         self._domain = domain

@@ -44,8 +44,6 @@ class SimulatedAnnealing:
     def __call__(self, objective: Polynomial, space: Space, rng: np.random.Generator) -> IntArray:
         """Return candidates for the minimum, the best first.
 
-        objective: polynomial to minimize.
-        space: of the points.
         rng: the only source of chance.
         """
         xs = space.sample(self.chains, rng)
@@ -95,8 +93,6 @@ class SemidefiniteRelaxation:
     def __call__(self, objective: Polynomial, space: Space, rng: np.random.Generator) -> IntArray:
         """Return candidates for the minimum, the best first; none where constraints hold at none of them.
 
-        objective: polynomial of order up to two; raises ValueError above.
-        space: of the points.
         rng: the only source of chance.
         """
         vectors, _ = solve_relaxation(*penalize(objective), self.sweeps, rng)
@@ -116,8 +112,6 @@ class SemidefiniteRelaxation:
 def penalize(objective: Polynomial) -> tuple[Array, Array]:
     """Return the quadratic form with a penalty for not choosing exactly one of several, more than all else may gain.
 
-    objective: polynomial of order up to two.
-
     Returns linear coefficients (D,), and symmetric ones of pairs (D, D).
     """
     linear, pairs = objective.quadratic()
@@ -134,10 +128,7 @@ def penalize(objective: Polynomial) -> tuple[Array, Array]:
 def solve_relaxation(linear: Array, pairs: Array, sweeps: int, rng: np.random.Generator) -> tuple[Array, float]:
     """Solve the relaxation of the minimum of linear . z + z' pairs z over z in {0, 1}^D, with z = (1 + s) / 2.
 
-    linear: (D,).
-    pairs: (D, D), symmetric, its diagonal zero.
     sweeps: over the vectors, at most.
-    rng: draws the vectors to begin with.
 
     Returns unit vectors (D + 1, k), the first for the constant sign, and the relaxation's value, a lower bound.
     """
@@ -161,11 +152,7 @@ def solve_relaxation(linear: Array, pairs: Array, sweeps: int, rng: np.random.Ge
 
 
 def feasible_mask(space: Space, xs: IntArray) -> npt.NDArray[np.bool_]:
-    """Return a mask of the points that break no constraint (m,).
-
-    space: has the constraints.
-    xs: m points.
-    """
+    """Return a mask of the points that break no constraint (m,)."""
     if not space.constraints:
         return np.ones(len(xs), dtype=bool)
     return space.count_satisfied_constraints(xs) == len(space.constraints)
@@ -174,7 +161,6 @@ def feasible_mask(space: Space, xs: IntArray) -> npt.NDArray[np.bool_]:
 def rank_distinct(xs: IntArray, energies: Array) -> IntArray:
     """Return the different points, the lowest energy first.
 
-    xs: m points.
     energies: theirs (m,).
     """
     _, first = np.unique(xs, axis=0, return_index=True)

@@ -51,7 +51,6 @@ class ValueScale(NamedTuple):
     """The scale of an axis of values.
 
     kind: ``linear``, ``log``, or ``symlog`` for values of both signs.
-    low, high: ends of the values that are shown; others are marked at the border.
     threshold: up to which a ``symlog`` axis is linear, 0 for the others.
     """
 
@@ -63,7 +62,6 @@ class ValueScale(NamedTuple):
     def apply(self, axes: Axes, direction: str) -> None:
         """Set the scale and the limits of the y axis, with room for marks at the worse end.
 
-        axes: of the picture.
         direction: ``minimize`` or ``maximize``.
         """
         if self.kind == "symlog":
@@ -102,7 +100,6 @@ class ValueScale(NamedTuple):
 def is_beyond(axes: Axes, values: Array) -> npt.NDArray[np.bool_]:
     """Tell which values lie beyond the limits of the y axis (n,).
 
-    axes: of the picture, its limits set.
     values: (n,).
     """
     return lie_outside(values, *axes.get_ylim())
@@ -112,7 +109,6 @@ def lie_outside(values: Array, low: float, high: float) -> npt.NDArray[np.bool_]
     """Tell which values lie beyond the ends of an axis (n,).
 
     values: (n,).
-    low, high: the ends.
     """
     return (values < low) | (values > high)
 
@@ -147,7 +143,6 @@ def choose_scale_of_most(values: Array, matters: Array, chosen: Array, direction
     Values that break a limit are no part of what matters, and may be far better. At least half of what the method chose
     is shown, and most of it where what matters keeps a third of the height.
 
-    values, matters: as of `choose_scale`.
     chosen: values of the points that the method chose, those that break a limit included (k,); empty for none.
     direction: ``minimize`` or ``maximize``.
     """
@@ -215,11 +210,7 @@ def clip_to_axis(values: npt.ArrayLike) -> Array:
 
 
 def pad_ends(low: float, high: float, share: float) -> tuple[float, float]:
-    """Return the ends of an axis with room beside them, also where both are the same number.
-
-    low, high: of what is shown.
-    share: of their distance, at each end.
-    """
+    """Return the ends of an axis with room beside them, also where both are the same number."""
     pad = share * (high - low) or share * max(abs(low), 1.0)
     return low - pad, high + pad
 
@@ -256,9 +247,7 @@ def pick_what_matters(values: Array, incumbents: Array, chosen: Array, direction
 class ValueMark(NamedTuple):
     """The mark of some values.
 
-    label: of the legend.
     color: as ``#rrggbb``.
-    marker: as matplotlib takes it.
     size: in square points.
     is_hollow: True for a mark without a filling.
     """
@@ -275,10 +264,8 @@ def mark_values(axes: Axes, at: Array, values: Array, mark: ValueMark) -> int:
 
     The legend shows a mark that is in the picture: the dot, or a triangle where all values lie beyond.
 
-    axes: of the picture, the limits of its values set.
     at: places on the x axis (n,).
     values: (n,).
-    mark: of all of them.
     """
     if not len(values):
         return 0
@@ -310,12 +297,8 @@ def mark_border(
 ) -> PathCollection:
     """Draw marks at a share of the axes' height, which no value decides, and return them.
 
-    axes: of the picture.
-    at: places on the x axis.
     height: share from the lower end, in [0, 1].
     size: in square points.
-    colors: one for each mark, or one for all.
-    marker: as matplotlib takes it.
     """
     place = axes.get_xaxis_transform()
     return axes.scatter(at, np.full(len(at), height), s=size, color=colors, marker=marker, transform=place, zorder=2)
@@ -324,7 +307,6 @@ def mark_border(
 def label_values(values: Sequence[object], most: int) -> list[str]:
     """Return a label for each value of a variable, different ones for different values.
 
-    values: distinct ones, in their order.
     most: number of letters of a label, at least 8.
 
     Tuples, such as those of a `Subset`, are their items joined by a plus. Where they are long, all items lose letters
@@ -381,8 +363,6 @@ FARTHER = tuple(place._replace(x=2.5 * place.x, y=2.5 * place.y) for place in BE
 def label_points(axes: Axes, labels: Sequence[tuple[str, float, float]], dots: Array, line: Array) -> None:
     """Write labels beside points on a white halo, where they cover the fewest dots and the least of a line.
 
-    axes: of the picture, whose limits, titles and legend are set; its figure is laid out, where that is automatic.
-    labels: texts, and the places of their points.
     dots: places of all points (n, 2).
     line: places of its corners (m, 2), m from 0.
     """

@@ -51,8 +51,6 @@ def draw_calibration(
 ) -> NDArray[np.object_]:
     """Draw predictions that were made before, as `plot_calibration` does, and return both matplotlib axes (2,).
 
-    result: of the study.
-    found: its `cross_validate`.
     objective: that they are of, its position from 0.
     axes: two of them to draw on; None for those of a new figure.
 
@@ -149,10 +147,7 @@ def _name_loose(axes: Axes, found: LeftOutTrials) -> None:
 
 
 def describe_coverage(found: LeftOutTrials) -> str:
-    """Say how many of the values lie in their intervals, and what that means.
-
-    found: of `Result.cross_validate`.
-    """
+    """Say how many of the values lie in their intervals, and what that means."""
     count, n = int(np.sum(np.abs(found.residuals) <= HALF_WIDTH)), len(found.told)
     slack = 2.0 * float(np.sqrt(0.95 * 0.05 / n))  # two standard errors of a share of 0.95
     verdict = "as it should be" if abs(count / n - 0.95) <= max(slack, 1.0 / n) else ""

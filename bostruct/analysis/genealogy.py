@@ -98,20 +98,13 @@ def _draw_pairs(axes: Axes, pairs: list[tuple[Trial, Trial]], places: dict[int, 
 
 
 def list_pairs(told: Sequence[Trial]) -> list[tuple[Trial, Trial]]:
-    """Return each trial that is a change of another one, behind that other one.
-
-    told: completed trials.
-    """
+    """Return each trial that is a change of another one, behind that other one."""
     numbered = {trial.number: trial for trial in told}
     return [(numbered[parent], trial) for trial in told if (parent := _find_parent(trial)) in numbered]
 
 
 def list_ancestors(trial: Trial, told: Sequence[Trial]) -> list[Trial]:
-    """Return a trial, the trial that it is a change of, and so on.
-
-    trial: whose ancestors are wanted.
-    told: completed trials.
-    """
+    """Return a trial, the trial that it is a change of, and so on."""
     numbered = {one.number: one for one in told}
     line = {trial.number: trial}
     while (parent := _find_parent(trial)) in numbered and parent not in line:

@@ -200,14 +200,10 @@ class DesignData(NamedTuple):
     """The completed trials of a study as a forest learns from them.
 
     design: a row a trial (n, c).
-    features: the variables, as columns of the design.
     values: of the objective (n,), in the user's units.
-    left_out: the variables and parts that are not made of named choices.
     searched: share of the trials that a search chose, in [0, 1].
     draws: of a space with conditions, or of programs that differ in their choices, points that were drawn of it (m, c);
         None for any other.
-    result: of the study.
-    structures: the variables of several choices, by the names of their features.
     """
 
     design: Array
@@ -223,8 +219,6 @@ class DesignData(NamedTuple):
 def read_design(study: Study | Result, seed: int, objective: int) -> DesignData:
     """Return the completed trials of a study as a forest learns from them.
 
-    study: or a result, of which the trials that `where` kept count.
-    seed: of the values that are drawn of variables with many.
     objective: the position of the objective to explain, from 0.
 
     Raises BostructError for fewer than two completed trials, or for points that are not made of named choices;

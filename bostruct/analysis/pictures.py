@@ -33,10 +33,7 @@ NOTE_WIDTH, MOST_LINES = 84, 4  # letters of a line, and lines, of what a pictur
 
 
 def require_result(study: object) -> Result:
-    """Return the result of a study, or the result itself; raise TypeError for anything else.
-
-    study: a Study or a Result.
-    """
+    """Return the result of a study, or the result itself; raise TypeError for anything else."""
     result = getattr(study, "result", study)
     if not isinstance(result, Result):
         raise TypeError(f"result: expected a Result or a Study, got {short_repr(study)}")
@@ -46,7 +43,6 @@ def require_result(study: object) -> Result:
 def list_told(result: Result, objective: int) -> list[Trial]:
     """Return the completed trials that were kept, in the order told; raise BostructError, TypeError, ValueError.
 
-    result: of a study.
     objective: the position of the objective to draw, from 0.
     """
     check_integer("objective", objective, 0, result.goals.n_objectives - 1)
@@ -57,11 +53,7 @@ def list_told(result: Result, objective: int) -> list[Trial]:
 
 
 def list_runs(name: str, group: object) -> list[Result]:
-    """Return the results of one curve; raise TypeError for anything but several results or studies.
-
-    name: of the curve; empty for none.
-    group: as given.
-    """
+    """Return the results of one curve; raise TypeError for anything but several results or studies."""
     if isinstance(group, Iterable) and not isinstance(group, str | bytes | Mapping):
         return [require_result(one) for one in group]
     own = f" for {name!r}" if name else ""
@@ -73,7 +65,6 @@ def take_axes(ax: object, width: float, height: float) -> Axes:
     """Return the axes that were given, or those of a new figure; raise TypeError for anything else, MissingExtra.
 
     ax: as given; None for a new figure.
-    width, height: of a new figure, in inches.
     """
     return new_axes(width, height) if ax is None else _check_axes("ax", ax)
 
@@ -81,9 +72,7 @@ def take_axes(ax: object, width: float, height: float) -> Axes:
 def take_panels(axes: object, count: int, what: str) -> NDArray[np.object_]:
     """Return axes that were given for the panels of a picture (n,); raise TypeError, ValueError.
 
-    axes: as given, an array or a sequence.
     count: number of panels.
-    what: the panels are, for the message.
     """
     panels = np.asarray(axes, dtype=object).ravel()
     if len(panels) != count:
@@ -100,10 +89,7 @@ def _check_axes(name: str, ax: object) -> Axes:
 
 
 def check_variable_names(names: object) -> None:
-    """Raise TypeError or ValueError unless names of variables are several, or None.
-
-    names: as given.
-    """
+    """Raise TypeError or ValueError unless names of variables are several, or None."""
     if names is None:
         return
     if isinstance(names, str) or not isinstance(names, Iterable):
@@ -113,11 +99,7 @@ def check_variable_names(names: object) -> None:
 
 
 def require_single(name: str, result: Result) -> Result:
-    """Return a result of one objective; raise BostructError for one of several.
-
-    name: of the argument, which opens the message.
-    result: of a study.
-    """
+    """Return a result of one objective; raise BostructError for one of several."""
     if result.goals.n_objectives > 1:
         raise BostructError(
             f"{name}: the study has {result.goals.n_objectives} objectives, and this picture is of one; "
@@ -127,10 +109,7 @@ def require_single(name: str, result: Result) -> Result:
 
 
 def check_optimum(optimum: object) -> None:
-    """Raise TypeError or ValueError unless an optimum is a finite number, or None.
-
-    optimum: as given.
-    """
+    """Raise TypeError or ValueError unless an optimum is a finite number, or None."""
     if optimum is not None:
         check_number("optimum", optimum)
 
@@ -139,8 +118,6 @@ class CurveStyle(NamedTuple):
     """The look of one of several curves: neighbors in the order differ in color, lightness, dashes and mark.
 
     color: as ``#rrggbb``.
-    linestyle: as matplotlib takes it.
-    marker: as matplotlib takes it.
     """
 
     color: str
@@ -162,10 +139,7 @@ def curve_style(number: int) -> CurveStyle:
 
 
 def explain_lack(result: Result) -> str:
-    """Say why no trial counts: none has completed, or none keeps all limits, and which one is the nearest.
-
-    result: of a study, none of whose trials is feasible.
-    """
+    """Say why no trial counts: none has completed, or none keeps all limits, and which one is the nearest."""
     try:
         front = result.pareto_front
     except BostructError as error:
@@ -178,18 +152,12 @@ def explain_lack(result: Result) -> str:
 
 
 def describe_limits(result: Result) -> str:
-    """Say that no trial keeps all limits, and which one is the nearest; empty where one does, or none has a value.
-
-    result: of a study.
-    """
+    """Say that no trial keeps all limits, and which one is the nearest; empty where one does, or none has a value."""
     return "" if result.has_feasible or not result.list_completed() else explain_lack(result)
 
 
 def count_beginning(result: Result) -> int:
-    """Return how many trials were told before the first one that the method chose from values.
-
-    result: of a study.
-    """
+    """Return how many trials were told before the first one that the method chose from values."""
     origins = [result.trials[number].origin for number in result.order]
     return next((i for i, origin in enumerate(origins) if origin not in BEGINNING), len(origins))
 
@@ -197,7 +165,6 @@ def count_beginning(result: Result) -> int:
 def shorten_label(text: object, most: int = MOST_LETTERS) -> str:
     """Write a name or a value on one line of a picture, its middle left out where it is long.
 
-    text: of anybody; a dollar sign in it starts no formula.
     most: number of letters, at least 3.
     """
     return escape_dollars(_leave_out_middle(text, most))
@@ -221,21 +188,13 @@ def write_ordinal(n: int) -> str:
 
 
 def name_trial(result: Result, number: int) -> str:
-    """Name a trial by its number, from 0, and by its place on an axis of trials finished, from 1.
-
-    result: of the study.
-    number: of a finished trial.
-    """
+    """Name a trial by its number, from 0, and by its place on an axis of trials finished, from 1."""
     return f"trial {number}, the {write_ordinal(result.order.index(number) + 1)} to finish"
 
 
 def set_title(axes: Axes, result: Result, what: str = "", *, note: str = "", has_second: bool = False) -> None:
     """Write above a picture of which study it is, its method, and how many trials were told.
 
-    axes: of the picture.
-    result: of the study.
-    what: shown, in front of that; empty where the axes say it.
-    note: below that; empty for none.
     has_second: whether a second title will stand on the right of the same axes, which gets a line of its own below.
     """
     told = escape_dollars(describe_study(result))
@@ -245,10 +204,7 @@ def set_title(axes: Axes, result: Result, what: str = "", *, note: str = "", has
 
 
 def describe_study(result: Result) -> str:
-    """Return the name of a study where it has one, its method, and how many trials were told.
-
-    result: of the study.
-    """
+    """Return the name of a study where it has one, its method, and how many trials were told."""
     count = len(result.order)
     name = f"{_leave_out_middle(result.name, 48)}: " if result.name not in ("", UNNAMED) else ""
     return f"{name}{_leave_out_middle(result.method, MOST_LETTERS)}, {count} trial{'s' * (count != 1)}"
@@ -257,7 +213,6 @@ def describe_study(result: Result) -> str:
 def describe_means(what: str, groups: Collection[Sequence[Result]]) -> str:
     """Say what a picture averages over how many runs of how many trials, and the name of the study where all have one.
 
-    what: is drawn, of each run; its mean where a curve has several.
     groups: the runs of each curve, at least one.
     """
     runs = [result for group in groups for result in group]
@@ -276,17 +231,13 @@ def _write_range(numbers: Iterable[int]) -> str:
 
 
 def escape_dollars(text: str) -> str:
-    """Return a text in which a dollar sign starts no formula of matplotlib.
-
-    text: of anybody.
-    """
+    """Return a text in which a dollar sign starts no formula of matplotlib."""
     return text.replace("$", r"\$")
 
 
 def name_objective(result: Result, objective: int) -> str:
     """Return what an axis calls the values: ``value``, or the objective's position where there are several.
 
-    result: of the study.
     objective: its position, from 0.
     """
     return "value" if result.goals.n_objectives == 1 else f"objective {objective}"
@@ -295,7 +246,6 @@ def name_objective(result: Result, objective: int) -> str:
 def clear_frame(axes: Axes, grid: str = "y") -> None:
     """Take two sides of the frame away, and draw pale lines behind everything.
 
-    axes: of the picture.
     grid: ``x``, ``y``, ``both`` or nothing.
     """
     axes.spines[["top", "right"]].set_visible(False)
@@ -307,7 +257,6 @@ def clear_frame(axes: Axes, grid: str = "y") -> None:
 def put_legend_below(axes: Axes, columns: int = 5) -> None:
     """Put the legend below the axes, where it covers no data; nothing without labels.
 
-    axes: of the picture.
     columns: of the legend at most, from 1.
     """
     handles, labels = axes.get_legend_handles_labels()
@@ -331,7 +280,6 @@ def compress_beginning(axes: Axes, beginning: int, total: int, label: str) -> No
     axes: whose x axis counts trials from 1.
     beginning: number of first trials; none are compressed where they are few, or all.
     total: number of trials.
-    label: of the gray stretch.
     """
     axes.set_xlim(0.5, max(total, 1) + 0.5)
     name_trials(axes, total)

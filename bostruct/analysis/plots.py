@@ -162,7 +162,6 @@ def plot_convergence(
 def save_figure(ax: Any, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
     """Write a figure to a file, of the kind that its name ends in.
 
-    ax: matplotlib axes of the figure, or an array of them.
     path: of the file, which ends in ``.png``, ``.svg`` or ``.pdf``. An earlier picture of bostruct is replaced.
     overwrite: True also replaces a file that bostruct did not write, but never a database.
 
@@ -176,11 +175,7 @@ def save_figure(ax: Any, path: str | os.PathLike[str], *, overwrite: bool = Fals
 
 
 def draw_picture(ax: Any, kind: str) -> bytes:
-    """Return a figure as a file holds it, with the mark of an output of bostruct.
-
-    ax: matplotlib axes of the figure, or an array of them.
-    kind: of file, a key of `PICTURE_METADATA`.
-    """
+    """Return a figure as a file holds it, with the mark of an output of bostruct."""
     first, drawn = ax.ravel()[0] if isinstance(ax, np.ndarray) else ax, BytesIO()
     first.figure.savefig(drawn, format=kind, dpi=150, metadata=PICTURE_METADATA[kind])
     return drawn.getvalue()
@@ -196,7 +191,6 @@ class _Told(NamedTuple):
 def draw_optimum(axes: Axes, optimum: float) -> None:
     """Draw the optimum as a line with its value, or name it in the legend alone where the axis does not reach it.
 
-    axes: of the picture, its limits set.
     optimum: in the user's units.
     """
     label = f"optimum {optimum:.6g}"
@@ -209,7 +203,6 @@ def draw_optimum(axes: Axes, optimum: float) -> None:
 def choose_run_scale(result: Result, optimum: float | None = None) -> ValueScale:
     """Return the scale on which `plot_history` draws the values of a run.
 
-    result: of one objective.
     optimum: shown where it is near; None where unknown.
     """
     steps, beginning = result.incumbents, count_beginning(result)
@@ -311,8 +304,6 @@ class _Curve(NamedTuple):
 
 def best_so_far(results: Sequence[Result]) -> tuple[Array, Array]:
     """Return trials (t,) from the first by which every result has a value, and best values (r, t).
-
-    results: r results. One that ended early, its space exhausted, keeps its last value.
 
     Raises ValueError where one has no value at all.
     """

@@ -27,7 +27,6 @@ class PointColumn(NamedTuple):
     categories: the values at the places 0, 1, ...; empty where places are the numbers themselves.
     is_log: True where the axis is logarithmic.
     is_whole: True where all values told are integers.
-    choices: the numbers that the variable has, in any order, where it has a list of them with gaps; empty for others.
     """
 
     name: str
@@ -47,11 +46,7 @@ class PointColumn(NamedTuple):
 
 
 class PointTable(NamedTuple):
-    """The variables of some trials.
-
-    columns: the variables that can be drawn.
-    left_out: the names of others, whose values are no numbers and too many to list.
-    """
+    """The variables of some trials."""
 
     columns: tuple[PointColumn, ...]
     left_out: tuple[str, ...]
@@ -70,7 +65,6 @@ def describe_hidden(names: Sequence[str]) -> str:
 def read_columns(result: Result, trials: Sequence[Trial], names: Sequence[str] | None) -> PointTable:
     """Read the variables of trials.
 
-    result: knows the space, where it has one.
     trials: n of them, at least one.
     names: of the variables, in the order wanted; None for all.
 
@@ -101,10 +95,7 @@ _ABSENT = object()
 
 
 def flatten_point(point: object) -> dict[str, Any]:
-    """Return the variables of a point by name, those of a part under ``part.variable``; raise BostructError.
-
-    point: as the objective receives it. An empty part is a value; a name that was there before gets a prime.
-    """
+    """Return the variables of a point by name, those of a part under ``part.variable``; raise BostructError."""
     if not isinstance(point, Mapping):
         raise BostructError(
             f"result: expected points made of named variables, got {short_repr(point)}; the pictures of single "

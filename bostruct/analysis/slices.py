@@ -125,9 +125,6 @@ def draw_panel(
 ) -> None:
     """Draw the trials, the best of them, and what the model expects through it; triangles stand for what lies beyond.
 
-    axes: to draw on, the limits of its values set.
-    column: the variable of the trials.
-    trials: completed ones.
     best: position of the best of them; None where none keeps all limits.
     objective: to draw, its position from 0.
     found: what the model expects; None without a model.
@@ -152,10 +149,7 @@ def draw_panel(
 
 
 def put_slice_legend(panels: NDArray[np.object_]) -> None:
-    """Explain the marks of all panels below them.
-
-    panels: axes of one figure, as `plot_slices` drew on them.
-    """
+    """Explain the marks of all panels below them."""
     named: dict[str, Any] = {}
     drawn: list[Axes] = panels.ravel().tolist()
     for panel in drawn:
@@ -231,18 +225,13 @@ def _sort_by_importance(result: Result, columns: Sequence[PointColumn], objectiv
 
 
 def sort_by_share(columns: Sequence[PointColumn], shares: Mapping[str, Effect]) -> list[PointColumn]:
-    """Sort variables by their share of the variance, the largest first and those without one last.
-
-    columns: the variables.
-    shares: of the variables, by name.
-    """
+    """Sort variables by their share of the variance, the largest first and those without one last."""
     return sorted(columns, key=lambda column: -shares[column.name].share if column.name in shares else 1.0)
 
 
 def put_lacking_last(columns: Sequence[PointColumn], best: int | None) -> list[PointColumn]:
     """Move the variables that the best point lacks behind all others, for no slice goes through it there.
 
-    columns: the variables, in their order.
     best: position of the best trial among those of the columns; None for none.
     """
     return sorted(columns, key=lambda column: best is not None and bool(np.isnan(column.places[best])))
@@ -263,8 +252,6 @@ def _take_panels(axes: NDArray[np.object_] | None, count: int) -> NDArray[np.obj
 def find_best(result: Result, trials: list[Trial], objective: int) -> int | None:
     """Return the position of the best trial that keeps all limits; None where none does.
 
-    result: that has the trials.
-    trials: completed ones.
     objective: that is compared, its position from 0.
     """
     sign = -1.0 if result.goals.directions[objective] == "maximize" else 1.0

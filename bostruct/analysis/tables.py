@@ -39,18 +39,13 @@ def format_measured(value: float | None, error: float | None) -> tuple[str, str]
 def format_corner(corner: Sequence[float], digits: int = 6) -> str:
     """Write up to which corner a hypervolume counts: ``up to the corner (0, 554)``.
 
-    corner: a number for each objective.
     digits: significant ones of each, at least 1.
     """
     return f"up to the corner ({', '.join(format_number(number, digits) for number in corner)})"
 
 
 def format_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Align columns: the first and those with letters to the left, numbers to the right.
-
-    header: a title for each column.
-    rows: a cell for each column.
-    """
+    """Align columns: the first and those with letters to the left, numbers to the right."""
     from bostruct.display import printable  # here: it brings numpy, which no help of a command needs
 
     rows = [[printable(cell) for cell in row] for row in rows]
@@ -65,11 +60,7 @@ def format_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def format_markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Write header and rows as a Markdown table.
-
-    header: a title for each column.
-    rows: a cell for each column.
-    """
+    """Write header and rows as a Markdown table."""
     from bostruct.display import printable  # here: it brings numpy, which no help of a command needs
 
     lines = [header, ["---"] * len(header), *([printable(cell) for cell in row] for row in rows)]

@@ -229,20 +229,14 @@ def methods(as_markdown: bool, as_json: bool) -> None:
 
 
 def summary(name: str) -> str:
-    """Return the first line of what a method says of itself.
-
-    name: of the method.
-    """
+    """Return the first line of what a method says of itself."""
     from bostruct.methods import find_method
 
     return (find_method(name).__doc__ or "").partition("\n")[0]
 
 
 def coverage(name: str) -> dict[str, str | None]:
-    """Return for each kind of domain None where a method searches it, else why the method refuses.
-
-    name: of the method.
-    """
+    """Return for each kind of domain None where a method searches it, else why the method refuses."""
     from bostruct.contracts import BostructError
     from bostruct.methods import find_method
 
@@ -258,9 +252,6 @@ def coverage(name: str) -> dict[str, str | None]:
 
 def reason(message: str, name: str) -> str:
     """Return a refusal without the name of the method and without what it was given, so that alike ones are told once.
-
-    message: of the error.
-    name: of the method.
     """
     return message.removeprefix("method: ").removeprefix(f"{name} ").partition(", got ")[0].partition(": no module")[0]
 

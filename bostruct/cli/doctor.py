@@ -110,10 +110,7 @@ def requirements(lines: Sequence[str]) -> dict[str, list[str]]:
 
 
 def installed_version(name: str) -> str | None:
-    """Return the version of a package, None where it is not installed.
-
-    name: of the distribution.
-    """
+    """Return the version of a package, None where it is not installed."""
     try:
         return version(name)
     except PackageNotFoundError:
@@ -132,11 +129,7 @@ def load_torch() -> tuple[ModuleType | None, list[str]]:
 
 
 def notes(packages: Sequence[str], extras: Sequence[str]) -> list[str]:
-    """Say what each absent optional package, extra, program or system call costs, and how to get it.
-
-    packages: absent optional packages.
-    extras: absent extras.
-    """
+    """Say what each absent optional package, extra, program or system call costs, and how to get it."""
     from bostruct.checks import has_posix, install_command
 
     lost = [f"{name} is not installed: {OPTIONAL[name]}; pip install {name}" for name in OPTIONAL if name in packages]

@@ -38,7 +38,6 @@ OPEN_AGAIN = "Open the address that bostruct watch printed, by typing or pasting
 class Page(NamedTuple):
     """A page.
 
-    tag: of its content, which is equal for equal pages.
     body: of the page, in UTF-8.
     """
 
@@ -49,9 +48,7 @@ class Page(NamedTuple):
 class WatchServer(GuardedServer):
     """A server of one page.
 
-    host: the name or address to listen at.
     port: 0 for a free one.
-    read: returns the page as it is now; called by several threads.
 
     Raises OSError where the address cannot be had.
     """
@@ -189,9 +186,7 @@ refresh();
 class LivePage:
     """The page about a file of studies.
 
-    file: its path, or the URL of a database.
     name: of one study; None for all, or with a space for the only one.
-    space: of the one study, as of `open_studies`. The page stays with that study where others follow it in the file.
 
     Raises UsageError; StorageError where the file cannot be read at first. Later the page says so, above what was last
     read.

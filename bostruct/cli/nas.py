@@ -173,10 +173,7 @@ def nas(
 
 
 def _build_search(dataset: str, data: str | None, download: bool, protocol: str | None, **changed: Any) -> Search:
-    """Build the search that the options ask for; raise UsageError where they do not belong together.
-
-    changed: epochs, device and layers, as of `search_of`.
-    """
+    """Build the search that the options ask for; raise UsageError where they do not belong together."""
     import torch
 
     from bostruct.nas import cifar

@@ -41,12 +41,7 @@ progress_option = click.option(
 
 
 def read_max_initial_failures(context: click.Context, option: click.Parameter, given: str) -> FailureLimit:
-    """Return the number that an option has, ``auto`` as it is, and None for ``none``; raise BadParameter.
-
-    context: of the command, for the message.
-    option: that was given, for the message.
-    given: its text.
-    """
+    """Return the number that an option has, ``auto`` as it is, and None for ``none``; raise BadParameter."""
     if given == "auto":
         return "auto"
     if given == "none":
@@ -79,8 +74,6 @@ NEVER_READ = frozenset({"csv", "plot", "out", "name"})  # parameters that name n
 def check_folder(context: click.Context, option: click.Parameter, path: str | None) -> str | None:
     """Return a path, and refuse before any work what could not be written after it; raises BadParameter.
 
-    context: of the command; unused.
-    option: that was given, for the message.
     path: of a file to write, whose folder must exist; None where the option was not given. A `~` that it begins with is
         the home directory.
     """
@@ -96,8 +89,6 @@ def check_folder(context: click.Context, option: click.Parameter, path: str | No
 def check_picture(context: click.Context, option: click.Parameter, path: str | None) -> str | None:
     """Return a path, and refuse before a long run what would fail after it; raises BadParameter.
 
-    context: of the command.
-    option: that was given, for the message.
     path: of a picture to write, with a known ending, whose folder must exist; None where the option was not given.
     """
     if path is not None and not path.endswith(PICTURES):
@@ -117,7 +108,6 @@ def check_outputs(outputs: Mapping[str | None, str], *, overwrite: bool) -> None
     """Refuse before any work what must not be replaced after it; raises what `check_output` raises.
 
     outputs: the kind of each file by its path, which is None if its option was not given.
-    overwrite: of the command.
     """
     from bostruct.output_files import check_output
 
@@ -141,8 +131,6 @@ def plain_errors(when_interrupted: str = "") -> Iterator[None]:
     """Turn what the package raises on purpose into a line on stderr and an exit code, and its warnings into notes.
 
     Notes are also what storage logs, such as that a database is out of reach and waited for.
-
-    when_interrupted: a sentence for who pressed Ctrl-C, such as how to go on; none where empty.
     """
     from bostruct.contracts import BostructError
     from bostruct.execution.interrupts import TERMINATED
@@ -211,8 +199,6 @@ def _notes(show: Callable[..., None], categories: tuple[type[Warning], ...]) -> 
 def warn_if_exposed(server: GuardedServer, host: str, does: str) -> None:
     """Print a warning where other machines reach a server.
 
-    server: that listens.
-    host: as the user gave it.
     does: what clients do with the studies, such as ``uses``.
     """
     from bostruct.display import printable
@@ -230,7 +216,6 @@ def warn_if_exposed(server: GuardedServer, host: str, does: str) -> None:
 def add_relabel(spec: str, relabel: int | None) -> str:
     """Return the specification with `relabel=SEED` added; raise UsageError where it is there already.
 
-    spec: a problem, as the command line names it.
     relabel: seed of the relabeling, from 0; None for none.
     """
     if relabel is None:
@@ -243,8 +228,6 @@ def add_relabel(spec: str, relabel: int | None) -> str:
 def open_place(storage: str) -> Storage:
     """Return the storage that an argument names; messages show its label, which holds no password.
 
-    storage: the path of a file, or the URL of a database.
-
     Raises StorageError, MissingExtra.
     """
     from bostruct.storage.backends import open_storage
@@ -253,11 +236,7 @@ def open_place(storage: str) -> Storage:
 
 
 def check_not_empty(place: Storage, names: Sequence[str]) -> None:
-    """Raise StorageError where a storage holds no study, as where there is no such file.
-
-    place: the storage.
-    names: of the studies in it.
-    """
+    """Raise StorageError where a storage holds no study, as where there is no such file."""
     from bostruct.storage.protocol import StorageError
 
     if not names:
@@ -265,20 +244,14 @@ def check_not_empty(place: Storage, names: Sequence[str]) -> None:
 
 
 def short_name(place: Storage) -> str:
-    """Return the name of the file or database that a storage is.
-
-    place: the storage.
-    """
+    """Return the name of the file or database that a storage is."""
     if "://" not in place.label:
         return Path(place.label).name
     return unquote(urlsplit(place.label).path.strip("/")) or "studies"
 
 
 def load_problem(spec: str) -> AnyProblem:
-    """Load a problem; raise UsageError where there is none, ClickException where it needs what is not installed.
-
-    spec: a problem, as the command line names it.
-    """
+    """Load a problem; raise UsageError where there is none, ClickException where it needs what is not installed."""
     from bostruct.contracts import MissingExtra
     from bostruct.problems import registry
 
@@ -338,7 +311,6 @@ def _import_space(spec: str, given: object) -> Domain:
 def load_to_read(place: Storage, name: str | None, space: Domain | None = None) -> Study:
     """Open a study for reading only.
 
-    place: the storage that holds it.
     name: of the study; None for the only one there.
     space: that --problem gave; None for that of the file.
 
@@ -360,18 +332,12 @@ def load_to_read(place: Storage, name: str | None, space: Domain | None = None) 
 
 
 def has_none_readable(trials: Sequence[Trial]) -> bool:
-    """Tell whether there are trials of a study, of which not one can be read in its space.
-
-    trials: of the study.
-    """
+    """Tell whether there are trials of a study, of which not one can be read in its space."""
     return bool(trials) and all(trial.unread is not None for trial in trials)
 
 
 def error_text(error: Exception) -> str:
-    """Return the message of an error: for a file its path and the reason, without the system's error number.
-
-    error: any exception.
-    """
+    """Return the message of an error: for a file its path and the reason, without the system's error number."""
     from bostruct.display import printable_lines
 
     if isinstance(error, OSError) and error.filename is not None and error.strerror is not None:
@@ -380,11 +346,7 @@ def error_text(error: Exception) -> str:
 
 
 def check_method(name: str, problem: AnyProblem) -> str:
-    """Return a method's name; raise UsageError, with the names there are, or why it cannot search the problem.
-
-    name: of the method.
-    problem: whose space it is to search.
-    """
+    """Return a method's name; raise UsageError, with the names there are, or why it cannot search the problem."""
     from bostruct.contracts import DomainError
     from bostruct.study.stored_searcher import build_searcher
 
@@ -400,7 +362,6 @@ def check_method(name: str, problem: AnyProblem) -> str:
 def check_config(problem: AnyProblem, config: int) -> int:
     """Return the number of a set of initial points; raise UsageError where the problem has no such set.
 
-    problem: that has the sets.
     config: number of the set; of a problem of your own any seed.
     """
     if problem.configs and config not in problem.configs:

@@ -90,9 +90,7 @@ def _write_page(page: Path, text: str, *, is_chosen: bool, overwrite: bool) -> N
 def render_file(file: str, name: str | None, space: Domain | None = None) -> tuple[str, list[str]]:
     """Return the page about the studies of a file or a database, and their names.
 
-    file: its path, or the URL of the database.
     name: of one study; None for all.
-    space: as for `open_studies`.
 
     Raises StorageError, UsageError.
     """
@@ -108,7 +106,6 @@ def render_file(file: str, name: str | None, space: Domain | None = None) -> tup
 def open_studies(file: str, name: str | None, space: Domain | None = None) -> Iterator[list[Study]]:
     """Open studies for reading only.
 
-    file: that holds them, or the URL of a database.
     name: of one; None for all.
     space: of the one study, which the file does not hold whole; None for that of the file.
 

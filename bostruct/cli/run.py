@@ -156,12 +156,7 @@ def run(
 
 
 def summarize_run(problem: AnyProblem, study: Study, result: Result) -> Facts:
-    """Return what there is to say of a run, as JSON holds it.
-
-    problem: that was optimized.
-    study: of the run.
-    result: of the study.
-    """
+    """Return what there is to say of a run, as JSON holds it."""
     from bostruct.comparison.statistics import suggestion_seconds
 
     return {
@@ -210,11 +205,7 @@ def _judge_best(problem: AnyProblem, result: Result) -> Facts:
 
 
 def format_summary(summary: Facts, result: Result) -> str:
-    """Write a summary as rows of text.
-
-    summary: of `summarize_run`.
-    result: of the study.
-    """
+    """Write a summary as rows of text."""
     goals = "" if result.goals.is_default else f", {result.goals}"
     counts = ", ".join(f"{summary[status]} {status}" for status in ("completed", "failed", "infeasible"))
     stopped = f"; {summary['stopped_early']} stopped early" if summary["stopped_early"] else ""
@@ -315,12 +306,7 @@ def _execute(
 
 
 def draw_result(result: Result, problem: AnyProblem, path: str, *, overwrite: bool = False) -> None:
-    """Draw the history of a result; raise MissingExtra without matplotlib, ValueError for an unknown kind of file.
-
-    result: of a study.
-    problem: gives the title, and the optimum where it is known.
-    path, overwrite: as of `save_figure`.
-    """
+    """Draw the history of a result; raise MissingExtra without matplotlib, ValueError for an unknown kind of file."""
     from bostruct.analysis.plots import plot_history, save_figure
 
     several = result.goals.n_objectives > 1

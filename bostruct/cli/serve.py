@@ -183,10 +183,6 @@ def _check_readable(file: str | None, name: str, space: Domain, given: str, name
     """Raise StorageError where a stored study has trials, of which not one can be read in a space; it is left as is.
 
     file: that holds studies; None for memory.
-    name: of the study.
-    space: that it is to be served with.
-    given: what says so, for the message.
-    named_by: what gives a study another name, for the message.
     """
     from bostruct.storage.protocol import StorageError
     from bostruct.study.history import Trial
@@ -206,11 +202,7 @@ def _check_readable(file: str | None, name: str, space: Domain, given: str, name
 
 
 def _open_file(file: str, others: set[str]) -> list[Study]:
-    """Open the studies in a file; those that it cannot hold alone, or that somebody else writes, are left out.
-
-    file: its path.
-    others: names of studies in it that are open already.
-    """
+    """Open the studies in a file; those that it cannot hold alone, or that somebody else writes, are left out."""
     from bostruct.contracts import BostructError
     from bostruct.storage.backends import open_storage
     from bostruct.study.study import Study

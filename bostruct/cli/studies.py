@@ -201,12 +201,7 @@ def _describe_changes(study: Study) -> list[str]:
 
 
 def check_target(context: click.Context, option: click.Parameter, target: str) -> str:
-    """Return where a copy goes, and refuse a file whose folder is not there; raises BadParameter.
-
-    context: of the command.
-    option: that was given, for the message.
-    target: the path of a file, or the URL of a database.
-    """
+    """Return where a copy goes, and refuse a file whose folder is not there; raises BadParameter."""
     return target if "://" in target else str(check_folder(context, option, target))
 
 
@@ -245,8 +240,6 @@ def copy(file: str, copy: str, as_json: bool) -> None:
 
 def copy_studies(source: str, target: str) -> None:
     """Copy all studies of a place, one after the other, to a new file or to a database that has none of their names.
-
-    source, target: the path of a file, or the URL of a database.
 
     Raises StorageError; a file is removed then, and a database keeps the studies that were copied before.
     """

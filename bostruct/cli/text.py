@@ -45,7 +45,6 @@ def format_pairs(rows: Sequence[tuple[str, str]]) -> str:
 def sparkline(values: Sequence[float], width: int = 60) -> str:
     """Draw a curve in one line, lowest block to highest; at most `width` characters, empty for no values.
 
-    values: heights, finite.
     width: the most characters, at least 1; longer curves show the last value of each stretch.
     """
     if not values:
@@ -61,7 +60,6 @@ def sparkline(values: Sequence[float], width: int = 60) -> str:
 def describe_findings(result: Result, reference: Sequence[float] | None = None) -> Facts:
     """Return what a study has found, as JSON holds it: the best trial or the front, or why there is none.
 
-    result: of the study.
     reference: of several objectives, a number for each, the corner up to which the hypervolume counts; None for that
         of `Result.hypervolumes`.
 
@@ -77,10 +75,7 @@ def describe_findings(result: Result, reference: Sequence[float] | None = None) 
 
 
 def describe_trial(trial: Trial) -> Facts:
-    """Return a trial of a front, as JSON holds it.
-
-    trial: a completed one.
-    """
+    """Return a trial of a front, as JSON holds it."""
     told = {"constraints": dict(trial.constraints)} if trial.constraints else {}
     return {"trial": trial.number, "values": trial.values, "point": trial.point, **told}
 
@@ -89,7 +84,6 @@ def list_findings(facts: Facts, result: Result, with_points: bool = False) -> Ro
     """Write what a study has found, as names and texts.
 
     facts: at least those of `describe_findings`.
-    result: of the study.
     with_points: whether the best point, or each of the front, is written beside its values.
     """
     rows: Rows = []
@@ -102,10 +96,7 @@ def list_findings(facts: Facts, result: Result, with_points: bool = False) -> Ro
 
 
 def incumbent_row(result: Result) -> tuple[str, str]:
-    """Draw the best value so far as a line of blocks, with the first of them and the last.
-
-    result: of one objective, with a feasible trial.
-    """
+    """Draw the best value so far as a line of blocks, with the first of them and the last."""
     values = [step.best_value for step in result.incumbents if step.best_value is not None]
     return "best so far", f"{sparkline(values)}  {format_number(values[0])} to {format_number(values[-1])}"
 

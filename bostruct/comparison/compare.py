@@ -139,8 +139,6 @@ def _remove(folder: Path, storage: object) -> None:
 def read_problems(given: Any) -> dict[str, str | AnyProblem]:
     """Return problems by their names, those given by a specification as such, once it is found to load.
 
-    given: one problem, a list of problems, or a mapping from names to problems.
-
     Raises TypeError, ValueError.
     """
     if isinstance(given, Mapping):
@@ -176,9 +174,6 @@ def _read_problem(argument: str, given: object, name: str | None) -> str | AnyPr
 
 def read_methods(given: Any) -> dict[str, Method]:
     """Return methods by label, in the order given.
-
-    given: one method, a list of methods, or a mapping from labels to methods. A method is a name, a searcher, or a
-        function from a domain to a searcher, whose label is its name.
 
     Raises TypeError, ValueError.
     """

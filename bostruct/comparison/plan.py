@@ -33,7 +33,6 @@ Method = str | Searcher | Callable[[Domain], Searcher]
 class RunKey(NamedTuple):
     """A method and a seed, which name a run.
 
-    method: label of the method.
     seed: an integer from 0.
     """
 
@@ -45,11 +44,8 @@ class RunKey(NamedTuple):
 class Plan:
     """A comparison of methods on one problem; the runs of each have the seeds 0, 1, ...
 
-    given: the problem, or its name, by which each process loads it for itself.
-    methods: by label; the first is the one that the others are compared with.
     seeds: runs of each method, at least 1.
     trials: finished trials of each run, at least 1.
-    folder: where runs, tables and picture are kept.
     """
 
     given: str | AnyProblem
@@ -69,10 +65,7 @@ class Plan:
         return [RunKey(method, seed) for seed in range(self.seeds) for method in self.methods]
 
     def file(self, cell: RunKey) -> Path:
-        """Return the path of the file that holds a run.
-
-        cell: names the run.
-        """
+        """Return the path of the file that holds a run."""
         return self.folder / "runs" / f"{quote(cell.method, safe=' +,()[]', errors='surrogatepass')}-{cell.seed}.db"
 
     def find_files(self) -> list[RunKey]:
@@ -93,9 +86,6 @@ class Plan:
 
     def build_method(self, label: str, domain: Domain) -> str | Searcher:
         """Return a method as `Study` takes it: its name, or a searcher.
-
-        label: of the method; one that is not in the plan is a name.
-        domain: to search.
 
         Raises what the method raises for the domain, and TypeError where a function builds something else.
         """
@@ -126,11 +116,7 @@ class Plan:
         _ = self.described
 
     def find_difference(self, cell: RunKey, stored: StudyRow) -> str | None:
-        """Return in words what sets a stored run apart from that of this plan; None where nothing does.
-
-        cell: names the run. Of one that was not asked for, space, goals and seed are compared.
-        stored: the row of its study.
-        """
+        """Return in words what sets a stored run apart from that of this plan; None where nothing does."""
         given = next(iter(self.described.values()))._replace(seed=cell.seed)
         if cell not in self.cells:
             return find_run_difference(stored, given._replace(method=stored.method, initial=stored.initial))
@@ -168,13 +154,7 @@ def initial_points(problem: AnyProblem, seed: int) -> list[Presented]:
 
 
 def describe_run(name: str, domain: Domain, goals: Goals, method: str | Searcher, searcher: Searcher) -> StudyRow:
-    """Return the row of a study as a comparison asks for it, with seed 0 and without initial points.
-
-    name: of the problem.
-    domain, goals: of the problem.
-    method: by name, or the searcher.
-    searcher: that it stands for.
-    """
+    """Return the row of a study as a comparison asks for it, with seed 0 and without initial points."""
     described = dump(describe_method(method, searcher))
     return StudyRow(
         name, dump(domain.to_json()), described, 0, dump(goals.to_json()), "[]", "null", version=__version__
@@ -182,20 +162,13 @@ def describe_run(name: str, domain: Domain, goals: Goals, method: str | Searcher
 
 
 def find_run_difference(stored: StudyRow, given: StudyRow) -> str | None:
-    """Return in words what sets a run apart from the one that is asked for; None where nothing does.
-
-    stored: of the run.
-    given: of the run that is asked for. A method of the same name agrees with any settings.
-    """
+    """Return in words what sets a run apart from the one that is asked for; None where nothing does."""
     same = can_continue_method(stored, given)
     return find_difference(stored, given._replace(method=stored.method) if same else given)
 
 
 def read_record(path: Path) -> dict[str, ParsedJson]:
-    """Return what comparison.json holds, nothing where there is none; raise StorageError where it makes no sense.
-
-    path: of the file. One of an earlier version may lack all but `problem`, `methods`, `seeds` and `trials`.
-    """
+    """Return what comparison.json holds, nothing where there is none; raise StorageError where it makes no sense."""
     if not path.exists():
         return {}
     try:
@@ -209,9 +182,6 @@ def read_record(path: Path) -> dict[str, ParsedJson]:
 
 def find_record_difference(record: Mapping[str, ParsedJson], given: Mapping[str, StudyRow]) -> str | None:
     """Return in words what sets a recorded comparison apart from the one that is asked for; None where nothing does.
-
-    record: as of `read_record`. What it lacks agrees.
-    given: a row for each label of a method.
 
     Raises KeyError, TypeError, ValueError or the like for a record that makes no sense.
     """
@@ -229,8 +199,6 @@ def find_record_difference(record: Mapping[str, ParsedJson], given: Mapping[str,
 def write_record(path: Path, settings: Mapping[str, ParsedJson], given: Mapping[str, StudyRow]) -> None:
     """Write comparison.json for a call, once it is found to agree with the one there, whose other methods it keeps.
 
-    path: of the file.
-    settings: of the call: its problem, methods, seeds and trials.
     given: a row for each label of a method, at least one.
 
     Raises StorageError if the file is of another comparison, OutputRefused if it is none of bostruct, and leaves

@@ -36,10 +36,8 @@ def execute(
 ) -> dict[RunKey, str]:
     """Bring every run to its number of trials, and return why runs failed, if any did.
 
-    plan: its folder is claimed.
     workers: runs side by side, each in a process, at least 1.
     progress: a bar on stderr; None shows it on a terminal and in a notebook.
-    max_initial_failures: as of `Study.optimize`.
 
     KeyboardInterrupt passes.
     """
@@ -102,12 +100,7 @@ def _watch_progress(plan: Plan, counts: dict[RunKey, int], progress: bool | None
 
 
 def execute_run(plan: Plan, cell: RunKey, max_initial_failures: FailureLimit = "auto") -> int:
-    """Do one run from where it stopped, in this process and with one thread, and return how many trials it then has.
-
-    plan: gives problem, trials and folder.
-    cell: names the run.
-    max_initial_failures: as of `Study.optimize`.
-    """
+    """Do one run from where it stopped, in this process and with one thread, and return how many trials it then has."""
     problem = plan.load_problem()
     if plan.file(cell).exists():
         _check_run(plan, cell)
@@ -163,10 +156,7 @@ class _Timed:
 
 
 def study_goals(goals: Goals) -> dict[str, Any]:
-    """Return goals as arguments of `Study`.
-
-    goals: of a problem.
-    """
+    """Return goals as arguments of `Study`."""
     several = goals.n_objectives > 1
     return {
         "direction": "minimize" if several else goals.direction,
@@ -179,7 +169,6 @@ def name_in_file(path: str | Path | None, name: str) -> str:
     """Return the name of a study, or the one that an earlier version gave it, if a file has that.
 
     path: of the file; None for none.
-    name: begins with the name of a problem; the end of a name that is too long is replaced by its digest.
     """
     made = name
     if len(name) > LONGEST_NAME:
@@ -195,11 +184,7 @@ def name_in_file(path: str | Path | None, name: str) -> str:
 
 
 def finished_trials(plan: Plan, cell: RunKey) -> int:
-    """Count the trials of a run that are on disk; 0 where it has no file, or a file without a study.
-
-    plan: gives the folder.
-    cell: names the run.
-    """
+    """Count the trials of a run that are on disk; 0 where it has no file, or a file without a study."""
     path = plan.file(cell)
     if not path.exists():
         return 0
@@ -210,10 +195,7 @@ def finished_trials(plan: Plan, cell: RunKey) -> int:
 
 
 def read_results(plan: Plan) -> tuple[dict[RunKey, Result], dict[RunKey, str]]:
-    """Return all runs in the folder, those asked for first; and why some of them cannot be compared.
-
-    plan: gives the folder, and the runs that were asked for.
-    """
+    """Return all runs in the folder, those asked for first; and why some of them cannot be compared."""
     found = plan.find_files()
     results: dict[RunKey, Result] = {}
     left_out: dict[RunKey, str] = {}
@@ -228,9 +210,6 @@ def read_results(plan: Plan) -> tuple[dict[RunKey, Result], dict[RunKey, str]]:
 
 def read_result(plan: Plan, cell: RunKey) -> Result:
     """Return the first `trials` trials of a run.
-
-    plan: gives problem, trials and folder.
-    cell: names the run.
 
     Raises StorageError, StudyMismatch where the run is of another space, goals, method or initial points than those of
     the plan, and BostructError where there are fewer trials.
@@ -259,8 +238,6 @@ def _add_cpu_seconds(path: Path, suggestions: int, seconds: float) -> None:
 
 def read_cpu_seconds(path: Path) -> tuple[int, float] | None:
     """Return over how many suggestions a run was timed, and its CPU seconds outside the objective; None for no record.
-
-    path: of the file of the run.
     """
     try:
         record = json.loads(_cpu_file(path).read_text(encoding="utf-8"))

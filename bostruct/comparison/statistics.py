@@ -27,21 +27,14 @@ EQUAL = 1e-12  # standard error, relative to the mean, that rounding alone leave
 class MethodRow(NamedTuple):
     """A method over its seeds. NaN and None stand for what cannot be known, such as the error of a single run.
 
-    method: its label.
     runs: number of seeds that the row covers.
     feasible: number of these whose run has a figure of merit: all of several objectives, else those with a completed
         trial that keeps all limits.
-    mean, error: of the figure of merit over the feasible runs, and its standard error: the best value, without noise
-        where it is known; the best that keeps all limits; the hypervolume of several objectives.
-    difference, difference_error: to the first method, over the seeds that both have; NaN where one of these runs is not
-        feasible.
     pairs: number of these seeds; 0 for the first method itself.
     low, high: ends of the 95 % interval of the difference; NaN where all differences are equal, and not zero.
     p, p_holm: of the test that the difference is zero, as it is and corrected for the number of methods; None where
         there is no interval.
-    regret: mean distance of the feasible runs to the optimum.
     optima: number of runs that reached the optimum.
-    seconds: median of a suggestion of the method beyond its own initial points, by the clock.
     cpu_seconds: mean CPU seconds of such a suggestion, where the runs have a record of them.
     reported, reported_error: of what runs are judged by, None where that is the value.
     """
@@ -73,8 +66,6 @@ def method_rows(
 ) -> list[MethodRow]:
     """Return a row a method, in their order; the differences are over the seeds that both methods have.
 
-    problem: that was optimized.
-    results: of all runs; the first method is the one that the others are compared with.
     cpu: suggestions and CPU seconds of runs that have a record of them; None for none.
     """
     final = final_values(problem, results)
@@ -87,11 +78,7 @@ def method_rows(
 
 
 def final_values(problem: AnyProblem, results: Mapping[RunKey, Result]) -> dict[RunKey, float]:
-    """Return the figure of merit of each run that has one; the hypervolume of a run without a feasible trial is 0.
-
-    problem: that was optimized.
-    results: of all runs.
-    """
+    """Return the figure of merit of each run that has one; the hypervolume of a run without a feasible trial is 0."""
     if problem.goals.n_objectives == 1:
         return {cell: _final_value(problem, result) for cell, result in results.items() if result.has_feasible}
     corner = find_corner(list(results.values())) if problem.reference is None else problem.reference
@@ -99,18 +86,12 @@ def final_values(problem: AnyProblem, results: Mapping[RunKey, Result]) -> dict[
 
 
 def is_maximized(problem: AnyProblem) -> bool:
-    """Tell whether a larger figure of merit is better.
-
-    problem: whose goals say so.
-    """
+    """Tell whether a larger figure of merit is better."""
     return problem.goals.n_objectives > 1 or problem.goals.direction == "maximize"
 
 
 def merit_name(problem: AnyProblem) -> str:
-    """Name the figure of merit of a problem's runs.
-
-    problem: whose goals say so.
-    """
+    """Name the figure of merit of a problem's runs."""
     if problem.goals.n_objectives > 1:
         return "hypervolume"
     return "best feasible value" if problem.goals.limits else "best value"
@@ -161,7 +142,6 @@ def _compare_with(
 class Difference(NamedTuple):
     """The mean of paired differences.
 
-    mean: over the pairs.
     low, high: ends of its 95 % interval, Student's t.
     p: of the two-sided t test that the mean is zero; None where the differences are equal, and not zero, for which the
         test is not defined. The interval has no width then.
@@ -184,10 +164,7 @@ def mean_and_error(values: Sequence[float]) -> tuple[float, float]:
 
 
 def estimate_difference(differences: Sequence[float]) -> Difference | None:
-    """Return the mean of paired differences with its interval and test, None for fewer than two.
-
-    differences: one for each pair.
-    """
+    """Return the mean of paired differences with its interval and test, None for fewer than two."""
     n = len(differences)
     if n < 2:
         return None
@@ -200,10 +177,7 @@ def estimate_difference(differences: Sequence[float]) -> Difference | None:
 
 
 def correct_by_holm(ps: Sequence[float]) -> list[float]:
-    """Return p-values corrected for their number, in the same order (Holm 1979).
-
-    ps: of one family of tests.
-    """
+    """Return p-values corrected for their number, in the same order (Holm 1979)."""
     corrected, largest = [0.0] * len(ps), 0.0
     for rank, i in enumerate(sorted(range(len(ps)), key=lambda i: ps[i])):
         largest = max(largest, min(1.0, (len(ps) - rank) * ps[i]))
@@ -221,27 +195,17 @@ def _final_value(problem: AnyProblem, result: Result) -> float:
 
 
 def value_without_noise(problem: AnyProblem, point: Presented) -> float | None:
-    """Return the value of a point without noise; None where the problem has no noise, or its mean is not known.
-
-    problem: that gives the mean.
-    point: as an objective receives it.
-    """
+    """Return the value of a point without noise; None where the problem has no noise, or its mean is not known."""
     return float(problem.noise_free(point)) if problem.noisy and problem.noise_free is not None else None
 
 
 def is_chosen(trial: Trial) -> bool:
-    """Tell whether the method chose the point of a trial, beyond its own initial points.
-
-    trial: of a study.
-    """
+    """Tell whether the method chose the point of a trial, beyond its own initial points."""
     return trial.origin not in ("given", "initial") and not trial.is_extra
 
 
 def suggestion_seconds(result: Result) -> float | None:
-    """Return the median seconds of the points that the method chose by itself; None where there are none.
-
-    result: of a study.
-    """
+    """Return the median seconds of the points that the method chose by itself; None where there are none."""
     chosen = [trial.info["suggest_seconds"] for trial in result.trials if is_chosen(trial)]
     return median(chosen) if chosen else None
 
@@ -250,9 +214,6 @@ def reported_value(problem: AnyProblem, result: Result) -> float | None:
     """Return the figure that runs on the problem are judged by, such as a test error, at the best point.
 
     Returns None where that is the value of the best point.
-
-    problem: that was optimized.
-    result: of a study on it.
     """
     if isinstance(problem, ArchitectureProblem) and problem.report is not None:
         return problem.reported(result.best_point)

@@ -32,12 +32,6 @@ CSV_HEADER = ("method", "seed", "n_trials", "value", "best_value", "regret", "or
 class ProblemComparison:
     """Methods compared on one problem.
 
-    name: of the problem, as it was asked for.
-    problem: that was optimized.
-    n_trials: finished trials of each run.
-    results: of the runs, by method and seed, those of the first method first.
-    failed: why runs that were asked for failed, by method and seed.
-    left_out: why runs that are in the folder are not compared, by method and seed.
     cpu: over how many suggestions runs were timed, and their CPU seconds outside the objective.
     """
 
@@ -100,10 +94,7 @@ class ProblemComparison:
         return table_of(self.rows, merit_name(self.problem))
 
     def to_text(self, form: Any = format_table) -> str:
-        """Return title, table, the words that explain it, and notes.
-
-        form: `format_table` for monospace, `format_markdown` for Markdown.
-        """
+        """Return title, table, the words that explain it, and notes."""
         body = [form(*self.table()), describe_rows(self.rows)] if self.rows else []
         return "\n\n".join(part for part in (self.title, *body, "\n".join(self.notes)) if part)
 
@@ -144,7 +135,6 @@ class ProblemComparison:
     def write_tables(self, folder: Path, *, overwrite: bool = False) -> None:
         """Write comparison.txt, comparison.md and incumbents.csv into a folder.
 
-        folder: that exists; files of earlier calls are replaced.
         overwrite: True also replaces files that bostruct did not write, but never a database.
 
         Raises OutputRefused, a FileExistsError, for a file that it must not replace; OSError.
@@ -160,8 +150,6 @@ class ProblemComparison:
     def write_incumbents(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write a CSV file with a line for each finished trial of each run, as told; of noisy problems no regret.
 
-        path: of the file; one of an earlier call is replaced. Of several objectives there is a column of values, and no
-            best one.
         overwrite: True also replaces a file that bostruct did not write, but never a database.
 
         Raises OutputRefused, a FileExistsError, for a file that it must not replace; OSError.
@@ -240,11 +228,7 @@ class Comparison:
 
 
 def table_of(rows: Sequence[MethodRow], merit: str) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Return the head of the table and its rows; columns without any number are left away.
-
-    rows: a row a method, the first that of the method that others are compared with.
-    merit: name of the figure of merit.
-    """
+    """Return the head of the table and its rows; columns without any number are left away."""
     first = rows[0].method if rows else "first"
     header = (
         "method",
@@ -299,10 +283,7 @@ def _with_error(value: float | None, error: float | None) -> str:
 
 
 def describe_rows(rows: Sequence[MethodRow]) -> str:
-    """Explain the columns of differences and of feasible runs in a line; nothing where there are none.
-
-    rows: of the table.
-    """
+    """Explain the columns of differences and of feasible runs in a line; nothing where there are none."""
     said = []
     if any(row.pairs > 1 for row in rows):
         said.append(

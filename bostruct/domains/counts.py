@@ -29,10 +29,7 @@ class AtLeast:
 
 @dataclass(frozen=True)
 class Infinite:
-    """The size of a domain without end: real numbers, or programs in which a substitution can contain itself.
-
-    count: infinity.
-    """
+    """The size of a domain without end: real numbers, or programs in which a substitution can contain itself."""
 
     count: float = math.inf
 

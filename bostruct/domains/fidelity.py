@@ -19,8 +19,6 @@ from bostruct.domains.space.space import Space
 class FidelityLevels:
     """The one `Fidelity` of a `Space`, or of a `Space` that is part of a joint domain.
 
-    domain: `Space` or joint domain with exactly one `Fidelity` variable.
-
     Raises DomainError for other numbers of them.
     """
 
@@ -41,17 +39,11 @@ class FidelityLevels:
         return tuple(float(cost) for cost in found.choices)
 
     def level(self, x: Point) -> int:
-        """Return the position of a point's fidelity among `costs`.
-
-        x: point of the domain.
-        """
+        """Return the position of a point's fidelity among `costs`."""
         return int(self._row(x)[self._column])
 
     def at_level(self, x: Point, level: int) -> Point:
         """Return the same point at another fidelity; raises PointError where a constraint forbids it.
-
-        x: point of the domain.
-        level: int, position among `costs`.
 
         Variables that exist at that fidelity, and not at the point's, are drawn by a generator that the other variables
         seed: so one point leads to one point at each fidelity, and different points try different values.
@@ -69,10 +61,7 @@ class FidelityLevels:
         return found
 
     def at_target_fidelity(self, xs: Batch) -> Batch:
-        """Return the same points at the highest fidelity, be they valid there or not.
-
-        xs: batch of the domain.
-        """
+        """Return the same points at the highest fidelity, be they valid there or not."""
         part, name, space = self._fidelity_variables[0]
         top = len(space.variables[name]) - 1
         if part is None:
@@ -87,8 +76,6 @@ class FidelityLevels:
 
     def keys(self, xs: Iterable[Point]) -> list[Hashable]:
         """Return keys that are equal where points differ in their fidelity alone, be the other one valid or not.
-
-        xs: points of the domain.
 
         Variables that only some fidelities have are left out, for a point loses and gains them with its fidelity.
         """

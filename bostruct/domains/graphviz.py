@@ -9,8 +9,6 @@ from bostruct.contracts import MissingExtra
 def render_svg(dot: str) -> str:
     """Render a drawing in Graphviz's language as SVG.
 
-    dot: str, the drawing.
-
     Raises MissingExtra without python-graphviz (the extra ``plot``) or the program ``dot`` that it runs.
     """
     graphviz = optional_import("graphviz", "plot")

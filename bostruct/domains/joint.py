@@ -49,11 +49,7 @@ RESAMPLING_TRIES = 100  # draws of some choices until constraints hold
 
 @dataclass(frozen=True)
 class JointPoint:
-    """A point of a joint domain.
-
-    parts: a point of each domain, in their order.
-    key: the key of each part, by which joint points are compared.
-    """
+    """A point of a joint domain."""
 
     parts: tuple[Point, ...] = field(compare=False)
     key: tuple[Hashable, ...] = field(repr=False)
@@ -62,9 +58,6 @@ class JointPoint:
 @dataclass(frozen=True)
 class Joint(LocalDomain, ChoiceDomain, TreeDomain):
     """A product of named domains, as made by `joint_domain`.
-
-    part_names: tuple of str, the names of the parts.
-    domains: the domain of each part, in the same order.
 
     A user writes, and an objective receives, a dict of the parts. A batch is a list. Neighbors, named choices and
     decisions are there where all parts have them.
@@ -114,7 +107,6 @@ class Joint(LocalDomain, ChoiceDomain, TreeDomain):
         """Draw m points whose parts are independent, each drawn as its domain draws.
 
         m: int >= 0.
-        rng: `numpy.random.Generator`.
 
         Raises TypeError, ValueError.
         """
@@ -125,7 +117,6 @@ class Joint(LocalDomain, ChoiceDomain, TreeDomain):
         """Draw a point whose key is not in `seen`.
 
         seen: frozenset of keys (`keys`).
-        rng: `numpy.random.Generator`.
 
         Raises SpaceExhausted where there is none, or the parts find none.
         """
@@ -141,10 +132,7 @@ class Joint(LocalDomain, ChoiceDomain, TreeDomain):
         return self._point(parts)
 
     def check(self, x: object) -> None:
-        """Raise PointError unless x is a point of the domain; the message names the part that is wrong.
-
-        x: anything.
-        """
+        """Raise PointError unless x is a point of the domain; the message names the part that is wrong."""
         if not isinstance(x, JointPoint) or len(x.parts) != len(self.domains):
             raise PointError(f"point: expected one with the parts {', '.join(self.part_names)}, got {short_repr(x)}")
         for name, domain, part in zip(self.part_names, self.domains, x.parts, strict=True):
@@ -153,33 +141,22 @@ class Joint(LocalDomain, ChoiceDomain, TreeDomain):
     def parse(self, point: object) -> JointPoint:
         """Read a point from a dict of what the parts' domains parse.
 
-        point: dict from every name in `part_names` to a point of that part.
-
         Raises PointError, naming the part that is wrong.
         """
         return self._from_mapping(point, [domain.parse for domain in self.domains])
 
     def present(self, x: JointPoint) -> dict[str, Presented]:
-        """Return what an objective receives: a dict from names to what the parts' domains present.
-
-        x: `JointPoint`.
-        """
+        """Return what an objective receives: a dict from names to what the parts' domains present."""
         parts = zip(self.part_names, self.domains, x.parts, strict=True)
         return {name: domain.present(part) for name, domain, part in parts}
 
     def encode(self, x: JointPoint) -> Json:
-        """Return a point as JSON, a dict from names to the parts.
-
-        x: `JointPoint`.
-        """
+        """Return a point as JSON, a dict from names to the parts."""
         parts = zip(self.part_names, self.domains, x.parts, strict=True)
         return {name: domain.encode(part) for name, domain, part in parts}
 
     def decode(self, data: ParsedJson) -> JointPoint:
-        """Rebuild a point from its description; raises PointError for what `encode` never writes.
-
-        data: dict that `encode` returned.
-        """
+        """Rebuild a point from its description; raises PointError for what `encode` never writes."""
         return self._from_mapping(data, [domain.decode for domain in self.domains])
 
     def key(self, x: JointPoint) -> Hashable:
@@ -190,20 +167,13 @@ class Joint(LocalDomain, ChoiceDomain, TreeDomain):
         return self.domains[i].join([x.parts[i] for x in xs])
 
     def points(self, batches: Iterable[Batch]) -> list[JointPoint]:
-        """Join batches of each part into points.
-
-        batches: one batch for each domain, in their order, all of one length.
-        """
+        """Join batches of each part into points."""
         own = [_freeze_batch(domain, batch) for domain, batch in zip(self.domains, batches, strict=True)]
         parts, keys = zip(*(batch for batch, _ in own), strict=True), zip(*(keys for _, keys in own), strict=True)
         return [JointPoint(part, key) for part, key in zip(parts, keys, strict=True)]
 
     def mutate(self, x: JointPoint, rng: np.random.Generator) -> JointPoint:
-        """Mutate one part, each with equal chance; raises DomainError where none has another point.
-
-        x: `JointPoint`.
-        rng: `numpy.random.Generator`.
-        """
+        """Mutate one part, each with equal chance; raises DomainError where none has another point."""
         for i in rng.permutation(len(self.domains)).tolist():
             changed = try_mutation(self.domains[i], x.parts[i], rng)
             if changed is not None:  # else that part has no other point; the next may have
@@ -215,11 +185,7 @@ class Joint(LocalDomain, ChoiceDomain, TreeDomain):
         return [local for domain in self.domains if (local := domain.traits.local)]
 
     def crossover(self, x: JointPoint, y: JointPoint, rng: np.random.Generator) -> JointPoint:
-        """Cross each part where its domain can; else take that of x or that of y, with equal chance.
-
-        x, y: `JointPoint`s.
-        rng: `numpy.random.Generator`.
-        """
+        """Cross each part where its domain can; else take that of x or that of y, with equal chance."""
         child = []
         for domain, a, b in zip(self.domains, x.parts, y.parts, strict=True):
             whole = a if rng.random() < 0.5 else b
@@ -230,8 +196,6 @@ class Joint(LocalDomain, ChoiceDomain, TreeDomain):
     def neighbors(self, x: JointPoint) -> list[JointPoint]:
         """List the valid points with a neighbor in one part: the first part's first, in its order.
 
-        x: `JointPoint`.
-
         Raises PointError for a dict.
         """
         refuse_dict(x)
@@ -241,9 +205,7 @@ class Joint(LocalDomain, ChoiceDomain, TreeDomain):
     def sample_neighbors(self, x: JointPoint, m: int, rng: np.random.Generator) -> list[JointPoint]:
         """Return `neighbors`, or m of them drawn without replacement where there are more.
 
-        x: `JointPoint`.
         m: int >= 0.
-        rng: `numpy.random.Generator`.
 
         A part that has more than m neighbors, and more than 200, counts as if it had so many. Where constraints leave
         fewer than m of these, all neighbors count of a part that is a `Space`, and up to 2,000 of any other. Raises
@@ -401,9 +363,6 @@ def joint_domain(parts: Mapping[str, object]) -> Joint:
 def as_part(name: str, given: object) -> Domain:
     """Return a domain, or the `Space` of a dict of variables.
 
-    name: of the part, for messages.
-    given: as the user gave it.
-
     Raises WrongPart for anything else.
     """
     if isinstance(given, Mapping):
@@ -420,12 +379,7 @@ def _freeze_batch(domain: Domain, batch: Batch) -> tuple[Batch, list[Hashable]]:
 
 
 def read_part(name: str, read: Callable[[Presented], object], given: object) -> Any:
-    """Return what a domain reads of a part; a PointError names the part.
-
-    name: of the part; empty for none.
-    read: a method of the domain.
-    given: its argument.
-    """
+    """Return what a domain reads of a part; a PointError names the part."""
     try:
         return read(given)
     except PointError as error:

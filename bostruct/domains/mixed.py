@@ -63,11 +63,6 @@ class PartTest:
     """A test of a part of a point, on which variables depend.
 
     label: name of the binary variable that tells whether the test holds.
-    part: position of the part.
-    owner: name of a variable that depends on it, for messages.
-    name: of the part, for messages.
-    domain: of the part.
-    test: a point of that domain, `OneOf`, or a predicate of what an objective receives of the part.
 
     Raises DomainError for a point that the domain does not have.
     """
@@ -85,8 +80,6 @@ class PartTest:
 
     def holds(self, x: Point) -> bool:
         """Tell whether the test holds.
-
-        x: a point of the part's domain.
 
         Raises PredicateError where the predicate itself fails.
         """
@@ -117,10 +110,7 @@ class PartTest:
 
 
 def check_condition_names(values: Mapping[str, object]) -> None:
-    """Raise DomainError, naming the variable, for a condition on a name that the variable's dict lacks.
-
-    values: a dict that stands for a space: name -> a variable or its shorthand, another domain, or a dict.
-    """
+    """Raise DomainError, naming the variable, for a condition on a name that the variable's dict lacks."""
     for name, one in values.items():
         for parent in one.when if isinstance(one, Variable) else ():
             if parent not in values:
@@ -141,9 +131,6 @@ def split_conditions(
     variables: Mapping[str, Variable], parts: Mapping[str, Domain]
 ) -> tuple[dict[str, Variable], tuple[PartTest, ...]]:
     """Put a binary variable in place of each condition on a part.
-
-    variables: by name; conditions may name parts.
-    parts: the other domains of the space, by name.
 
     Returns the variables, the new ones behind the others, and the test that each new one stands for. Raises DomainError
     for a point that a part does not have.
@@ -186,10 +173,6 @@ TRIES = 20  # of a change that leads to no other valid point
 class MixedSpace(Joint):
     """A space some of whose values are other domains, as `bostruct.Space` builds it.
 
-    part_names: names of the parts; the variables, where there are some, are the first part, under the empty name.
-    domains: the domain of each part.
-    order: the names that a user's dict has, in the order in which the user gave them.
-    constraints: predicates of a point, which is a dict of the variables' values and the other parts.
     tests: of other parts, on which variables depend: each has a binary variable of the same name, which the user's dict
         leaves out, and which says whether the test holds.
     """
@@ -244,7 +227,6 @@ class MixedSpace(Joint):
         """Draw m valid points whose parts are independent, each drawn as its domain draws.
 
         m: int >= 0.
-        rng: `numpy.random.Generator`.
 
         Under constraints points are drawn until m are valid. Where they are too rare for that, the others are a few
         changes away from those that were found. Raises DomainError where none is found; TypeError, ValueError.
@@ -270,7 +252,6 @@ class MixedSpace(Joint):
         """Draw a valid point whose key is not in `seen`; raises SpaceExhausted where there is none, or none is found.
 
         seen: frozenset of keys (`keys`).
-        rng: `numpy.random.Generator`.
         """
         if not self.constraints and not self.tests:
             return super().sample_unseen(seen, rng)
@@ -287,10 +268,7 @@ class MixedSpace(Joint):
         raise SpaceExhausted(f"no unseen point of the space was found; {len(seen)} were seen{more}")
 
     def check(self, x: object) -> None:
-        """Raise PointError unless x is a valid point; the message names the variable, part or constraint.
-
-        x: anything.
-        """
+        """Raise PointError unless x is a valid point; the message names the variable, part or constraint."""
         if not isinstance(x, JointPoint) or len(x.parts) != len(self.domains):
             raise PointError(f"point: expected one with {', '.join(self.order)}, got {short_repr(x)}")
         for name, domain, part in zip(self.part_names, self.domains, x.parts, strict=True):
@@ -303,8 +281,6 @@ class MixedSpace(Joint):
     def parse(self, point: object) -> JointPoint:
         """Read a valid point from a dict of the variables' values and what the other parts' domains parse.
 
-        point: dict.
-
         Raises PointError, naming the variable or part that is wrong.
         """
         x = self._read(point, "parse")
@@ -312,17 +288,11 @@ class MixedSpace(Joint):
         return x
 
     def present(self, x: JointPoint) -> dict[str, Presented]:
-        """Return what an objective receives: a dict of the variables' values and the other parts.
-
-        x: `JointPoint`.
-        """
+        """Return what an objective receives: a dict of the variables' values and the other parts."""
         return self._write(x, "present")
 
     def encode(self, x: JointPoint) -> Json:
-        """Return a point as JSON, a dict of the variables and the other parts.
-
-        x: `JointPoint`.
-        """
+        """Return a point as JSON, a dict of the variables and the other parts."""
         return self._write(x, "encode")
 
     def decode(self, data: ParsedJson) -> JointPoint:
@@ -336,9 +306,6 @@ class MixedSpace(Joint):
 
     def decode_from(self, data: ParsedJson, description: ParsedJson) -> JointPoint:
         """Rebuild a point that a space of another description encoded; raise PointError where this one has it not.
-
-        data: what `encode` of the other space returned.
-        description: what `to_json` of the other space returned, plain or mixed.
 
         Variables are read as `Space.decode_from` reads them. So are those of parts that are spaces: a part that the
         point lacks has the defaults of its variables, and one for which this space has no place must be at its
@@ -365,11 +332,7 @@ class MixedSpace(Joint):
         return self._point([row, *others.values()])
 
     def mutate(self, x: JointPoint, rng: np.random.Generator) -> JointPoint:
-        """Mutate one part, each with equal chance, to a valid point; raises DomainError where none is found.
-
-        x: `JointPoint`.
-        rng: `numpy.random.Generator`.
-        """
+        """Mutate one part, each with equal chance, to a valid point; raises DomainError where none is found."""
         for i in rng.permutation(len(self.domains)).tolist():
             for _ in range(TRIES):
                 part = try_mutation(self.domains[i], x.parts[i], rng)
@@ -382,9 +345,6 @@ class MixedSpace(Joint):
 
     def crossover(self, x: JointPoint, y: JointPoint, rng: np.random.Generator) -> JointPoint:
         """Cross each part where its domain can; else take that of x or that of y, with equal chance.
-
-        x, y: `JointPoint`s.
-        rng: `numpy.random.Generator`.
 
         A variable that another part makes exist has the value that x has, else that of y; one that neither has is
         drawn. Returns x where no valid child is found.
@@ -439,10 +399,7 @@ class MixedSpace(Joint):
         return PartDecisions(self.domains, self._answer) if self.tests else PartDecisions(self.domains)
 
     def _answer(self, others: Sequence[Point]) -> dict[str, int]:
-        """Return the values of the variables that tests set, by name.
-
-        others: points of all parts but the first.
-        """
+        """Return the values of the variables that tests set, by name."""
         return {one.label: int(one.holds(others[one.part - 1])) for one in self.tests}
 
     def _changes(self, x: JointPoint, near: Sequence[Batch]) -> list[tuple[int, Point]]:
@@ -507,7 +464,6 @@ class MixedSpace(Joint):
         """Make the variables of points agree with the tests of their other parts; points that do are returned as is.
 
         rng: draws the variables that a point gains; None for their fallback values.
-        parents: points whose variables are taken where they have them, the first ones first.
         """
         if not self.tests or not xs or (own := self._own) is None:
             return list(xs)
@@ -591,9 +547,6 @@ class MixedSpace(Joint):
 def mixed_space(values: Mapping[str, object], constraints: Sequence[Constraint] = ()) -> MixedSpace:
     """Build the space of named variables and other domains.
 
-    values: name -> a variable or its shorthand, or a domain, or a dict, which stands for its `Space`.
-    constraints: predicates of a point.
-
     Raises DomainError, naming what is wrong.
     """
     check_condition_names(values)
@@ -654,12 +607,7 @@ def _nest_values(domain: Joint) -> dict[str, object]:
 
 
 def _find_absent(domain: Joint, point: Mapping[str, Presented], path: str, name: str) -> Iterator[str]:
-    """Yield when the spaces of a point that lack a variable have it, and how to ask for it.
-
-    point: as the domain presents it.
-    path: to the point, in code.
-    name: of the variable.
-    """
+    """Yield when the spaces of a point that lack a variable have it, and how to ask for it."""
     for part, inner in domain.parts.items():
         own, where = (point, path) if part == OWN else (point[part], f"{path}[{part!r}]")
         if isinstance(inner, Joint):
@@ -676,10 +624,7 @@ def _has_real(domain: Domain) -> bool:
 
 
 def count_product(domains: Sequence[Domain]) -> Count:
-    """Count the points of a product of domains.
-
-    domains: those that count their points are asked, of others the size is taken.
-    """
+    """Count the points of a product of domains."""
     total: Count = Exact(1)
     for domain in domains:
         if isinstance(domain, Space | MixedSpace):

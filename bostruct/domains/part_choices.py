@@ -28,10 +28,7 @@ MOST_CODES = 2_000  # of all choices of a structure together, up to which each c
 
 @dataclass(frozen=True)
 class StructureChoices:
-    """The view of a space in which a structure is as many choices as it has columns.
-
-    domain: of variables.
-    """
+    """The view of a space in which a structure is as many choices as it has columns."""
 
     domain: Domain
 
@@ -46,10 +43,7 @@ class StructureChoices:
         return {name: one for name, one in self.domain.variables.items() if one.width > 1 and one.n_codes}
 
     def coordinates(self, x: Point) -> list[Choice]:
-        """List the choices of a point.
-
-        x: one point.
-        """
+        """List the choices of a point."""
         variables = self.domain.variables
         columns = Layout(tuple(one.width for one in variables.values())).split(x)
         return [
@@ -65,12 +59,7 @@ def _list_variable_choices(name: str, variable: Variable, columns: Sequence[int]
 
 
 def list_choices(name: str, variable: Variable, columns: Sequence[int]) -> list[Choice]:
-    """List the choices that make up a value of a structure: the place of each item of an order, else its columns.
-
-    name: of the variable.
-    variable: of several columns; without any choices where its columns are none.
-    columns: of the value.
-    """
+    """List the choices that make up a value of a structure: the place of each item of an order, else its columns."""
     is_order = isinstance(variable, Permutation)
     codes = np.argsort(columns) if is_order else np.asarray(columns)
     is_ordered = is_order or variable.n_codes == 2 or variable.n_codes * variable.width > MOST_CODES
@@ -86,8 +75,6 @@ def draw_values(name: str, variable: Variable, rng: np.random.Generator) -> tupl
 
     All values are there where they are few, each by its chance in a draw; else equally weighted draws.
 
-    name: of the variable.
-    variable: of several choices.
     rng: the only source of chance.
     """
     try:
@@ -101,13 +88,7 @@ def draw_values(name: str, variable: Variable, rng: np.random.Generator) -> tupl
 
 @dataclass(frozen=True)
 class PartChoices:
-    """The named choices of several parts, each under the name of its part, a dot, and its own path.
-
-    names: of the parts. The choices of a part without a name keep their paths.
-    domains: of the parts, with named choices.
-    own_names: other names that paths must not be taken for.
-    hidden: paths in the first part that are no choices of the whole.
-    """
+    """The named choices of several parts, each under the name of its part, a dot, and its own path."""
 
     names: Sequence[str]
     domains: Sequence[Any]
@@ -115,37 +96,24 @@ class PartChoices:
     hidden: frozenset[str] = frozenset()
 
     def coordinates(self, parts: Sequence[Point]) -> list[Choice]:
-        """List the choices of a point.
-
-        parts: a point of each domain.
-        """
+        """List the choices of a point."""
         pairs = enumerate(zip(self.domains, parts, strict=True))
         found = [(i, one) for i, (domain, part) in pairs for one in domain.coordinates(part)]
         return [self.rename(i, one) for i, one in found if i or one.path not in self.hidden]
 
     def names_of(self, parts: Sequence[Point]) -> tuple[str, ...]:
-        """List the paths of the choices of a point.
-
-        parts: a point of each domain.
-        """
+        """List the paths of the choices of a point."""
         pairs = enumerate(zip(self.domains, parts, strict=True))
         found = [(i, path) for i, (domain, part) in pairs for path in domain.names(part)]
         return tuple(self.prefixes[i] + path for i, path in found if i or path not in self.hidden)
 
     def rename(self, i: int, one: Choice) -> Choice:
-        """Return a choice under the path and the kind that it has in the whole.
-
-        i: position of its part.
-        one: choice of that part.
-        """
+        """Return a choice under the path and the kind that it has in the whole."""
         prefix = self.prefixes[i]
         return Choice(prefix + one.path, prefix + one.kind, one.value, one.count, one.ordered)
 
     def sort_by_part(self, paths: Sequence[str]) -> dict[int, list[str]]:
-        """Return the paths within each part, by its position; parts without any are left out.
-
-        paths: of choices.
-        """
+        """Return the paths within each part, by its position; parts without any are left out."""
         found: dict[int, list[str]] = {}
         for path in paths:
             named = (i for i, prefix in enumerate(self.prefixes) if prefix and path.startswith(prefix))
@@ -178,21 +146,13 @@ def _mark_end(name: str, names: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class DescribedParts:
-    """The choices of the points of several parts, each listed by what knows its part; they cannot be drawn again.
-
-    domain: of the parts. Where one has no name, its variables are choices of the whole, unless no objective receives
-        them, such as those that stand for tests of other parts.
-    described: what lists the choices of each part, by `coordinates`, in their order.
-    """
+    """The choices of the points of several parts, each listed by what knows its part; they cannot be drawn again."""
 
     domain: Domain
     described: Sequence[Any]
 
     def coordinates(self, x: Point) -> list[Choice]:
-        """List the choices of a point.
-
-        x: one point.
-        """
+        """List the choices of a point."""
         found = self.choices.coordinates([self.domain.part(name, [x])[0] for name in self.domain.parts])
         if not self.choices.own_names:
             return found
@@ -208,31 +168,20 @@ class DescribedParts:
 
 
 def no_facts(parts: Sequence[Point]) -> Mapping[str, int]:
-    """Return no decisions of the first part: what is known of it where it does not depend on others.
-
-    parts: points of the other parts, ignored.
-    """
+    """Return no decisions of the first part: what is known of it where it does not depend on others."""
     del parts
     return {}
 
 
 @dataclass(frozen=True)
 class PartDecisions:
-    """The decisions of several parts one after another: those of the first part last, for it may depend on others.
-
-    domains: of the parts, with decisions.
-    facts: points of the other parts, in their order -> the decisions of the first part that follow from them, by path.
-        Where there are any, the first domain tells which choice is decided next.
-    """
+    """The decisions of several parts one after another: those of the first part last, for it may depend on others."""
 
     domains: Sequence[Any]
     facts: Callable[[Sequence[Point]], Mapping[str, int]] = field(default=no_facts)
 
     def of(self, parts: Sequence[Point]) -> tuple[int, ...]:
-        """Return the decisions that lead to a point.
-
-        parts: a point of each domain.
-        """
+        """Return the decisions that lead to a point."""
         known = self.facts(parts[1:])
         way = list(self.domains[0].decisions(parts[0]))
         free = [k for k in range(len(way)) if not known or self.domains[0].choice_after(way[:k]).path not in known]
@@ -242,18 +191,12 @@ class PartDecisions:
         return (*others, *(way[k] for k in free))
 
     def options(self, made: Sequence[int]) -> int:
-        """Count the choices that the next decision has; 0 where none is left. Raises Infeasible.
-
-        made: positions chosen so far.
-        """
+        """Count the choices that the next decision has; 0 where none is left. Raises Infeasible."""
         i, own = self.split(made)[-1]
         return self._options((i, tuple(own)))
 
     def split(self, made: Sequence[int]) -> list[tuple[int, list[int]]]:
-        """Return the decisions of each part that was begun, with its position; the last one may have more.
-
-        made: positions chosen so far.
-        """
+        """Return the decisions of each part that was begun, with its position; the last one may have more."""
         left, found = list(made), list[tuple[int, list[int]]]()
         for i in range(1, len(self.domains)):
             n = next((n for n in range(len(left) + 1) if not self._options((i, tuple(left[:n])))), None)
@@ -266,7 +209,6 @@ class PartDecisions:
     def roll_out(self, made: Sequence[int], rng: np.random.Generator) -> list[Point]:
         """Draw a point of each part that begins with these decisions; what follows from other parts may be wrong.
 
-        made: positions chosen so far.
         rng: the only source of chance.
         """
         given = dict(self.split(made))

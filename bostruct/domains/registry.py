@@ -60,10 +60,7 @@ def register_domain(kind: str, builder: Callable[[ParsedJson], Domain]) -> None:
 
 
 def as_domain(given: object) -> Domain:
-    """Return a domain as it is, or the `Space` of a mapping of variables; raise TypeError for anything else.
-
-    given: as the user gave it.
-    """
+    """Return a domain as it is, or the `Space` of a mapping of variables; raise TypeError for anything else."""
     if isinstance(given, Mapping):
         return Space(given)
     return check_part("space", given, Domain, also="a Space, a dict of variables or ")
@@ -71,9 +68,6 @@ def as_domain(given: object) -> Domain:
 
 def domain_from_json(data: ParsedJson) -> Domain:
     """Rebuild a domain from its description.
-
-    data: dict that `to_json` of a domain returned. A kind that the package does not have is looked up among the entry
-        points `bostruct.domains` of installed packages.
 
     Raises DomainError where it does not hold enough, ValueError or another error of parsing where it is malformed.
     """

@@ -53,7 +53,6 @@ def clamp_end(given: object, began: float) -> float:
     """Return when an evaluation ended, not before it began: as its worker says if that is possible, else now.
 
     given: seconds since the epoch by the worker's clock; None for now.
-    began: when its trial was handed out.
     """
     latest = max(now(), began)
     if given is None:

@@ -43,7 +43,6 @@ Judge = Callable[[int, float], bool]  # of one trial: called at each report with
 class Evaluation(NamedTuple):
     """The outcome of a trial as its pool hands it over, with the exception behind a failure.
 
-    outcome: what the study is told.
     error: the exception, None where nothing was raised.
     trace: its traceback as text, None where nothing was raised.
     ended: seconds since the epoch when the objective ended; None where it is told at once.
@@ -103,10 +102,6 @@ def evaluate(objective: Callable[[Any], Any], point: Any, handlers: frozenset[Co
 
     KeyboardInterrupt passes, and so does what is no `Exception` and comes from a signal handler. A process that the
     objective has forked ends here.
-
-    objective: called with the point, returns a number.
-    point: as the user wrote it, or a `WatchedPoint`.
-    handlers: code of signal handlers besides those that are installed, which may have uninstalled themselves.
     """
     watched = point if isinstance(point, WatchedPoint) else WatchedPoint(point)
     with receive_reports(watched.judge, watched.sign) as reporter:
@@ -116,11 +111,7 @@ def evaluate(objective: Callable[[Any], Any], point: Any, handlers: frozenset[Co
 
 
 def evaluate_bytes(objective: Callable[[Any], Any], packed: bytes) -> Evaluation:
-    """Evaluate a pickled point, as `evaluate` does; a point that does not load is a failure.
-
-    objective: called with the point, returns a number.
-    packed: the point, or a `WatchedPoint`.
-    """
+    """Evaluate a pickled point, as `evaluate` does; a point that does not load is a failure."""
     try:
         point = pickle.loads(packed)
     except Exception as error:
@@ -160,10 +151,7 @@ def _evaluation_of(value: Any) -> Evaluation:
 
 
 def failure(error: BaseException) -> Evaluation:
-    """Turn an exception into a failed outcome, whose reason is `TypeName: message`.
-
-    error: what was raised.
-    """
+    """Turn an exception into a failed outcome, whose reason is `TypeName: message`."""
     kind, text = type(error).__name__, _render(str, error)
     trace = cut_middle(_render(lambda raised: "".join(traceback.format_exception(raised)), error))
     outcome = Outcome(failed=f"{kind}: {text}" if text else kind)
@@ -189,8 +177,6 @@ def _read_error(
 
 def objective_frames(error: BaseException) -> TracebackType | None:
     """Return the traceback of an exception from the objective's own frame on; None where no objective raised it here.
-
-    error: with its traceback.
     """
     trace = error.__traceback__
     while trace is not None and trace.tb_frame.f_code is not _call_objective.__code__:
@@ -249,7 +235,6 @@ class TrialStopped(BaseException):
 class WatchedPoint(NamedTuple):
     """A point, and who decides at each report whether its evaluation goes on.
 
-    point: as the objective receives it.
     judge: called with each step and value in turn, and true where the evaluation is to stop; None for never.
     sign: by which values are multiplied for the judge, 1.0 or -1.0: it takes values to be minimized.
     """
@@ -260,10 +245,7 @@ class WatchedPoint(NamedTuple):
 
 
 class Reporter:
-    """The reports of one evaluation, as `report` hands them over.
-
-    judge, sign: as of `WatchedPoint`.
-    """
+    """The reports of one evaluation, as `report` hands them over."""
 
     def __init__(self, judge: Judge | None = None, sign: float = 1.0) -> None:
         self.outcome: Outcome | None = None  # of an evaluation that was stopped
@@ -292,7 +274,6 @@ class Reporter:
         """Keep a report; raise TrialStopped where the evaluation is to end, and for every report after that.
 
         step: an integer from 0, larger than the last one.
-        value: a number. One that is not finite ends the evaluation, which fails.
 
         Raises TypeError, and ValueError for a step that does not ascend.
         """
@@ -351,10 +332,7 @@ def report(step: int, value: object) -> None:
 
 @contextmanager
 def receive_reports(judge: Judge | None, sign: float) -> Iterator[Reporter]:
-    """Receive what `report` is told inside.
-
-    judge, sign: as of `WatchedPoint`.
-    """
+    """Receive what `report` is told inside."""
     reporter = Reporter(judge, sign)
     token = _reporter.set(reporter)
     try:
@@ -366,11 +344,6 @@ def receive_reports(judge: Judge | None, sign: float) -> Iterator[Reporter]:
 class Cause(NamedTuple):
     """A cause of failures by the machine.
 
-    name: for people, and for records.
-    types: names of exception classes.
-    codes: values of `errno`.
-    text: a pattern that the message matches, whatever its class is; empty for none.
-    control: code that fails in another process, too, if the machine is the cause; empty if no control is needed.
     stays: True if the process has it from then on, at whatever point.
     """
 
@@ -424,10 +397,7 @@ _met: set[Cause] = set()  # causes that stay, in this process
 
 
 def find_cause(error: BaseException) -> Cause | None:
-    """Return the cause by the machine that an exception, or what it was raised from, is a sign of; None for none.
-
-    error: as the objective raised it.
-    """
+    """Return the cause by the machine that an exception, or what it was raised from, is a sign of; None for none."""
     for one in _list_chain(error, with_context=False):
         for cause in CAUSES:
             if isinstance(one, Exception) and _is_sign(one, cause):
@@ -456,8 +426,6 @@ def _is_sign(error: Exception, cause: Cause) -> bool:
 def name_cause(error: BaseException) -> str | None:
     """Return the name of the cause if an exception of an objective is a failure of the machine; None if of its point.
 
-    error: whose frames lose their variables if memory was short.
-
     Memory that is short is of the point, unless a small allocation in a process of its own fails, too. The name ends in
     `EARLIER` if this process met a cause before that stays.
     """
@@ -480,10 +448,7 @@ def name_cause_of_kill() -> str | None:
 
 
 def fails_control(code: str) -> bool:
-    """Run a line of Python in a process of its own, and return True if it fails.
-
-    code: that allocates a little. One that needs a GPU proves nothing if this process sees none.
-    """
+    """Run a line of Python in a process of its own, and return True if it fails."""
     import subprocess
 
     if "torch" in code and not ((torch := sys.modules.get("torch")) and torch.cuda.is_available()):

@@ -37,17 +37,12 @@ def defer_signals(step: Function) -> Function:
     """Make signals wait for a function: what is on disk and in memory changes together, or neither does.
 
     Ctrl-C and SIGTERM wait, and so does each signal that has a handler in Python, which may raise.
-
-    step: function to protect, which is returned wrapped.
     """
     return _wrap(step, is_firm=True)
 
 
 def defer_signals_once_begun(step: Function) -> Function:
-    """Make signals wait for a function as `defer_signals` does, unless it calls `handle_deferred`.
-
-    step: function to protect, which is returned wrapped. It has no value to write that a signal could lose.
-    """
+    """Make signals wait for a function as `defer_signals` does, unless it calls `handle_deferred`."""
     return _wrap(step, is_firm=False)
 
 
@@ -55,8 +50,6 @@ def defer_signals_unseen(step: Function) -> Function:
     """Make signals wait for a function that Python calls where nobody sees what is raised, such as a finalizer.
 
     Their handlers are called a moment after it.
-
-    step: function to protect, which is returned wrapped.
     """
     return _wrap(step, is_firm=True, is_unseen=True)
 
@@ -104,7 +97,6 @@ class SignalDeferral:
 
     is_firm: whether they wait as long as the block does, even where it has not begun to change anything.
     is_unseen: whether what a handler raises behind the block would be lost, as in a finalizer. It is called later then.
-    defaults: the signals that wait, too, where their handlers are those of the system.
     """
 
     current: ClassVar[SignalDeferral | None] = None  # of the main thread, where alone handlers run
@@ -257,10 +249,7 @@ def _exit_as_terminated(*_: Any) -> None:
 
 
 def hook_forks(**hooks: Callable[[], object]) -> None:
-    """Have functions called at each fork of this process from now on; nothing happens on a system without forks.
-
-    hooks: as of `os.register_at_fork`: `before`, `after_in_parent` or `after_in_child`.
-    """
+    """Have functions called at each fork of this process from now on; nothing happens on a system without forks."""
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(**hooks)  # type: ignore[call-overload]
 
@@ -297,11 +286,7 @@ def _code(handler: Any) -> CodeType | None:
 
 
 def is_from_handler(error: BaseException, codes: frozenset[CodeType]) -> bool:
-    """Tell whether an exception passed through a function with one of these codes.
-
-    error: with its traceback.
-    codes: of functions, as `handler_codes` returns them.
-    """
+    """Tell whether an exception passed through a function with one of these codes."""
     trace = error.__traceback__
     while trace is not None and trace.tb_frame.f_code not in codes:
         trace = trace.tb_next

@@ -105,8 +105,6 @@ class InProcessPool(Pool):
 class ExecutorPool(Pool):
     """A pool that runs trials on an executor, which needs only submit, and futures that can be waited for.
 
-    objective: function of a point; it travels by cloudpickle where the executor pickles.
-    executor: any `concurrent.futures.Executor`.
     slots: trials in flight at most, at least 1.
 
     What the objective raises is part of an evaluation, so that a future with an exception is one that the executor has
@@ -230,10 +228,7 @@ def _lose(reason: str) -> Evaluation:
 
 
 class PackedObjective:
-    """An objective, and its bytes once a first task has to travel.
-
-    function: of a point.
-    """
+    """An objective, and its bytes once a first task has to travel."""
 
     def __init__(self, function: Callable[[object], object]) -> None:
         self.function = function
@@ -241,10 +236,7 @@ class PackedObjective:
         self._packed: bytes | None = None
 
     def pack_with(self, point: object) -> tuple[bytes, bytes]:
-        """Return the bytes of the objective and of a point; raise TypeError, and keep it, where there are none.
-
-        point: as the objective receives it, or a `WatchedPoint`.
-        """
+        """Return the bytes of the objective and of a point; raise TypeError, and keep it, where there are none."""
         try:
             if self._packed is None:
                 self._packed = pickle_for_worker("objective", self.function)
@@ -255,21 +247,13 @@ class PackedObjective:
 
 
 def run_task(task: Task | PackedTask | LostTask, call: str) -> Evaluation | NotLoaded:
-    """Run a task, and return its answer; executors are given this function, as some take no other callables.
-
-    task: to run.
-    call: unique, since Dask answers a call that equals an earlier one by the answer of that one.
-    """
+    """Run a task, and return its answer; executors are given this function, as some take no other callables."""
     del call
     return task.run()
 
 
 class Task:
-    """The evaluation of one point, in this process or in the one that unpickles it.
-
-    objective: shared by all tasks of a run, so that it is pickled once.
-    point: as the objective receives it, or a `WatchedPoint`.
-    """
+    """The evaluation of one point, in this process or in the one that unpickles it."""
 
     def __init__(self, objective: PackedObjective, point: object) -> None:
         self._objective = objective
@@ -285,10 +269,7 @@ class Task:
 
 @dataclass(frozen=True)
 class PackedTask:
-    """A task that has traveled.
-
-    objective, point: pickled.
-    """
+    """A task that has traveled."""
 
     objective: bytes
     point: bytes
@@ -303,10 +284,7 @@ class PackedTask:
 
 @dataclass(frozen=True)
 class NotLoaded:
-    """The answer of a worker that cannot load the objective.
-
-    trace: the traceback, as text.
-    """
+    """The answer of a worker that cannot load the objective."""
 
     trace: str
 
@@ -316,8 +294,6 @@ class LostTask:
     """A task in place of one that its executor lost too often: it evaluates nothing, and fails for the reason.
 
     Where it comes back, the executor works, so that the trial was at fault.
-
-    reason: of the failure.
     """
 
     reason: str
@@ -328,9 +304,6 @@ class LostTask:
 
 def pickle_for_worker(name: str, value: Any) -> bytes:
     """Pickle a value by cloudpickle, and modules of every kind by their names.
-
-    name: of the value, for the message.
-    value: an objective or a point.
 
     Raises TypeError where it cannot be pickled.
 

@@ -45,12 +45,7 @@ _pools: weakref.WeakSet[ProcessPool] = weakref.WeakSet()
 
 
 class WaitingTrial(NamedTuple):
-    """A trial that no process has yet.
-
-    number: of the trial.
-    point: pickled.
-    attempt: processes that will have been started for it with the next one.
-    """
+    """A trial that no process has yet."""
 
     number: int
     point: bytes
@@ -60,7 +55,6 @@ class WaitingTrial(NamedTuple):
 class ProcessPool(Pool):
     """A pool that runs each trial in a process.
 
-    objective: function of a point, which must pickle.
     workers: trials at a time at most.
     timeout: seconds for one, None for ever.
     load_timeout: seconds that a process gets to load the objective; another one is then tried.
@@ -264,7 +258,6 @@ class WorkerProcess:
     """One process, and our end of the socket to it.
 
     objective: file that holds the pickled objective, as `share_bytes` returns it.
-    workers: processes that share the machine.
     attempt: processes that have been started for the same trial, from 1, this one included.
 
     Raises OSError where the system refuses another process, or what it needs.
@@ -299,8 +292,6 @@ class WorkerProcess:
     def begin(self, number: int, point: bytes, load_timeout: float, timeout: float | None) -> None:
         """Evaluate a point, once the process has loaded the objective: loading does not count as evaluating.
 
-        number: of the trial.
-        point: pickled.
         load_timeout: seconds for what is left of loading.
         timeout: seconds for the evaluation, None for ever.
 
@@ -404,8 +395,6 @@ class WorkerProcess:
 
 def share_bytes(content: bytes) -> BinaryIO:
     """Return a file that holds these bytes for all worker processes, in memory where the system can do that.
-
-    content: the pickled objective.
 
     Each process reads the file when it is ready to. Over the sockets they would have to be sent to one after another.
     """

@@ -27,7 +27,6 @@ class LimitError(ValueError):
 class Limit:
     """A limit on a number that each evaluation measures.
 
-    name: of the measured number.
     sense: ``<=`` or ``>=``.
     bound: a finite number, in the units of the measured one.
     """
@@ -38,8 +37,6 @@ class Limit:
 
     def slack(self, measured: float) -> float:
         """Return by how much a measured number breaks the limit, at most 0 where it keeps it.
-
-        measured: a finite number.
 
         A slack beyond 1e150, whose square models could not take, is 1e150.
         """
@@ -55,7 +52,6 @@ class Goals:
     """The goals of a study: one direction for each objective, and any number of limits.
 
     directions: ``minimize`` or ``maximize``, at least one.
-    limits: with distinct names, in the order of their names.
     repeats: whether a point may be asked for again where knowing it better is worth more than a new one.
     suggest_seconds: that a suggestion is to take at most; None for as long as it takes.
     """
@@ -88,35 +84,24 @@ class Goals:
         return self.directions[0]
 
     def orient(self, values: Iterable[float]) -> tuple[float, ...]:
-        """Return values as they are minimized.
-
-        values: one for each objective, in the user's direction. Orienting twice gives them back.
-        """
+        """Return values as they are minimized."""
         return tuple(
             -value if direction == "maximize" else value
             for value, direction in zip(values, self.directions, strict=True)
         )
 
     def slacks(self, outcome: Outcome) -> tuple[float, ...]:
-        """Return by how much each limit is broken, at most 0 where it is kept.
-
-        outcome: that was checked, with values.
-        """
+        """Return by how much each limit is broken, at most 0 where it is kept."""
         return tuple(limit.slack(outcome.constraints[limit.name]) for limit in self.limits)
 
     def find_broken(self, outcome: Outcome) -> tuple[str, ...]:
-        """Return the names of the limits that an outcome breaks, none for one without values.
-
-        outcome: that was checked.
-        """
+        """Return the names of the limits that an outcome breaks, none for one without values."""
         if not outcome.values or not self.limits:
             return ()
         return tuple(limit.name for limit in self.limits if limit.slack(outcome.constraints[limit.name]) > 0.0)
 
     def check(self, outcome: Outcome) -> Outcome:
         """Return an outcome that has what these goals ask for, no more and no less.
-
-        outcome: of an evaluation; one with a reason passes.
 
         Raises TypeError where it has another number of values, LimitError where a limit was not measured or a number
         was that has no limit, ValueError where noise is told of several objectives, or its variance is not finite.
@@ -229,9 +214,6 @@ def declare_goals(
 
 def read_reference(reference: Sequence[float], goals: Goals) -> tuple[float, ...]:
     """Return a reference point of several objectives as it is minimized.
-
-    reference: a number for each objective, in the user's direction.
-    goals: with several objectives.
 
     Raises TypeError or ValueError, naming the number that is wrong.
     """

@@ -84,9 +84,7 @@ BLOCK = 2**18  # logarithms at a time: a block of points with all boxes stays in
 class Spans(NamedTuple):
     """The sides of boxes in one objective.
 
-    edges: without the first, which is -inf (e,).
     low, high: positions among them of the ends of each of p distinct sides (p,); -1 is -inf.
-    of_box: the side of each box (b,).
     """
 
     edges: Array
@@ -107,8 +105,6 @@ class LogHypervolumeImprovement:
 
     The improvement by a certain point falls with each of its objectives, and is convex in each. So its expectation
     falls with each mean and grows with each variance, and bounds of these bound it.
-
-    boxes: of the region that no point dominates.
     """
 
     boxes: Boxes

@@ -16,10 +16,7 @@ TERMS = 13
 
 
 def log_density(z: Array) -> Array:
-    """Return the logarithm of the density of the standard normal distribution, elementwise.
-
-    z: of any shape.
-    """
+    """Return the logarithm of the density of the standard normal distribution, elementwise."""
     return -0.5 * z * z - LOG_ROOT_2_PI
 
 
@@ -27,8 +24,6 @@ def hazard(z: Array) -> Array:
     """Return the density over the distribution function of the standard normal distribution, elementwise.
 
     Both are 0 far below the mean, where it is close to -z.
-
-    z: of any shape.
     """
     return math.sqrt(2.0 / math.pi) / erfcx(-z / math.sqrt(2.0))
 
@@ -42,10 +37,7 @@ def log_mean_exp(logs: Array) -> Array:
 
 
 def log_h(u: Array) -> Array:
-    """Return log(phi(u) + u Phi(u)) to at least 12 digits, however far in the tail (Ament et al. 2023, equation 9).
-
-    u: standardized improvements, any shape. phi, Phi: the standard normal density and distribution function.
-    """
+    """Return log(phi(u) + u Phi(u)) to at least 12 digits, however far in the tail (Ament et al. 2023, equation 9)."""
     out = np.empty_like(u)
     near, far = u > -1.0, u < SERIES_FROM
     between = ~near & ~far
@@ -62,7 +54,6 @@ def log_h(u: Array) -> Array:
 def slope_of_log_h(u: Array, log_value: Array) -> Array:
     """Return the derivative Phi / h of log h; far in the tail the difference of two logarithms has no digits.
 
-    u: standardized improvements, any shape.
     log_value: `log_h` of them.
     """
     slope = np.exp(log_ndtr(u) - log_value)

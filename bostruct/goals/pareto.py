@@ -249,8 +249,6 @@ def default_reference(objectives: Array) -> Array:
     have none, of the worst value's magnitude; and 0.1 at 0.
 
     objectives: (n, k), n at least 1, of feasible points.
-
-    Source: infer_reference_point of BoTorch, which does not look at the range of all points.
     """
     front = objectives[find_nondominated(objectives)]
     own, of_all = np.ptp(front, axis=0), np.ptp(objectives, axis=0)

@@ -25,12 +25,7 @@ LARGEST_LOG_ODDS = 700.0  # beyond, exp has no number
 
 @dataclass(frozen=True)
 class PartKernel(Kernel):
-    """A kernel that sees one part of each point.
-
-    name: put before the names of the kernel's parameters.
-    part: batch of points -> batch of their parts.
-    kernel: of the parts.
-    """
+    """A kernel that sees one part of each point."""
 
     name: str
     part: Callable[[Batch], Batch]
@@ -61,10 +56,7 @@ class PartKernel(Kernel):
 
 @dataclass(frozen=True)
 class Product(Kernel):
-    """The product of two kernels on the same points; theta is that of the first, then that of the second.
-
-    first, second: kernels; a product of products has more factors.
-    """
+    """The product of two kernels on the same points; theta is that of the first, then that of the second."""
 
     first: Kernel
     second: Kernel
@@ -137,7 +129,6 @@ class WeightedSum(Kernel):
 
     theta is that of the first kernel, that of the second, then the log odds of w.
 
-    first, second: kernels on the same points.
     prior: of the log odds.
     initial: log odds at first.
     """
@@ -206,7 +197,6 @@ class WeightedSum(Kernel):
 class KernelsPair(NamedTuple):
     """A pair of batches as two kernels prepare it.
 
-    first: what the first kernel prepared.
     second: what the second kernel prepared.
     """
 
@@ -215,10 +205,7 @@ class KernelsPair(NamedTuple):
 
 
 def weight_of(log_odds: float) -> float:
-    """Return the weight whose log odds are given, in (0, 1).
-
-    log_odds: any number.
-    """
+    """Return the weight whose log odds are given, in (0, 1)."""
     return 1.0 / (1.0 + math.exp(-max(log_odds, -LARGEST_LOG_ODDS)))
 
 
@@ -267,8 +254,6 @@ class SpectrumClip(Kernel):
 
     The second batch of `prepare` is the training points; the first alone are these with themselves. Where
     the Gram matrix of the training points is positive semi-definite, this is the similarity itself.
-
-    similarity: a kernel but that its Gram matrices may be indefinite.
     """
 
     similarity: Kernel
@@ -298,7 +283,6 @@ class SpectrumClip(Kernel):
         """Return the similarity's own diagonal (n,), nothing clipped from it; `gram_and_diag` gives the kernel's.
 
         theta: (p,).
-        xs: n points.
         """
         return self.similarity.diag(theta, xs)
 
@@ -325,7 +309,6 @@ class SpectrumClip(Kernel):
         """Return the Gram matrix K (n, n), and the map from G (n, n) to the gradient of sum(G * K) in theta (p,).
 
         theta: (p,).
-        prepared: of training points with themselves.
 
         Raises ValueError for other points. Source: the derivative of a spectral function, Daleckii and Krein 1965.
         """
@@ -368,7 +351,6 @@ def project(across: Array, spectrum: Eigensystem) -> Array:
     """Project similarities to the training points onto the eigenvectors with positive eigenvalues (m, n).
 
     across: (m, n), one row a point.
-    spectrum: of the training points' matrix.
     """
     kept = spectrum.vectors[:, spectrum.values > 0.0]
     return (across @ kept) @ kept.T
@@ -381,7 +363,6 @@ def clip_surplus(across: Array, spectrum: Eigensystem) -> Array:
     removed. Of other points small |l| make rubbish of it, so they get at most the most that a training point gets.
 
     across: (m, n), similarities to the n training points.
-    spectrum: of the training points' matrix.
     """
     removed = spectrum.values < -NEGLIGIBLE * float(np.mean(spectrum.values))
     vectors, sizes = spectrum.vectors[:, removed], -spectrum.values[removed]

@@ -65,11 +65,7 @@ class FeatureDistance:
     scale: tuple[float, ...]
 
     def __call__(self, xs: Batch, ys: Batch) -> Array:
-        """Return the distance of each of n points to each of m (n, m).
-
-        xs: n points.
-        ys: m points.
-        """
+        """Return the distance of each of n points to each of m (n, m)."""
         from scipy.spatial.distance import cdist
 
         return np.array(cdist(self.features(xs) / self.scale, self.features(ys) / self.scale), dtype=np.float64)

@@ -16,7 +16,6 @@ from bostruct.kernels.algebra import weight_of
 class TaskPoint(NamedTuple):
     """A point of one task.
 
-    point: as the domain holds it.
     task: 0 for the target task.
     """
 
@@ -28,7 +27,6 @@ class TaskPoint(NamedTuple):
 class TaskBatch:
     """A batch of points, each of one task. A batch without tasks is of the target task.
 
-    points: m points, as the domain holds them.
     tasks: the task of each (m,), 0 for the target task.
     """
 
@@ -49,10 +47,7 @@ class TaskBatch:
 
 @dataclass(frozen=True)
 class TaskJoin:
-    """A function that concatenates batches, with tasks and without.
-
-    join: the domain's.
-    """
+    """A function that concatenates batches, with tasks and without."""
 
     join: Callable[..., Batch]
 
@@ -67,7 +62,6 @@ class TaskJoin:
 class TaskPair(NamedTuple):
     """A pair of batches as the kernel prepares it.
 
-    points: what the kernel of the points prepared.
     rows: the task of each of n points (n,).
     columns: the task of each of m points (m,).
     """
@@ -93,7 +87,6 @@ class TaskCovariance(NamedTuple):
 class TaskParameters(NamedTuple):
     """The parameters of the kernel on the scale on which they are used.
 
-    points: theta of the kernel of the points.
     correlation: of each task with the target (t + 1,), 1 for the target itself.
     scale: of each task, in units of the target's (t + 1,), 1 for the target itself.
     """
@@ -114,10 +107,8 @@ class TaskKernel(Kernel):
 
     theta is that of the kernel of the points, then the log odds of each r_t, then the logarithm of each s_t.
 
-    kernel: of the points.
     n_tasks: tasks beside the target, at least 1.
     correlation_prior: of the log odds of a correlation.
-    initial_log_odds: of a correlation at first.
     scale_prior: of the logarithm of a scale.
     offset: standard deviation of a task's constant.
     """

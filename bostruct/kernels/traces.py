@@ -35,7 +35,6 @@ ChoiceFunction = Callable[[Point], Sequence[Choice]]
 class ChoiceKey(NamedTuple):
     """The key under which choices of two programs are the same one.
 
-    path: name of the choice.
     size: number of values, infinite where the choice is continuous; of an order the number of things.
     ordered: whether the values are ordered.
     is_order: whether the values are orders of things.
@@ -68,8 +67,6 @@ class Columns(NamedTuple):
 class TraceKernel(ExponentialKernel):
     """A kernel on programs of a search-space language, exp(-sum_g rate_g D_g), where D_g sums over choices of kind g.
 
-    choices: point -> its choices.
-    kinds: the kinds with a rate of their own; all others share one.
     prior: of each log rate.
     initial: log rate at first.
     """
@@ -86,7 +83,6 @@ class TraceKernel(ExponentialKernel):
     def prepare(self, xs: Batch, ys: Batch | None = None) -> Array:
         """Return the distances by kind (g, n, m), the shared kind last.
 
-        xs: n points.
         ys: m points; None for xs with themselves.
         """
         own = [_key_choices(self.choices(x)) for x in xs]
@@ -106,10 +102,7 @@ class TraceKernel(ExponentialKernel):
 
 
 def is_compared(one: Choice) -> bool:
-    """Tell whether the kernel compares a choice: each but the later steps of an order, which the first one tells.
-
-    one: choice of a point.
-    """
+    """Tell whether the kernel compares a choice: each but the later steps of an order, which the first one tells."""
     return one.order is None or len(one.order) > 0
 
 

@@ -60,7 +60,6 @@ class Rule(NamedTuple):
     """One row of the table that `auto` reads from the top.
 
     serves: whether a domain is of this row.
-    build: builds the method, a searcher with a `note`.
     note: domain -> which method it is and why, for the record; None where a kernel of this package knows the domain.
     """
 
@@ -202,8 +201,6 @@ def for_parts(domain: Domain) -> BayesianSearch:
     """Build Bayesian optimization of several parts: a GP at its mode on the product of their kernels, log EI.
 
     It begins with ten random points. Branches are explored as by `for_space`.
-
-    domain: of parts, each of which has a kernel, such as a `Space` with architectures inside.
     """
     return replace(bayesian(domain, n_initial=10), design=random_design, exploration=explore_branches(domain))
 

@@ -36,7 +36,6 @@ class SearchSettings(NamedTuple):
     """The way to search a domain.
 
     maximizer: searches the domain for the point of the largest score.
-    n_starts, surroundings: as of `BayesianSearch`.
     """
 
     maximizer: Maximizer
@@ -92,10 +91,7 @@ def bayesian(
 
 
 def default_search(domain: Domain) -> SearchSettings:
-    """Return the search that a domain's capabilities allow.
-
-    domain: any.
-    """
+    """Return the search that a domain's capabilities allow."""
     wide = LocalSearch(random=2_000, spray=1_000, ascents=10, leaps=True, most=400_000)
     if _is_table(domain):
         listed = LocalSearch(MOST_LISTED, spray=20, ascents=10, leaps=True, most=20_000, neighbors=200, distinct=True)

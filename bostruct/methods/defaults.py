@@ -77,7 +77,6 @@ def success_model(domain: Domain, surrogate: Surrogate, most: int | None = None)
 
     The regression learns limits on sums of numbers and levels, the noisy-OR learns combinations that are forbidden.
 
-    domain: any.
     surrogate: of a label that is 1 where points succeed, 0 where they fail.
     most: how many points the label is learned from, of more the last; None for all.
     """
@@ -87,10 +86,7 @@ def success_model(domain: Domain, surrogate: Surrogate, most: int | None = None)
 
 
 def find_codes(domain: Domain) -> ChoiceCodes | None:
-    """Return the choices of a domain's variables; None where none of them has choices that are few enough.
-
-    domain: of variables, such as a `Space`.
-    """
+    """Return the choices of a domain's variables; None where none of them has choices that are few enough."""
     columns, sizes, steps = list[int](), list[int](), list[tuple[int, int]]()
     start = 0
     for _, group in itertools.groupby(domain.variables.values(), _name_row):
@@ -119,19 +115,12 @@ def _name_row(variable: Variable) -> object:
 
 
 def has_distance(domain: Domain) -> bool:
-    """Tell whether a domain has distances, or features that make some.
-
-    domain: any.
-    """
+    """Tell whether a domain has distances, or features that make some."""
     return domain.traits.distances is not None or domain.traits.features is not None
 
 
 def find_part_without_kernel(domain: Domain, name: str = "") -> str | None:
-    """Name the domain that `default_kernel` has no kernel for, or such a part of it; None where there is none.
-
-    domain: any.
-    name: of the part that it is.
-    """
+    """Name the domain that `default_kernel` has no kernel for, or such a part of it; None where there is none."""
     if domain.parts:
         parts = domain.parts.items()
         return next((found for own, part in parts if (found := find_part_without_kernel(part, own))), None)
@@ -142,20 +131,14 @@ def find_part_without_kernel(domain: Domain, name: str = "") -> str | None:
 
 
 def has_nasbot_kernel(domain: Domain) -> bool:
-    """Tell whether a domain is of architectures without a distance of their own, or of parts that all have kernels.
-
-    domain: any.
-    """
+    """Tell whether a domain is of architectures without a distance of their own, or of parts that all have kernels."""
     if domain.parts:
         return find_part_without_kernel(domain) is None
     return not has_distance(domain) and stands_for_architectures(domain)
 
 
 def stands_for_architectures(domain: Domain) -> bool:
-    """Tell whether points of a domain are architectures or stand for some, as far as one drawn point tells.
-
-    domain: any.
-    """
+    """Tell whether points of a domain are architectures or stand for some, as far as one drawn point tells."""
     try:
         domain.architectures(domain.sample(1, np.random.default_rng(0)))
     except DomainError:
@@ -168,8 +151,6 @@ def distance_kernel(domain: Domain) -> DistanceKernel:
 
     Features are divided by their standard deviations over 32 drawn points. At the median distance of these points
     rate d is about 1.
-
-    domain: with distances or features.
 
     Raises DomainError where one of these distances is not finite.
     """
@@ -191,9 +172,6 @@ def distance_kernel(domain: Domain) -> DistanceKernel:
 
 def joint_kernel(domain: Domain, settings: Otmann = REFERENCE) -> Kernel:
     """Build the kernel of a domain of several parts: the product of one default kernel for each.
-
-    domain: such as a joint one; each part has a default kernel.
-    settings: of the OTMANN distance.
 
     Raises DomainError for any other part.
     """
@@ -231,18 +209,12 @@ def space_kernel(domain: Domain) -> SpaceKernel:
 
 
 def has_schedule(variable: Variable) -> TypeGuard[Permutation]:
-    """Tell whether a variable is an order of items that have resources, and no conditions.
-
-    variable: any.
-    """
+    """Tell whether a variable is an order of items that have resources, and no conditions."""
     return isinstance(variable, Permutation) and variable.resources is not None and not variable.when
 
 
 def has_schedules(domain: Domain) -> bool:
-    """Tell whether a domain has a variable with a schedule.
-
-    domain: any.
-    """
+    """Tell whether a domain has a variable with a schedule."""
     return any(map(has_schedule, domain.variables.values()))
 
 
@@ -250,9 +222,6 @@ def with_schedules(domain: Domain, kernel: Kernel) -> Kernel:
     """Return a kernel of variables that also has the schedules of orders whose items have resources.
 
     Variables with conditions have none.
-
-    domain: of variables, such as a `Space`.
-    kernel: of the same domain.
     """
     first = 0
     for one in domain.variables.values():
@@ -266,8 +235,6 @@ def with_schedules(domain: Domain, kernel: Kernel) -> Kernel:
 
 def variable_graphs(domain: Space) -> tuple[VariableGraph, ...]:
     """Return the graph of each variable; raises DomainError for a domain that is no `Space` or has a variable on none.
-
-    domain: a `Space`.
     """
     if not isinstance(domain, Space):
         raise DomainError(f"method: combo needs a Space, got {domain_label(domain)}")
@@ -291,8 +258,6 @@ def program_kernel(domain: ChoiceDomain) -> TraceKernel:
     """Build the kernel on the choices of points, with a rate for each kind of choice met in 32 drawn points.
 
     At the median distance all terms together are about 1.
-
-    domain: of named choices, such as a `SearchSpace` of the search-space language.
     """
     xs = domain.sample(N_SCALE_POINTS, np.random.default_rng(0))
     kinds = tuple(sorted({one.kind for x in xs for one in domain.coordinates(x) if is_compared(one)}))
@@ -304,9 +269,6 @@ def program_kernel(domain: ChoiceDomain) -> TraceKernel:
 
 def architecture_kernel(domain: Domain, settings: Otmann = REFERENCE) -> Kernel:
     """Build the OTMANN kernel of architectures, or of the architectures that points stand for.
-
-    domain: of architectures, or of points that stand for some, as programs do whose modules stand for layers.
-    settings: of the OTMANN distance.
 
     Raises DomainError for anything else.
     """
@@ -321,11 +283,7 @@ def architecture_kernel(domain: Domain, settings: Otmann = REFERENCE) -> Kernel:
 
 
 def scaled_otmann(xs: Sequence[Architecture], settings: Otmann) -> OtmannKernel:
-    """Build the OTMANN kernel whose priors of the rates fit the distances between some architectures.
-
-    xs: architectures of one family, typical of the domain.
-    settings: of the OTMANN distance.
-    """
+    """Build the OTMANN kernel whose priors of the rates fit the distances between some architectures."""
     found = otmann_distances(xs, settings=settings)
     return OtmannKernel(typical_rate(found.distance), typical_rate(found.normalized), settings)
 

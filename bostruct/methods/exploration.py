@@ -50,7 +50,6 @@ class BranchExploration:
 
         It is not where all unseen points drawn are of one branch.
 
-        domain: any.
         history: all that was told so far, at least one value.
         state: what the last call returned; None for the first.
         rng: the only source of chance.
@@ -78,21 +77,14 @@ class BranchExploration:
 
 
 def has_conditions(domain: Domain) -> bool:
-    """Tell whether points of a domain, or of its parts, differ in which variables they have.
-
-    domain: any.
-    """
+    """Tell whether points of a domain, or of its parts, differ in which variables they have."""
     if domain.variables:
         return any(one.when for one in domain.variables.values())
     return any(map(has_conditions, domain.parts.values()))
 
 
 def label_branches(domain: Domain, xs: Batch) -> list[Hashable]:
-    """Return a label of the branch of each of m points, equal for points that have the same variables.
-
-    domain: any; where neither it nor its parts have variables, all points are of one branch.
-    xs: m points.
-    """
+    """Return a label of the branch of each of m points, equal for points that have the same variables."""
     return [row.tobytes() for row in np.packbits(_find_variables(domain, xs), axis=1)]
 
 
@@ -107,10 +99,7 @@ def _find_variables(domain: Domain, xs: Batch) -> npt.NDArray[np.bool_]:
 
 
 def explore_branches(domain: Domain) -> BranchExploration | None:
-    """Return the rule for a domain: None where all points have the same variables.
-
-    domain: any.
-    """
+    """Return the rule for a domain: None where all points have the same variables."""
     return BranchExploration() if has_conditions(domain) else None
 
 
@@ -141,7 +130,6 @@ class OperatorSelection:
     def __call__(self, domain: Domain, history: HistoryView, state: State, rng: np.random.Generator) -> Explored:
         """Return an unseen mutation of the best point where it is its turn.
 
-        domain: with mutations.
         history: all that was told so far, at least one value.
         state: what the last call returned; None for the first.
         rng: the only source of chance.
@@ -168,8 +156,6 @@ def select_operators(domain: Domain) -> OperatorSelection | None:
 
     Other variables may stand beside the orders, but none of several columns: the rule was measured on orders alone. Of
     an order whose items have resources the model tells which changes count.
-
-    domain: any.
     """
     variables = domain.variables.values()
     wide = [one for one in variables if one.width > 1]
@@ -200,7 +186,6 @@ class PlateauEscape:
     def __call__(self, domain: Domain, history: HistoryView, state: State, rng: np.random.Generator) -> Explored:
         """Return an unseen mutation of the best point where it is its turn.
 
-        domain: with mutations.
         history: all that was told so far, at least one value.
         state: what the last call returned; None for the first.
         rng: the only source of chance.
@@ -216,10 +201,7 @@ class PlateauEscape:
 
 
 def escape_plateaus(domain: Domain) -> PlateauEscape | None:
-    """Return the rule for a domain whose items have resources; None for any other.
-
-    domain: any.
-    """
+    """Return the rule for a domain whose items have resources; None for any other."""
     return PlateauEscape() if has_schedules(domain) else None
 
 
@@ -230,7 +212,6 @@ def recall_best(memory: State, values: Array) -> float:
     memory has the number of values, ``told``, and the best of these is taken anew. A memory of an older file has the
     value itself, as ``best``.
 
-    memory: of the earlier call.
     values: told until now (n,), in the order told.
     """
     return float(np.min(values[: memory["told"]])) if "told" in memory else float(memory["best"])
@@ -247,7 +228,6 @@ def _draw_turn(counts: Counts, rng: np.random.Generator) -> bool:
 def mutate_best(domain: Domain, history: HistoryView, rng: np.random.Generator) -> Point | None:
     """Return an unseen mutation of the best point told, of equal ones the last; None where 20 tries find none.
 
-    domain: with mutations.
     history: all that was told so far, at least one value.
     rng: the only source of chance.
     """

@@ -32,7 +32,6 @@ def serve_goals(searcher: Searcher, n_objectives: int, n_limits: int) -> Searche
     several objectives evolution, Hyperband and successive narrowing see positions, as NSGA-II sorts points, and random
     search needs none; every other one minimizes a random weighting of the objectives at each suggestion (`Scalarized`).
 
-    searcher: of one objective; one that learns from earlier tasks serves no other goals.
     n_objectives: at least 1.
     n_limits: at least 0.
     """
@@ -52,9 +51,6 @@ def allow_repeats(searcher: Searcher, who: str) -> Searcher:
     """Return the searcher that may ask for a told point again; raises DomainError for a method that never does.
 
     It takes a Gaussian process: a random forest has no covariances, by which one more value is judged.
-
-    searcher: of one objective without limits.
-    who: the name that people call it by.
     """
     repeating = searcher.with_repeats()
     if repeating is None:

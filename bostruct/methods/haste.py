@@ -28,9 +28,6 @@ def suggest_in_haste(
 ) -> Iterator[Suggestion]:
     """Yield what a searcher suggests, jointly if it can, from the fewer values the greater the haste.
 
-    searcher: any.
-    history: all that was told so far.
-    state: of `initial_state`, or of the last suggestion.
     rng: the only source of chance.
     haste: 0 for all n values, k for n / 2^k of them: half of these are the best, half the last told. Where these are
         fewer than 50, a mutation of one of the best ten points is suggested, without a model.
@@ -60,7 +57,6 @@ def limit_haste(haste: int, n_values: int) -> int:
     """Return the least haste that suggests as a greater one would, where no model is left to be made smaller.
 
     haste: at least 0.
-    n_values: told so far.
     """
     while haste > 1 and n_values >> (haste - 1) < FEWEST:
         haste -= 1

@@ -50,20 +50,12 @@ def list_methods(domain: Domain) -> list[str]:
 
 
 def require_choices(domain: Domain, method: str) -> ChoiceDomain:
-    """Return a domain of named choices; raise DomainError for any other, naming the part that has none.
-
-    domain: any; one of parts has choices if all of these do.
-    method: that asks.
-    """
+    """Return a domain of named choices; raise DomainError for any other, naming the part that has none."""
     return _require_of_parts(domain, lambda traits: traits.choices, ChoiceDomain, method)
 
 
 def require_tree(domain: Domain, method: str) -> TreeDomain:
-    """Return a domain of decisions; raise DomainError for any other, naming the part that has none.
-
-    domain: any; one of parts has decisions if all of these do.
-    method: that asks.
-    """
+    """Return a domain of decisions; raise DomainError for any other, naming the part that has none."""
     return _require_of_parts(domain, lambda traits: traits.tree, TreeDomain, method)
 
 
@@ -83,11 +75,7 @@ def _nested_parts(domain: Domain) -> list[tuple[str, Domain]]:
 
 
 def refuse_numbers(method: str, domain: Domain) -> None:
-    """Raise DomainError, naming the variables, where a space has a `Real`, or integers that are not listed.
-
-    method: name of one that cannot search such variables, for the message.
-    domain: any; only variables, those of a `Space` and of parts, are looked at.
-    """
+    """Raise DomainError, naming the variables, where a space has a `Real`, or integers that are not listed."""
     variables = _list_variables(domain)
     if numbers := {name: one for name, one in variables.items() if number_grid(one) is not None}:
         also = ", among named choices also smac, tpe and wrs" if all(map(_is_single, variables.values())) else ""
@@ -98,11 +86,7 @@ def refuse_numbers(method: str, domain: Domain) -> None:
 
 
 def refuse_structures_beside_numbers(method: str, domain: Domain) -> None:
-    """Raise DomainError, naming the variables, where a space has both structures and numbers that are not listed.
-
-    method: name of one that can search neither, for the message.
-    domain: any; only variables, those of a `Space` and of parts, are looked at.
-    """
+    """Raise DomainError, naming the variables, where a space has both structures and numbers that are not listed."""
     variables = _list_variables(domain)
     numbers = [name for name, one in variables.items() if number_grid(one) is not None]
     if numbers and not all(map(_is_single, variables.values())):
@@ -139,11 +123,7 @@ def _list_variables(domain: Domain) -> dict[str, Variable]:
 
 
 def refuse_conditions(method: str, domain: Domain) -> None:
-    """Raise DomainError, naming the variable, where a space has a variable with `when=`.
-
-    method: name of one that cannot search such spaces, for the message.
-    domain: any; only variables, such as those of a `Space`, are looked at.
-    """
+    """Raise DomainError, naming the variable, where a space has a variable with `when=`."""
     named = [name for name, one in domain.variables.items() if one.when]
     if named:
         *others, last = (name for name in WITH_CONDITIONS if name in list_methods(domain))

@@ -67,9 +67,6 @@ def _find_coordinate_values(domain: Domain) -> Callable[[IntArray], Array] | Non
 def describe_points(domain: Domain, method: str) -> Callable[[Point], Sequence[Choice]]:
     """Return a function that lists what a forest is told of a point: its choices, features, or summary.
 
-    domain: of named choices, features or architectures, or of parts that are.
-    method: that asks, for the message.
-
     Raises DomainError for any other domain, naming the part.
     """
     return _describe_domain(domain, method, "").coordinates
@@ -91,27 +88,18 @@ def _describe_domain(domain: Any, method: str, name: str) -> Any:
 
 @dataclass(frozen=True)
 class Description:
-    """The view of a domain as one of named choices that cannot be drawn again: a number is a continuous choice.
-
-    numbers: point -> its numbers, by name.
-    """
+    """The view of a domain as one of named choices that cannot be drawn again: a number is a continuous choice."""
 
     numbers: Callable[[Point], Mapping[str, float]]
 
     def coordinates(self, x: Point) -> list[Choice]:
-        """List the numbers of a point.
-
-        x: one point.
-        """
+        """List the numbers of a point."""
         return [Choice(name, name, float(value), math.inf, True) for name, value in self.numbers(x).items()]
 
 
 @dataclass(frozen=True)
 class Features:
-    """The features of a domain, by their positions.
-
-    domain: with features.
-    """
+    """The features of a domain, by their positions."""
 
     domain: FeatureDomain
 
@@ -122,16 +110,10 @@ class Features:
 
 @dataclass(frozen=True)
 class Summary:
-    """The numbers that summarize the architecture of a point.
-
-    domain: of architectures.
-    """
+    """The numbers that summarize the architecture of a point."""
 
     domain: Domain
 
     def __call__(self, x: Point) -> dict[str, float]:
-        """Return the numbers by name.
-
-        x: one point.
-        """
+        """Return the numbers by name."""
         return summarize(self.domain.architectures([x])[0])

@@ -41,10 +41,7 @@ def learn_from(searcher: Searcher, tasks: Sequence[PriorTask], who: str = "") ->
 
     The first points are the best of the earlier tasks, then a few random ones.
 
-    searcher: a `BayesianSearch` whose surrogate is a GP at its mode: `auto` on a `Space`, on programs, on networks, or
-        on a space with other domains inside, or what `bayesian` builds.
     tasks: at least one.
-    who: the name that people call the method by; empty for that of its class.
 
     Raises DomainError where the method has no such surrogate.
     """

@@ -25,13 +25,7 @@ _DIGESTS: WeakKeyDictionary[Dataset, str] = WeakKeyDictionary()
 
 @dataclass
 class TrainingState:
-    """The state of a training that a checkpoint holds.
-
-    network: on its device.
-    optimizer: of the network's parameters.
-    generator: draws batches and augmentations, on the same device.
-    epochs: loss and error of those that have ended.
-    """
+    """The state of a training that a checkpoint holds."""
 
     network: nn.Module
     optimizer: torch.optim.Optimizer
@@ -40,13 +34,7 @@ class TrainingState:
 
 
 def checkpoint_identity(data: Dataset, recipe: Recipe, seed: int, device: torch.device) -> dict[str, str]:
-    """Return the settings that a training must share with a checkpoint to go on from it, by name.
-
-    data: by its content.
-    recipe: with all its fields.
-    seed: of the training.
-    device: of which the type counts, CPU or GPU.
-    """
+    """Return the settings that a training must share with a checkpoint to go on from it, by name."""
     return {
         "data": data_digest(data),
         "recipe": repr(recipe),
@@ -60,8 +48,6 @@ def data_digest(data: Dataset) -> str:
     """Return a digest of what a training sees of a data set, content and shapes.
 
     It is computed once for as long as somebody holds the data set.
-
-    data: of which training and validation examples count.
     """
     if data not in _DIGESTS:
         digest = hashlib.blake2b(repr((data.task, data.classes, data.mean, data.scale)).encode(), digest_size=16)
@@ -76,8 +62,6 @@ def save_checkpoint(path: Path | None, state: TrainingState, about: Mapping[str,
     """Write network, optimizer, random states and epochs, in one step: a file is whole or not there.
 
     path: of the file, None for no checkpoint.
-    state: of the training.
-    about: what `checkpoint_identity` gives.
     """
     if path is None:
         return
@@ -94,8 +78,6 @@ def load_checkpoint(path: Path | None, state: TrainingState, about: Mapping[str,
     Where there is no file, or with a warning where it is damaged or of another training, it is left as it is.
 
     path: of the file, None for no checkpoint.
-    state: of a training that has had no epoch.
-    about: what `checkpoint_identity` gives.
     """
     if path is None:
         return

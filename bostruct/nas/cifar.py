@@ -150,7 +150,6 @@ def read_cifar10(path: str | Path) -> OfficialSplit:
 def download(folder: str | Path, *, overwrite: bool = False) -> Path:
     """Fetch the official python archive (163 MB) into a folder, unless it is there, and return its path.
 
-    folder: where it is put.
     overwrite: True replaces another file of its name.
 
     Raises BostructError unless it comes and its MD5 is right, and leaves nothing then; OutputRefused, a
@@ -190,11 +189,8 @@ class OfficialSplit(NamedTuple):
 class Protocol(NamedTuple):
     """How a paper trains and scores a network on CIFAR-10.
 
-    recipe: how the network is trained.
     train: number of images to train on.
     validation: number of images to validate with.
-    repeats: trainings of a network, whose errors are averaged.
-    departures: from what is published, in words.
     """
 
     recipe: Recipe
@@ -237,9 +233,6 @@ PROTOCOLS: dict[str, Protocol] = {
 
 def objective_settings(protocol: Protocol, settings: Mapping[str, object]) -> dict[str, Any]:
     """Return the arguments of a `NetworkObjective` by a protocol.
-
-    protocol: gives the arguments.
-    settings: changes to them, by the names of a `NetworkObjective` and of a `Recipe`.
 
     Raises TypeError, ValueError.
     """

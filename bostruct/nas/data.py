@@ -159,8 +159,6 @@ def regression(name: str, features: Array, targets: Array, seed: int = 0) -> Dat
 def check_examples(part: str, given: object, task: Task, classes: int) -> Examples:
     """Check one part of a `Dataset`, and return it as the data set holds it.
 
-    part: name of the part, for messages.
-    given: `Examples` of tensors or arrays.
     task: ``classification`` or ``regression``.
     classes: number of classes, or of targets of a regression.
 

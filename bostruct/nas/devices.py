@@ -75,10 +75,7 @@ def check_device(name: str) -> torch.device:
 
 
 def with_index(device: torch.device) -> torch.device:
-    """Return a device with its number, which for ``cuda`` is that of the current device.
-
-    device: with or without a number.
-    """
+    """Return a device with its number, which for ``cuda`` is that of the current device."""
     if device.type == "cuda" and device.index is None:
         return torch.device("cuda", torch.cuda.current_device())
     return device
@@ -96,8 +93,6 @@ class DeviceContext:
     from its last turn, whatever others have drawn in between. On a GPU this also holds while graphs of several
     trainings are replayed at once: a graph reads seed and offset of the generator's state that it was captured with.
 
-    device: a CPU or a GPU that is there.
-    seed: of the training's random numbers.
     with_graphs: False for the fallback in any case.
     """
 
@@ -152,10 +147,6 @@ class DeviceContext:
     def make_graphed_callable(self, body: StepBody) -> StepBody:
         """Return a callable that repeats a step: as a CUDA graph where there are graphs, else as it is.
 
-        body: reads and writes tensors that stay where they are, and nothing on the CPU that changes. A body that waits
-            for the device half-way, as for a number that its network asks for, is run as it is; a warning says so,
-            once for each training.
-
         The callable raises CaptureFailed.
         """
         return body if self.graphs is None else GraphedStep(body, self.graphs)
@@ -203,10 +194,7 @@ def can_capture() -> bool:
 
 
 class CudaGraphs:
-    """The CUDA graphs of one training, all captured on one stream.
-
-    stream: of the training alone.
-    """
+    """The CUDA graphs of one training, all captured on one stream."""
 
     def __init__(self, stream: torch.cuda.Stream) -> None:
         self._stream = stream
@@ -214,8 +202,6 @@ class CudaGraphs:
 
     def capture(self, body: StepBody) -> StepBody:
         """Return a body as a graph, captured and not run.
-
-        body: as of `GraphedStep`.
 
         Raises CaptureFailed, whose cause says why.
         """
@@ -258,10 +244,7 @@ class CudaGraphs:
                 warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
 
     def warn_of_wait(self, wait: warnings.WarningMessage) -> None:
-        """Warn with the line of code that waits, once for each training.
-
-        wait: torch's warning.
-        """
+        """Warn with the line of code that waits, once for each training."""
         if not self._warned:
             self._warned = True
             warnings.warn(
@@ -275,9 +258,6 @@ class GraphedStep:
     """A body that runs as it is WARM_UP times, is captured, and is replayed from then on.
 
     Where the last of these runs waits for the device, the body is run as it is, always. Calls raise CaptureFailed.
-
-    body: reads and writes tensors that stay where they are, and nothing on the CPU that changes.
-    graphs: of the training that the body is a step of.
     """
 
     def __init__(self, body: StepBody, graphs: CudaGraphs) -> None:
@@ -303,9 +283,6 @@ def take_stream(number: int, owner: object) -> torch.cuda.Stream | None:
 
     When a graph goes, torch frees the working memory of cuBLAS on its stream, also where another graph that was
     captured on the same stream still writes there.
-
-    number: of the GPU.
-    owner: has the stream, and with it what was captured there.
     """
     if number not in _FREE_STREAMS:
         torch.cuda.init()
@@ -327,7 +304,6 @@ def memory_reason(error: BaseException | None, free_memory: Callable[[], float])
     A capture that runs out of memory can raise an error about the capture, with the cause as its context. cuDNN passes
     over convolutions that have no room for their work, and in the end says only that it found none.
 
-    error: that was raised.
     free_memory: gives the bytes that the device has free; called only where cuDNN found no convolution.
     """
     while error is not None:
@@ -342,12 +318,7 @@ def memory_reason(error: BaseException | None, free_memory: Callable[[], float])
 
 
 class DeviceParts(NamedTuple):
-    """Examples on a device, inputs float32, (input - mean) / scale; images channels-last on a GPU.
-
-    train: to train on.
-    validation: to score with while a search runs.
-    test: to score with once it has ended.
-    """
+    """Examples on a device, inputs float32, (input - mean) / scale; images channels-last on a GPU."""
 
     train: Examples
     validation: Examples
@@ -355,11 +326,7 @@ class DeviceParts(NamedTuple):
 
 
 def on_device(data: Dataset, device: torch.device) -> DeviceParts:
-    """Return a data set's parts on a device, the same tensors at every call; they must not be changed.
-
-    data: with its tensors anywhere.
-    device: where they are wanted.
-    """
+    """Return a data set's parts on a device, the same tensors at every call; they must not be changed."""
     there = with_index(device)  # "cuda" and "cuda:0" can be one
     return DeviceParts(*(_examples_on_device(part, data, there) for part in (data.train, data.validation, data.test)))
 
@@ -367,7 +334,6 @@ def on_device(data: Dataset, device: torch.device) -> DeviceParts:
 def fraction_of(data: Dataset, fraction: float) -> Dataset:
     """Return `Dataset.part`; on a device it is the first examples of the whole there, no copy of its own.
 
-    data: the whole.
     fraction: share of the training examples, in (0, 1].
     """
     if fraction == 1.0:

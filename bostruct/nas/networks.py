@@ -122,10 +122,7 @@ class MainOutput(nn.Module):
         self.network = network
 
     def decisions(self, x: Tensor) -> list[Tensor]:
-        """Return all outputs as a list, the main one first.
-
-        x: a batch of examples.
-        """
+        """Return all outputs as a list, the main one first."""
         given = self.network(x)
         return [given[MAIN], *(one for name, one in given.items() if name != MAIN)]
 
@@ -139,8 +136,6 @@ class ArchitectureNetwork(nn.Module):
     A layer's inputs are concatenated along channels; in a family that adds, they are summed, narrower ones filled up
     with zeros. Fully connected and decision layers begin with the mean over what is left of an image. Several decision
     layers are averaged: the logarithm of the mean of their softmax outputs, or the mean of their predictions.
-
-    architecture, input_shape, classes, dropout, builders: as of `to_torch`, which checks them.
     """
 
     def __init__(
@@ -223,12 +218,7 @@ ATTRIBUTES: dict[str, tuple[Callable[[Any], bool], str]] = {  # of a layer: what
 
 
 class LayerModule(nn.Module):
-    """A layer on the concatenation, or the sum, of what feeds it.
-
-    body: the layer itself.
-    pooled: images are replaced by their mean first.
-    leaving: the shape of one example after it.
-    """
+    """A layer on the concatenation, or the sum, of what feeds it."""
 
     adds = False
 
@@ -264,8 +254,6 @@ class Residual(nn.Module):
 
     The shortcut's channels are filled up with zeros where the convolutions give more, and mapped by a convolution of
     size 1 where they give fewer.
-
-    entering, units, kernel, stride, dilation, normalized: as of `convolution`.
     """
 
     def __init__(self, entering: int, units: int, kernel: int, stride: int, dilation: int, normalized: bool) -> None:
@@ -292,13 +280,9 @@ def convolution(
 ) -> nn.Sequential:
     """Build a convolution that keeps the image or halves it, rounded up; batch normalization; ReLU.
 
-    entering: channels of the input.
-    units: channels of the output.
-    kernel: height and width of the kernels, odd.
     stride: 1, or 2 to halve the image.
     dilation: of the kernels, from 1.
     separable: each channel by itself first, then a convolution of size 1.
-    normalized: with batch normalization; else with a bias.
     """
     padding = dilation * (kernel - 1) // 2
     last = entering if separable else units

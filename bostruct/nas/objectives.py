@@ -192,7 +192,6 @@ def is_batched(network: nn.Module, batch_size: int) -> bool:
     They are for a perceptron of linear layers and activations alone (nothing random, no statistics, no images, no
     layers of a user's own), so small that a product of its matrices does not fill a core.
 
-    network: with weights or without.
     batch_size: examples of a step, from 1.
     """
     parts = [one for one in network.modules() if not list(one.children())]
@@ -247,8 +246,6 @@ def train_ensemble(
 
 class Ensemble:
     """The stacked networks and what each has come to.
-
-    build, data, recipe, seeds: as of `train_ensemble`.
 
     Its attributes are epochs, of each network, and outcomes, by the number of the network, of those that have ended.
     """
@@ -310,10 +307,7 @@ class Ensemble:
                 self.outcomes[member] = self._member_result(member)
 
     def end_all(self, failure: TrainingFailed) -> None:
-        """End all members that go on with the same failure.
-
-        failure: the outcome of each.
-        """
+        """End all members that go on with the same failure."""
         for member in self.running:
             self.outcomes[member] = failure
 
@@ -410,12 +404,7 @@ def _watch_member(watch: Callable[[int, int, Epoch], None], first: int, member: 
 
 @dataclass(frozen=True)
 class TrainingRequest:
-    """A point taken apart: what to build, and how its training differs from the recipe.
-
-    network: to be built.
-    settings: of a recipe, by name.
-    fraction: share of the training examples, as the point has it.
-    """
+    """A point taken apart: what to build, and how its training differs from the recipe."""
 
     network: Architecture | Program
     settings: TrainingSettings
@@ -424,8 +413,6 @@ class TrainingRequest:
 
 def parse_request(point: object) -> TrainingRequest:
     """Take a point apart into its network, its settings of the recipe and its fraction.
-
-    point: a network, or a dict, nested or not, with one network in it.
 
     Raises PointError where there is no network, more than one, a name that no recipe knows, or a setting twice.
     """
@@ -460,7 +447,6 @@ def check_fraction(given: object, data: Dataset) -> float:
     """Return a fraction of the training examples as a number.
 
     given: the entry of a point, in (0, 1].
-    data: the data set whose examples are counted.
 
     Raises PointError where it is no such number, or leaves no whole example.
     """
@@ -478,10 +464,8 @@ def sketch_network(
 ) -> nn.Module:
     """Return the network that `build_network` builds, without weights: nothing is allocated or drawn.
 
-    network: of a point.
     data: gives the shape of an example and the number of classes.
     dropout: probability before the decision layers of an architecture.
-    builders: of layers of an architecture, as of `to_torch`.
 
     Raises PointError where the network takes or gives something else than the data has, and for a program with
     dropout; DomainError, CompileError where there is no such network.
@@ -520,10 +504,8 @@ def build_network(
 ) -> nn.Module:
     """Build the network of a point, a module that takes batches of the data's examples.
 
-    network: one that `sketch_network` accepts.
     data: gives the shape of an example and the number of classes.
     dropout: probability before the decision layers of an architecture.
-    builders: of layers of an architecture, as of `to_torch`.
     """
     if isinstance(network, Architecture):
         return to_torch(network, data.input_shape, data.classes, dropout, builders=builders)

@@ -48,9 +48,7 @@ def conv2d(
     """Build a convolution; its layer is ``conv3-64/2`` of kernel, filters and stride.
 
     filters: number of output channels.
-    kernel: height and width of the kernels, odd.
     stride: of the convolution; 2 halves the image.
-    dilation: of the kernels.
     bias: whether a bias is added.
     """
     values = _check_settings(filters=filters, kernel=kernel, stride=stride, dilation=dilation, bias=bias)
@@ -60,10 +58,7 @@ def conv2d(
 def depthwise_conv2d(
     kernel: IntSetting = 3, stride: IntSetting = 1, dilation: IntSetting = 1, bias: BoolSetting = True
 ) -> IO:
-    """Build a convolution of each channel by itself; it is no layer of an `Architecture`.
-
-    kernel, stride, dilation, bias: as of `conv2d`.
-    """
+    """Build a convolution of each channel by itself; it is no layer of an `Architecture`."""
     values = _check_settings(kernel=kernel, stride=stride, dilation=dilation, bias=bias)
     return siso_torch_module("DepthwiseConv2D", _depthwise, values)
 
@@ -78,8 +73,6 @@ def separable_conv2d(
     """Build a depthwise convolution, then one of size 1.
 
     Its layer is that of `conv2d`, with the attribute ``separable``.
-
-    filters, kernel, stride, dilation, bias: as of `conv2d`.
     """
     values = _check_settings(filters=filters, kernel=kernel, stride=stride, dilation=dilation, bias=bias)
     return siso_torch_module("SeparableConv2D", _separable, values, layer=_separable_layer)
@@ -120,27 +113,19 @@ def dropout(rate: FloatSetting) -> IO:
 def batch_norm(momentum: FloatSetting = 0.1, affine: BoolSetting = True) -> IO:
     """Build the normalization of each channel over the batch, of images or of features.
 
-    momentum: share of the newest batch in the running averages.
     affine: whether each channel has a scale and a shift that are trained.
     """
     return siso_torch_module("BatchNorm", _batch_norm, _check_settings(momentum=momentum, affine=affine))
 
 
 def max_pool(kernel: IntSetting = 3, stride: IntSetting = 2) -> IO:
-    """Build the maximum of each patch; with stride 2 its layer is ``max-pool``.
-
-    kernel: height and width of a patch, odd or equal to the stride.
-    stride: between patches.
-    """
+    """Build the maximum of each patch; with stride 2 its layer is ``max-pool``."""
     values = _check_settings(kernel=kernel, stride=stride)
     return siso_torch_module("MaxPool2D", partial(_pool, "MaxPool2d"), values, layer=partial(_pool_layer, "max-pool"))
 
 
 def avg_pool(kernel: IntSetting = 3, stride: IntSetting = 2) -> IO:
-    """Build the mean of each patch, without what is padded; with stride 2 its layer is ``avg-pool``.
-
-    kernel, stride: as of `max_pool`.
-    """
+    """Build the mean of each patch, without what is padded; with stride 2 its layer is ``avg-pool``."""
     values = _check_settings(kernel=kernel, stride=stride)
     return siso_torch_module("AvgPool2D", partial(_pool, "AvgPool2d"), values, layer=partial(_pool_layer, "avg-pool"))
 
@@ -159,7 +144,6 @@ def concat(n: int, axis: int = 1) -> IO:
     """Build the concatenation of tensors.
 
     n: number of inputs, in0 to in(n - 1).
-    axis: along which they are joined, by default that of channels.
     """
     return combiner(n, "Concat", TorchLayer(partial(_combined, partial(_cat, axis=axis))))
 
@@ -175,7 +159,6 @@ def add(n: int) -> IO:
 def padding(kernel: int, dilation: int = 1) -> int:
     """Return the padding that keeps the size of an image at stride 1.
 
-    kernel: height and width of the kernels, odd.
     dilation: of the kernels, from 1.
 
     Raises LanguageError for an even kernel, for which no padding does.

@@ -46,7 +46,6 @@ class Stopped(TrainingFailed):
 class Epoch(NamedTuple):
     """The loss and the error of one epoch.
 
-    loss: mean over the training steps.
     error: on the validation examples, the share that is wrong or the mean squared error.
     """
 
@@ -86,12 +85,7 @@ def training_result(
 ) -> Trained:
     """Return the outcome of a training that has had its epochs.
 
-    network: in evaluation mode, on the device.
     epochs: loss and error of each, in order, from one.
-    data: gives the test examples.
-    recipe: gives the rule of the score, and the statistics of batch normalization.
-    device: on which test examples are scored.
-    seconds: that the training took.
     """
     score_test = partial(score_on_test, network, data, recipe, device)
     return Trained(network, tuple(epochs), select_error(epochs, recipe), seconds, score_test)
@@ -99,11 +93,6 @@ def training_result(
 
 def score_on_test(network: nn.Module, data: Dataset, recipe: Recipe, device: torch.device) -> float:
     """Return the error on the test examples.
-
-    network: on the device.
-    data: gives the test examples.
-    recipe: gives the statistics of batch normalization.
-    device: on which the examples are scored.
 
     Raises OutOfMemory, and what the network raises.
     """
@@ -122,7 +111,6 @@ def score_on_test(network: nn.Module, data: Dataset, recipe: Recipe, device: tor
 class ScoringBatches(NamedTuple):
     """The batches that examples are scored in.
 
-    size: examples of a whole batch.
     whole: number of whole batches.
     rest: examples of the last batch, 0 for none.
     """
@@ -144,7 +132,6 @@ def scoring_batches(n: int, recipe: Recipe) -> ScoringBatches:
     by itself.
 
     n: number of examples, from 1.
-    recipe: gives the statistics, and the size of a batch where they are those of the batch.
     """
     by_batch = recipe.statistics == "batch"
     size = recipe.batch_size if by_batch else SCORED_AT_ONCE
@@ -160,11 +147,7 @@ class Scoring:
     `begin`, `add_batch` for every batch and `end` come in this order. With the statistics of the batch, running
     averages of batch normalization are left as they are. Afterwards the network is in evaluation mode, all of it.
 
-    network: is scored as it is when a batch is added.
-    examples: on the device of the context.
     task: ``classification`` or ``regression``.
-    recipe: gives the statistics of batch normalization.
-    context: gives precision and graphs.
     """
 
     def __init__(
@@ -216,9 +199,6 @@ class Scoring:
 class ErrorSum:
     """Errors added up on the device.
 
-    network, examples, task, context: as of `Scoring`.
-    size: examples of a batch of `add_next`.
-
     Its attributes are first, int64 (1,), where the next batch begins, and total, float64, the sum so far.
     """
 
@@ -238,10 +218,7 @@ class ErrorSum:
         self.first += self.size
 
     def add_last(self, count: int) -> None:
-        """Add the errors on the last examples.
-
-        count: of these examples.
-        """
+        """Add the errors on the last examples."""
         begin = len(self.examples) - count
         self._add(self.examples.inputs[begin:], self.examples.targets[begin:])
 
@@ -292,7 +269,6 @@ def nonfinite_failure(number: int, epoch: Epoch) -> TrainingFailed | None:
     """Return the failure of a training whose loss or error in this epoch is not finite, None where both are.
 
     number: of the epoch, from 0.
-    epoch: its loss and error.
     """
     if math.isfinite(epoch.loss) and math.isfinite(epoch.error):
         return None
@@ -303,9 +279,6 @@ def out_of_memory_failure(error: Exception, context: DeviceContext) -> OutOfMemo
     """Turn an error for lack of memory into a failure; None where memory was not short.
 
     The failure has none of the error's traceback frames, which hold device memory.
-
-    error: that was raised.
-    context: tells how much memory is free.
     """
     reason = memory_reason(error, context.free_memory)
     if reason is None:
@@ -318,9 +291,6 @@ def describe_failure(error: Exception, context: DeviceContext) -> TrainingFailed
     """Turn an error into the failure of a training; None for one that is not the training's, as of a wrong shape.
 
     The failure is a new error without the frames of the one raised, which hold device memory.
-
-    error: that was raised in the training's turn.
-    context: of the training.
     """
     if (failure := out_of_memory_failure(error, context)) is not None:
         return failure
@@ -338,7 +308,6 @@ def select_error(epochs: Sequence[Epoch], recipe: Recipe) -> float:
     """Return the validation error of a training: of the best epoch or the last.
 
     epochs: in order, from one.
-    recipe: gives the rule of the score.
     """
     errors = [epoch.error for epoch in epochs]
     return min(errors) if recipe.score == "best" else errors[-1]

@@ -25,10 +25,7 @@ LayerBuilders: TypeAlias = Mapping[str, LayerBuilder]
 
 
 def copy_to_meta(network: nn.Module) -> nn.Module:
-    """Return a copy whose parameters and buffers have a shape and no content, shared ones still shared.
-
-    network: with content or without.
-    """
+    """Return a copy whose parameters and buffers have a shape and no content, shared ones still shared."""
     held = {id(tensor): torch.empty_like(tensor, device="meta") for tensor in network.buffers()}
     for one in network.parameters():
         held[id(one)] = nn.Parameter(torch.empty_like(one, device="meta"), one.requires_grad)
@@ -57,7 +54,6 @@ def check_builder_labels(builders: LayerBuilders, family: Family) -> None:
     """Check that each builder is for a label of a family, or of the package's: another one would never be called.
 
     builders: label -> function (layer, shape) -> module.
-    family: of the architecture to build, which may have no layer of such a label.
 
     Raises DomainError.
     """
@@ -73,7 +69,6 @@ def leaving_shape(layer: Layer, label: Label, entering: Shape) -> Shape:
 
     layer: gives the units and the stride.
     label: says whether there are units, and what becomes of an image.
-    entering: shape of one example before it; (channels,) where the image has collapsed.
     """
     channels = layer.units if layer.units is not None else entering[0]
     if label.image == "collapses":
@@ -85,11 +80,7 @@ def leaving_shape(layer: Layer, label: Label, entering: Shape) -> Shape:
 def build_own_layer(where: str, layer: Layer, label: Label, entering: Shape, builder: LayerBuilder) -> nn.Module:
     """Build a layer by a function of the user, and try it on two examples without content.
 
-    where: what errors call the layer.
     layer: to be built, with its units, stride and attributes.
-    label: of the layer.
-    entering: shape of one example before it; (channels,) where the image has collapsed.
-    builder: called with the layer and that shape.
 
     Raises DomainError where the function returns no module, where the module does not take such examples, and where it
     gives another shape than the label says.
@@ -123,8 +114,6 @@ def build_own_layer(where: str, layer: Layer, label: Label, entering: Shape, bui
 class OwnLayers(NamedTuple):
     """Layers of a file.
 
-    family: knows their labels.
-    builders: of their modules, by label.
     pool: architectures to start from, as texts; None where the file has none.
     """
 
@@ -137,7 +126,6 @@ class OwnLayers(NamedTuple):
 class FileBuilder:
     """The builder of one label in a file, which another process finds again by the path.
 
-    path: of the file.
     label: a key of its ``BUILDERS``.
     """
 
@@ -145,18 +133,12 @@ class FileBuilder:
     label: str
 
     def __call__(self, layer: Layer, shape: Shape) -> nn.Module:
-        """Build a module.
-
-        layer: as of `build_own_layer`.
-        shape: of one example before it.
-        """
+        """Build a module."""
         return _run_file(self.path)["BUILDERS"][self.label](layer, shape)
 
 
 def read_layers(path: str | os.PathLike[str]) -> OwnLayers:
     """Run a Python file that defines ``FAMILY``, ``BUILDERS``, and where it likes ``POOL``.
-
-    path: of the file; other processes, as those that train, run it again.
 
     Raises DomainError where there is no such file or it cannot be run, and for what is missing in it or something else.
     """

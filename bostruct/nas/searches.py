@@ -29,19 +29,8 @@ FIFTHS = 5
 class Search:
     """A search of `bostruct nas`.
 
-    dataset: its name.
-    load: gives the data.
     domain: gives the domain of architectures; takes ``pool`` and ``family`` as `cnn_domain` does.
-    by_hand: a network that somebody would try first.
-    recipe: how networks are trained.
-    trials: in all, those of the domain's pool included.
-    measure: the meaning of the error, in words.
-    repeats: trainings a trial.
     longest: seconds a training, None for no limit.
-    device: as of `NetworkObjective`.
-    title: of studies.
-    call: arguments of `search_of`, as Python.
-    builders: of layers of your own, as of `NetworkObjective`.
     """
 
     dataset: str
@@ -92,7 +81,6 @@ def search_of(
 ) -> Search:
     """Return the search of `bostruct nas` for a data set.
 
-    dataset: digits, diabetes, or cifar10.
     data: of CIFAR-10, its path, as of `CIFAR10Objective`; None for the others.
     protocol: of CIFAR-10, as of `CIFAR10Objective`.
     epochs: other than the recipe's, None for those.
@@ -154,31 +142,21 @@ def _identity(data: Dataset) -> Dataset:
 
 
 class RetrainedScore(NamedTuple):
-    """The test error of an architecture that was trained with several seeds.
-
-    mean: over the seeds.
-    error: standard error of the mean.
-    """
+    """The test error of an architecture that was trained with several seeds."""
 
     mean: float
     error: float
 
 
 def retrain(search: Search, architecture: Architecture, seeds: int = 5, first: int = 100) -> RetrainedScore:
-    """Train an architecture anew, and score it on the test examples, whose error the search was not told.
-
-    search, architecture, seeds, first: as of `retrain_networks`.
-    """
+    """Train an architecture anew, and score it on the test examples, whose error the search was not told."""
     return average_test_error(retrain_networks(search, architecture, seeds, first))
 
 
 def retrain_networks(search: Search, architecture: Architecture, seeds: int = 5, first: int = 100) -> list[Trained]:
     """Train an architecture anew with several seeds, and return a trained network for each.
 
-    search: gives the data, the recipe and the device.
-    architecture: the network to train.
     seeds: number of trainings.
-    first: the first seed, one that the search did not use.
     """
     objective, known = search.objective(first, seeds), architecture.family.by_name
     if objective.builders is not None:  # a network by hand is of a family without the search's own layers

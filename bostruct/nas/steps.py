@@ -28,12 +28,7 @@ def make_step(
 ) -> StepBody:
     """Return a step of the optimizer on the next batch, whose loss the batches note.
 
-    network: is trained, on the device of the context.
-    optimizer: of its parameters.
-    batches: give examples and take losses.
     task: ``classification`` or ``regression``.
-    recipe: gives the loss and the limit of the gradients.
-    context: gives precision and graphs.
     """
 
     def body() -> None:
@@ -54,10 +49,6 @@ class Batches:
     """The training examples of an epoch in a new order, in batches of one size.
 
     What is left over waits for another epoch; where there are too few examples for one batch it is all of them.
-
-    data: the training examples, on a device.
-    recipe: gives size of the batches and augmentation.
-    generator: draws orders and augmentations, on the same device.
 
     It has position, int64 (1,), which batch is next, and losses, (steps,), of this epoch, both on the device.
     """
@@ -90,10 +81,7 @@ class Batches:
         return select_examples(self._inputs, chosen), self._data.targets.index_select(0, chosen)
 
     def record_loss(self, loss: Tensor) -> None:
-        """Note the loss of the batch at `position`, and go on to the next batch.
-
-        loss: a number on the device, without gradient.
-        """
+        """Note the loss of the batch at `position`, and go on to the next batch."""
         self.losses.index_copy_(0, self.position, loss.reshape(1))
         self.position += 1
 
@@ -102,7 +90,6 @@ def count_steps(n: int, recipe: Recipe) -> int:
     """Return the number of batches in an epoch, from 1.
 
     n: number of training examples, from 1.
-    recipe: gives the size of a batch.
     """
     return n // min(recipe.batch_size, n)
 
@@ -122,8 +109,6 @@ def augment(images: Tensor, recipe: Recipe, generator: torch.Generator) -> Tenso
     """Move images by up to `shift` pixels either way and mirror half of them, all at once.
 
     images: (n, channels, height, width); examples of another shape are returned as they are.
-    recipe: gives `shift` and `flip`.
-    generator: draws what happens to each image, on the same device.
     """
     if images.dim() != 4 or not (recipe.shift or recipe.flip):
         return images
@@ -156,7 +141,6 @@ def decision_loss(given: Tensor, targets: Tensor, task: Task, recipe: Recipe) ->
     given: (m, classes), outputs of a decision layer.
     targets: classes (m,), or (m, targets) of a regression.
     task: ``classification`` or ``regression``.
-    recipe: gives label smoothing, or which loss it is.
     """
     if task == "classification":
         return functional.cross_entropy(given, targets, label_smoothing=recipe.label_smoothing)
@@ -168,8 +152,6 @@ def make_optimizer(parameters: Sequence[Tensor], recipe: Recipe, context: Device
 
     With CUDA graphs it is fused, and its learning rate is on the device, where the graphs read it at every step.
 
-    parameters: on the device of the context.
-    recipe: gives the kind of optimizer, its rate, momentum and weight decay.
     context: tells whether there are graphs.
     """
     has_graphs = context.graphs is not None
@@ -189,7 +171,6 @@ def make_optimizer(parameters: Sequence[Tensor], recipe: Recipe, context: Device
 def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
     """Set the learning rate of all parameters; where it is a tensor it stays that tensor.
 
-    optimizer: to be changed.
     rate: above 0.
     """
     for group in optimizer.param_groups:
@@ -203,8 +184,6 @@ def to_channels_last(network: nn.Module) -> None:
     """Make the weights of a network's convolutions of images channels-last, in place.
 
     Torch would refuse those of volumes, of five dimensions.
-
-    network: to be changed.
     """
     for one in network.parameters():
         if one.dim() == 4:

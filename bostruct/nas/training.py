@@ -139,10 +139,7 @@ def train_together(
 class TrainingJob:
     """One of several trainings: the parts that it shares with no other.
 
-    build: gives the network; called once, under the seed.
-    seed: of everything that is random.
     checkpoint: file of the training, None for none.
-    watch: called with every epoch's number and what it came to.
     """
 
     build: NetworkBuilder
@@ -165,13 +162,8 @@ def run_trainings(
 ) -> list[Trained | TrainingFailed]:
     """Run trainings from beginning to end, a step of each at its turn, and return what they have come to.
 
-    jobs: one each a training.
-    data: the examples of all.
     recipe: of all, so that their epochs have the same number of steps.
     device: ``cpu``, ``cuda`` or ``cuda:<number>``.
-    seconds, deadline: as of `train_together`.
-    fails_alone, all_or_none: as of `RoundRobin`.
-    with_graphs: as of `DeviceContext`.
 
     A training whose step cannot be captured begins anew without graphs, or goes on from its checkpoint; a warning says
     so, and `watch` is told of its epochs again. Raises what a `watch` raises, and unless fails_alone what networks and
@@ -211,12 +203,6 @@ class Training:
 
     Its methods are called in the order of `run_trainings`, each within a turn: the context active, the clock running.
     What it comes to does not depend on what happens between its turns.
-
-    job: network, seed, checkpoint and watch.
-    data: the examples to train on and to score with.
-    recipe: how the network is trained.
-    context: device, random numbers, stream and graphs of this training alone.
-    clock: says when there is no more time.
 
     The turn in which it is made prepares everything: it builds the network, goes back to the checkpoint if there is
     one, and moves the data. Raises what the builder raises.
@@ -305,7 +291,6 @@ class Clock:
     """The time of one training: that of its own turns, and that of everybody.
 
     longest: seconds of its own turns.
-    deadline: by `time.monotonic`, whoever's turn it is.
     """
 
     def __init__(self, longest: float = math.inf, deadline: float = math.inf) -> None:
@@ -331,11 +316,7 @@ class Clock:
 
 
 class TrainingContext(NamedTuple):
-    """The device and the clock of one of the trainings that take turns.
-
-    context: its device, with random numbers, stream and graphs of its own.
-    clock: counts its turns.
-    """
+    """The device and the clock of one of the trainings that take turns."""
 
     context: DeviceContext
     clock: Clock
@@ -343,12 +324,6 @@ class TrainingContext(NamedTuple):
 
 class RoundRobin:
     """Trainings that take turns until all have ended.
-
-    members: one for each training, by number.
-    fails_alone: what `begin` and `each` raise in a training's turn is that training's failure, whatever it is; else
-        only what `describe_failure` knows, and all other errors are raised.
-    all_or_none: where one fails, but not one that may be tried again (`OutOfMemory`, `NotCaptured`), the others are
-        `Stopped`.
 
     It has running, the trainings that go on, and outcomes, of those that have ended, both by number.
     """
@@ -359,10 +334,7 @@ class RoundRobin:
         self.outcomes: dict[int, Trained | TrainingFailed] = {}
 
     def begin(self, make: Callable[[int], Training]) -> None:
-        """Begin all trainings, each in its turn.
-
-        make: gives the training of a number.
-        """
+        """Begin all trainings, each in its turn."""
         for number in range(len(self._members)):
             begun = self._take_turn(number, partial(make, number))
             if isinstance(begun, TrainingFailed):
@@ -373,11 +345,7 @@ class RoundRobin:
         self._stop_others()
 
     def each(self, act: Callable[[Training], None], then: Callable[[Training], None] | None = None) -> None:
-        """Give every running training a turn.
-
-        act: what it does in its turn.
-        then: called in the same turn with a training that goes on; what this raises is the caller's, and raised here.
-        """
+        """Give every running training a turn."""
         for number in list(self.running):
             failure = self._take_turn(number, partial(act, self.running[number]))
             if failure is not None:

@@ -35,15 +35,9 @@ PointFunction = Callable[[Presented], float]
 class SpaceProblem:
     """A benchmark to minimize.
 
-    name: as the registry spells it.
-    space: of its points.
     vertex_objective: a function from vertices (m, d) to values (m,).
     initial: a function from the number of a set of initial points to their vertices (n, d).
-    source: the publication it comes from.
-    configs: the numbers of its sets of initial points.
     optimum: the least value, None where it is not proved.
-    optimum_source: how the optimum is known, in words.
-    best_known: the least value that anybody found, where nothing is proved.
     optimal_vertices: a point that has the optimum, None where none is known.
     mean: of a noisy objective only, its mean over the noise, estimated from a number of simulations.
     """
@@ -100,7 +94,6 @@ class SpaceProblem:
     def noise_free(self, point: Mapping[str, object], n_simulations: int = 20_000) -> float:
         """Return the value of a point without noise: of a noisy problem an estimate, always the same.
 
-        point: a value for each variable, by name.
         n_simulations: number of simulations of the estimate, from 1.
 
         Raises PointError, and ValueError for fewer than one simulation.
@@ -113,8 +106,6 @@ class SpaceProblem:
     def initial_points(self, config: int) -> list[dict[str, Presented]]:
         """Return published starting points.
 
-        config: one of `configs`.
-
         Raises ValueError for another.
         """
         return [self.space.present(row) for row in self.initial(config)]
@@ -126,18 +117,9 @@ class ArchitectureProblem(Generic[AnyDomain]):
 
     objective, mean and report are functions of a point as the domain holds it.
 
-    name: as the registry spells it.
-    space: its domain, whose points are `Architecture`s, or have one among their parts.
-    objective: gives what a trial is told.
-    source: the publication it comes from.
     n_initial: number of points of a set of initial points.
     optimum: the least value without noise, None where unknown.
-    optimum_source: how the optimum is known, in words.
     optimal: a point that has the optimum, None where none is known.
-    mean: of a noisy objective only, its mean.
-    report: gives what a run is judged by at the point that it recommends, where that is not the objective, such as an
-        error on test data; nothing may be chosen by it.
-    report_optimum: the least value of `report`.
     """
 
     name: str
@@ -173,17 +155,12 @@ class ArchitectureProblem(Generic[AnyDomain]):
     def evaluate(self, points: Iterable[object]) -> Array:
         """Return the values (m,) of points.
 
-        points: m points of the space.
-
         Raises PointError.
         """
         return np.array([self(point) for point in points], dtype=np.float64)
 
     def noise_free(self, point: object, n_simulations: int = 1) -> float:
         """Return the value without noise.
-
-        point: a point of the space.
-        n_simulations: of no use here, for no mean is estimated.
 
         Raises PointError.
         """
@@ -192,16 +169,11 @@ class ArchitectureProblem(Generic[AnyDomain]):
         return value(self.space.parse(point))
 
     def reported(self, point: object) -> float:
-        """Return the figure that a run which recommends this point is judged by; raise PointError outside the space.
-
-        point: a point of the space.
-        """
+        """Return the figure that a run which recommends this point is judged by; raise PointError outside the space."""
         return self.noise_free(point) if self.report is None else self.report(self.space.parse(point))
 
     def initial_points(self, config: int) -> list[Presented]:
         """Return distinct points, sampled with a seed of their own for each configuration.
-
-        config: one of `configs`.
 
         Raises ValueError for another.
         """
@@ -212,16 +184,8 @@ class ArchitectureProblem(Generic[AnyDomain]):
 class StructuredProblem:
     """A generated benchmark to minimize, without noise.
 
-    name: as the registry spells it.
-    space: of its points.
-    objective: a function of a point that returns what a trial is told: a number; a number and those that limits bound;
-        or a number for each objective.
-    source: the publication that the problem comes from.
-    goals: its objectives and limits.
     optimum: the least value that keeps all limits, None where it is not proved, and for several objectives.
-    optimum_source: how the optimum is known, in words.
     optimal_point: a point that has the optimum, None where none is known.
-    reference: of several objectives, the corner up to which the hypervolume counts.
     """
 
     name: str
@@ -245,8 +209,6 @@ class StructuredProblem:
     def initial_points(self, config: int) -> list[dict[str, Any]]:
         """Return ten distinct points, sampled with a seed of their own for each configuration.
 
-        config: one of `configs`.
-
         Raises ValueError for another.
         """
         return generated_points(self.space, N_INITIAL, config)
@@ -258,11 +220,6 @@ class InitialPoints:
 
     Torch's CPU generator hands out the 32-bit words of the Mersenne Twister; a vertex is a word modulo the number of
     choices, points outer, variables inner.
-
-    seeds: the seed of each configuration.
-    n_choices: of each variable.
-    fixed: points that come first.
-    count: of points in a set, the fixed ones included.
     """
 
     seeds: Mapping[int, int]
@@ -282,7 +239,6 @@ class InitialPoints:
 def draw_points(domain: Domain, n: int, seed: int) -> list[Presented]:
     """Draw distinct points at random, in the form in which an objective receives them.
 
-    domain: of the points.
     n: number of points; a domain with fewer gives all that it has.
     seed: of the generator, from 0.
     """
@@ -308,10 +264,7 @@ def mersenne_words(seed: int, count: int) -> IntArray:
 
 
 def bits(text: str) -> tuple[int, ...]:
-    """Return vertices of binary variables.
-
-    text: a string of zeros and ones.
-    """
+    """Return vertices of binary variables."""
     return tuple(int(character) for character in text)
 
 
@@ -328,8 +281,6 @@ def published_seeds(tag: str) -> dict[int, tuple[int, int]]:
 
     There are five sets of initial points for each of five instances, as the COMBO code draws them: five seeds of
     initial points, then their instance. Both are sorted.
-
-    tag: of the problem; the sum of its character codes seeds the generator.
     """
     state = np.random.RandomState(sum(map(ord, tag)))
     drawn = sorted((int(case), sorted(map(int, seeds))) for *seeds, case in state.randint(0, 10_000, (5, 6)))
@@ -337,10 +288,7 @@ def published_seeds(tag: str) -> dict[int, tuple[int, int]]:
 
 
 def published_initial_seeds(tag: str) -> dict[int, int]:
-    """Return for each configuration 1..25 the seed of its initial points, for problems with a single instance.
-
-    tag: as for `published_seeds`.
-    """
+    """Return for each configuration 1..25 the seed of its initial points, for problems with a single instance."""
     state = np.random.RandomState(sum(map(ord, tag)))
     return dict(enumerate(sorted(map(int, state.randint(0, 10_000, N_CONFIGS))), start=1))
 
@@ -348,7 +296,6 @@ def published_initial_seeds(tag: str) -> dict[int, int]:
 def seeds_of_case(tag: str, case: int) -> dict[int, int]:
     """Return the seeds of initial points of an instance, by configuration.
 
-    tag: as for `published_seeds`.
     case: seed of the instance; one of the user's own, not published, gets all 25 sets of initial points.
     """
     published = published_seeds(tag)
@@ -390,10 +337,7 @@ def prove_by_enumeration(problem: SpaceProblem) -> SpaceProblem:
 
 @dataclass(frozen=True)
 class Relabeling:
-    """The vertex that each vertex seen by an optimizer stands for.
-
-    tables: tables[i][seen] is the own vertex of variable i; each a permutation.
-    """
+    """The vertex that each vertex seen by an optimizer stands for."""
 
     tables: tuple[tuple[int, ...], ...]
 
@@ -415,7 +359,6 @@ class Relabeling:
 def relabel(problem: SpaceProblem, seed: int) -> SpaceProblem:
     """Return a problem with every variable's choices permuted, so that an optimum with a pattern helps nobody.
 
-    problem: to be relabeled.
     seed: of the permutations, from 0.
 
     Unordered and binary choices are permuted at random; ordered ones (a path) are reversed or not, with equal chance,
@@ -459,19 +402,13 @@ def _relabeled_mean(
 
 
 def attach_optimum(problem: StructuredProblem, point: ObjectivePoint, proof: str) -> StructuredProblem:
-    """Return a problem of one objective with its optimum.
-
-    problem: without one.
-    point: that has it.
-    proof: how it was found, such as dynamic programming.
-    """
+    """Return a problem of one objective with its optimum."""
     return replace(problem, optimum=problem(point), optimum_source=f"proved by {proof}", optimal_point=point)
 
 
 def generated_points(domain: Domain, n: int, config: int) -> list[Presented]:
     """Return the initial points of a problem that published none, those of a configuration by a seed of their own.
 
-    domain: of the points.
     n: number of points.
     config: 1 to 25.
 
@@ -483,11 +420,7 @@ def generated_points(domain: Domain, n: int, config: int) -> list[Presented]:
 
 
 def read_variable(name: str, value: Callable[[Any], float]) -> Callable[[ObjectivePoint], float]:
-    """Return an objective of points that is a function of one variable's value.
-
-    name: of the variable.
-    value: function of what the variable holds.
-    """
+    """Return an objective of points that is a function of one variable's value."""
     return partial(_value_of, name, value)
 
 

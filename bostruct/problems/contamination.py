@@ -47,7 +47,6 @@ class Contamination:
     initial: (s,), contaminated fraction before the first stage, in s simulations.
     spread: (stages, s), the rates of contamination without prevention.
     cure: (stages, s), the rates of restoration with prevention.
-    strength: lambda, the price of a stage on top.
     """
 
     initial: Array

@@ -54,7 +54,6 @@ class FCNetError:
         """Return the mean over all trainings (m,).
 
         vertices: points (m, d).
-        n_simulations: of no use.
         """
         del n_simulations
         return self.table[tuple(vertices.T)].mean(axis=-1)
@@ -62,12 +61,7 @@ class FCNetError:
 
 @dataclass(frozen=True, eq=False)
 class JointFCNetError:
-    """The error of a joint point: of a perceptron and the other variables of its training.
-
-    trained: error of a configuration.
-    networks: domain of the first part.
-    axes: of the table, those of `NETWORK` in this order, then those of the training.
-    """
+    """The error of a joint point: of a perceptron and the other variables of its training."""
 
     trained: FCNetError
     networks: TableDomain
@@ -115,8 +109,6 @@ def fcnet_joint(file: str, data: str = "protein_structure", noise_seed: int | No
 
     Values are those of `fcnet`.
 
-    file: as of `fcnet`, with an array of errors for each of the data sets.
-    data: "protein_structure", "naval_propulsion", "slice_localization" or "parkinsons_telemonitoring".
     noise_seed: None for the mean over the trainings; a seed for one of them, drawn by it.
 
     Raises ValueError, also where the file's networks are not those of FC-Net; MissingExtra for HDF5 without h5py.

@@ -73,7 +73,6 @@ def johnson_graph(n: int, k: int) -> tuple[int, list[tuple[int, int]]]:
     Its vertices are the k-subsets of n, joined where they share as little as possible.
 
     n: number of elements.
-    k: size of a subset.
 
     The graph of the DIMACS file johnsonN-K-D with D = 2K: johnson8-2-4 is (8, 2), 28 vertices and 210 edges.
     """
@@ -87,9 +86,6 @@ def maxcut_formula(n: int, k: int, seed: int) -> Formula:
     """Return weighted max-cut on a Johnson graph, weights 1 to 10.
 
     An edge is the clauses (a or b) and (not a or not b).
-
-    n, k: as of `johnson_graph`.
-    seed: of the weights.
     """
     n = check_integer("n", n, 3, 1000)
     k = check_integer("k", k, 1, n - 1)
@@ -106,8 +102,6 @@ def maxcut(n: int = 8, k: int = 2, seed: int = 0) -> SpaceProblem:
     """Return a weighted max-cut problem on a Johnson graph: minimize the weight of the edges that are not cut.
 
     n: number of elements.
-    k: size of the subsets that are vertices.
-    seed: of the weights.
 
     The optimum is proved when the graph has at most 28 vertices, in half a second. Raises TypeError or ValueError.
     """
@@ -173,8 +167,6 @@ def frb(groups: int = 10, size: int = 6, seed: int = 0) -> SpaceProblem:
     """Return a problem of model RB, forced satisfiable: minimize the weight of the unsatisfied clauses.
 
     groups: number of groups of variables.
-    size: binary variables of a group. The optimum is groups x size - groups.
-    seed: of the instance.
 
     Raises TypeError or ValueError.
     """

@@ -49,7 +49,6 @@ class Ising:
 
     horizontal: (4, 3), J of the bonds within a row.
     vertical: (3, 4), J of the bonds between rows.
-    strength: lambda, the price of a coupling kept.
     """
 
     horizontal: Array
@@ -142,10 +141,7 @@ def grid_edges() -> list[tuple[int, int]]:
 
 
 def couplings(case: int) -> tuple[Array, Array]:
-    """Return J of the horizontal (4, 3) and vertical (3, 4) bonds, as torch draws them, in float32.
-
-    case: the seed.
-    """
+    """Return J of the horizontal (4, 3) and vertical (3, 4) bonds, as torch draws them, in float32."""
     drawn = mersenne_words(case, 48).reshape(4, 12)
     signs = (2 * (drawn[[0, 2]] % 2) - 1).astype(np.float32)
     uniform = (drawn[[1, 3]] & (2**24 - 1)).astype(np.float32) * np.float32(2.0**-24)
@@ -155,10 +151,7 @@ def couplings(case: int) -> tuple[Array, Array]:
 
 
 def exact_optimum(objective: Ising) -> tuple[float, tuple[int, ...]]:
-    """Return the least value over all 2^24 points, and a point that has it; takes about 0.1 s.
-
-    objective: the divergence to minimize.
-    """
+    """Return the least value over all 2^24 points, and a point that has it; takes about 0.1 s."""
     upper, lower = objective.halves
     upper_bits, lower_bits = all_bits(10), all_bits(14)
     linear = lower_bits @ objective.gains[LOWER_BONDS]

@@ -74,18 +74,12 @@ def biknapsack(n: int = 30, seed: int = 0) -> StructuredProblem:
 
 
 def item_space(n: int) -> Space:
-    """Return the space of the subsets of items, a bit for each.
-
-    n: items.
-    """
+    """Return the space of the subsets of items, a bit for each."""
     return Space({f"i{i}": bool for i in range(n)})
 
 
 def read_items(point: ObjectivePoint) -> np.ndarray:
-    """Return which items a point packs, as truth values (n,).
-
-    point: of `item_space`.
-    """
+    """Return which items a point packs, as truth values (n,)."""
     return np.array([point[f"i{i}"] for i in range(len(point))], dtype=bool)
 
 

@@ -56,19 +56,14 @@ class Landscape:
         return value
 
     def mean(self, x: Architecture) -> float:
-        """Return the value without noise, at least `FLOOR`.
-
-        x: architecture of the formula's kind.
-        """
+        """Return the value without noise, at least `FLOOR`."""
         return math.fsum([FLOOR, *self.terms(x).values()])
 
 
 def landscape(kind: str = "cnn", noise_sd: float = 0.0, seed: int = 0) -> ArchitectureProblem:
     """Return the problem of the landscape over `cnn_domain()` or `mlp_domain()`, to be minimized.
 
-    kind: "cnn" or "mlp".
     noise_sd: standard deviation, at least 0; between good architectures values differ by about 1.
-    seed: of the noise.
 
     Raises TypeError or ValueError.
     """
@@ -95,8 +90,6 @@ def cnn_terms(x: Architecture) -> LandscapeTerms:
     than 4 times before it is collapsed. width: units of each convolution away from 32, twice as many after each
     halving. dense: more or less than one fully connected layer along a random path. connectivity: see `_connectivity`.
     latency: more than 28 layers. cost: multiplications (`_cnn_cost`) beyond 2^26.
-
-    x: convolutional network.
 
     Raises PointError for another family.
     """
@@ -149,8 +142,6 @@ def mlp_terms(x: Architecture) -> LandscapeTerms:
     a saturating one counting twice. width: units away from a funnel, 256 after the input narrowing to 32 before the
     output, by hops. variety: share of saturating layers away from a quarter. connectivity: see `_connectivity`.
     latency: more than 16 layers. cost: weights beyond 2^17.
-
-    x: perceptron.
 
     Raises PointError for another family.
     """

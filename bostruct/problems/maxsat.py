@@ -101,10 +101,7 @@ def maxsat(file: str | Path, weights: str = "raw") -> SpaceProblem:
 
 
 def fingerprint(formula: Formula) -> str:
-    """Return a digest of a formula: of its number of variables, its clauses and weights, in order.
-
-    formula: equal ones have equal digests.
-    """
+    """Return a digest of a formula: of its number of variables, its clauses and weights, in order."""
     text = repr((formula.n_variables, formula.clauses, formula.weights))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -115,7 +112,6 @@ class Formula:
 
     n_variables: number of variables, at least 1.
     clauses: at least one, each a tuple of signed variable numbers.
-    weights: of each clause, positive; infinity marks a hard clause.
 
     Raises ValueError.
     """
@@ -154,12 +150,7 @@ class Formula:
 
 @dataclass(frozen=True, eq=False)
 class ClauseWeight:
-    """The sum of costs over the clauses that a point leaves unsatisfied.
-
-    formula: has the clauses.
-    costs: (clauses,), of each clause.
-    constant: added to the sum.
-    """
+    """The sum of costs over the clauses that a point leaves unsatisfied."""
 
     formula: Formula
     costs: Array
@@ -191,8 +182,6 @@ def raw_costs(formula: Formula) -> ClauseWeight:
     """Return the weight of the unsatisfied clauses as an objective.
 
     A hard clause costs all soft weight plus 1, so that none is worth breaking.
-
-    formula: to be satisfied.
     """
     weights = np.where(formula.hard, formula.soft_weight + 1.0, formula.weights)
     return ClauseWeight(formula, weights)
@@ -202,8 +191,6 @@ def standardized_costs(formula: Formula) -> ClauseWeight:
     """Return minus the standardized weight of the satisfied clauses as an objective, in float32 (Oh et al. 2019).
 
     Clauses lighter than the mean then count as worse satisfied than not: it is not the MaxSAT optimum any more.
-
-    formula: without hard clauses.
 
     Raises ValueError where there are hard clauses or all weights are equal.
     """
@@ -272,8 +259,6 @@ def read_wcnf(path: str | Path) -> Formula:
 def write_wcnf(formula: Formula, path: str | Path, *, overwrite: bool = False) -> None:
     """Write a formula in the old format, which keeps the number of variables.
 
-    formula: to be written.
-    path: of the file, which is compressed where the name ends in .gz or .xz.
     overwrite: True replaces a file that is there, but never a database.
 
     What `read_wcnf` reads back is equal. Raises OutputRefused, a FileExistsError, for a file that it must not replace;
@@ -340,7 +325,6 @@ def prove_optimum(problem: SpaceProblem, seconds: float = 60.0) -> SpaceProblem:
     The proof is by enumeration up to 14 variables, or 28 where no clause has more than two literals; else by the MaxSAT
     solver RC2 of python-sat (extra `sat`), which needs all costs positive, as with weights="raw".
 
-    problem: weighted MaxSAT.
     seconds: in the solver, at most, roughly.
 
     Raises DomainError for another kind of problem, a relabeled one (prove first, relabel then), negative costs, or hard

@@ -106,8 +106,6 @@ def transnas_macro(file: str, task: str = "class_scene") -> ArchitectureProblem:
     """Return the problem of TransNAS-Bench-101's macro space: how far networks are below the best of a metric.
 
     file: an .npz with ``arch`` (n, 6), 0 for no module, and ``val_metric`` (n, 7), a column for each task.
-    task: "class_scene", "class_object", "autoencoder", "normal", "jigsaw", "room_layout" or "segmentsemantic", in the
-        order of the columns.
 
     Networks without a value for the task are left out. Raises ValueError.
     """

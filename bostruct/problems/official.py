@@ -69,33 +69,23 @@ SOURCES = ("0", "01", "012")  # of the edges into each tensor of a cell, as its 
 
 
 def is_nats(file: str | Path) -> bool:
-    """Tell whether a path is in a form that NATS-Bench is distributed in, or a .pth file, as NAS-Bench-201 was.
-
-    file: a path; a folder and a bzip2 file count as NATS-Bench.
-    """
+    """Tell whether a path is in a form that NATS-Bench is distributed in, or a .pth file, as NAS-Bench-201 was."""
     return is_folder(file) or starts_with(file, b"BZh") or is_pth(file)
 
 
 def is_json(file: str | Path) -> bool:
-    """Tell whether a file begins as JSON does.
-
-    file: a path.
-    """
+    """Tell whether a file begins as JSON does."""
     return starts_with(file, b"{", b"[")
 
 
 def is_hdf5(file: str | Path) -> bool:
-    """Tell whether a path is a folder or an HDF5 file, as FC-Net is distributed.
-
-    file: a path.
-    """
+    """Tell whether a path is a folder or an HDF5 file, as FC-Net is distributed."""
     return is_folder(file) or starts_with(file, b"\x89HDF")
 
 
 def starts_with(file: str | Path, *marks: bytes) -> bool:
     """Tell whether a file begins with one of the marks, white space left out; False where it is no file.
 
-    file: a path.
     marks: bytes to look for.
     """
     if not is_regular(file):
@@ -148,7 +138,6 @@ def read_fcnet(file: str | Path, data: str) -> FCNetGrid:
     """Read validation errors after the last epoch from HDF5: a group for each configuration, whose name is its JSON.
 
     file: ``fcnet_DATA_data.hdf5``, or the folder of them.
-    data: name of the data set.
 
     Values of a variable are in the order of our .npz files. Raises ValueError, MissingExtra without h5py.
     """
@@ -167,11 +156,7 @@ def read_fcnet(file: str | Path, data: str) -> FCNetGrid:
 
 
 class FCNetGrid(NamedTuple):
-    """A table of errors over a grid of configurations.
-
-    variables: names and values, in the order of the axes.
-    errors: an axis a variable, the last the trainings.
-    """
+    """A table of errors over a grid of configurations."""
 
     variables: tuple[tuple[str, tuple[object, ...]], ...]
     errors: Array
@@ -196,21 +181,14 @@ HARMLESS: dict[tuple[str, str], Callable[..., object]] = {
 
 
 def harmless(module: str, name: str) -> Callable[..., object]:
-    """Return a callable that a pickle of numbers may ask for; raise UnpicklingError for others, before they run.
-
-    module: dotted name of the module that the pickle asks for.
-    name: of the callable in it.
-    """
+    """Return a callable that a pickle of numbers may ask for; raise UnpicklingError for others, before they run."""
     if (module, name) not in HARMLESS:
         raise pickle.UnpicklingError(f"it asks for {module}.{name}, which a table of numbers does not need")
     return HARMLESS[module, name]
 
 
 def is_pth(file: str | Path) -> bool:
-    """Tell whether a path is a file as torch.save writes it, before torch 1.6 or since.
-
-    file: a path.
-    """
+    """Tell whether a path is a file as torch.save writes it, before torch 1.6 or since."""
     path = Path(file)
     if not is_regular(path):
         return False
@@ -222,8 +200,6 @@ def architectures(path: Path) -> Iterator[tuple[str, Pickled]]:
     """Yield a name for messages, and the results by number of epochs, of each architecture in order of its index.
 
     The results of a training are ``epochs`` and the last epoch of ``eval_acc1es``.
-
-    path: of the .pth file.
 
     Raises ValueError.
     """
@@ -385,10 +361,7 @@ class _NumbersUnpickler(pickle.Unpickler):
 
 
 def _last_errors(stored: Pickled, key: str) -> Array:
-    """Return the errors after the last epoch of a configuration (trainings,).
-
-    stored: an open HDF5 file. What is not in it but named by it, links and external storage, is not followed.
-    """
+    """Return the errors after the last epoch of a configuration (trainings,)."""
     h5py = optional_import("h5py", "tables")
     place = f"{short_repr(key, 100)}/valid_mse"
     curves = stored

@@ -121,9 +121,6 @@ AnyProblem = SpaceProblem | ArchitectureProblem | StructuredProblem | Problem
 def as_problem(argument: str, given: object, name: str | None = None) -> AnyProblem:
     """Return a problem of what a user gives for one.
 
-    argument: whose value it is, which opens messages.
-    given: a problem, a pair of objective and space, an object that has both, or a function without arguments that
-        returns one of these.
     name: that a problem of the user's own gets; None for the name it has.
 
     Raises ValueError for anything else, and for a function that fails.

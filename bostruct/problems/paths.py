@@ -8,25 +8,17 @@ from pathlib import Path
 
 def is_regular(file: str | Path) -> bool:
     """Tell whether a path is a regular file, or a link to one; False also for what can be no path, such as a long name.
-
-    file: a path.
     """
     return os.path.isfile(Path(file))
 
 
 def is_folder(file: str | Path) -> bool:
-    """Tell whether a path is a folder, or a link to one; False also for what can be no path, such as a long name.
-
-    file: a path.
-    """
+    """Tell whether a path is a folder, or a link to one; False also for what can be no path, such as a long name."""
     return os.path.isdir(Path(file))
 
 
 def check_regular(place: str, file: str | Path) -> None:
     """Raise ValueError where something is at a path that is no regular file; to open a FIFO would wait for its writer.
-
-    place: the argument or file that opens the message.
-    file: a path; where nothing is there, opening it says so.
     """
     if os.path.exists(Path(file)) and not is_regular(file):
         raise ValueError(f"{place}: expected a regular file, or a link to one; got a folder, device, FIFO or socket")

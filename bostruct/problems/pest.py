@@ -46,8 +46,6 @@ def simulate(row: IntArray, rng: AnyGenerator, n_simulations: int = PEST_SIMULAT
     """Return one noisy value.
 
     row: (25,) of 0 (nothing) to 4.
-    rng: drawn from in the published order.
-    n_simulations: their number.
     """
     fraction = rng.beta(1, 30, size=n_simulations)
     effect = list(EFFECT)
@@ -71,7 +69,6 @@ def mean_value(vertices: IntArray, n_simulations: int) -> Array:
     """Estimate the objective's mean over the noise (m,) from one fixed stream of simulations.
 
     vertices: points (m, 25).
-    n_simulations: their number.
     """
     return np.array([simulate(row, np.random.default_rng(0), n_simulations) for row in vertices])
 
@@ -79,7 +76,6 @@ def mean_value(vertices: IntArray, n_simulations: int) -> Array:
 def pest(graph: str = "complete", noise_seed: int = 0) -> SpaceProblem:
     """Return the problem of choosing what to spray at each of 25 stages: 0 is nothing, 1 to 4 are pesticides.
 
-    graph: "complete", for the choices have no order; or "path", as the paper's code had it.
     noise_seed: of the noise, an integer from 0.
 
     Raises TypeError or ValueError.

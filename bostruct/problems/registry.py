@@ -70,17 +70,12 @@ def load(spec: str) -> AnyProblem:
 
 
 def is_own(spec: str) -> bool:
-    """Tell whether a specification is ``module:name`` of a problem of the user's own.
-
-    spec: as for `load`.
-    """
+    """Tell whether a specification is ``module:name`` of a problem of the user's own."""
     return spec.partition(":")[0] not in ENTRIES and plugins.is_reference(spec)
 
 
 def parse(spec: str) -> tuple[str, dict[str, str]]:
     """Split a specification into the name and the parameters, as text.
-
-    spec: as for `load`.
 
     Raises TypeError or ValueError.
     """
@@ -124,10 +119,7 @@ def _parse_value(name: str, parameter: ProblemParameter, text: str) -> Any:
 
 
 def old_name(name: str) -> str:
-    """Return the name that a problem had before its parameters were renamed, as files may hold it.
-
-    name: of a problem, as `load` gives it, or a text that begins with it.
-    """
+    """Return the name that a problem had before its parameters were renamed, as files may hold it."""
     for parameter in ENTRIES.get(name.partition(":")[0], ENTRIES["branin"]).parameters:
         if parameter.old:
             name = name.replace(f"{parameter.name}=", f"{parameter.old}=")
@@ -135,14 +127,7 @@ def old_name(name: str) -> str:
 
 
 class ProblemParameter(NamedTuple):
-    """One parameter of a problem.
-
-    name: as a user spells it.
-    argument: as the factory spells it.
-    read: function of its text that returns its value.
-    default: as text, "" where it must be given.
-    old: the name before, which studies and comparisons on disk may hold; "" for none.
-    """
+    """One parameter of a problem."""
 
     name: str
     argument: str
@@ -153,14 +138,7 @@ class ProblemParameter(NamedTuple):
 
 @dataclass(frozen=True)
 class ProblemEntry:
-    """A problem that can be loaded.
-
-    module: dotted name of the module that makes it, imported only then.
-    factory: name of the function in the module.
-    summary: a line for the list of problems.
-    parameters: that the user may give.
-    group: title under which it is listed.
-    """
+    """A problem that can be loaded."""
 
     module: str
     factory: str

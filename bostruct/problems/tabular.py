@@ -34,7 +34,6 @@ BROKEN_NPZ = (
 class Lookup:
     """An objective that looks up the value of an architecture.
 
-    domain: of the architectures.
     values: of each point of the domain, (size,).
     """
 
@@ -49,9 +48,6 @@ class Lookup:
 class NoisyLookup:
     """One of several values of a point, drawn as a function of the architecture and `seed` alone.
 
-    domain: of the architectures.
-    values: (trainings, columns), NaN where there was none.
-    rows: of each point, its rows of values.
     seed: an integer from 0.
     """
 
@@ -72,9 +68,7 @@ def with_noise(
 ) -> ArchitectureProblem:
     """Return a problem with one of several trainings in place of their mean.
 
-    quiet: the problem whose values are means.
     noise_seed: draws the training, from 0; None for `quiet` itself.
-    drawn: gives the objective of a seed.
 
     Raises TypeError, ValueError.
     """
@@ -86,10 +80,6 @@ def with_noise(
 
 def read_arrays(file: str, names: Sequence[str], official: str = "") -> Arrays:
     """Read arrays from an .npz file.
-
-    file: its path.
-    names: of the arrays.
-    official: what else would have been read, for messages.
 
     Raises ValueError for a file that cannot be read, or without one of the names, and for arrays that are no rows of
     real numbers, or hold ones that are infinite in float64.
@@ -126,11 +116,8 @@ def read_arrays(file: str, names: Sequence[str], official: str = "") -> Arrays:
 def check_table(file: str, space: str, codes: IntArray, values: Array, name: str = "arch") -> None:
     """Raise ValueError, naming the file, unless codes are rows of integers as in a space, each with one finite value.
 
-    file: its path.
-    space: name of the cell space.
     codes: (n, positions).
     values: (n,).
-    name: of the array of codes.
     """
     counts = [len(names) for names in CELL_SPACES[space].choices]
     positions = len(counts)
@@ -149,10 +136,7 @@ def check_table(file: str, space: str, codes: IntArray, values: Array, name: str
 def check_codes(file: str, name: str, codes: IntArray, low: int, counts: Sequence[int]) -> None:
     """Raise ValueError, naming file and array, unless each column has integers from `low`, as many as its choices.
 
-    file: its path.
-    name: of the array.
     codes: (n, positions), as the file has them: a difference of unsigned ones would wrap around.
-    low: the least code.
     counts: number of choices of each position.
     """
     wrong = (codes < low) | (codes >= low + np.array(counts)) | (codes != np.floor(codes))
@@ -167,9 +151,6 @@ def check_codes(file: str, name: str, codes: IntArray, low: int, counts: Sequenc
 def table_domain(space: str, codes: IntArray) -> TableDomain:
     """Return the domain of rows of codes: all of the space where they leave out none of its points.
 
-    space: name of the cell space.
-    codes: a row for each architecture.
-
     Raises DomainError.
     """
     rows = tuple(dict.fromkeys(tuple(map(int, code)) for code in codes))
@@ -183,7 +164,6 @@ def table_domain(space: str, codes: IntArray) -> TableDomain:
 def rows_of(domain: TableDomain, codes: IntArray) -> tuple[tuple[int, ...], ...]:
     """Return the rows of a table of codes that stand for each point of a domain.
 
-    domain: of the architectures.
     codes: (n, positions), one code a row; each belongs to a point of the domain.
     """
     found: list[list[int]] = [[] for _ in range(domain.size)]
@@ -196,6 +176,5 @@ def point_means(values: Array, rows: Sequence[Sequence[int]]) -> Array:
     """Return for each point the mean over its rows: what isomorphic networks are worth together.
 
     values: of the rows (n,).
-    rows: of each point.
     """
     return np.array([float(np.mean(values[list(own)], dtype=np.float64)) for own in rows])

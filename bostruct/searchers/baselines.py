@@ -32,7 +32,6 @@ MUTATION_TRIES = 100  # of the center, where its neighbors cannot be listed
 class RandomSearch(Searcher):
     """Random search without replacement: points that were never seen, drawn as the domain draws them.
 
-    domain: any.
     note: goes on record with each suggestion; None for nothing.
     """
 
@@ -48,9 +47,7 @@ class RandomSearch(Searcher):
 class HillClimbing(Searcher):
     """Hill climbing: visit the neighbors of the best point in random order, and move to what improves on it.
 
-    domain: with neighbors, or with mutations, which take their place where neighbors cannot be listed.
     n_initial: number of random points before the climb starts from the best of them, at least 1.
-    best_improvement: visit all neighbors before moving to the best of them; else move at the first improvement.
 
     A space with numbers is searched by mutations, too, for a point has more neighbors by its numbers than by all else.
 
@@ -119,12 +116,10 @@ ParentSelection = Callable[[Array], Array]  # fitness (m,), in the order told ->
 class EvolutionSearch(Searcher):
     """Evolution as a searcher: each suggestion is a mutation of one evaluated point.
 
-    domain: with mutations.
     selection: fitness (m,) of all completed trials, in the order told -> the chance of each to be the parent (m,).
     n_initial: number of points that `design` chooses first, at least 1.
     design: (domain, seen, rng) -> an unseen initial point.
     tries: mutations tried, each of a parent drawn anew, until one was not seen, at least 1.
-    origin: name of such suggestions on record.
     note: goes on record with each suggestion; None for nothing.
 
     Raises TypeError, ValueError.
@@ -176,7 +171,6 @@ class EvolutionSearch(Searcher):
 class Annealing(Searcher):
     """Simulated annealing (Kirkpatrick, Gelatt and Vecchi 1983) as a searcher.
 
-    domain: with mutations.
     n_initial: number of random points before the walk starts from the best of them, at least 1.
     temperature: at the start of the walk, at least 0, in interquartile ranges of the values told so far, so that a
         rescaled objective is searched alike.
@@ -276,7 +270,6 @@ def interquartile_range(values: Array) -> float:
 def metropolis_accepts(rise: float, temperature: float, rng: np.random.Generator) -> bool:
     """Tell whether a step is accepted: always downhill and level, uphill with probability exp(-rise / temperature).
 
-    rise: of the objective.
     temperature: in the same units, at least 0.
     rng: the only source of chance.
 
@@ -286,9 +279,5 @@ def metropolis_accepts(rise: float, temperature: float, rng: np.random.Generator
 
 
 def find_values(domain: Domain, history: HistoryView) -> dict[Hashable, float]:
-    """Return the value last told of each completed point, by key.
-
-    domain: of the points.
-    history: all that was told so far.
-    """
+    """Return the value last told of each completed point, by key."""
     return dict(zip(domain.keys(history.completed), map(float, history.values), strict=True))

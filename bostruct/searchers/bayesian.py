@@ -69,7 +69,6 @@ class Explored(NamedTuple):
 
     point: unseen, to suggest in place of the model's; None where the model is to suggest one.
     state: for its next call; plain JSON.
-    why: it explores, for the record.
     origin: how the point was chosen, for the record: ``random``, or ``mutation`` of a point that was told.
     """
 
@@ -98,9 +97,6 @@ def keep_freed_memory() -> None:
 class BayesianSearch(Searcher):
     """Bayesian optimization with interchangeable parts: surrogate, score and maximizer.
 
-    domain: the points to search.
-    surrogate: learns the objective from the completed points.
-    score: makes the score of the surrogate's posterior: a builder such as `bostruct.searchers.scores.Improvement`.
     maximizer: searches the domain for the points of the largest acquisition value.
     n_initial: number of points seen before the surrogate is asked, at least 1. Points that were given, or added, and
         failed trials count; `design` chooses the others.
@@ -163,8 +159,6 @@ class BayesianSearch(Searcher):
         and of the points around those before it. ``info["joint"]`` is its place, from 1. Where the model did not choose
         the first, that is the only one. Raises SpaceExhausted.
 
-        history: all that was told so far; keys that `seen` is given meanwhile count.
-        state: of `initial_state`, or of the last suggestion.
         rng: the only source of chance.
         """
         return map(self.with_note, self._search(history, state, rng))
@@ -215,7 +209,6 @@ class BayesianSearch(Searcher):
         all are.
 
         history: at least one completed point.
-        state: of the last suggestion.
         rng: the only source of chance.
         """
         kept = is_feasible(history.slacks)
@@ -237,7 +230,6 @@ class BayesianSearch(Searcher):
         It is 1 until more than `n_initial` points have a value, and while the values are equal up to rounding.
 
         history: at least one completed point.
-        state: of the last suggestion.
         regret: the difference to the optimum, at least 0, in the user's units.
         rng: the only source of chance.
         """
@@ -254,8 +246,6 @@ class BayesianSearch(Searcher):
         """Predict points by the surrogate, and the chance that they succeed by the score; raises NumericalError.
 
         history: at least one completed point, or NumericalError is raised.
-        state: of `initial_state`, or of the last suggestion.
-        xs: m points.
         rng: the only source of chance.
 
         Means and variances are in the user's units. Where the surrogate compresses values, the mean of a point far
@@ -274,7 +264,6 @@ class BayesianSearch(Searcher):
         """Predict each value told from all others, in the user's units, at the hyperparameters learned from all.
 
         history: at least one completed point, or NumericalError is raised.
-        state: of the last suggestion.
         objective: its position, from 0.
         rng: the only source of chance.
 
@@ -407,11 +396,6 @@ def choose_beside(
     A climb begins at the best of the maxima and of the points around those before, and steps to the best point around
     for as long as that is better. A score that cannot believe leads to none.
 
-    x: the first point.
-    maxima: of the search that found it.
-    score: of that search.
-    domain: of the points.
-    seen: keys of points that are not chosen; it may grow between two points.
     surroundings: a point -> points around it; of more than 200 the same share is looked at everywhere.
     """
     candidates, chosen = maxima, {domain.key(x)}
@@ -454,7 +438,6 @@ def choose_repeat(domain: Domain, posterior: Posterior, history: HistoryView, x:
     Both are judged by the knowledge gradient: by how much the best posterior mean among the told points of the best
     means and the new point is expected to fall with one more value.
 
-    domain: of the points.
     posterior: of the objective, with the running points believed; one without covariances or noise repeats nothing.
     history: at least one completed point; with several objectives, or limits, nothing is repeated.
     x: the new point; None where none is left: then the told point of the largest gain is returned, however small that

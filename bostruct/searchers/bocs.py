@@ -37,9 +37,6 @@ class BOCS(Searcher):
 
     The best unseen candidate of the minimizer is taken; where all were seen, the best unseen neighbor of the best one.
 
-    domain: with neighbors.
-    regression: draws posterior samples of the objective.
-    minimizer: of a sample.
     n_initial: number of random points first, at least 1; 20 as published.
 
     Raises TypeError, ValueError.

@@ -41,8 +41,6 @@ LARGEST_COUNTS = "the largest fidelity counts"  # in `Appraisal.why`
 def move_to_level(fidelities: FidelityLevels, x: Point, level: int) -> Point | None:
     """Return a point at another level; None where a constraint ties the fidelity to the rest.
 
-    fidelities: of the point.
-    x: one point.
     level: of the fidelity, from 0.
     """
     try:
@@ -57,8 +55,6 @@ class Hyperband(Searcher):
 
     New points begin at the lowest level of their bracket. There is one bracket for each level.
 
-    domain: of the points.
-    fidelities: of the points.
     reduction: eta, above 1: of n points at a level, n / eta go up.
     halving: use only the bracket of the lowest level (successive halving).
     proposals: searcher that proposes new points, None for random ones; where it names a point that was evaluated at
@@ -128,8 +124,6 @@ class Hyperband(Searcher):
         """Predict points at the highest level, by the model that proposes.
 
         history: at least one completed point.
-        state: of `initial_state`, or of the last suggestion.
-        xs: m points, at any levels; one that a constraint ties to its level is predicted as it is.
         rng: the only source of chance.
         """
         if self.proposals is None:
@@ -177,11 +171,7 @@ class Hyperband(Searcher):
 
 
 def merits_of(history: HistoryView, places: Sequence[int]) -> list[float]:
-    """Return one number to minimize for some completed points, by how they compare with each other alone.
-
-    history: of these points.
-    places: their positions among the completed points.
-    """
+    """Return one number to minimize for some completed points, by how they compare with each other alone."""
     return merit(history.objectives[places], history.slacks[places]).tolist()
 
 
@@ -201,11 +191,7 @@ class Rungs:
 
     @classmethod
     def of(cls, history: HistoryView, fidelities: FidelityLevels) -> Rungs:
-        """Read the bracket and the levels of each point off a history.
-
-        history: completed, failed and running points.
-        fidelities: levels and keys of these points.
-        """
+        """Read the bracket and the levels of each point off a history."""
         told = [*history.completed]
         every = [*told, *history.failed, *history.running]
         keys, levels = fidelities.keys(every), [fidelities.level(x) for x in every]
@@ -239,13 +225,7 @@ DRAWS = 100  # of a point whose lowest level is unseen
 
 
 class Narrowing(NamedTuple):
-    """The state of a narrowing: what the next suggestion needs.
-
-    level: of the round.
-    members: the points of the round, at its level, in the order asked.
-    asked: how many of them were asked.
-    waiting: points of the next narrowing, which were asked while a round had others to wait for.
-    """
+    """The state of a narrowing: what the next suggestion needs."""
 
     level: int
     members: tuple[Point, ...]
@@ -262,8 +242,6 @@ class SuccessiveNarrowing(Searcher):
     narrowing begins; published, the search ends. The published searcher refuses whoever asks while a round has points
     that run; here that worker gets a random point of the next narrowing. A failed point is not kept.
 
-    domain: of the points.
-    fidelities: of the points.
     n_initial: number of points of the first round, at least 1.
     share: of a round's points that are kept, above 0 and below 1.
 

@@ -82,7 +82,6 @@ class WithinLimits(ScoreBuilder):
 
     score: of the objectives, given the points that keep all limits; its scores must be logarithms.
     chance: log P(f < incumbent) of a slack and of the incumbent 0, such as `ProbabilityOfImprovement`; a logarithm.
-    take: the domain's, chooses points of a batch.
     n_objectives: the number of outputs that are objectives, at least 1; all further outputs are slacks.
 
     Raises ValueError where `score` or `chance` are no logarithms.
@@ -105,9 +104,7 @@ class WithinLimits(ScoreBuilder):
     def __call__(self, posterior: Posterior, history: HistoryView, rng: np.random.Generator) -> Score:
         """Return the score of a posterior; raises NumericalError, and TypeError for a posterior of one output.
 
-        posterior: of objectives and slacks.
         history: all that was told so far, at least one value.
-        rng: given to the builder of the score.
         """
         slacks = self._slacks_of(posterior)
         chances = self._score_chances(slacks)
@@ -121,11 +118,7 @@ class WithinLimits(ScoreBuilder):
     def learn_chance(
         self, posterior: Posterior, history: HistoryView, state: State, rng: np.random.Generator
     ) -> Feasibility | None:
-        """Return the chance that points keep all limits; raises TypeError for one output.
-
-        posterior: of objectives and slacks.
-        history, state, rng: unused.
-        """
+        """Return the chance that points keep all limits; raises TypeError for one output."""
         del history, state, rng  # the posterior knows all
         return ScoredChance(ProductScore(self._score_chances(self._slacks_of(posterior))))
 
@@ -145,9 +138,7 @@ def find_kept(slacks: Sequence[Posterior], history: HistoryView, take: Take) -> 
     least a tenth by the model, which leaves in what lies on the limit, and most of what a rough limit makes the model
     wrong of. Where no point that was told to keep all does so, all of these are returned.
 
-    slacks: the posterior of each slack.
     history: at least one completed point.
-    take: the domain's, chooses points of a batch.
     """
     told = np.flatnonzero(is_feasible(history.slacks))
     if not len(told):

@@ -46,22 +46,14 @@ class TreeNode:
 
 @dataclass(frozen=True)
 class CachedDecisions:
-    """A cache of a domain's answers, which are always the same, and asked for anew at every suggestion.
-
-    domain: answers what is not known yet.
-    ways: decisions that lead to points, by the points' keys.
-    known: numbers of options, by the choices made.
-    """
+    """A cache of a domain's answers, which are always the same, and asked for anew at every suggestion."""
 
     domain: TreeDomain
     ways: dict[Hashable, tuple[int, ...]] = field(default_factory=dict)
     known: dict[tuple[int, ...], int] = field(default_factory=dict)
 
     def decisions(self, xs: Sequence[Point]) -> list[tuple[int, ...]]:
-        """Return the way to each point, as the domain's `decisions` does.
-
-        xs: points of the domain.
-        """
+        """Return the way to each point, as the domain's `decisions` does."""
         keys = self.domain.keys(self.domain.join(xs))
         for key, x in zip(keys, xs, strict=True):
             if key not in self.ways:
@@ -69,10 +61,7 @@ class CachedDecisions:
         return [self.ways[key] for key in keys]
 
     def options(self, made: tuple[int, ...]) -> int:
-        """Count the choices that follow; 0 at an end, and where what was chosen leads nowhere.
-
-        made: positions chosen so far.
-        """
+        """Count the choices that follow; 0 at an end, and where what was chosen leads nowhere."""
         if made not in self.known:
             try:
                 self.known[made] = self.domain.options(made)
@@ -92,10 +81,7 @@ class ExhaustedPrefixes:
     prefixes: set[tuple[int, ...]] = field(default_factory=set)
 
     def add(self, made: tuple[int, ...]) -> None:
-        """Add choices below which nothing unseen is left, and all shorter ones that they complete.
-
-        made: positions chosen, from the first decision on.
-        """
+        """Add choices below which nothing unseen is left, and all shorter ones that they complete."""
         self.prefixes.add(made)
         while made:
             made = made[:-1]
@@ -118,7 +104,6 @@ class MCTS(Searcher):
     and failed ones as visits with reward 0. Ends that were seen are not visited again, nor choices all of whose ends
     were seen.
 
-    domain: of decisions one after another.
     exploration: weight of the second term, at least 0.
     tries: walks for one suggestion, until a point was not seen, at least 1. Walks by new decisions to points that were
         seen do not count; there may be ten of these for each try.
@@ -178,11 +163,8 @@ def descend(
 ) -> tuple[int, ...]:
     """Return the decisions that a tree makes, by UCT. Visits are left on the way, also where it leads nowhere.
 
-    root: of the tree.
     options: choices made -> the number of choices that follow.
-    exhausted: choices that are not made any more.
     exploration: weight of the second term of UCT, at least 0.
-    rng: decides between equals.
     """
     node, made = root, ()
     node.visits += 1
@@ -198,8 +180,6 @@ def descend(
 def roll_out(domain: TreeDomain, made: tuple[int, ...], rng: np.random.Generator) -> Point | None:
     """Draw the remaining decisions; return None where they lead nowhere, so that the next walk goes elsewhere.
 
-    domain: of the decisions.
-    made: decisions that were made.
     rng: the only source of chance.
     """
     try:
@@ -280,7 +260,6 @@ class TreeSearch:
     def __call__(self, domain: TreeDomain, m: int, predict: Predict, rng: np.random.Generator) -> tuple[Batch, Array]:
         """Return the ends of the walks, fewer than m where some met, and their predicted values.
 
-        domain: of decisions one after another.
         m: number of walks, at least 1.
         predict: points -> predicted values, in standard deviations of those told.
         rng: the only source of chance.

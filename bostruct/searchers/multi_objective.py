@@ -40,7 +40,6 @@ class HypervolumeImprovement(ScoreBuilder):
     reference point is `bostruct.goals.pareto.distant_reference` of them. Of a long front the points count that cover it
     best: up to three objectives 100 of them, with each further objective half as many, and at least eight.
 
-    acquisition: boxes of the region that no point dominates -> the acquisition, such as `LogHypervolumeImprovement`.
     n_objectives: the number of outputs that are objectives, at least 1.
     """
 
@@ -54,9 +53,7 @@ class HypervolumeImprovement(ScoreBuilder):
     def __call__(self, posterior: Posterior, history: HistoryView, rng: np.random.Generator) -> FrontScore:
         """Return the score of a posterior; raises TypeError for a posterior of one output.
 
-        posterior: of several outputs.
         history: all that was told so far, at least one value.
-        rng: unused.
         """
         del rng
         if len(posterior.outputs) < self.n_objectives:
@@ -68,11 +65,7 @@ class HypervolumeImprovement(ScoreBuilder):
 
 @dataclass(frozen=True, eq=False)
 class FrontScore(Score):
-    """The score of a point by what the predictions of its objectives add to a front.
-
-    posteriors: of each objective.
-    front: of the points that are known.
-    """
+    """The score of a point by what the predictions of its objectives add to a front."""
 
     posteriors: Sequence[Posterior]
     front: Front
@@ -81,18 +74,13 @@ class FrontScore(Score):
         return self.front.acquisition([one.predict(xs) for one in self.posteriors])
 
     def upper_bounds(self, xs: Batch) -> Array:
-        """Return bounds never below the score, without the O(n^2) cost of a variance (m,).
-
-        xs: m points.
-        """
+        """Return bounds never below the score, without the O(n^2) cost of a variance (m,)."""
         return self.front.acquisition.upper_bounds([one.bound(xs) for one in self.posteriors])
 
     def believe(self, xs: Batch) -> FrontScore:
         """Return the score of posteriors that were told their means at points that are being evaluated.
 
         The means join the front, so that the volume they add is not counted twice. All limits are believed to be kept.
-
-        xs: these points.
         """
         believing = [one.believe(xs) for one in self.posteriors]
         return FrontScore(believing, self.front.extend(_predict_means(self.posteriors, xs)))
@@ -116,7 +104,6 @@ class Front:
 
     means: of each objective (n, k).
     reference: up to which volume counts (k,).
-    worth: boxes of the region that no mean dominates -> the acquisition.
     """
 
     means: Array
@@ -154,8 +141,6 @@ class Scalarized(Searcher):
     Each suggestion draws weights of the objectives uniformly, and the searcher sees their augmented Chebyshev norm: the
     largest weighted objective plus 0.05 times their weighted sum, objectives being shares of their range. Points that
     break a limit come after all others, as `bostruct.goals.pareto.merit` orders them.
-
-    searcher: of one objective.
 
     Source: ParEGO (Knowles 2006), equation 2.
     """

@@ -30,8 +30,6 @@ Design = Callable[[Domain, AbstractSet[Hashable], np.random.Generator], Point]
 def random_design(domain: Domain, seen: AbstractSet[Hashable], rng: np.random.Generator) -> Point:
     """Draw a random unseen point; raises SpaceExhausted where none is left.
 
-    domain: to draw from.
-    seen: keys of points that are not drawn.
     rng: the only source of chance.
     """
     return domain.sample_unseen(seen, rng)
@@ -39,10 +37,7 @@ def random_design(domain: Domain, seen: AbstractSet[Hashable], rng: np.random.Ge
 
 @dataclass(frozen=True)
 class PoolFirst:
-    """The points of a pool in their order, then random ones.
-
-    pool: points of the domain; those already seen are passed over.
-    """
+    """The points of a pool in their order, then random ones."""
 
     pool: Batch
 
@@ -56,8 +51,6 @@ class PoolFirst:
 def neighbors_of(domain: LocalDomain, x: Point, rng: np.random.Generator) -> Batch:
     """Return the neighbors of a point, or 5,000 of them, drawn at random.
 
-    domain: with neighbors.
-    x: one point.
     rng: the only source of chance.
     """
     return domain.sample_neighbors(x, MAX_SEEN_NEIGHBORS, rng)
@@ -66,8 +59,6 @@ def neighbors_of(domain: LocalDomain, x: Point, rng: np.random.Generator) -> Bat
 def mutations_of(domain: Domain, x: Point, rng: np.random.Generator) -> Batch:
     """Return 50 mutations of a point; none where the domain leaves none.
 
-    domain: with mutations.
-    x: one point.
     rng: the only source of chance.
     """
     found: list[Batch] = []
@@ -79,12 +70,7 @@ def mutations_of(domain: Domain, x: Point, rng: np.random.Generator) -> Batch:
 
 
 def nothing_around(domain: Domain, x: Point, rng: np.random.Generator) -> Batch:
-    """Return no points: the surroundings of a point in a domain that has neither neighbors nor mutations.
-
-    domain: any.
-    x: one point.
-    rng: unused.
-    """
+    """Return no points: the surroundings of a point in a domain that has neither neighbors nor mutations."""
     del x, rng
     return domain.join()
 
@@ -94,9 +80,6 @@ def draw_blindly(domain: Domain, history: HistoryView, state: State, rng: np.ran
 
     That is a fallback where trials have failed, and the usual start of a run with many workers where they still run.
 
-    domain: to draw from.
-    history: whose points are not drawn.
-    state: of the searcher, kept.
     rng: the only source of chance.
     """
     why = "no trial has completed"
@@ -115,11 +98,7 @@ def fall_back(
 ) -> Suggestion:
     """Suggest a random unseen point, and say why; raises SpaceExhausted where none is left.
 
-    domain: to draw from.
-    history: whose points are not drawn.
-    state: of the searcher, kept.
     rng: the only source of chance.
-    why: goes on record with the trial.
     has_model_failed: True where numbers were the reason, which a study warns of.
     """
     info: dict[str, Json] = {"origin": "fallback", "why": why}
@@ -132,9 +111,6 @@ RANDOM_DESIGN_SIZE = 12  # points before a model of architectures is asked, wher
 
 
 def initial_design(domain: Domain) -> tuple[Design, int]:
-    """Return the design that begins with the domain's pool, and its size; without a pool, 12 random points.
-
-    domain: any domain.
-    """
+    """Return the design that begins with the domain's pool, and its size; without a pool, 12 random points."""
     pool = domain.pool
     return (PoolFirst(pool), len(pool)) if len(pool) else (random_design, RANDOM_DESIGN_SIZE)

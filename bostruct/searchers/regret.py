@@ -36,13 +36,7 @@ JITTER = (0.0, 1e-12, 1e-10, 1e-8, 1e-6)  # of the largest variance
 
 @dataclass(frozen=True, eq=False)
 class ToldChance(Feasibility):
-    """The chance that points have a value, which is known of those that were told.
-
-    chance: learned from them.
-    domain: of the points.
-    failed: points told without a value.
-    completed: points told with one; where some of both are equal, they may have one.
-    """
+    """The chance that points have a value, which is known of those that were told."""
 
     chance: Feasibility
     domain: Domain
@@ -50,10 +44,7 @@ class ToldChance(Feasibility):
     completed: Batch
 
     def log_chance(self, xs: Batch) -> Array:
-        """Return the logarithm of the chance of each of m points (m,): 0 and -inf where it is known.
-
-        xs: m points.
-        """
+        """Return the logarithm of the chance of each of m points (m,): 0 and -inf where it is known."""
         learned = self.chance.log_chance(xs).tolist()
         return np.array([self._known.get(key, one) for key, one in zip(self.domain.keys(xs), learned, strict=True)])
 
@@ -85,7 +76,6 @@ def bound_regret_probability(
     The confidence is that of one look. The chance that some bound is below the probability grows with the looks.
 
     posterior: of the objective, with covariances.
-    domain: the points to search.
     completed: points with a value, at least one.
     regret: at least 0, in the user's units.
     around: (domain, x, rng) -> points around x.

@@ -40,7 +40,6 @@ def best_observed(history: HistoryView, posterior: Posterior) -> float:
     """Return the smallest value told, noise and all.
 
     history: at least one completed point.
-    posterior: unused.
     """
     del posterior  # what was seen counts, not what is believed
     return float(np.min(history.values))
@@ -55,7 +54,6 @@ def best_predicted(history: HistoryView, posterior: Posterior) -> float:
     2010); no gain by it was measured.
 
     history: at least one completed point.
-    posterior: of the objective.
     """
     return float(np.min(posterior.find_training_means(history.completed).mean(axis=0)))
 
@@ -64,8 +62,6 @@ def best_predicted(history: HistoryView, posterior: Posterior) -> float:
 class AcquisitionScore(Score):
     """The score of a point by an acquisition function of the posterior there, averaged over posterior samples.
 
-    posterior: predicts the objective.
-    acquisition: from predictions to acquisition values, larger is better.
     incumbent: the value to improve on, in the user's units.
     """
 
@@ -77,18 +73,13 @@ class AcquisitionScore(Score):
         return self.acquisition.average(self.acquisition(self.posterior.predict(xs), self.incumbent))
 
     def upper_bounds(self, xs: Batch) -> Array:
-        """Return bounds never below the score, without the O(n^2) cost of a variance (m,).
-
-        xs: m points.
-        """
+        """Return bounds never below the score, without the O(n^2) cost of a variance (m,)."""
         return self.acquisition.average(self.acquisition.upper_bounds(self.posterior.bound(xs), self.incumbent))
 
     def believe(self, xs: Batch) -> AcquisitionScore:
         """Return the score of the posterior that was told its mean at points that are being evaluated.
 
         The incumbent stays, where a kriging believer lowers it to the believed means (Ginsbourger et al. 2010).
-
-        xs: these points.
         """
         return replace(self, posterior=self.posterior.believe(xs))
 
@@ -112,7 +103,6 @@ class FeasibleScore(Score):
     """A score times the chance of success, as logarithms (Gelbart et al. 2014).
 
     score: the logarithm of an acquisition.
-    success: the chance of success.
     """
 
     score: Score
@@ -122,17 +112,11 @@ class FeasibleScore(Score):
         return self.score(xs) + self.success.log_chance(xs)
 
     def upper_bounds(self, xs: Batch) -> Array:
-        """Return bounds never below the score (m,), which know where points fail.
-
-        xs: m points.
-        """
+        """Return bounds never below the score (m,), which know where points fail."""
         return self.score.upper_bounds(xs) + allow_for_rounding(self.success.bound_log_chance(xs))
 
     def believe(self, xs: Batch) -> FeasibleScore | None:
-        """Return the score once points are being evaluated, with the same chance of success.
-
-        xs: these points.
-        """
+        """Return the score once points are being evaluated, with the same chance of success."""
         score = self.score.believe(xs)
         return None if score is None else replace(self, score=score)
 
@@ -150,18 +134,12 @@ class FeasibleScore(Score):
 
 @dataclass(frozen=True, eq=False)
 class CautiousChance(Feasibility):
-    """A chance that counts for less where it is below a half, so that points that hardly succeed are left alone.
-
-    chance: of success.
-    """
+    """A chance that counts for less where it is below a half, so that points that hardly succeed are left alone."""
 
     chance: Feasibility
 
     def log_chance(self, xs: Batch) -> Array:
-        """Return the logarithm of the chance of each of m points (m,), lowered where it is below a half.
-
-        xs: m points.
-        """
+        """Return the logarithm of the chance of each of m points (m,), lowered where it is below a half."""
         return _lower(self.chance.log_chance(xs))
 
     def bound_log_chance(self, xs: Batch) -> Array:
@@ -196,18 +174,12 @@ def _lower(log_chance: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class ProductChance(Feasibility):
-    """The chance that several independent things succeed.
-
-    chances: of each.
-    """
+    """The chance that several independent things succeed."""
 
     chances: Sequence[Feasibility]
 
     def log_chance(self, xs: Batch) -> Array:
-        """Return the logarithm of the chance that all succeed at each of m points (m,).
-
-        xs: m points.
-        """
+        """Return the logarithm of the chance that all succeed at each of m points (m,)."""
         return np.sum([one.log_chance(xs) for one in self.chances], axis=0)
 
 
@@ -346,8 +318,6 @@ class NoisyImprovement(ScoreBuilder):
     averaged over draws. No method begins with it, for it was level with log EI on the best predicted mean (`python -m
     benchmarks.noisy_improvement`); pass it as the score of a `BayesianSearch`.
 
-    plain: builds the score where values have little noise, or the posterior cannot be drawn from.
-    acquisition: an improvement, of each draw.
     draw: (posterior, rng) -> the posterior of the objective less the best latent value, given draws of these; None
         where it cannot draw.
     least_noise: share of the noise in the variance of a value from which on values are noisy, in 0..1.
@@ -373,9 +343,7 @@ class NoisyImprovement(ScoreBuilder):
     def __call__(self, posterior: Posterior, history: HistoryView, rng: np.random.Generator) -> Score:
         """Return the score of a posterior; raises NumericalError.
 
-        posterior: of the objective, with the running points believed.
         history: at least one completed point.
-        rng: for the draws.
         """
         is_noisy = noise_share(posterior, history) >= self.least_noise
         drawn = self.draw(posterior, rng) if is_noisy else None
@@ -387,7 +355,6 @@ class NoisyImprovement(ScoreBuilder):
 def noise_share(posterior: Posterior, history: HistoryView) -> float:
     """Return the share of the noise in the variance of a value, by the posterior; 0 where it knows no noise.
 
-    posterior: of the objective.
     history: at least one completed point.
     """
     if posterior.noise is None:

@@ -31,8 +31,6 @@ class SMBO(Searcher):
 
     Defaults are as published, where nothing is learned from before one value is told.
 
-    domain: any.
-    surrogate: learns the objective from the completed points.
     candidates: number of candidates for one suggestion, at least 1; fewer where the domain says that their tokens
         are costly (`Domain.most_described`).
     exploration: probability of suggesting a random point instead, in [0, 1].

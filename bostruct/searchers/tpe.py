@@ -33,7 +33,6 @@ class TPE(Searcher):
     parameter of Optuna's for each number. Where a suggested point was seen or breaks a constraint, Optuna is asked
     again, 32 times at most.
 
-    domain: its points are named choices, decided one after the other, which may open further ones.
     n_startup: number of random points first, at least 1; 10 as in Optuna.
 
     Raises TypeError, ValueError, and MissingExtra without Optuna.
@@ -99,7 +98,6 @@ def _distribution(one: Choice) -> Any:
 def _parameter(one: Choice, counts: dict[str, float]) -> str:
     """Return the name of a choice in Optuna: its path, and its number of values where the first one had another.
 
-    one: a choice.
     counts: the number of values of the first choice met at each path, which this adds to.
     """
     is_first = counts.setdefault(one.path, one.count) == one.count

@@ -10,12 +10,7 @@ Take = Callable[[Batch, Sequence[int]], Batch]
 
 
 def keep(history: HistoryView, completed: Sequence[int], running: Sequence[int], take: Take) -> HistoryView:
-    """Return a history with some of its completed and of its running points.
-
-    history: all that was told so far.
-    completed, running: positions of the points that are kept.
-    take: the domain's.
-    """
+    """Return a history with some of its completed and of its running points."""
     kept, variances = list(completed), history.variances
     return HistoryView(
         take(history.completed, kept),
@@ -32,7 +27,6 @@ def keep(history: HistoryView, completed: Sequence[int], running: Sequence[int],
 def revalue(history: HistoryView, values: Array) -> HistoryView:
     """Return a history of one objective, with the same points.
 
-    history: all that was told so far.
     values: one for each completed point, minimized (n,).
     """
     return HistoryView(

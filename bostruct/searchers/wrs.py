@@ -41,7 +41,6 @@ The draws are the choices of points drawn from the domain, none where all points
 class WeightedRandomSearch(Searcher):
     """Weighted random search: random points, then random changes of the incumbent, of important variables more often.
 
-    domain: of named choices.
     effects: (choices of each point, values, seed, draws) -> the main effect of each choice, from the first phase. The
         draws are choices of points drawn from the domain, none where all points have the same choices.
     n_random: trials of the first phase, at least 2. Published is the number of trials divided by e (`wrs_trials`),
@@ -52,7 +51,6 @@ class WeightedRandomSearch(Searcher):
         step ``independent`` once four times as many trials as there are variables brought no improvement, because a
         single change may not lead on from where the search stands.
     floor: the least probability, in (0, 1], without which a variable would freeze.
-    least: k_i of some variables, by name: until so many trials are finished they change in every step.
 
     A variable's probability is its main effect over the largest one; where all effects are 0 every variable changes
     in every step. Choices that a point does not have, and those that a change opens, are drawn. Ties count as
@@ -105,7 +103,6 @@ class WeightedRandomSearch(Searcher):
 
         Where no weight is positive, every probability is 1.
 
-        weights: main effects, by the variable's name.
         names: of the d variables; one that was not met in the first phase has probability 1.
         """
         largest = max(weights.values(), default=0.0)

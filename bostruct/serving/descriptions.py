@@ -26,12 +26,7 @@ SPACE_FIELDS = ("domain", "variables", "constraints")
 class StudyDescription:
     """A study as a client describes it.
 
-    name: of the study.
-    space: of its points.
-    goals: directions and limits.
-    method: the name of a method that the server knows.
     seed: None where it is to be drawn.
-    initial_points: as the objective would receive them.
     """
 
     name: str
@@ -53,10 +48,7 @@ class StudyDescription:
         return Study(self.space, storage=storage, **self.goals.to_arguments() | given)
 
     def check_same(self, study: Study) -> None:
-        """Raise Refusal unless a study is the one described; a seed that is not given agrees.
-
-        study: of the same name.
-        """
+        """Raise Refusal unless a study is the one described; a seed that is not given agrees."""
         ours = {"space": dump(self.space.to_json()), "goals": str(self.goals), "method": self.method}
         theirs = {"space": dump(study.domain.to_json()), "goals": str(study.goals), "method": study.result.method}
         if self.initial_points:
@@ -74,11 +66,7 @@ class StudyDescription:
 
 
 def read_description(name: str, given: dict[str, ParsedJson]) -> StudyDescription:
-    """Return the study that JSON describes; raise TypeError, ValueError, Refusal, which name what is wrong.
-
-    name: of the study.
-    given: `space`, and any of `direction`, `directions`, `constraints`, `method`, `seed`, `initial_points`.
-    """
+    """Return the study that JSON describes; raise TypeError, ValueError, Refusal, which name what is wrong."""
     space = space_from_json(given.get("space"))
     goals = _read_goals(given)
     method = check_choice("method", given.get("method", "auto"), methods.list_names())  # imports no module of a client
@@ -89,8 +77,6 @@ def read_description(name: str, given: dict[str, ParsedJson]) -> StudyDescriptio
 
 def space_from_json(given: ParsedJson) -> Space:
     """Return the space that JSON describes, in the form in which `Space.to_json` writes it.
-
-    given: an object with `variables`, and `constraints` that are clauses, a list.
 
     Raises TypeError or DomainError, which name the variable that is wrong.
     """

@@ -49,9 +49,7 @@ HEADERS = {
 class GuardedServer(ThreadingHTTPServer):
     """A server that limits its connections, and knows its token and its own names.
 
-    host: the name or address to listen at; the path of a Unix socket where `family` says so.
     port: 0 for a free one.
-    handler: of one connection, a `GuardedHandler`.
     most_connections: at a time, at least 1.
     family: of the socket; None for that of the host.
 
@@ -116,11 +114,7 @@ class GuardedServer(ThreadingHTTPServer):
         return f"http://{f'[{host}]' if ':' in host else host}:{self.server_port}"
 
     def is_own_name(self, host: str, reached: str) -> bool:
-        """Tell whether a Host header names this server: a page of a name that was bound anew to it does not.
-
-        host: without the port, which is another one behind a tunnel.
-        reached: the address at which the connection came in; ignored for a Unix socket.
-        """
+        """Tell whether a Host header names this server: a page of a name that was bound anew to it does not."""
         if not self.has_address:
             return host.lower() == "localhost"
         address = _read_address(reached)
@@ -133,8 +127,6 @@ class GuardedServer(ThreadingHTTPServer):
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """Answer in a thread of its own; where there are too many, the oldest connection without a head is closed.
-
-        request, client_address: the connection, and where it comes from.
 
         Where all have sent theirs, the new one is closed.
         """
@@ -154,10 +146,7 @@ class GuardedServer(ThreadingHTTPServer):
             self.shutdown_request(request)
 
     def note_head(self, request: socket.socket) -> bool:
-        """Keep a connection, whose head has come, until it is answered; False where it was closed before.
-
-        request: the connection.
-        """
+        """Keep a connection, whose head has come, until it is answered; False where it was closed before."""
         with self._lock:
             if request not in self._without_head:
                 return False
@@ -166,10 +155,7 @@ class GuardedServer(ThreadingHTTPServer):
             return True
 
     def shutdown_request(self, request: Any) -> None:
-        """Close a connection, and give its place to others.
-
-        request: the connection.
-        """
+        """Close a connection, and give its place to others."""
         with self._lock:  # first: another connection may get its number as soon as it is closed
             self._without_head.pop(request, None)
             self._answered.discard(request)
@@ -185,10 +171,7 @@ class GuardedServer(ThreadingHTTPServer):
             sleep(0.01)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Forget connections that broke; nothing of a request is printed.
-
-        request, client_address: the connection, and where it comes from.
-        """
+        """Forget connections that broke; nothing of a request is printed."""
         del request, client_address
 
 
@@ -204,12 +187,7 @@ class GuardedHandler(BaseHTTPRequestHandler):
 
     @abstractmethod
     def reject(self, status: HTTPStatus, message: str, headers: dict[str, str] | None = None) -> None:
-        """Answer a request that is not served.
-
-        status: of the answer.
-        message: for people, with nothing of the request in it.
-        headers: beside those that all answers have.
-        """
+        """Answer a request that is not served."""
 
     def handle(self) -> None:
         """Read the head of a request in limited time, and answer it."""
@@ -245,12 +223,7 @@ class GuardedHandler(BaseHTTPRequestHandler):
         return None if is_own and site in ("none", "same-origin") else "The request comes from another site."
 
     def send_content(self, status: HTTPStatus, content: bytes, headers: dict[str, str]) -> None:
-        """Send an answer; one to HEAD, and one that nothing has changed, without its content.
-
-        status: of the answer.
-        content: its body.
-        headers: beside those that all answers have.
-        """
+        """Send an answer; one to HEAD, and one that nothing has changed, without its content."""
         self.send_response(status)
         given = self.headers_sent | headers
         if status is not HTTPStatus.NOT_MODIFIED:
@@ -262,30 +235,21 @@ class GuardedHandler(BaseHTTPRequestHandler):
             self.wfile.write(content)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Answer a request that could not be read, or has a method that none is answered for.
-
-        code: status.
-        message, explain: what a page of the standard library would say; they may hold text of the request.
-        """
+        """Answer a request that could not be read, or has a method that none is answered for."""
         del message, explain
         status = HTTPStatus.METHOD_NOT_ALLOWED if code == HTTPStatus.NOT_IMPLEMENTED else HTTPStatus(code)
         allow = {"Allow": self.methods} if status == HTTPStatus.METHOD_NOT_ALLOWED else None
         self.reject(status, status.phrase, allow)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Print nothing: a line would hold the token, or what somebody sent.
-
-        format, args: of the line.
-        """
+        """Print nothing: a line would hold the token, or what somebody sent."""
         del format, args
 
 
 def receive(connection: socket.socket, most: int, deadline: float) -> bytes:
     """Return the next bytes that come; nothing where the other side has ended, broke or is too slow.
 
-    connection: to read from.
     most: how many bytes, at least 1.
-    deadline: a moment of `time.monotonic`.
     """
     connection.settimeout(max(deadline - monotonic(), 0.001))
     try:
@@ -295,11 +259,7 @@ def receive(connection: socket.socket, most: int, deadline: float) -> bytes:
 
 
 def is_equal(given: str, secret: str) -> bool:
-    """Compare a text with a secret, in a time that does not tell how much of it is right.
-
-    given: of anybody.
-    secret: of the server.
-    """
+    """Compare a text with a secret, in a time that does not tell how much of it is right."""
     return secrets.compare_digest(given.encode("utf-8", "surrogateescape"), secret.encode())
 
 
@@ -312,10 +272,7 @@ def _write_address(address: object) -> str:
 
 
 def _read_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
-    """Return an address without its zone, as IPv4 where a socket of IPv6 stands for that.
-
-    text: as a socket names it.
-    """
+    """Return an address without its zone, as IPv4 where a socket of IPv6 stands for that."""
     address = ipaddress.ip_address(text.partition("%")[0])
     return getattr(address, "ipv4_mapped", None) or address
 
@@ -339,9 +296,6 @@ def make_token() -> str:
 @contextmanager
 def keep_token(path: str, token: str) -> Iterator[None]:
     """Keep a token in a new file that only the user of this process can read, for as long as a block lasts.
-
-    path: of the file. One with a token that no server locks is replaced: a server that was killed leaves it behind.
-    token: of the server.
 
     Raises OutputRefused, a FileExistsError, for any other file and for the token of a living server; OSError if the
     file cannot be made.

@@ -94,8 +94,6 @@ def replace_nonfinite(data: object) -> object:
 class Refusal(Exception):
     """A request that is not served.
 
-    code: one of `CODES`.
-    message: for people: what was given, and what is allowed.
     facts: plain JSON that the answer has besides, by name.
     """
 
@@ -112,9 +110,6 @@ class Refusal(Exception):
 
 def trial_to_json(domain: Domain, trial: Trial) -> Facts:
     """Return a trial as plain JSON.
-
-    domain: of the study.
-    trial: in any state.
 
     A completed trial has `values`, and `value` where there is one objective. Parts that say nothing are left out.
     """
@@ -133,7 +128,6 @@ def trial_to_json(domain: Domain, trial: Trial) -> Facts:
 def point_from_json(domain: Domain, point: ParsedJson) -> Presented:
     """Return a point as the objective would receive it.
 
-    domain: of the study.
     point: plain JSON, as `trial_to_json` writes it, or as a user writes it where JSON can say that.
 
     Raises Refusal for what is no point of the domain.

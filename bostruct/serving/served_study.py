@@ -29,8 +29,6 @@ UNREAD = (StorageError, Refusal)  # which say what is wrong without our words
 class ServedStudy:
     """The requests that concern one study, each a method that returns the facts of its answer.
 
-    study: open for writing; only this object uses it from now on.
-
     All methods raise Refusal, and StorageError where the file of the study is lost or cannot be written.
     """
 
@@ -90,10 +88,7 @@ class ServedStudy:
         return self.study.ask()
 
     def take_back(self, answer: Facts) -> None:
-        """Give the trials back of an answer to `ask` that reached nobody.
-
-        answer: as `ask` returned it.
-        """
+        """Give the trials back of an answer to `ask` that reached nobody."""
         trials = self.study.trials
         self._give_back([replace(trials[one["number"]], started=one["started"]) for one in answer["trials"]])
 
@@ -114,10 +109,8 @@ class ServedStudy:
     def tell(self, trial: int, started: float | None, outcome: Mapping[str, Any]) -> Facts:
         """Record what came of a trial, also where its lease has run out.
 
-        trial: its number.
         started: as `ask` said, so that the value is kept even where another holder of the trial has told it; None where
             any holder is meant.
-        outcome: arguments of `Study.tell`.
         """
         with self._queue.hurry(), self._changing:
             held = trial if started is None else replace(self._find(trial), started=started)
@@ -126,11 +119,7 @@ class ServedStudy:
         return {"trial": trial_to_json(self.study.domain, told)}
 
     def add(self, point: ParsedJson, outcome: Mapping[str, Any]) -> Facts:
-        """Record a trial that was never asked for.
-
-        point: as `trial_to_json` writes it, or as the objective would receive it.
-        outcome: arguments of `Study.add`.
-        """
+        """Record a trial that was never asked for."""
         with self._queue.hurry(), self._changing:
             given = point_from_json(self.study.domain, point)
             try:
@@ -140,10 +129,7 @@ class ServedStudy:
         return {"trial": trial_to_json(self.study.domain, told)}
 
     def requeue(self, trial: int) -> Facts:
-        """Give a running trial back, or a failed one another chance.
-
-        trial: its number.
-        """
+        """Give a running trial back, or a failed one another chance."""
         with self._queue.hurry(), self._changing:
             self._change(trial, lambda: self.study.requeue(trial), "running or failed")
             self._leases.end(trial)
@@ -152,7 +138,6 @@ class ServedStudy:
     def renew(self, trial: int, started: float | None, lease: float | None) -> Facts:
         """Begin the lease of a trial anew.
 
-        trial: its number.
         started: as `ask` said; None where any holder is meant.
         lease: seconds from now; None for as many as before.
         """
@@ -205,10 +190,7 @@ class ServedStudy:
         return {"trials": [trial_to_json(self.study.domain, one) for one in page], "next": after}
 
     def finish(self, reason: str) -> Facts:
-        """Hand out no more trials; those that are out can still be told.
-
-        reason: which later asks are answered with.
-        """
+        """Hand out no more trials; those that are out can still be told."""
         self._finished = self._finished or reason
         return self.describe()
 
@@ -246,7 +228,6 @@ class Keys:
     """The answers to the last requests that had a key.
 
     most: how many are kept, at least 1; those that are not answered yet are kept besides.
-    most_bytes: how long they may be in all. The last one is kept, however long it is.
     """
 
     def __init__(self, most: int = MOST_KEPT, most_bytes: int = MOST_BYTES) -> None:
@@ -257,10 +238,6 @@ class Keys:
 
     def run_once(self, key: str, request: str, run: Callable[[], bytes]) -> bytes:
         """Return the answer to a request, which is run where it was not before; wait where it is being run.
-
-        key: that the client chose for it.
-        request: all that it says, as text.
-        run: answers it. What it raises is not kept: the request may be tried again.
 
         Raises Refusal where the key was of another request.
         """
@@ -311,7 +288,6 @@ class Leases:
     def grant(self, number: int, seconds: float | None) -> None:
         """Note that a client has a trial from now on.
 
-        number: of the trial.
         seconds: how long the client has it; None for as long as the server runs.
         """
         with self._lock:
@@ -320,7 +296,6 @@ class Leases:
     def renew(self, number: int, seconds: float | None) -> float | None:
         """Begin the time of a trial anew, and return its seconds, None for no end.
 
-        number: of the trial.
         seconds: from now; None for as many as before.
 
         Raises LookupError where the trial is not out.
@@ -335,10 +310,7 @@ class Leases:
         self._held[number] = seconds, self._clock() + (math.inf if seconds is None else seconds)
 
     def end(self, number: int) -> None:
-        """Forget a trial, which was told or given back.
-
-        number: of the trial.
-        """
+        """Forget a trial, which was told or given back."""
         with self._lock:
             self._held.pop(number, None)
 

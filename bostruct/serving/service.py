@@ -41,7 +41,6 @@ Request = dict[str, ParsedJson]
 class Service:
     """Studies that are served together.
 
-    studies: open for writing, with distinct names.
     create: makes a study of a client's description; None where clients may make none.
     """
 
@@ -132,7 +131,6 @@ class Service:
 class Answer(NamedTuple):
     """An answer to a request.
 
-    status: of HTTP.
     body: a line of JSON.
     undo: to be called where the answer reaches nobody; None where nothing is to be undone.
     """
@@ -177,7 +175,6 @@ def _read_id(request: Request) -> ParsedJson:
 def write_refusal(refusal: Refusal, number: ParsedJson = None) -> bytes:
     """Return the answer to a request that is not served, a line of JSON.
 
-    refusal: says why.
     number: the id of the request, None without one.
     """
     error = {"code": refusal.code, "message": str(refusal), **refusal.facts}
@@ -187,9 +184,6 @@ def write_refusal(refusal: Refusal, number: ParsedJson = None) -> bytes:
 class RequestKind(NamedTuple):
     """One kind of request.
 
-    fields: beside those of all requests.
-    answer: returns the facts of the answer of a study.
-    needs: fields that must be there.
     changes: whether it changes the study, so that a key means something.
     """
 
@@ -246,10 +240,7 @@ OF_SERVER: dict[str, tuple[str, ...]] = {"studies": (), "create": CREATED}  # re
 
 
 def check_request(given: Request) -> str:
-    """Return the kind of a request; raise Refusal where its kind, its fields or its version are not known.
-
-    given: the request.
-    """
+    """Return the kind of a request; raise Refusal where its kind, its fields or its version are not known."""
     kind = given.get("request")
     known = [*OF_SERVER, *OPERATIONS]
     if not isinstance(kind, str) or kind not in known:
@@ -268,11 +259,7 @@ def check_request(given: Request) -> str:
 
 
 def read_text(name: str, given: object) -> str:
-    """Return a short text; raise ValueError for anything else.
-
-    name: of the field, which opens the message.
-    given: as the client sent it.
-    """
+    """Return a short text; raise ValueError for anything else."""
     if not isinstance(given, str) or not 0 < len(given) <= LONGEST_TEXT:
         raise ValueError(f"{name}: expected a string of 1 to {LONGEST_TEXT} letters, got {short_repr(given)}")
     return given

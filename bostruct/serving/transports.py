@@ -32,8 +32,6 @@ OF_STATUS = {status: code for code, status in reversed(CODES.items())}  # for re
 class StudyServer(GuardedServer):
     """A server of studies.
 
-    service: that answers.
-    host: the name or address to listen at.
     port: 0 for a free one.
     path: of a Unix socket, in place of host and port; None for none. Only the user of this process may connect. A link
         is followed.
@@ -160,7 +158,6 @@ class Budget:
     """A limit on how many requests are answered: a bucket that fills evenly (token bucket).
 
     rate: requests a second, in the long run.
-    burst: requests that may come at once.
     clock: returns seconds that never go back.
     """
 
@@ -182,13 +179,7 @@ class Budget:
 
 
 def serve_lines(service: Service, source: BinaryIO, sink: BinaryIO) -> None:
-    """Answer each line until there are no more, or nobody reads the answers.
-
-    service: that answers.
-    source: of requests, a line each. One with an `id` is answered beside others, as soon as it is ready; one without
-        is answered before the next line is read.
-    sink: of answers, a line each.
-    """
+    """Answer each line until there are no more, or nobody reads the answers."""
     writer = _Writer(sink)
     free = threading.Semaphore(MOST_AT_ONCE)  # a client that does not wait for answers has to
 

@@ -28,10 +28,7 @@ def open_storage(given: str | os.PathLike[str] | Storage | None) -> Storage:
 
 
 def as_path(given: str | os.PathLike[str]) -> Path:
-    """Return the path of a file; raise StorageError for anything else.
-
-    given: a string or path. A `~` that it begins with is the home directory, as in a shell.
-    """
+    """Return the path of a file; raise StorageError for anything else."""
     if not isinstance(given, str | os.PathLike):
         raise NoStorage(
             "storage: expected the path of a file, a bostruct.storage.Storage (subclass it), or None; "

@@ -81,12 +81,7 @@ class DocumentStorage(Storage):
 
 
 class DocumentWriter(StudyWriter):
-    """The only writer of a study that is one document.
-
-    storage: holds the study.
-    stored: the study as it is there, which the writer changes.
-    release: ends the right to write it.
-    """
+    """The only writer of a study that is one document."""
 
     def __init__(self, storage: DocumentStorage, stored: StoredStudy, release: Callable[[], object]) -> None:
         self._storage, self._stored, self._release = storage, stored, release

@@ -25,9 +25,6 @@ _cut_off: set[FileIdentity | Path] = set()
 class OpenFile:
     """The database file at `path`, for as long as a connection has it open, or is about to have.
 
-    path: of the file, which SQLite may have yet to make.
-
-    identity: its device and inode; its path until `identify`.
     user: the thread whose transaction may have locks on it, as while it is opened; None where there is none.
     """
 
@@ -72,8 +69,6 @@ def is_open_here(path: Path) -> bool:
     Its file must not be opened and closed by hand then: POSIX drops the locks that a process has on a file as soon as
     the process closes any descriptor of it (https://www.sqlite.org/howtocorrupt.html, section 2.2), and another
     process could write in the middle of a transaction of ours.
-
-    path: of the file, which need not exist.
     """
     return not _find_identities(path).isdisjoint(file.identity for file in _list_open())
 
@@ -83,8 +78,6 @@ def is_cut_off(path: Path) -> bool:
 
     SQLite takes these locks for locks of this process, where they lock nothing, and nobody gives them back
     (https://www.sqlite.org/howtocorrupt.html, section 2.6).
-
-    path: of the file, which need not exist.
     """
     return bool(_cut_off) and not _find_identities(path).isdisjoint(_cut_off)
 
@@ -109,19 +102,13 @@ def _file_identity(stat: os.stat_result) -> FileIdentity:
 
 
 def check_system(error: Exception) -> None:
-    """Raise an error again where a signal handler of the user's raised it; return for one of the system.
-
-    error: that was caught, such as TimeoutError, which handlers of alarms raise. Those of the system have a number.
-    """
+    """Raise an error again where a signal handler of the user's raised it; return for one of the system."""
     if isinstance(error, OSError) and error.errno is None:
         raise error
 
 
 def check_writable(path: Path) -> None:
-    """Raise StorageError where a file cannot be written, for nothing can be made in its folder; else do nothing.
-
-    path: of the file, which need not be there. A folder that is not there is left to others to name.
-    """
+    """Raise StorageError where a file cannot be written, for nothing can be made in its folder; else do nothing."""
     try:
         folder = path.resolve().parent  # of the file itself, not of a link to it
         if not folder.is_dir() or os.access(folder, os.W_OK | os.X_OK):
@@ -148,7 +135,6 @@ NETWORK |= {"nfs4", "ocfs2", "orangefs", "pvfs2", "smb3", "smbfs", "vboxsf", "vi
 def find_network_filesystem(path: Path, mounts: Path = MOUNTS) -> str | None:
     """Return the type of the network file system that a path is on, None where it is on a disk of this machine.
 
-    path: absolute, without symbolic links; what it names need not be there.
     mounts: the table of mounts, as Linux writes it; where it cannot be read, as on other systems, None is returned.
     """
     try:

@@ -46,10 +46,7 @@ class WriterLock(ABC):
 
     @abstractmethod
     def find_gone(self, owners: AbstractSet[str]) -> set[str]:
-        """Return those writers that have closed, or that give no sign of life.
-
-        owners: names of writers, which may be anything, as a row may name anything as the owner of a trial.
-        """
+        """Return those writers that have closed, or that give no sign of life."""
 
     @abstractmethod
     def find_other(self) -> str | None:
@@ -66,10 +63,6 @@ class FileWriterLock(WriterLock):
     Each writer locks a file of its own, ``FILE.STUDY.OWNER.writer``, for as long as it is there. Who decides locks
     ``FILE.STUDY.lock``. The kernel gives the locks back when a process ends, so no clock has to tell whether it has.
     A network file system may lose locks: there one writer holds the second lock all the time.
-
-    path: of the file of studies.
-    study: id of the study.
-    name: of the study, for messages.
 
     Raises StudyLocked on a network file system where somebody else writes the study, StorageError.
     """
@@ -118,10 +111,7 @@ class FileWriterLock(WriterLock):
         return {owner for owner in owners if self.is_gone(owner)}
 
     def is_gone(self, owner: str) -> bool:
-        """Tell whether a writer has closed, or its process has ended.
-
-        owner: its name.
-        """
+        """Tell whether a writer has closed, or its process has ended."""
         return not OWNER.fullmatch(owner) or find_holder(self._path_of(owner)) is None
 
     def find_other(self) -> str | None:
@@ -153,10 +143,7 @@ class FileWriterLock(WriterLock):
 
 
 def find_writers(path: Path) -> frozenset[str] | None:
-    """Return the owners of trials in a file whose processes are there; None where its locks are not to be relied on.
-
-    path: of the file of studies.
-    """
+    """Return the owners of trials in a file whose processes are there; None where its locks are not to be relied on."""
     file = path.resolve()
     if not has_posix() or find_network_filesystem(file) is not None:
         return None
@@ -174,11 +161,7 @@ def _escape_pattern(name: str) -> str:
 
 
 def check_turn(key: Hashable, what: str) -> None:
-    """Raise BostructError where this thread, which is about to wait for its turn, has the turn already.
-
-    key: of what is decided on.
-    what: it is, for messages.
-    """
+    """Raise BostructError where this thread, which is about to wait for its turn, has the turn already."""
     if _deciders.get(key) == _name_thread():
         raise BostructError(
             f"{what}: this thread decides already, through another Study object; ask that one, or end its "
@@ -188,10 +171,7 @@ def check_turn(key: Hashable, what: str) -> None:
 
 @contextmanager
 def noting_turn(key: Hashable) -> Iterator[None]:
-    """Note for as long as a block lasts that this thread decides.
-
-    key: of what is decided on.
-    """
+    """Note for as long as a block lasts that this thread decides."""
     _deciders[key] = _name_thread()
     try:
         yield
@@ -216,10 +196,7 @@ hook_forks(after_in_child=_close_locks_in_child)
 def acquire(path: Path, what: str, *, like: Path | None = None, wait: bool = False, signed: bool = True) -> int:
     """Take a lock, and return the descriptor of its file.
 
-    path: of the file, made for the lock.
-    what: is locked, for messages.
     like: a file, whose users may all take the lock; None for those whom the umask allows.
-    wait: until it is free, in place of StudyLocked.
     signed: whether the file says who holds it, which takes longer.
 
     Raises StudyLocked naming the holder where it is taken, StorageError where the file cannot be made.
@@ -287,11 +264,7 @@ def _check_hard_links(path: Path, descriptor: int, what: str) -> None:
 
 
 def release(path: Path, descriptor: int) -> None:
-    """Give a lock back, and remove its file while it is still ours; do nothing in a forked child, whose it is not.
-
-    path: of the file.
-    descriptor: as `acquire` returned it.
-    """
+    """Give a lock back, and remove its file while it is still ours; do nothing in a forked child, whose it is not."""
     if descriptor not in _descriptors:
         return
     with contextlib.suppress(OSError):  # a file that is left behind locks nothing
@@ -301,10 +274,7 @@ def release(path: Path, descriptor: int) -> None:
 
 
 def find_holder(path: Path) -> str | None:
-    """Return who holds a lock, for messages; None where nobody does, and the file is removed then.
-
-    path: of the file.
-    """
+    """Return who holds a lock, for messages; None where nobody does, and the file is removed then."""
     fcntl = importlib.import_module("fcntl")
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
@@ -332,11 +302,7 @@ def _drop(descriptor: int) -> None:
 
 
 def is_same_file(path: Path, descriptor: int) -> bool:
-    """Tell whether a path leads to an open file.
-
-    path: which may lead nowhere.
-    descriptor: of the file.
-    """
+    """Tell whether a path leads to an open file."""
     try:
         return os.path.samestat(os.stat(path), os.fstat(descriptor))
     except FileNotFoundError:

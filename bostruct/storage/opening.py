@@ -48,8 +48,6 @@ COMPANIONS = ("-journal", "-wal", "-shm")
 class OpenedFile(NamedTuple):
     """A database file that is open.
 
-    connection: to the database.
-    file: of the database.
     is_new: whether the file was not there before.
     """
 
@@ -60,9 +58,6 @@ class OpenedFile(NamedTuple):
 
 def open_file(path: Path, *, read_only: bool) -> OpenedFile:
     """Open a database, created where absent and not read only.
-
-    path: of its file.
-    read_only: the database must be there, and none of its studies can be changed.
 
     Raises StorageError for anything that is not a sound database of ours, and leaves it as it was.
     """
@@ -79,7 +74,6 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
     The file as it was is kept as ``NAME.v1`` or ``NAME.v2``, or as ``NAME.v1-2`` and so on where that exists.
 
     connection: to the file, outside a transaction, with a rollback journal: nobody else may have a log open.
-    path: of the file.
 
     Raises StorageError where a row cannot be read, OSError or sqlite3.Error where nothing can be written; the file is
     left as it was then.
@@ -214,10 +208,7 @@ def _connect(path: Path, header: bytes, read_only: bool) -> sqlite3.Connection:
 
 
 def is_busy(error: sqlite3.Error) -> bool:
-    """Tell whether a statement failed because another connection holds a lock.
-
-    error: of the statement.
-    """
+    """Tell whether a statement failed because another connection holds a lock."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY  # errors of the module have no code
 
 

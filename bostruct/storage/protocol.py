@@ -139,7 +139,6 @@ class StoredStudy(NamedTuple):
 class News(NamedTuple):
     """All that other writers of a study wrote since this one last looked.
 
-    trials: the rows that are new or changed, by number, as they are now.
     state: the searcher's, as JSON text.
     n_changes: the number of changes of the study's space.
     """
@@ -312,20 +311,12 @@ class Storage(ABC):
 
 
 def explain_second(label: str, name: str) -> StorageError:
-    """Return what `Storage.save` raises where a study of this name is there.
-
-    label: of the storage.
-    name: of the study.
-    """
+    """Return what `Storage.save` raises where a study of this name is there."""
     return StorageError(f"{label}: holds a study {name!r} already; save this one elsewhere, or with another name=")
 
 
 def check_new_name(name: str, where: str = "") -> str:
-    """Return the name of a study that is to be made; raise NameTooLong if some back end cannot hold it.
-
-    name: of the study.
-    where: the storage and a colon, which open the message.
-    """
+    """Return the name of a study that is to be made; raise NameTooLong if some back end cannot hold it."""
     if len(name) > LONGEST_NAME:
         raise NameTooLong(
             f"{where}name: expected at most {LONGEST_NAME} characters, got {len(name):,}: {short_repr(name)}; give a "
@@ -337,9 +328,7 @@ def check_new_name(name: str, where: str = "") -> str:
 def find_study(rows: list[StudyRow], name: str | None, label: str) -> StudyRow:
     """Return the study of a name, or the only one; raise StorageError, which says what there is.
 
-    rows: all studies.
     name: of the study; None for the only one.
-    label: of the storage, for the message.
     """
     found = [row for row in rows if name in (None, row.name)]
     if len(found) == 1:

@@ -36,22 +36,14 @@ _stopped_by: set[int] = set()  # the threads that have stopped it and are to sta
 
 
 class FoundStudy(NamedTuple):
-    """A study in a database.
-
-    study: with its state.
-    progress: what changes at each step.
-    """
+    """A study in a database."""
 
     study: StudyRow
     progress: Progress
 
 
 class FoundTrial(NamedTuple):
-    """A trial in a database.
-
-    row: of the trial.
-    checksum: that is stored beside the row, and proves it.
-    """
+    """A trial in a database."""
 
     row: TrialRow
     checksum: int
@@ -60,8 +52,6 @@ class FoundTrial(NamedTuple):
 class WholeStudy(NamedTuple):
     """A study in a database, with its trials.
 
-    stored: all of it.
-    progress: what changes at each step.
     checksums: of its trials, by number; none in a file of schema version 1.
     """
 
@@ -73,8 +63,6 @@ class WholeStudy(NamedTuple):
 def read_studies(connection: Connection, where: str, version: int, name: str | None = None) -> list[FoundStudy]:
     """Return the studies of a database, oldest first; raise StorageError, naming the one that cannot be read.
 
-    connection: to the database.
-    where: the database, for messages.
     version: of the schema, 0 where there are no tables.
     name: of the only one to read; None for all.
     """
@@ -95,9 +83,7 @@ def read_studies(connection: Connection, where: str, version: int, name: str | N
 def find_in(connection: Connection, name: str | None, where: str, version: int) -> FoundStudy:
     """Return a study of a database; raise StorageError where it is not there.
 
-    connection: to the database.
     name: of the study; None for the only one.
-    where: the database, for messages.
     version: of the schema, 0 where there are no tables.
     """
     found = read_studies(connection, where, version, name) or read_studies(connection, where, version)
@@ -106,13 +92,7 @@ def find_in(connection: Connection, name: str | None, where: str, version: int) 
 
 
 def read_progress(connection: Connection, study: int, where: str, version: int) -> Progress:
-    """Return the progress of a study; raise StorageError where it cannot be read.
-
-    connection: to the database.
-    study: id of the study.
-    where: file and study, for messages.
-    version: of the schema.
-    """
+    """Return the progress of a study; raise StorageError where it cannot be read."""
     if version == 1:
         ((state,),) = connection.execute("SELECT state FROM studies WHERE id = ?", (study,)).fetchall()
         return Progress(study, state)
@@ -125,12 +105,7 @@ def read_progress(connection: Connection, study: int, where: str, version: int) 
 
 
 class StudyKey(NamedTuple):
-    """A mark by which a study is told from all others of its database, also from a later one of its name and id.
-
-    study: id of the study.
-    checksum: of its row, which never changes.
-    where: database and study, for messages.
-    """
+    """A mark by which a study is told from all others of its database, also from a later one of its name and id."""
 
     study: int
     checksum: int
@@ -151,19 +126,13 @@ class StudyKey(NamedTuple):
         return read_progress_columns(row, self.where)
 
     def read_progress(self, connection: Connection) -> Progress:
-        """Return the progress of the study; raise StorageLost where it is not there any more.
-
-        connection: to the database.
-        """
+        """Return the progress of the study; raise StorageLost where it is not there any more."""
         return self.check_there(connection.execute(SELECT_PROGRESS, self.parameters).fetchone())
 
 
 def find_study_key(connection: Connection, name: str, where: str, version: int) -> StudyKey:
     """Return the key of a study of a database; raise StorageError where it is not there.
 
-    connection: to the database.
-    name: of the study.
-    where: the database, for messages.
     version: of the schema, at least 2.
     """
     study = find_in(connection, name, where, version).progress.study
@@ -174,9 +143,7 @@ def find_study_key(connection: Connection, name: str, where: str, version: int) 
 def read_study(connection: Connection, name: str | None, where: str, version: int) -> WholeStudy:
     """Return a study with its trials by number, and its progress; raise StorageError where that is not all of it.
 
-    connection: to the database, within a transaction, so that all is of one moment.
     name: of the study; None for the only one.
-    where: the database, for messages.
     version: of the schema, 0 where there are no tables.
     """
     study, progress = find_in(connection, name, where, version)
@@ -203,13 +170,7 @@ def read_study(connection: Connection, name: str | None, where: str, version: in
 
 
 def read_later(connection: Connection, progress: Progress, revision: int, where: str) -> list[FoundTrial]:
-    """Return the trials that were changed after a step, by number; raise StorageError where one cannot be read.
-
-    connection: to the database, of the current version.
-    progress: of their study.
-    revision: the step.
-    where: file and study, for messages.
-    """
+    """Return the trials that were changed after a step, by number; raise StorageError where one cannot be read."""
     columns = ", ".join((*TRIAL_COLUMNS, "checksum"))
     later = f"SELECT {columns} FROM trials WHERE study = ? AND revision > ? ORDER BY number"
     rows = connection.execute(later, (progress.study, revision)).fetchall()
@@ -217,24 +178,13 @@ def read_later(connection: Connection, progress: Progress, revision: int, where:
 
 
 def find_trial(connection: Connection, study: int, number: int, where: str) -> FoundTrial | None:
-    """Return a trial as it is in the database, None where it is not; raise StorageError where it cannot be read.
-
-    connection: to the database, of the current version.
-    study: id of the study.
-    number: of the trial.
-    where: file and study, for messages.
-    """
+    """Return a trial as it is in the database, None where it is not; raise StorageError where it cannot be read."""
     found = connection.execute(_READ_TRIAL, (study, number)).fetchone()
     return None if found is None else FoundTrial(read_trial_columns(found, where, SCHEMA_VERSION), found[-1])
 
 
 def read_checksums(connection: Connection, table: Literal["trials", "changes"], study: int) -> list[int]:
-    """Return the checksums of the trials of a study, or of the changes of its space, as they stand beside the rows.
-
-    connection: to the database, of the current version.
-    table: of which.
-    study: id of the study.
-    """
+    """Return the checksums of the trials of a study, or of the changes of its space, as they stand beside the rows."""
     rows = connection.execute(f"SELECT checksum FROM {table} WHERE study = ?", (study,)).fetchall()
     return [checksum for (checksum,) in rows]
 

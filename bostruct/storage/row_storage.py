@@ -71,19 +71,12 @@ class RowStorage(Storage):
     def _open_writer(self, stored: StoredStudy, *, is_new: bool) -> RowWriter:
         """Write a study unless it is there, and return a writer of it.
 
-        stored: the study and all its trials.
         is_new: whether StorageError is raised if it is there.
         """
 
 
 class RowWriter(StudyWriter):
-    """A writer of a study in a database, one of any number.
-
-    key: of the study.
-    name: of the study, which is there.
-    label: of the database, for messages.
-    lock: the place of the writer beside the others, which is given back with it.
-    """
+    """A writer of a study in a database, one of any number."""
 
     def __init__(self, key: StudyKey, name: str, label: str, lock: WriterLock) -> None:
         self._key, self._name, self._label, self._lock = key, name, label, lock
@@ -185,10 +178,7 @@ class RowWriter(StudyWriter):
 
 
 class Replica:
-    """The study as the holder of a writer knows it: up to which step, and the checksum of each trial.
-
-    key: of the study.
-    """
+    """The study as the holder of a writer knows it: up to which step, and the checksum of each trial."""
 
     def __init__(self, key: StudyKey) -> None:
         self._key = key
@@ -197,10 +187,7 @@ class Replica:
         self._pending: Update | None = None  # in the step that is being made, which may never be done
 
     def take_all(self, found: WholeStudy) -> StoredStudy:
-        """Know a study as it was read, and return it.
-
-        found: the study.
-        """
+        """Know a study as it was read, and return it."""
         self._checksums = array("q", found.checksums)
         revision, digest = found.progress.revision, found.progress.digest
         self._mark = Mark(revision, digest, len(found.stored.changes), add_checksums(*found.checksums))
@@ -208,8 +195,6 @@ class Replica:
 
     def find_unchanged(self, progress: Progress) -> News | None:
         """Return the news where nothing was written, as it is most of the time; None where they are to be read.
-
-        progress: of the study as it is in the database.
 
         Raises StorageLost where the database does not hold the step that the holder knows.
         """
@@ -223,7 +208,6 @@ class Replica:
     def read_update(self, connection: Connection, progress: Progress | None = None) -> Update:
         """Return what was written since; raise StorageLost where the rest is not what the holder knows.
 
-        connection: to the database, within a transaction, so that all is of one moment.
         progress: of the study as it is there; None to read it.
         """
         progress = self._key.read_progress(connection) if progress is None else progress
@@ -244,8 +228,6 @@ class Replica:
         """Raise StorageLost where trials are not in the database that were written, by whomever.
 
         It takes milliseconds, as it reads the checksum of each trial.
-
-        connection: to the database, within a transaction, so that all is of one moment.
         """
         progress = self._key.read_progress(connection)
         self.find_unchanged(progress)
@@ -254,10 +236,7 @@ class Replica:
             raise self._explain_loss()
 
     def take(self, update: Update) -> News:
-        """Know what was read, and return the news.
-
-        update: as of `read_update`.
-        """
+        """Know what was read, and return the news."""
         news, progress, checksums = update
         known = self._find_sum(self._mark.sum, checksums)
         for number in sorted(checksums):
@@ -266,26 +245,17 @@ class Replica:
         return news
 
     def begin(self, step: Step) -> None:
-        """Begin to follow a step; raise StorageLost where the database does not hold the step that the holder knows.
-
-        step: that is being made by the holder.
-        """
+        """Begin to follow a step; raise StorageLost where the database does not hold the step that the holder knows."""
         news = self.find_unchanged(step.before)
         self._pending = None if news is None else Update(news, step.before, {})
 
     def read_news(self, step: Step) -> News:
-        """Return what others wrote before a step, which the holder knows once the step is done; raise StorageLost.
-
-        step: that is being made.
-        """
+        """Return what others wrote before a step, which the holder knows once the step is done; raise StorageLost."""
         self._pending = self.read_update(step.connection, step.before)
         return self._pending.news
 
     def end(self, step: Step, after: Progress) -> None:
         """Know what a step has written, which is done; where the holder has not read what others wrote before, not yet.
-
-        step: that was made.
-        after: the progress after it.
         """
         if (before := self._pending) is not None:
             news = before.news._replace(n_changes=before.news.n_changes + step.n_changes)
@@ -304,12 +274,7 @@ class Replica:
 
 
 class Update(NamedTuple):
-    """All that was written after the step that the holder knows.
-
-    news: for the holder.
-    progress: of the study then.
-    checksums: of the trials in the news, by number.
-    """
+    """All that was written after the step that the holder knows."""
 
     news: News
     progress: Progress
@@ -319,9 +284,6 @@ class Update(NamedTuple):
 class Mark(NamedTuple):
     """The step up to which a study is known.
 
-    revision: of the step.
-    digest: of the progress at that step.
-    n_changes: of the space, until then.
     sum: of the checksums of the trials, modulo 2 to the 64, signed.
     """
 

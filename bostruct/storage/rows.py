@@ -36,7 +36,6 @@ OUTCOME_PARTS = ("values", "constraints", "cost", "sd", "repeats")
 class Progress(NamedTuple):
     """The part of a study that changes at each step.
 
-    study: id of the study.
     state: the searcher's, as JSON text.
     told: the number of trials that have been told.
     digest: the sum of the checksums of all its trials and changes, modulo 2 to the 64, signed.
@@ -52,7 +51,6 @@ class Progress(NamedTuple):
     def advance(self, change: int, told: int, state: str | None = None) -> Progress:
         """Return the progress after a step.
 
-        change: by which the sum of checksums grew.
         told: by which the number of told trials grew.
         state: the searcher's new one; None leaves it as it is.
         """
@@ -61,10 +59,7 @@ class Progress(NamedTuple):
 
 
 def add_checksums(*parts: int) -> int:
-    """Return the sum of checksums modulo 2 to the 64, signed.
-
-    parts: checksums, sums of them and differences.
-    """
+    """Return the sum of checksums modulo 2 to the 64, signed."""
     return (sum(parts) + 2**63) % 2**64 - 2**63
 
 
@@ -78,10 +73,7 @@ def checksum(columns: Columns) -> int:
 
 
 def seal(columns: Columns) -> Columns:
-    """Return the columns of a row and their checksum.
-
-    columns: as of `checksum`.
-    """
+    """Return the columns of a row and their checksum."""
     return (*columns, checksum(columns))
 
 
@@ -89,19 +81,13 @@ def study_columns(number: int, row: StudyRow) -> Columns:
     """Return a study as STUDY_COLUMNS hold it.
 
     number: its id, from 1.
-    row: the study, whose state is not among them.
     """
     made = (as_time(row.created), row.version)
     return (number, row.name, row.domain, row.method, str(row.seed), row.goals, row.initial, *made)
 
 
 def trial_columns(study: int, row: TrialRow, revision: int) -> Columns:
-    """Return a trial as TRIAL_COLUMNS hold it.
-
-    study: id of its study.
-    row: the trial.
-    revision: the step that changes it.
-    """
+    """Return a trial as TRIAL_COLUMNS hold it."""
     value = reason = parts = None
     if row.outcome is not None:
         value, reason, parts = row.outcome.value, row.outcome.reason, _dump_parts(row.outcome)
@@ -113,9 +99,7 @@ def trial_columns(study: int, row: TrialRow, revision: int) -> Columns:
 def change_columns(study: int, number: int, row: SpaceChange) -> Columns:
     """Return a change of a space as CHANGE_COLUMNS hold it.
 
-    study: id of its study.
     number: of the change, from 0.
-    row: the change.
     """
     return (study, number, *row._replace(changed=as_time(row.changed)))
 
@@ -137,7 +121,6 @@ def read_study_columns(columns: Columns, where: str, version: int) -> tuple[int,
     """Return the id of a study, and the study without its state; raise StorageError where a column cannot be.
 
     columns: those of STUDY_COLUMNS and, from version 2 on, their checksum.
-    where: the file, for messages.
     version: of the schema; up to 3 the goals are a direction.
     """
     door = _Door(where, "study", columns[1])
@@ -160,7 +143,6 @@ def read_progress_columns(columns: Columns, where: str) -> Progress:
     """Return the progress of a study; raise StorageError where a column cannot be.
 
     columns: those of PROGRESS_COLUMNS, up to version 4 of the schema without the revision, and their checksum.
-    where: file and study, for messages.
     """
     door = _Door(where, "progress")
     number, state = door.integer("study", columns[0], 1), door.text("state", columns[1])
@@ -174,7 +156,6 @@ def read_trial_columns(columns: Columns, where: str, version: int) -> TrialRow:
     """Return a trial; raise StorageError where a column cannot be.
 
     columns: those of TRIAL_COLUMNS, and from version 2 on their checksum.
-    where: file and study, for messages.
     version: of the schema; up to 4 the last column is a time, which nothing used.
     """
     door = _Door(where, "trial", columns[1])
@@ -195,12 +176,7 @@ def read_trial_columns(columns: Columns, where: str, version: int) -> TrialRow:
 
 
 def read_change_columns(columns: Columns, position: int, where: str) -> SpaceChange:
-    """Return a change of a space; raise StorageError where a column cannot be.
-
-    columns: those of CHANGE_COLUMNS, and their checksum.
-    position: the number that it must have.
-    where: file and study, for messages.
-    """
+    """Return a change of a space; raise StorageError where a column cannot be."""
     door = _Door(where, f"change {position} of its space")
     door.integer("study", columns[0], 1)
     if columns[1] != position:
@@ -215,8 +191,6 @@ def read_change_columns(columns: Columns, position: int, where: str) -> SpaceCha
 class _Door:
     """Checks of one row, whose name opens each message.
 
-    where: the file or the study that has it.
-    kind: what it is a row of.
     key: its own name or number; None where there is one such row.
     """
 
@@ -263,8 +237,6 @@ class _Door:
 
     def check_seal(self, columns: Columns, sealed: bool, *times: int) -> None:
         """Raise StorageError unless the checksum is that of the columns, or of the times as they were given to write.
-
-        times: positions of columns that earlier versions wrote unchecked, and that a database changed to numbers.
         """
         if bytes in map(type, columns):
             raise StorageError(f"{self._name} is damaged: it holds a blob, which no version writes")

@@ -114,10 +114,7 @@ INDEXES = {5: {"steps": "CREATE INDEX steps ON trials (study, revision)"}}  # th
 
 
 def create_tables(connection: sqlite3.Connection) -> None:
-    """Make the tables of the current version in an empty database, within the caller's transaction.
-
-    connection: to the database.
-    """
+    """Make the tables of the current version in an empty database, within the caller's transaction."""
     for statement in (*TABLES[SCHEMA_VERSION].values(), *INDEXES[SCHEMA_VERSION].values()):
         connection.execute(statement)
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
@@ -125,20 +122,12 @@ def create_tables(connection: sqlite3.Connection) -> None:
 
 
 def read_version(connection: sqlite3.Connection) -> int:
-    """Return the schema version of a database, 0 for an empty one.
-
-    connection: to the database.
-    """
+    """Return the schema version of a database, 0 for an empty one."""
     return connection.execute("PRAGMA user_version").fetchone()[0]
 
 
 def check_version(where: Path | str, version: int, newest: int = SCHEMA_VERSION) -> None:
-    """Raise StorageError for a schema version that this bostruct does not know.
-
-    where: the file or database, for the message.
-    version: of its schema.
-    newest: that is known.
-    """
+    """Raise StorageError for a schema version that this bostruct does not know."""
     if version > newest:
         raise StorageError(
             f"{where}: was written by a newer bostruct (schema version {version}; this one knows up to {newest}); "
@@ -151,9 +140,6 @@ def check_schema(connection: sqlite3.Connection, path: Path) -> None:
 
     A trigger would change what is written, and a view or the expression of another table could run without end. So
     this comes before any query of the tables.
-
-    connection: to the database.
-    path: of the file, for the message.
     """
     version = read_version(connection)
     check_version(path, version)

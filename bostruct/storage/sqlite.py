@@ -34,10 +34,7 @@ log = logging.getLogger(__name__)
 
 
 class SqliteStorage(RowStorage):
-    """A file of studies, which is opened for each call.
-
-    path: of the file; `begin` and `save` make it where it is absent. It is the label, as it was given.
-    """
+    """A file of studies, which is opened for each call."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -91,9 +88,6 @@ class SqliteStorage(RowStorage):
 
 class SqliteWriter(RowWriter):
     """A writer of a study in a file; it is gone when its process ends, however that ends.
-
-    database: open for writing; it is closed with the writer.
-    name: of the study, which is there.
 
     Raises StudyLocked where the file is on a network file system and somebody else writes the study, StorageError.
     """
@@ -150,7 +144,6 @@ class SqliteWriter(RowWriter):
 class Database:
     """A connection to a file of studies, which is closed in the process that opened it alone.
 
-    path: of the file.
     read_only: whether it must be there, and is not to be changed.
 
     Raises StorageError where the file is not a sound one of ours, or is refused by the system.
@@ -220,10 +213,7 @@ class Database:
             raise StorageLost(str(self.lost))
 
     def lose(self, error: StorageLost) -> StorageLost:
-        """Write nothing any more, and return what is to be raised now.
-
-        error: why, unless it was lost before.
-        """
+        """Write nothing any more, and return what is to be raised now."""
         if self.lost is None:
             self.lost = StorageLost(
                 f"{error}. Nothing is written there any more. All trials are in memory, and so is every value that you "
@@ -299,7 +289,6 @@ class Database:
 class _Patience:
     """The time that a transaction waits for the locks of others, which the log mentions once.
 
-    path: of the file, for messages.
     file: that is open; None where it is closed.
     """
 

@@ -34,16 +34,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class Step:
-    """A step that is being made, within a transaction of the caller, who keeps all others from writing meanwhile.
-
-    connection: to the database.
-    before: the progress of the study as it is there.
-    where: database and study, for messages.
-
-    connection, before: the arguments.
-    checksums: of the trials that it has written, by number.
-    n_changes: of the study's space, that it has written.
-    """
+    """A step that is being made, within a transaction of the caller, who keeps all others from writing meanwhile."""
 
     def __init__(self, connection: Connection, before: Progress, where: str) -> None:
         self.connection = connection
@@ -57,28 +48,20 @@ class Step:
     def insert(self, row: TrialRow, state: str | None) -> None:
         """Write a new trial and, with it or not at all, the searcher's new state.
 
-        row: the trial.
         state: as JSON text; None leaves it as it is.
         """
         progress, self.checksums[row.number] = insert_trial(self.connection, self._progress, row)
         self._progress = progress.advance(0, 0, state)
 
     def change(self, row: TrialRow, status: str) -> None:
-        """Change a trial, all but its point; raise StorageError where no such trial has this status.
-
-        row: the trial as it is to be.
-        status: that it must have.
-        """
+        """Change a trial, all but its point; raise StorageError where no such trial has this status."""
         before = find_trial(self.connection, self._progress.study, row.number, self._where)
         if before is None or before.row.status != status:
             raise StorageError(f"{self._where}: trial {row.number} is not {status} there any more; load it again")
         self._write(before, row._replace(point=before.row.point))
 
     def take_back(self, numbers: tuple[int, ...]) -> None:
-        """Count an attempt less for those trials that run; nobody owns them then.
-
-        numbers: of the trials, each of which counts once.
-        """
+        """Count an attempt less for those trials that run; nobody owns them then."""
         for number in dict.fromkeys(numbers):
             before = find_trial(self.connection, self._progress.study, number, self._where)
             if before is not None and before.row.status == "running":
@@ -87,7 +70,6 @@ class Step:
     def change_space(self, change: SpaceChange, state: str) -> None:
         """Write that the study is over another space, and the searcher's new state.
 
-        change: the next one.
         state: as JSON text.
         """
         number = len(read_checksums(self.connection, "changes", self._progress.study))
@@ -112,12 +94,7 @@ class Step:
 
 
 def insert_study(connection: Connection, number: int, stored: StoredStudy) -> Progress:
-    """Write a new study with its trials and changes, and return its progress.
-
-    connection: to the database.
-    number: id of the study.
-    stored: the study, all its trials, and the changes of its space.
-    """
+    """Write a new study with its trials and changes, and return its progress."""
     _insert(connection, "studies", STUDY_COLUMNS, seal(study_columns(number, stored.study)))
     progress = Progress(number, stored.study.state)
     for row in stored.trials:
@@ -129,10 +106,7 @@ def insert_study(connection: Connection, number: int, stored: StoredStudy) -> Pr
 
 
 def next_study(connection: Connection) -> int:
-    """Return the id of the next study that is made.
-
-    connection: to the database, within a transaction that keeps all others from making one.
-    """
+    """Return the id of the next study that is made."""
     ((number,),) = connection.execute("SELECT COALESCE(MAX(id), 0) + 1 FROM studies").fetchall()
     return number
 
@@ -140,10 +114,7 @@ def next_study(connection: Connection) -> int:
 def insert_change(connection: Connection, progress: Progress, number: int, change: SpaceChange) -> Progress:
     """Write a change of a study's space, and return the progress of the study after it, which is not written.
 
-    connection: to the database.
-    progress: before it.
     number: of the change, from 0.
-    change: the change.
     """
     values = seal(change_columns(progress.study, number, change))
     _insert(connection, "changes", CHANGE_COLUMNS, values)
@@ -157,11 +128,7 @@ def _insert(connection: Connection, table: str, names: tuple[str, ...], values: 
 
 
 def write_progress(connection: Connection, progress: Progress) -> None:
-    """Write what changes of a study at each step.
-
-    connection: to the database.
-    progress: all of it.
-    """
+    """Write what changes of a study at each step."""
     names = (*PROGRESS_COLUMNS, "checksum")
     new = ", ".join(f"excluded.{name}" for name in names)
     replace = f" ON CONFLICT (study) DO UPDATE SET ({', '.join(names)}) = ({new})"
@@ -169,33 +136,21 @@ def write_progress(connection: Connection, progress: Progress) -> None:
 
 
 class Written(NamedTuple):
-    """A trial that was written.
-
-    progress: of its study after it, which is not written.
-    checksum: of its row.
-    """
+    """A trial that was written."""
 
     progress: Progress
     checksum: int
 
 
 def insert_trial(connection: Connection, progress: Progress, row: TrialRow) -> Written:
-    """Write a new trial.
-
-    connection: to the database.
-    progress: before it.
-    row: the trial.
-    """
+    """Write a new trial."""
     values = seal(trial_columns(progress.study, row, progress.revision))
     connection.execute(_INSERT_TRIAL, values)
     return Written(progress.advance(values[-1], row.told is not None), values[-1])
 
 
 def repeat_undone(step: Function) -> Function:
-    """Make a function begin again where it raises StepUndone, for two minutes at most.
-
-    step: function whose only effect, before the step that it makes, may be had twice; it is returned wrapped.
-    """
+    """Make a function begin again where it raises StepUndone, for two minutes at most."""
 
     @wraps(step)
     def whole(*args: Any, **kwargs: Any) -> Any:
@@ -212,10 +167,7 @@ def repeat_undone(step: Function) -> Function:
 
 
 def defer_signals_and_note(step: Function) -> Function:
-    """Make signals wait for a function, and note its failure with what a signal raises then, which takes its place.
-
-    step: function that writes a value of the user's, which is returned wrapped.
-    """
+    """Make signals wait for a function, and note its failure with what a signal raises then, which takes its place."""
 
     def note(failures: list[StorageError], *args: Any, **kwargs: Any) -> Any:
         try:

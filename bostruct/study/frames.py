@@ -54,9 +54,7 @@ Unmeasured = Literal["skip", "queue"]
 class FrameRow(NamedTuple):
     """A row of a data frame.
 
-    point: as a user has it.
     outcome: of its evaluation; None for a trial that waits for one.
-    measured: the numbers of a trial without values, by the names of `Result.to_dataframe`.
     """
 
     point: Presented
@@ -68,7 +66,6 @@ class _FrameColumns(NamedTuple):
     """The columns of a frame that are read.
 
     points: by the name of the part of a point; None for one column of whole points.
-    numbers: of values and limits, by the names of `Result.to_dataframe`.
     status, reason, failed, no_data: None for none.
     """
 
@@ -89,9 +86,6 @@ def read_frame(
     goals: Goals,
 ) -> list[FrameRow]:
     """Read rows of a data frame, each of which a study with this domain and these goals can add.
-
-    frame, value, failed, unmeasured: as of `Study.add_frame`.
-    domain, goals: of the study.
 
     Warns of rows that are left out, or that lack some of their values, and of rounded numbers. Raises TypeError,
     ValueError and PointError, which name the column or the row.
@@ -196,10 +190,7 @@ def _find_value_columns(
 
 
 def list_value_names(goals: Goals) -> list[str]:
-    """Return what tables call the values of a study, one name for each objective.
-
-    goals: of the study.
-    """
+    """Return what tables call the values of a study, one name for each objective."""
     return ["value"] if goals.n_objectives == 1 else [f"value.{i}" for i in range(goals.n_objectives)]
 
 
@@ -327,7 +318,6 @@ def _read_failure(column: str, cell: object) -> str | None:
 class _CellReader:
     """A reader of the points of a frame.
 
-    domain: of the points.
     columns: by the name of the part of a point; None for one column of whole points.
     """
 

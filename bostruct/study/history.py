@@ -142,10 +142,7 @@ class Trial:
 
 
 def tell_stop(trial: Trial) -> str:
-    """Write that a stopping rule ended a trial, and at which step; empty where none did.
-
-    trial: that a text has just named.
-    """
+    """Write that a stopping rule ended a trial, and at which step; empty where none did."""
     return "" if trial.stopped_at is None else f", which was stopped at step {trial.stopped_at}"
 
 
@@ -155,7 +152,6 @@ class History(HistoryView):
 
     objectives: None for the values.
     slacks: None for no limit.
-    variances: as of `HistoryView`, as are all others.
     """
 
     objectives: Array = field(default=cast(Array, None))
@@ -180,10 +176,7 @@ class History(HistoryView):
     ) -> History:
         """Make a history from batches of points; all of them count as seen.
 
-        domain: of the points.
-        completed: points that have a value.
         values: one for each completed point, to be minimized.
-        running, failed: points without a value.
         measured: all that was measured at the completed points; None for the values alone.
         """
         batches = [domain.join(completed), domain.join(running), domain.join(failed)]
@@ -195,7 +188,6 @@ class History(HistoryView):
     def read_later(cls, completed: Callable[[], Batch], failed: Callable[[], Batch], **fields: object) -> History:
         """Make a history whose points are read when they are first asked for: many methods never ask for all.
 
-        completed, failed: read the points.
         fields: all others but those that are None.
         """
         history = cls.__new__(cls)
@@ -239,10 +231,7 @@ class Measured(NamedTuple):
 
 
 class Measurements:
-    """The measurements of a study in the order told, which grow by one outcome at a time.
-
-    goals: of the study.
-    """
+    """The measurements of a study in the order told, which grow by one outcome at a time."""
 
     def __init__(self, goals: Goals) -> None:
         self._goals = goals
@@ -253,10 +242,7 @@ class Measurements:
         self._has_noise = False
 
     def append(self, outcome: Outcome) -> None:
-        """Take the outcome of one more completed trial.
-
-        outcome: with values, that was checked.
-        """
+        """Take the outcome of one more completed trial."""
         self._fresh.append(outcome)
 
     def read(self) -> Measured:
@@ -274,11 +260,7 @@ class Measurements:
 
 
 def measure(goals: Goals, outcomes: Sequence[Outcome]) -> Measured:
-    """Return the measurements of outcomes.
-
-    goals: of the study.
-    outcomes: of completed trials, in the order told.
-    """
+    """Return the measurements of outcomes."""
     measurements = Measurements(goals)
     for outcome in outcomes:
         measurements.append(outcome)
@@ -350,7 +332,6 @@ class GrowingArray:
 class GrowingBatch:
     """Points of a domain, appended one at a time and read as one batch.
 
-    domain: of the points.
     join: makes a batch of what is appended; None where these are points.
     """
 
@@ -363,10 +344,7 @@ class GrowingBatch:
         self._lock = Lock()  # a searcher may read while another thread appends
 
     def append(self, x: Point) -> None:
-        """Append a point.
-
-        x: of the domain, or in the form that `join` takes.
-        """
+        """Append a point."""
         with self._lock:
             self._fresh.append(x)
 

@@ -43,7 +43,6 @@ log = logging.getLogger(__name__)
 class NextPoint(NamedTuple):
     """The next point of a study.
 
-    point: as the domain holds it.
     info: for people, plain JSON.
     state: the searcher's after it, as JSON text.
     may_repeat: whether the point may have been asked for before.
@@ -60,10 +59,7 @@ class Ledger(TrialTable):
 
     It learns what other writers wrote, and takes over what they left.
 
-    domain: of the points.
-    stored: the study as its storage holds it.
     store: the right to write it, None where it is only read.
-    label: of the storage, for messages.
 
     Raises StorageError, naming the trial, where a point cannot be decoded.
     """
@@ -161,10 +157,7 @@ class Ledger(TrialTable):
                 self._learn(self.writer.look())
 
     def learn_of(self, trial: object) -> None:
-        """Learn what other writers wrote where a trial that somebody means is not known to run.
-
-        trial: or its number; anything else is left alone.
-        """
+        """Learn what other writers wrote where a trial that somebody means is not known to run."""
         number = getattr(trial, "number", trial)
         if isinstance(number, int) and number not in self._running:
             self.sync()
@@ -184,10 +177,7 @@ class Ledger(TrialTable):
                 self._take_from(record.owner, number)
 
     def note_writers(self, present: AbstractSet[str]) -> None:
-        """Show the trials of a study that is only read as waiting where their writers are gone, and write nothing.
-
-        present: the writers that are there.
-        """
+        """Show the trials of a study that is only read as waiting where their writers are gone, and write nothing."""
         for number in self._running:
             if self._records[number].owner not in present:
                 self._records[number].owner = None
@@ -198,7 +188,6 @@ class Ledger(TrialTable):
         """Let a trial wait whose owner is gone, or fail it where that is the second time; nothing where others did.
 
         owner: who had it when that was found; None for nobody.
-        number: of the trial.
         """
         record, failed = self._records[number], None
         with self._step() as writer:
@@ -218,12 +207,7 @@ class Ledger(TrialTable):
         log.warning("study %r: trial %d %s, as the process that ran it gives no sign of life", self.name, number, fate)
 
     def adopt_store(self, store: StudyWriter, label: str, name: str) -> None:
-        """Go on in another storage, which has just been given the study; this object keeps the trials that it holds.
-
-        store: the right to write it.
-        label: of the storage, for messages.
-        name: of the study there.
-        """
+        """Go on in another storage, which has just been given the study; this object keeps the trials that it holds."""
         out = self.out
         self.name, self._made, self._where = name, self._made._replace(name=name), f"{label}: study {name!r}"
         self.store, self.label = store, label
@@ -347,10 +331,7 @@ class Ledger(TrialTable):
 
     @contextmanager
     def requeue_on_error(self, lock: AbstractContextManager[object]) -> Iterator[None]:
-        """Give back the trials of a block that ends in an error, such as an interrupt, since nobody received them.
-
-        lock: of this object, which others may change during the block.
-        """
+        """Give back the trials of a block that ends in an error, such as an interrupt, since nobody received them."""
         with lock:
             before = set(self._find_out())
         try:
@@ -406,7 +387,6 @@ class Ledger(TrialTable):
     def begin(self, found: NextPoint, waits: bool = False) -> Trial | None:
         """Enter a new trial, running, and return it; None where another writer added the point meanwhile.
 
-        found: its point, and what its searcher says of it.
         waits: whether it is to be handed out by a later `ask_again`, not now.
         """
         x, info = found.point, found.info
@@ -438,8 +418,6 @@ class Ledger(TrialTable):
     ) -> Trial:
         """Record what came of a running trial, and return the trial.
 
-        number: of the trial.
-        outcome: of its evaluation.
         ended: seconds since the epoch, None for now.
         noted: what the trial has on record besides, plain JSON.
         begun: when it was handed out to whoever tells; None for the last time.
@@ -476,10 +454,7 @@ class Ledger(TrialTable):
         return self._records[trial.number].trial
 
     def cancel(self, number: int) -> Trial:
-        """Give a running trial up, and return it.
-
-        number: of the trial, which may be over by what another writer was told.
-        """
+        """Give a running trial up, and return it."""
         self.sync()
         if number in self._running:
             self.finish(number, Outcome(failed="canceled"), None, {CANCELED: True})
@@ -492,9 +467,6 @@ class Ledger(TrialTable):
     def add(self, x: Point, outcome: Outcome, given: Presented, noted: Info | None = None) -> Trial:
         """Enter a trial that was never asked for, with its outcome, and return it.
 
-        x: a point of the domain.
-        outcome: of its evaluation.
-        given: the point as the user wrote it. Numbers that the domain holds as others are on record, and shown.
         noted: what the trial has on record besides, plain JSON.
         """
         presented = self._domain.present(x)
@@ -536,10 +508,7 @@ class Ledger(TrialTable):
     @defer_signals_once_begun
     @repeat_undone
     def requeue(self, number: int) -> None:
-        """Give a running trial back, or a failed one another chance.
-
-        number: of a trial that is running or has failed.
-        """
+        """Give a running trial back, or a failed one another chance."""
         record = self._records[number]
         with self._step() as writer:
             if self._is_waiting(number):
@@ -567,8 +536,6 @@ class Ledger(TrialTable):
     def retry(self, number: int, reason: str, begun: float | None = None, noted: Info | None = None) -> Trial:
         """Give a running trial back whose evaluation failed, and return the trial; that and the reason are on record.
 
-        number: of the trial.
-        reason: why its evaluation failed.
         begun: when it was handed out to whoever tells; None for the last time.
         noted: on record besides, of `blame_machine`; None counts the retry as one of the point.
         """
@@ -591,9 +558,6 @@ class Ledger(TrialTable):
 
     def blame_machine(self, number: int, cause: str) -> Info:
         """Return what to note of a running trial whose evaluation failed because of the machine.
-
-        number: of the trial.
-        cause: the name of the cause.
 
         At first that is `MACHINE`, with which `retry` gives the trial back. If it failed in the same way before, and
         another trial has completed since, that is nothing: the point is at fault, unless the process had met the cause
@@ -640,8 +604,6 @@ def _is_known(record: Record, row: TrialRow) -> bool:
 def apply_outcome(trial: Trial, outcome: Outcome, ended: float | None = None) -> Trial:
     """Return a running trial with what came of it.
 
-    trial: that ran.
-    outcome: of its evaluation.
     ended: seconds since the epoch, None for now.
     """
     return replace(show_outcome(trial, outcome), finished=clamp_end(None, trial.started) if ended is None else ended)
@@ -656,21 +618,13 @@ def _find_new_time(record: Record) -> float:
 
 
 def note_unreturned(error: BaseException, numbers: Sequence[int], why: BostructError) -> None:
-    """Add to an error that trials could not be given back, which does not take its place.
-
-    error: that ended what was done, and that its caller raises.
-    numbers: of the trials.
-    why: they could not be given back.
-    """
+    """Add to an error that trials could not be given back, which does not take its place."""
     which = f"Trials {', '.join(map(str, numbers))} are" if len(numbers) > 1 else f"Trial {numbers[0]} is"
     add_note(error, f"{which} handed out again once this process has ended: {why}")
 
 
 def count_retries(info: Info) -> int:
-    """Return how often a trial was handed out again by `Ledger.retry`.
-
-    info: of the trial.
-    """
+    """Return how often a trial was handed out again by `Ledger.retry`."""
     return info.get("retries", 0)
 
 

@@ -41,9 +41,6 @@ _left: weakref.WeakKeyDictionary[Any, list[dict[int, float]]] = weakref.WeakKeyD
 def run_trials(study: Any, settings: RunSettings) -> str:
     """Drive a study until so many trials are finished, or another reason ends it, and return the reason.
 
-    study: a `Study`.
-    settings: of the run.
-
     A `StoppingCallback` is asked before the first trial, and may stop the study then.
 
     Raises what `check_study` raises.
@@ -105,10 +102,7 @@ def _find_held(study: Any, pending: dict[int, float]) -> list[Trial]:
 
 
 class _Loop:
-    """One run: the trials in flight, and what has been met that ends it once they are back.
-
-    pending: when each trial in flight was begun, by its number, which tells this attempt from a later one.
-    """
+    """One run: the trials in flight, and what has been met that ends it once they are back."""
 
     def __init__(self, study: Any, settings: RunSettings, pool: Pool) -> None:
         self.pending: dict[int, float] = {}
@@ -342,11 +336,7 @@ class ObjectiveError(BostructError):
 
 
 class FailureWatch:
-    """The failures of one run, which end it if the objective or the machine is at fault.
-
-    study: a `Study`, which is optimized.
-    settings: of the run.
-    """
+    """The failures of one run, which end it if the objective or the machine is at fault."""
 
     def __init__(self, study: Any, settings: RunSettings) -> None:
         self._study = study
@@ -373,9 +363,6 @@ class FailureWatch:
 
     def note(self, trial: Trial, evaluation: Evaluation) -> None:
         """Count an evaluation, and raise an error if it is one too many of its kind.
-
-        trial: that was told of it, and runs again if it was given back.
-        evaluation: of the trial.
 
         Raises ObjectiveError, and BostructError for failures of the machine.
         """
@@ -452,11 +439,7 @@ class FailureWatch:
 
 
 def raise_mistake(number: int, evaluation: Evaluation) -> NoReturn:
-    """Raise ObjectiveError for a mistake that the first trial shows.
-
-    number: of the trial.
-    evaluation: of the trial.
-    """
+    """Raise ObjectiveError for a mistake that the first trial shows."""
     raise ObjectiveError(
         f"trial {number} ended in {_name_kind(evaluation)}, and none has completed before: this is taken for a mistake "
         "in the objective. The trial is given back, and so are those in flight; mend the objective, and make the same "
@@ -494,18 +477,12 @@ class Pace:
         self._evaluations: deque[float] = deque(maxlen=RECENT)
 
     def note_suggestion(self, trial: Trial) -> None:
-        """Take in how long a point took to be chosen, unless the search for another one served it.
-
-        trial: that was handed out.
-        """
+        """Take in how long a point took to be chosen, unless the search for another one served it."""
         if "joint" not in trial.info and (seconds := trial.info.get("suggest_seconds")) is not None:
             self._suggestions.append(float(seconds))
 
     def note_evaluation(self, seconds: float) -> None:
-        """Take in an evaluation.
-
-        seconds: from when its trial was handed out.
-        """
+        """Take in an evaluation."""
         self._evaluations.append(max(seconds, 0.0))
 
     @property

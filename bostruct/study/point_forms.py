@@ -16,10 +16,7 @@ Kept: TypeAlias = Any  # a point as it is kept: its key, or the point itself; No
 
 
 class PointForm:
-    """The form of the kept points of a domain.
-
-    domain: of the points.
-    """
+    """The form of the kept points of a domain."""
 
     def __init__(self, domain: Domain) -> None:
         self.domain = domain
@@ -31,53 +28,33 @@ class PointForm:
         return self._by_key is not None
 
     def keep(self, x: Point) -> Kept:
-        """Return what is kept of a point.
-
-        x: a point of the domain.
-        """
+        """Return what is kept of a point."""
         return x if self._by_key is None else self._by_key.key(x)
 
     def keep_all(self, batch: Batch) -> list[Kept]:
-        """Return what is kept of points.
-
-        batch: of points of the domain.
-        """
+        """Return what is kept of points."""
         return list(batch) if self._by_key is None else self._by_key.keys(batch)
 
     def key(self, kept: Kept) -> Hashable:
-        """Return the key of a point.
-
-        kept: as of `keep`.
-        """
+        """Return the key of a point."""
         return self.domain.key(kept) if self._by_key is None else kept
 
     def join(self, kept: Sequence[Kept]) -> Batch:
-        """Return points as a batch of the domain.
-
-        kept: as of `keep`, m of them.
-        """
+        """Return points as a batch of the domain."""
         return self.domain.join(kept) if self._by_key is None else self._by_key.from_keys(kept)
 
     def restore(self, kept: Kept) -> Point:
-        """Return a point.
-
-        kept: as of `keep`.
-        """
+        """Return a point."""
         return kept if self._by_key is None else self._by_key.from_keys([kept])[0]
 
     def show(self, kept: Kept, info: Info) -> Presented:
-        """Return a point as the user sees it, with the numbers that the user gave.
-
-        kept: as of `keep`.
-        info: of its trial.
-        """
+        """Return a point as the user sees it, with the numbers that the user gave."""
         return restore_numbers(self.domain.present(self.restore(kept)), info.get("given"))
 
 
 class KeptPoints(NamedTuple):
     """The points of all trials at one moment.
 
-    form: in which they are kept.
     kept: by number of the trial.
     """
 
@@ -85,10 +62,7 @@ class KeptPoints(NamedTuple):
     kept: tuple[Kept, ...]
 
     def take(self, numbers: Sequence[int]) -> Batch:
-        """Return the points of some trials as a batch.
-
-        numbers: of the trials, whose points can be read.
-        """
+        """Return the points of some trials as a batch."""
         return self.form.join([self.kept[number] for number in numbers])
 
 
@@ -97,8 +71,6 @@ def find_moved_numbers(given: object, presented: object, domain: Domain | None =
 
     A listed number is the one of the list, however it was given.
 
-    given: the point as the user wrote it.
-    presented: the same point as the domain presents it. Only dicts are looked into.
     domain: of the point; None for one that lists no numbers.
     """
     if not isinstance(given, Mapping) or not isinstance(presented, Mapping):
@@ -122,11 +94,7 @@ def find_moved_numbers(given: object, presented: object, domain: Domain | None =
 
 
 def restore_numbers(presented: Presented, moved: ParsedJson) -> Presented:
-    """Return a point with the numbers that its user gave.
-
-    presented: as its domain presents it.
-    moved: what `find_moved_numbers` returned.
-    """
+    """Return a point with the numbers that its user gave."""
     if not isinstance(presented, Mapping) or not isinstance(moved, Mapping) or not moved:
         return presented
     known = {name: number for name, number in moved.items() if name in presented}
@@ -150,12 +118,7 @@ def find_names(description: ParsedJson) -> tuple[str, ...] | None:
 
 
 def write_point_text(domain: Domain, x: Point, names: Sequence[str] | None) -> str:
-    """Return a point as it is stored; one that lacks a variable, as conditions allow, is stored with its names.
-
-    domain: of the point.
-    x: a point of it.
-    names: as of `find_names`.
-    """
+    """Return a point as it is stored; one that lacks a variable, as conditions allow, is stored with its names."""
     data = domain.encode(x)
     if names is not None and isinstance(data, dict) and tuple(data) == names:
         return dump_compactly(list(data.values()))
@@ -163,12 +126,7 @@ def write_point_text(domain: Domain, x: Point, names: Sequence[str] | None) -> s
 
 
 def read_point_texts(texts: Sequence[str], domain: Domain, names: Sequence[str] | None) -> Batch | None:
-    """Return points as a batch of their domain; None where one has to be read by itself, or cannot be read.
-
-    texts: as they are stored.
-    domain: of the points.
-    names: as of `find_names`, of the domain.
-    """
+    """Return points as a batch of their domain; None where one has to be read by itself, or cannot be read."""
     if names is None or type(domain) is not Space:
         return None
     try:
@@ -179,11 +137,7 @@ def read_point_texts(texts: Sequence[str], domain: Domain, names: Sequence[str] 
 
 
 def read_point_text(text: str, names: Sequence[str] | None) -> ParsedJson:
-    """Return what the domain of a point encoded; raise ValueError where the text is none, or has too many values.
-
-    text: as it is stored.
-    names: as of `find_names`, of the domain that the point is of.
-    """
+    """Return what the domain of a point encoded; raise ValueError where the text is none, or has too many values."""
     data = parse(text)
     if names is None or not isinstance(data, list):
         return data

@@ -89,10 +89,8 @@ class LeftOutTrials(NamedTuple):
 class Recommendation(NamedTuple):
     """The completed trial with the best posterior mean or, without a model, the one with the best value told.
 
-    trial: its number, point and value as told.
     mean: what the model expects of the objective there, noise aside, in the user's units; None without a model.
     low, high: the ends of the 95 % interval around the mean, which is as good as the model; None without one.
-    why: how the trial was chosen, in words.
     """
 
     trial: Trial
@@ -130,9 +128,7 @@ class Expected(NamedTuple):
 class Beliefs(NamedTuple):
     """The beliefs of a method about the completed trials of a study, by number.
 
-    eligible: the trials to recommend one of.
     expected: the belief about each completed trial, None without a model.
-    why: how a recommendation is made, in words.
     """
 
     eligible: frozenset[int]
@@ -142,8 +138,6 @@ class Beliefs(NamedTuple):
 
 class Lazy:
     """Beliefs that are found when first asked for.
-
-    find: gives the beliefs; called once.
 
     A pickle holds what was found, and nothing of the model.
     """
@@ -169,14 +163,7 @@ class Fit:
     """The model of a study as it is now, fitted where it is called: what it recommends, predicts and leaves out.
 
     searcher: gives the method and its state, JSON text; raises BostructError where the study cannot have them.
-    trials: all of them, by number.
     outcomes: of all of them, by number; None while they run.
-    order: the numbers of the trials that were told, in the order of telling.
-    points: of all trials.
-    goals: of the study.
-    seed: of the study.
-    limit: on threads, while the model is fitted.
-    who: the name that people call the method by.
     """
 
     searcher: Callable[[], tuple[Searcher, str]]
@@ -217,10 +204,7 @@ class Fit:
         return Beliefs(eligible, dict(zip(completed, expected, strict=True)), "by the model's mean")
 
     def predict(self, points: Iterable[object]) -> Predictions:
-        """Predict the objective at m points: `Study.predict`.
-
-        points: m points as the objective receives them.
-        """
+        """Predict the objective at m points: `Study.predict`."""
         searcher, state = self.searcher()
         xs = searcher.domain.join(parse_points(searcher.domain, points, "points"))
         with self.limit():
@@ -261,7 +245,6 @@ class Fit:
 def recommend(beliefs: Beliefs, completed: Sequence[Trial], direction: str) -> Recommendation:
     """Choose among completed trials the one to recommend, the first told of equals.
 
-    beliefs: of the study.
     completed: trials to choose from, at least one.
     direction: ``minimize`` or ``maximize``.
     """
@@ -276,10 +259,7 @@ def recommend(beliefs: Beliefs, completed: Sequence[Trial], direction: str) -> R
 
 
 def without_model(completed: Sequence[Trial]) -> Beliefs:
-    """Return the beliefs of a result that was made by hand.
-
-    completed: its completed trials, all of them eligible.
-    """
+    """Return the beliefs of a result that was made by hand."""
     return Beliefs(frozenset(t.number for t in completed), None, "by the value told: the result has no model")
 
 
@@ -288,13 +268,7 @@ def predict(
 ) -> Predictions:
     """Return what a method believes of points, the same for the same study.
 
-    searcher: of the study.
     state: of the last suggestion, JSON text.
-    history: all that was told so far.
-    xs: m points.
-    goals: of the study.
-    seed: of the study.
-    who: the name that people call the method by.
 
     Raises BostructError for a method without a model, and where none has completed; NumericalError.
     """
@@ -323,14 +297,9 @@ def cross_validate(
 ) -> LeftOutTrials:
     """Return what a method predicts of each value told without that value, the same for the same study.
 
-    searcher: of the study.
     state: of the last suggestion, JSON text.
-    history: all that was told so far.
     numbers: of the completed trials (n,), in the order told.
-    goals: of the study.
     objective: its position, from 0.
-    seed: of the study.
-    who: the name that people call the method by.
 
     Raises BostructError for a method without a Gaussian process, or with too few completed trials; NumericalError.
     """
@@ -356,11 +325,7 @@ def bound_regret(
 ) -> float:
     """Return a bound of the probability that the regret of the best completed point exceeds `regret`; 1 where unknown.
 
-    searcher: the study's method.
-    ledger: of the study.
-    seed: of the study.
     regret: in the user's units, at least 0.
-    who: the name that people call the method by.
     state: of the searcher, JSON text; None for that of the ledger.
 
     Raises BostructError where the method has no model that tells, or a state that it cannot use, and for several
@@ -387,10 +352,7 @@ def bound_regret(
 
 @contextmanager
 def explain_bad_state(what: str) -> Iterator[None]:
-    """Raise BostructError for what a searcher raises that is given a state that no searcher wrote.
-
-    what: was asked of the searcher, named first.
-    """
+    """Raise BostructError for what a searcher raises that is given a state that no searcher wrote."""
     try:
         yield
     except BostructError:
@@ -425,9 +387,6 @@ def sign_of(direction: str) -> float:
 
 
 def value(trial: Trial) -> float:
-    """Return the value of a completed trial.
-
-    trial: a completed one.
-    """
+    """Return the value of a completed trial."""
     assert trial.value is not None  # only completed trials come here
     return trial.value

@@ -42,11 +42,7 @@ def select_trials(values: Array, most: int) -> list[int]:
 
 
 def describe_prior(domain: Domain, tasks: Sequence[PriorTask]) -> list[ParsedJson]:
-    """Return the tasks as JSON, each cut to its share of `MOST_TRIALS`.
-
-    domain: of the points.
-    tasks: none where there is no prior.
-    """
+    """Return the tasks as JSON, each cut to its share of `MOST_TRIALS`."""
     described: list[ParsedJson] = []
     for task in tasks:
         kept = select_trials(task.values, max(MOST_TRIALS // len(tasks), 1))
@@ -57,10 +53,6 @@ def describe_prior(domain: Domain, tasks: Sequence[PriorTask]) -> list[ParsedJso
 
 def with_prior(searcher: Searcher, prior: Sequence[ParsedJson], who: str = "") -> Searcher:
     """Return the searcher, which also learns from earlier tasks where there are any.
-
-    searcher: of the study's method.
-    prior: as of `describe_prior`.
-    who: the name that people call the method by; empty for that of its class.
 
     Raises DomainError for a method that cannot, StorageError where a point is none of the searcher's domain.
     """
@@ -82,8 +74,6 @@ def _decode_task(domain: Domain, task: ParsedJson) -> PriorTask:
 
 def stored_prior(row: StudyRow) -> list[ParsedJson]:
     """Return the tasks that a study learns from, as of `describe_prior`; raise StorageError where they make no sense.
-
-    row: of the study.
     """
     prior = parse(row.method).get("prior", [])
     if not isinstance(prior, list) or not all(_is_task(task) for task in prior):
@@ -101,13 +91,7 @@ def _is_task(task: ParsedJson) -> bool:
 
 
 def check_same_prior(stored: StudyRow, now: Sequence[ParsedJson], given: StudyRow, where: str) -> None:
-    """Raise StudyMismatch where a call gives another prior than the one on record.
-
-    stored: the study as it was made.
-    now: its prior in the form of the space of the call.
-    given: as the call speaks of it; no prior agrees with any.
-    where: name of the storage, for messages.
-    """
+    """Raise StudyMismatch where a call gives another prior than the one on record."""
     known, prior = stored_prior(stored), stored_prior(given)
     if not prior or dump(prior) in (dump(known), dump(now)):
         return
@@ -125,9 +109,7 @@ PriorSource = object  # a Study, a Result, the path of a file, or a Storage with
 class EarlierTrials(NamedTuple):
     """The trials of an earlier study.
 
-    goals: of the study.
     domain: of its points; None where a result was pickled, which forgets it.
-    trials: by number.
     """
 
     goals: Goals
@@ -141,8 +123,6 @@ def read_prior(given: Iterable[PriorSource] | None, domain: Domain, goals: Goals
     Where the domain is a space, points of another space are read as those of a space that changed.
 
     given: studies, results, or files with one study each; None for none.
-    domain: of the new study.
-    goals: of the new study, whose direction must be that of the others.
 
     Raises TypeError, ValueError and PointError, naming the one that is wrong, and StorageError for a file. Warns of
     `SpaceChanged` where some points of a study cannot be read.
@@ -194,7 +174,6 @@ class _PointReader:
 
     own: the domain of the earlier study; None where the domain must read its points as they are, as it reads those of
         a domain of another kind and those of an equal one.
-    domain: of the new study.
 
     Raises PointError for a point that it cannot read.
     """

@@ -22,7 +22,6 @@ LABEL = (40, 24, 12, 0)  # letters of a label, fewer where it has to make room
 def progress_bar(label: str, total: int, done: int, wanted: bool | None) -> Iterator[Any]:
     """Show a tqdm bar on stderr where it is wanted, else give None.
 
-    label: in front of the bar.
     total: number of trials in all.
     done: number of trials finished already.
     wanted: whether there is a bar; None for one on a terminal and in a notebook.
@@ -47,11 +46,7 @@ def trial_bar(
 ) -> Iterator[Callable[[Any, Trial], None]]:
     """Give a callback that moves a bar by one trial, and shows the incumbent and how many trials have failed.
 
-    label: text before the bar.
-    study: a `Study`, whose finished trials the bar starts from.
-    total: finished trials at its end.
     wanted: True for a bar, False for none, None for a bar on a terminal and in a notebook.
-    optimum: the least value there is, from which the regret is told.
     """
     with progress_bar(label, total, study.n_finished, wanted) as bar:
 

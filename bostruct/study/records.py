@@ -41,7 +41,6 @@ def warn_of_alike_choices(domain: str, where: str) -> None:
     """Warn where a file holds several choices of one variable by the same description.
 
     domain: of a study, as JSON text.
-    where: name of the storage, for messages.
     """
     if '"repr"' in domain and (shown := next(_find_alike(parse(hide_addresses(domain))), None)):
         warnings.warn(
@@ -106,19 +105,13 @@ class JsonDomain(Domain):
 def encode_points(domain: Domain, points: Iterable[object] | None) -> list[Json]:
     """Encode the user's own points; raise TypeError or PointError, naming the one that is wrong.
 
-    domain: of the points.
     points: in the user's form; None for none.
     """
     return [] if points is None else [domain.encode(x) for x in parse_points(domain, points, "initial_points")]
 
 
 def parse_points(domain: Domain, points: Iterable[object], name: str) -> list[Point]:
-    """Return points as their domain holds them; raise TypeError or PointError, naming the one that is wrong.
-
-    domain: of the points.
-    points: in the user's form.
-    name: of the argument, for messages.
-    """
+    """Return points as their domain holds them; raise TypeError or PointError, naming the one that is wrong."""
     if isinstance(points, Mapping | str) or not isinstance(points, Iterable):
         raise TypeError(f"{name}: expected a sequence of points, got {short_repr(points)}")
     parsed = []
@@ -134,7 +127,6 @@ def readable_domain(given: object, row: StudyRow) -> Any:
     """Return the domain to show a study's points with.
 
     given: a domain or a mapping of variables; None for that of the file, or `JsonDomain` where the file lacks it.
-    row: of the study.
     """
     if given is not None:
         return as_domain(given)
@@ -145,10 +137,7 @@ def readable_domain(given: object, row: StudyRow) -> Any:
 
 
 def stored_domain(row: StudyRow) -> Domain:
-    """Rebuild a study's domain from its file; raise DomainError, with what to do, where that does not hold enough.
-
-    row: of the study.
-    """
+    """Rebuild a study's domain from its file; raise DomainError, with what to do, where that does not hold enough."""
     try:
         return as_domain(_rebuild_domain(row))
     except (DomainError, TypeError) as error:
@@ -156,12 +145,7 @@ def stored_domain(row: StudyRow) -> Domain:
 
 
 def blame_rebuilt(domain: Domain, row: StudyRow, error: DomainError) -> DomainError:
-    """Make the error for a domain that was rebuilt from a file, and that the study's method cannot search.
-
-    domain: as it was rebuilt.
-    row: of the study.
-    error: what the method says.
-    """
+    """Make the error for a domain that was rebuilt from a file, and that the study's method cannot search."""
     kind = parse(row.domain).get("domain")
     return DomainError(
         f"study {row.name!r}: {error}; its domain {kind!r} is rebuilt as {type(domain).__name__}: if the study is over "
@@ -197,9 +181,6 @@ def describe_method(
 ) -> Json:
     """Return what sets a method apart from others, as JSON data: name, searcher, settings, and what it learns from.
 
-    method: by name, or the searcher.
-    searcher: that it stands for.
-    prior: as of `bostruct.study.prior.describe_prior`; left away where there is none.
     problem: name of the problem that the study is of; left away where it is None. It says nothing of the method, and is
         here because a study's description of its method never changes and may have more keys in any file.
     """
@@ -211,9 +192,7 @@ def describe_method(
 def check_same_problem(stored: StudyRow, problem: str | None, where: str) -> None:
     """Raise StudyMismatch where a study is on record as one of another problem.
 
-    stored: the study as it was made; one without a problem on record agrees with any.
     problem: name of the problem of a call; None, which agrees with any, where the call leaves it unsaid.
-    where: name of the storage, for messages.
     """
     known = parse(stored.method).get("problem")
     if problem is None or known in (None, problem):
@@ -230,9 +209,6 @@ SECONDS = "suggest_seconds"
 def check_same_study(stored: StudyRow, given: StudyRow, where: str, *, seed_given: bool) -> None:
     """Raise StudyMismatch unless a call speaks of the study as it was made; what it leaves unsaid agrees.
 
-    stored: the study as it was made.
-    given: as the call speaks of it.
-    where: name of the storage, for messages.
     seed_given: False where the call leaves the seed unsaid.
 
     Warns of `OtherVersion` where the study was made by another version of bostruct, or its method has other settings.
@@ -260,12 +236,7 @@ def check_same_study(stored: StudyRow, given: StudyRow, where: str, *, seed_give
 
 
 def check_agreement(stored: StudyRow, given: StudyRow, where: str) -> None:
-    """Raise StudyMismatch unless a call speaks of the study as it was made.
-
-    stored: the study as it was made.
-    given: as a call speaks of it.
-    where: name of the storage, for messages.
-    """
+    """Raise StudyMismatch unless a call speaks of the study as it was made."""
     if difference := find_difference(stored, given):
         raise StudyMismatch(
             f"study {stored.name!r} in {where} was made, by bostruct {stored.version}, with {difference}; "
@@ -275,9 +246,6 @@ def check_agreement(stored: StudyRow, given: StudyRow, where: str) -> None:
 
 def find_difference(stored: StudyRow, given: StudyRow) -> str | None:
     """Return in words the first difference between a study and a call, such as "another seed: ..."; None without one.
-
-    stored: the study as it was made.
-    given: as a call speaks of it.
     """
     for field in ("domain", "goals", "method", "seed", "initial"):
         ours, theirs = getattr(stored, field), getattr(given, field)
@@ -291,10 +259,7 @@ def find_difference(stored: StudyRow, given: StudyRow) -> str | None:
 
 
 def is_same_description(text: str, other: str) -> bool:
-    """Tell whether two descriptions, as JSON text, are equal, but for the places of objects in memory.
-
-    text, other: of domains or methods.
-    """
+    """Tell whether two descriptions, as JSON text, are equal, but for the places of objects in memory."""
     return text == other or _compact(text) == _compact(other)
 
 
@@ -327,19 +292,12 @@ def is_same_method(stored: str, given: str) -> bool:
 
 
 def is_same_class(stored: ParsedJson, given: ParsedJson) -> bool:
-    """Tell whether the searchers of two methods may be of one class: of one with a note, older files do not name it.
-
-    stored, given: as of `describe_method`.
-    """
+    """Tell whether the searchers of two methods may be of one class: of one with a note, older files do not name it."""
     return stored["searcher"] in (given["searcher"], *FORMER_CLASSES)
 
 
 def can_continue_method(stored: StudyRow, given: StudyRow) -> bool:
-    """Tell whether the method of a call goes on with a study: an equal one, or one of the same name.
-
-    stored: the study as it was made.
-    given: as a call speaks of it.
-    """
+    """Tell whether the method of a call goes on with a study: an equal one, or one of the same name."""
     return is_same_method(stored.method, given.method) or _common_name(stored, given) is not None
 
 
@@ -357,27 +315,18 @@ def _common_name(stored: StudyRow, given: StudyRow) -> str | None:
 
 
 def method_label(row: StudyRow) -> str:
-    """Return the name that people call the method by.
-
-    row: of the study.
-    """
+    """Return the name that people call the method by."""
     method = parse(row.method)
     return method["name"] or method["searcher"]
 
 
 def name_method(method: str | Searcher) -> str:
-    """Return the name that people call a method by, that of its class for an object.
-
-    method: by name, or a searcher.
-    """
+    """Return the name that people call a method by, that of its class for an object."""
     return method if isinstance(method, str) else type(method).__name__
 
 
 def stored_method(row: StudyRow) -> str:
-    """Return the method's name; raise BostructError where a searcher object was given.
-
-    row: of the study.
-    """
+    """Return the method's name; raise BostructError where a searcher object was given."""
     method = parse(row.method)
     if method["name"] in methods.list_names():
         return method["name"]
@@ -399,11 +348,7 @@ def stored_method(row: StudyRow) -> str:
 
 
 def check_study(row: StudyRow, where: str) -> StudyRow:
-    """Return a stored study; raise StorageError where what is not the domain's own is not the JSON it must be.
-
-    row: of the study.
-    where: name of the storage, for messages.
-    """
+    """Return a stored study; raise StorageError where what is not the domain's own is not the JSON it must be."""
     data: dict[str, Json] = {}
     for field in ("domain", "method", "initial", "state"):
         try:
@@ -424,11 +369,7 @@ def check_study(row: StudyRow, where: str) -> StudyRow:
 
 
 def read_goals(row: StudyRow, where: str) -> Goals:
-    """Return what a stored study declares; raise StorageError where that makes no sense.
-
-    row: of the study.
-    where: name of the storage, for messages.
-    """
+    """Return what a stored study declares; raise StorageError where that makes no sense."""
     try:
         return Goals.from_json(parse(row.goals))
     except MALFORMED as error:
@@ -437,10 +378,6 @@ def read_goals(row: StudyRow, where: str) -> Goals:
 
 def read_initial(row: StudyRow, domain: Domain, where: str) -> list[Point]:
     """Return the user's own points as the domain holds them; raise StorageError, naming the study, and PredicateError.
-
-    row: of the study.
-    domain: of its points.
-    where: storage and study, for messages.
     """
     try:
         return [domain.decode(data) for data in parse(row.initial)]
@@ -456,12 +393,6 @@ def read_trial(
     """Return a trial and its point as it is kept; raise StorageError, naming both, where that makes no sense.
 
     Raises PredicateError where a condition fails.
-
-    row: of the trial.
-    form: of kept points.
-    names: as of `find_names`, of the domain.
-    where: storage and study, for messages.
-    kept: its point, where that has been read.
     """
     try:
         kept = form.keep(form.domain.decode(read_point_text(row.point, names))) if kept is None else kept
@@ -473,12 +404,7 @@ def read_trial(
 
 
 def show_trial(row: TrialRow, show: Callable[[Info], Presented], where: str) -> Trial:
-    """Return a trial; raise StorageError, naming it, where it makes no sense.
-
-    row: of the trial.
-    show: gives the point as the user sees it, from what is known about the trial; it is called when it is asked for.
-    where: storage and study, for messages.
-    """
+    """Return a trial; raise StorageError, naming it, where it makes no sense."""
     try:
         info = parse(row.info)
         _check_info(info)
@@ -490,12 +416,7 @@ def show_trial(row: TrialRow, show: Callable[[Info], Presented], where: str) -> 
 
 
 def show_outcome(trial: Trial, outcome: Outcome, broken: tuple[str, ...] = ()) -> Trial:
-    """Return a trial that shows what came of it, with numbers of its own, which a user may change.
-
-    trial: in any state.
-    outcome: of its evaluation.
-    broken: names of the limits that it breaks.
-    """
+    """Return a trial that shows what came of it, with numbers of its own, which a user may change."""
     return replace(trial, status=outcome.status, broken=broken, **_show_parts(outcome))
 
 
@@ -523,11 +444,9 @@ def write_trial(
 ) -> TrialRow:
     """Return the row of a trial.
 
-    trial: as it is now.
     outcome: of its evaluation; None while it is running.
     point: JSON text.
     told: its place in the order of telling; None while it is running.
-    attempts: times that it was handed out.
     owner: the writer that handed it out; None where it waits, is over, or there is one writer.
     """
     info = dump(trial.info)

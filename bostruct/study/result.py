@@ -50,10 +50,6 @@ def measure_hypervolumes(
 ) -> tuple[float, ...]:
     """Return the volume that the front dominates after each finished trial.
 
-    told: finished trials, in the order told.
-    goals: of their study.
-    reference: as of `bostruct.Result.hypervolumes`.
-
     Raises TypeError, ValueError.
     """
     feasible = _orient_feasible(told, goals)
@@ -74,10 +70,6 @@ def measure_hypervolumes(
 def measure_hypervolume(told: Sequence[Trial], goals: Goals, reference: Sequence[float] | None = None) -> float:
     """Return the volume that the front of all finished trials dominates; 0 where none is feasible.
 
-    told: finished trials.
-    goals: of their study.
-    reference: as of `bostruct.Result.hypervolumes`.
-
     Raises TypeError, ValueError.
     """
     feasible = _orient_feasible(told, goals)
@@ -97,11 +89,7 @@ MOST_SHOWN = 5  # trials of a front, in a summary
 
 
 class Timing(NamedTuple):
-    """Seconds spent, summed over trials.
-
-    suggest: spent choosing points.
-    objective: from ask to tell.
-    """
+    """Seconds spent, summed over trials."""
 
     suggest: float
     objective: float
@@ -110,7 +98,6 @@ class Timing(NamedTuple):
 class Incumbent(NamedTuple):
     """The best trial so far, once some trial was told.
 
-    told: the trial that was told last, which need not be the best.
     trial: the best completed trial up to it, the first told of equals; None while none has completed.
     best_value: the value of `trial`, in the user's units; None while none has completed.
     """
@@ -128,9 +115,6 @@ class TrialTable:
     """Trials as rows: one column for each part of a point, `point.NAME`, or one, `point`.
 
     Each row has a column for each objective and each limit, whether its trial has values or not.
-
-    trials: one row each.
-    goals: of their study, which say what is measured.
     """
 
     trials: tuple[Trial, ...]
@@ -158,7 +142,6 @@ class TrialTable:
     def to_csv(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write the rows, with a header; needs no pandas.
 
-        path: of the file. An earlier table of trials is replaced.
         overwrite: True also replaces a file that bostruct did not write, but never a database.
 
         A text that begins like a formula of a spreadsheet, or that UTF-8 lacks, is written as a literal of Python,

@@ -21,7 +21,6 @@ FailureLimit = int | Literal["auto"] | None  # of failed trials, before a run en
 class RunSettings:
     """The arguments of `Study.optimize`; raises TypeError or ValueError, naming the one that is wrong.
 
-    objective: a function of a point.
     n_trials: of the study in all, at least 0.
     workers: trials at once, at least 1.
     executor: a `concurrent.futures.Executor` to evaluate on; None for this process, or worker processes of our own.
@@ -29,7 +28,6 @@ class RunSettings:
     load_timeout: seconds that a worker process may take to load the objective.
     callbacks: functions of (study, trial), called after each trial.
     progress: True for a bar, False for none, None for a bar on a terminal and in a notebook.
-    reraise: classes of exceptions of the objective that end the run.
     stopping_rule: says which trials stop early, by what they report; None for none.
     retries: how often a trial that failed is evaluated again, at least 0.
     max_initial_failures: failed trials without a completed one that end the run, from 1; ``auto`` for as many as the
@@ -101,11 +99,6 @@ class RunSettings:
     ) -> RunSettings:
         """Make settings of what a user wrote: one callback, or one exception, stands for a sequence of one.
 
-        objective, n_trials, workers, executor, trial_timeout, load_timeout, progress: as of the class.
-        stopping_rule, retries, max_initial_failures: as of the class.
-        callbacks: one function or several.
-        reraise: one class of exceptions or several.
-
         Raises TypeError and ValueError.
         """
         several = (callbacks,) if callable(callbacks) else callbacks
@@ -119,10 +112,7 @@ class RunSettings:
         return cls(objective, n_trials, workers, executor, *limits, tuple(several), progress, *ends)
 
     def check_goals(self, goals: Goals) -> None:
-        """Raise ValueError for a stopping rule if a value alone says too little.
-
-        goals: of the study.
-        """
+        """Raise ValueError for a stopping rule if a value alone says too little."""
         if self.stopping_rule is not None and not goals.is_single:
             raise ValueError("stopping_rule: expected None with several objectives or limits, which no report measures")
 
@@ -135,10 +125,7 @@ class RunSettings:
 
 
 def check_max_initial_failures(given: object) -> None:
-    """Raise TypeError or ValueError unless the limit is ``auto``, None or an integer from 1.
-
-    given: as of `RunSettings`.
-    """
+    """Raise TypeError or ValueError unless the limit is ``auto``, None or an integer from 1."""
     if isinstance(given, str) and given != "auto":
         raise ValueError(f"max_initial_failures: expected 'auto', an integer from 1 or None, got {short_repr(given)}")
     if not isinstance(given, str) and given is not None:

@@ -21,8 +21,6 @@ from bostruct.study.ledger import Ledger
 def write_copy(ledger: Ledger, storage: Storage, name: str | None = None) -> None:
     """Write a study to a storage that does not hold it, for others to open; raise StorageError.
 
-    ledger: of the study.
-    storage: new, or with other studies.
     name: of the study there; None for the name that it has.
     """
     store = storage.save(ledger.export(name))
@@ -34,11 +32,7 @@ def write_copy(ledger: Ledger, storage: Storage, name: str | None = None) -> Non
 
 @defer_signals
 def end(ledger: Ledger, mutex: AbstractContextManager[object]) -> None:
-    """Close the storage of a study; where its file is lost, write the study to a new one and warn of that.
-
-    ledger: of the study.
-    mutex: of the ledger, which another thread may be telling.
-    """
+    """Close the storage of a study; where its file is lost, write the study to a new one and warn of that."""
     with mutex:
         if ledger.store is not None and ledger.store.is_open:
             _end(ledger, ledger.store)
@@ -97,9 +91,6 @@ def _save_in(folder: Path, lost: Path, ledger: Ledger) -> str:
 def copy_file(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:
     """Copy a file of studies as it is at one moment, whoever is writing it; what was told last is in the copy.
 
-    source: the file.
-    target: of the copy, a new file.
-
     Raises StorageError where the source is not a file with studies, or the target exists or cannot be written.
     """
     storage, target = SqliteStorage(as_path(source)), as_path(target)
@@ -116,8 +107,6 @@ def copy_file(source: str | os.PathLike[str], target: str | os.PathLike[str]) ->
 @contextmanager
 def new_file(target: str | os.PathLike[str]) -> Iterator[None]:
     """Make an empty file for a block that writes it, and remove the file where the block raises.
-
-    target: of the file.
 
     Raises StorageError where the file exists or cannot be made.
     """

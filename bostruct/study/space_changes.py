@@ -50,9 +50,7 @@ class SpaceChanged(UserWarning):
 class Opening(NamedTuple):
     """A study as a call speaks of it.
 
-    given: the call's row; where the space is another one, with what the change makes of the stored row.
     change: of the space; None where there is none, or none that trials can follow.
-    rounded: the numbers of trials that are read as levels that round to them.
     """
 
     given: StudyRow
@@ -63,7 +61,6 @@ class Opening(NamedTuple):
 class ReadTrial(NamedTuple):
     """A trial as a study shows it.
 
-    trial: with the reason why its point cannot be read, or none.
     kept: its point as it is kept; None where it cannot be read.
     text: the point as it is stored, JSON text; None where the domain writes it again.
     """
@@ -74,10 +71,7 @@ class ReadTrial(NamedTuple):
 
 
 def current_row(stored: StoredStudy) -> StudyRow:
-    """Return the row of a study as it is since the last change of its space.
-
-    stored: the study.
-    """
+    """Return the row of a study as it is since the last change of its space."""
     if not stored.changes:
         return stored.study
     last = stored.changes[-1]
@@ -86,9 +80,6 @@ def current_row(stored: StoredStudy) -> StudyRow:
 
 def check_study_rows(stored: StoredStudy, where: str) -> StudyRow:
     """Return the row of a study as it is now; raise StorageError where it, or what it was, is not the JSON it must be.
-
-    stored: the study.
-    where: name of the storage, for messages.
     """
     check_study(stored.study, where)
     for change in stored.changes:
@@ -98,21 +89,12 @@ def check_study_rows(stored: StoredStudy, where: str) -> StudyRow:
 
 
 def is_over(row: StudyRow, domain: Domain) -> bool:
-    """Tell whether a study is over a domain; True for one that never changes in the course of a study.
-
-    row: of the study, as it is now.
-    domain: given for it.
-    """
+    """Tell whether a study is over a domain; True for one that never changes in the course of a study."""
     return not domain.reads_earlier_forms or is_same_description(row.domain, dump(domain.to_json()))
 
 
 def find_change(stored: StoredStudy, given: StudyRow, domain: Domain, where: str) -> Opening:
     """Find what becomes of a study where a call gives it another space; nothing is written.
-
-    stored: the study, which was checked.
-    given: as the call speaks of it.
-    domain: of the call.
-    where: name of the storage, for messages.
 
     Spaces that have no name in common are no change of each other, and neither are other domains. Raises StorageError
     where what is stored cannot be read.
@@ -143,10 +125,7 @@ def _dump_prior(row: StudyRow) -> str:
 
 
 def has_rules(description: ParsedJson) -> bool:
-    """Tell whether code that no file holds says which points a space has: constraints, or conditions by predicate.
-
-    description: what `to_json` of any domain returned.
-    """
+    """Tell whether code that no file holds says which points a space has: constraints, or conditions by predicate."""
     inner = read_contents(description).parts.values()
     rules = description.get("constraints")  # a list of clauses is held in full
     is_opaque = bool(rules) and not isinstance(rules, list)
@@ -177,10 +156,6 @@ def check_change(
 ) -> SpaceChange | None:
     """Return the change of the space with which a call goes on with a study, None for none; nothing is written.
 
-    stored: the study.
-    given: as the call speaks of it.
-    domain: of the call.
-    where: name of the storage, for messages.
     seed_given: False where the call leaves the seed unsaid.
 
     Raises StudyMismatch where more than the space differs, StorageError where what is stored cannot be read. Warns of
@@ -195,11 +170,7 @@ def check_change(
 
 
 def warn_of_rounded(label: str, rounded: RoundedNumbers) -> None:
-    """Warn of numbers that are read as the listed ones that round to them; do nothing if there are none.
-
-    label: of what holds them, for the message.
-    rounded: as of `accept_rounded`.
-    """
+    """Warn of numbers that are read as the listed ones that round to them; do nothing if there are none."""
     if rounded.found:
         warnings.warn(
             f"{label}: numbers are read as the listed ones that round to them, or to which they round:{rounded}",
@@ -212,11 +183,8 @@ def record_change(
 ) -> StoredStudy:
     """Write a change of the space, warn of `SpaceChanged` where trials cannot be read, and return the study.
 
-    stored: the study before.
     change: as found; None for none.
-    store: the right to write it.
     state: the searcher's first one, as JSON text; that of another space is not used.
-    where: name of the storage, for messages.
     """
     if change is None:
         return stored
@@ -237,7 +205,6 @@ def group_reasons(unread: Mapping[str, str], contents: Sequence[Contents]) -> st
     """Say why trials cannot be read, one line for each variable or constraint, those of most trials first.
 
     unread: reasons by number of the trial.
-    contents: of the spaces whose names the reasons begin with.
     """
     grouped: dict[str, list[str]] = {}  # the numbers of the trials by what they lack
     for number, reason in unread.items():
@@ -264,12 +231,7 @@ def _find_subject(reason: str, contents: Sequence[Contents]) -> str:
 
 
 def read_trials(stored: StoredStudy, form: PointForm, where: str) -> Iterator[ReadTrial]:
-    """Yield the trials of a study by number; raise StorageError, naming the trial, where one makes no sense.
-
-    stored: the study.
-    form: of kept points, of the domain that it is open with.
-    where: storage and study, for messages.
-    """
+    """Yield the trials of a study by number; raise StorageError, naming the trial, where one makes no sense."""
     domain = form.domain
     is_current = is_over(current_row(stored), domain)
     known = parse_unread(stored, where) if is_current else None
@@ -300,11 +262,7 @@ def _keep_ahead(stored: StoredStudy, form: PointForm, names: Sequence[str] | Non
 
 
 def parse_unread(stored: StoredStudy, where: str) -> dict[str, str]:
-    """Return why trials cannot be read in a study's space, by number as text; raise StorageError.
-
-    stored: the study.
-    where: storage and study, for messages.
-    """
+    """Return why trials cannot be read in a study's space, by number as text; raise StorageError."""
     if not stored.changes:
         return {}
     try:
@@ -337,9 +295,6 @@ def describe_change(before: str, after: str) -> str:
 
 def describe_spaces(stored: StoredStudy, domain: Domain) -> list[str]:
     """Return the descriptions of the spaces that a study was on, in their order, as JSON text.
-
-    stored: the study.
-    domain: that it is opened with.
 
     Each variable has the default that it had last before that space, whether its change is on record or not.
     """

@@ -33,10 +33,7 @@ class StoppingCallback(ABC):
 
     @abstractmethod
     def check_study(self, study: Any) -> None:
-        """Stop a study by `Study.stop`, or refuse it by raising.
-
-        study: before its first trial, and after each one.
-        """
+        """Stop a study by `Study.stop`, or refuse it by raising."""
 
     def __call__(self, study: Any, trial: Trial) -> None:
         del trial
@@ -149,10 +146,7 @@ class SuccessiveHalvingRule(StoppingRule):
 
 @dataclass
 class _HalvingJudge:
-    """One trial under successive halving.
-
-    bars: the steps from each rung not reached yet to the next one, and the worst value to go on from it.
-    """
+    """One trial under successive halving."""
 
     bars: list[tuple[range, float]]
 
@@ -173,10 +167,7 @@ class Curves:
         self._known: dict[int, Curve | None] = {}
 
     def read(self, trials: Iterable[Trial]) -> list[Curve]:
-        """Return the reports of the completed trials that reported any.
-
-        trials: of the study.
-        """
+        """Return the reports of the completed trials that reported any."""
         for trial in trials:
             if trial.status == "completed" and trial.number not in self._known:
                 self._known[trial.number] = self._read_one(trial)

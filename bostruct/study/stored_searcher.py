@@ -49,11 +49,7 @@ from bostruct.study.space_changes import (
 
 
 class RereadPrior(NamedTuple):
-    """The prior of a study in the form of the space that the study is opened with.
-
-    tasks: as of `describe_prior`; a task without a point that can be read is left out.
-    unread: why points cannot be read, by their place in the prior on record.
-    """
+    """The prior of a study in the form of the space that the study is opened with."""
 
     tasks: list[ParsedJson]
     unread: Mapping[str, str]
@@ -61,9 +57,6 @@ class RereadPrior(NamedTuple):
 
 def reread_prior(stored: StoredStudy, domain: Domain) -> RereadPrior:
     """Read the prior of a study in a space that may have changed since, by the rules for trials.
-
-    stored: the study.
-    domain: that the study is opened with.
 
     The prior that the study was made with is read, so that a space that is back has all points again. Raises
     StorageError where it makes no sense, PredicateError where a predicate fails.
@@ -101,13 +94,7 @@ def _reread_point(data: ParsedJson, domain: Domain, description: ParsedJson) -> 
 
 
 def warn_of_lost_prior(stored: StoredStudy, prior: RereadPrior, domain: Domain, where: str) -> None:
-    """Warn of `SpaceChanged` where points of the prior cannot be read, unless the study is on record so.
-
-    stored: the study before it is opened.
-    prior: as of `reread_prior`.
-    domain: that the study is opened with.
-    where: name of the storage, for messages.
-    """
+    """Warn of `SpaceChanged` where points of the prior cannot be read, unless the study is on record so."""
     if not prior.unread or dump(prior.tasks) == dump(stored_prior(current_row(stored))):
         return
     contents = [read_contents(parse(text)) for text in (stored.study.domain, dump(domain.to_json()))]
@@ -124,12 +111,6 @@ def adopt_prior(
     stored: StoredStudy, given: StudyRow, alone: Searcher, prior: RereadPrior, where: str
 ) -> tuple[Searcher, StudyRow]:
     """Return the searcher that learns from the prior on record, and the study as a call speaks of it, with that prior.
-
-    stored: the study.
-    given: as the call speaks of it.
-    alone: the searcher of the call, without a prior.
-    prior: as of `reread_prior`.
-    where: name of the storage, for messages.
 
     Raises StudyMismatch where the call gives another prior, or a method that cannot learn from it, which the study was
     not made with.
@@ -149,10 +130,6 @@ def adopt_prior(
 def build_searcher(method: str | Searcher, domain: Domain, goals: Goals) -> Searcher:
     """Build the searcher of a study.
 
-    method: by name, or a searcher.
-    domain: of the study.
-    goals: of the study.
-
     Raises what `methods.searcher` raises, ValueError for the searcher of another domain, and DomainError for a method
     that cannot serve the goals.
     """
@@ -165,8 +142,6 @@ def readable_searcher(given: str | Searcher | None, domain: Domain, stored: Stor
     """Return the method of a study that is only read, and its state, as JSON text.
 
     given: a method by name or a searcher; None for that of the file.
-    domain: as of `readable_domain`.
-    stored: the study; its trials are not looked at.
 
     A method whose settings, prior or space are not those of the file starts without a state. Raises BostructError where
     the method cannot be had.

@@ -1037,10 +1037,7 @@ def _closed_on_error(store: StudyWriter) -> Iterator[None]:
 
 
 def _describe_study(request: _Request, domain: Domain, alone: Searcher) -> StudyRow:
-    """Return the row of the study that a call asks for; raise what the class raises for its arguments.
-
-    alone: the searcher, without a prior.
-    """
+    """Return the row of the study that a call asks for; raise what the class raises for its arguments."""
     tasks = describe_prior(domain, read_prior(request.prior, domain, request.goals))
     searcher = with_prior(alone, tasks, name_method(request.method))
     return StudyRow(

@@ -42,12 +42,6 @@ def next_points(
 ) -> Iterator[NextPoint]:
     """Yield the next points to ask, of which those after the first need no other fit; none may be entered in between.
 
-    searcher: the study's method.
-    ledger: of the study.
-    seed: of the study.
-    who: the name that people call the method by.
-    lock: of the ledger, which others may change while the searcher thinks.
-
     Raises SpaceExhausted where no point is left for the first, and BostructError where a part breaks its contract.
     """
     began = perf_counter()
@@ -89,11 +83,7 @@ def next_points(
 
 
 class JointPoints:
-    """The next points of a study: of one fit for as long as nobody else enters a trial, then of another.
-
-    think: begins another fit, and yields points as `next_points` does.
-    ledger: of the study.
-    """
+    """The next points of a study: of one fit for as long as nobody else enters a trial, then of another."""
 
     def __init__(self, think: Callable[[], Iterator[NextPoint]], ledger: Ledger) -> None:
         self._think = think
@@ -118,9 +108,7 @@ def find_haste(newest_first: Iterable[Trial], seconds: float | None, n_values: i
     It is one more than that of the last one where two of the last 20 of this haste took too long, and one less once 20
     in a row have not.
 
-    newest_first: the trials of a study; what is on record of them decides, and nothing else.
     seconds: that a suggestion may take; None for as long as it takes.
-    n_values: told so far.
     """
     if seconds is None:
         return 0
@@ -164,11 +152,7 @@ class FallbackWatch:
         self._has_warned = False
 
     def note(self, who: str, info: Info) -> None:
-        """Count a suggestion, and warn of `FallbackWarning` where the model failed ten times or more, and mostly.
-
-        who: the study, for the message.
-        info: of the suggestion.
-        """
+        """Count a suggestion, and warn of `FallbackWarning` where the model failed ten times or more, and mostly."""
         self._n_asked += info.get("origin") in ("model", "fallback")
         self._n_fallbacks += info.get("model") == "failed"
         if self._has_warned or self._n_fallbacks < max(MANY_FALLBACKS, self._n_asked / 2):
@@ -220,9 +204,6 @@ def _validate_suggestion(suggestion: object, searcher: Searcher, history: Histor
 
 def _repeats_points(domain: Domain, seen: AbstractSet[Hashable]) -> bool:
     """Tell whether a domain draws seen points for unseen ones: one that was seen, or the same again once it was seen.
-
-    domain: any.
-    seen: keys of its points.
     """
     try:
         for _ in range(2):

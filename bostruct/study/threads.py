@@ -37,10 +37,7 @@ class NestedLimits:
         self._depth += 1
 
     def keep(self, other: NestedLimits) -> None:
-        """Forget the limits that are none of another object's, of which the last is not undone.
-
-        other: the limits to keep.
-        """
+        """Forget the limits that are none of another object's, of which the last is not undone."""
         self._depth = other._depth
         if self.empty:
             self._restore = None

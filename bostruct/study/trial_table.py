@@ -19,15 +19,10 @@ from bostruct.study.point_forms import Kept, KeptPoints, PointForm, find_moved_n
 class Record:
     """One trial, and what a table knows of it besides.
 
-    trial: as a user sees it.
     kept: its point, as of `PointForm.keep`; None where it cannot be read.
-    attempts: times handed out, less the times taken back in good order.
     outcome: all of it, of which the trial shows value and reason; None while it runs.
     text: the point as it is stored, JSON text, of a trial that was read; None for the domain's encoding.
-    earlier: times at which it was begun before it was handed out again, as far as this process knows.
     told: its position in the order of telling; None while it runs.
-    owner: the writer that handed it out, where there are several.
-    open: times at which it was handed out here, for which nothing was told.
     """
 
     trial: Trial
@@ -42,11 +37,7 @@ class Record:
 
 
 class TrialTable:
-    """Trials by number, with the points that their domain holds.
-
-    domain: of the points.
-    goals: of the study.
-    """
+    """Trials by number, with the points that their domain holds."""
 
     def __init__(self, domain: Domain, goals: Goals) -> None:
         self.goals = goals
@@ -102,10 +93,7 @@ class TrialTable:
         return self._domain.key(x) in self._seen
 
     def fresh_point(self, number: int) -> Point:
-        """Return the point as the user wrote it, for the user to do with as they like.
-
-        number: of the trial.
-        """
+        """Return the point as the user wrote it, for the user to do with as they like."""
         return self._domain.present(self._form.restore(self._records[number].kept))
 
     def history(self) -> History:
@@ -127,8 +115,6 @@ class TrialTable:
 
     def number(self, trial: Trial | int) -> int:
         """Return the number of a trial of this study; raise ValueError for one of another, TypeError for what is none.
-
-        trial: or its number.
         """
         if isinstance(trial, Mapping):
             raise TypeError(f"trial: expected a Trial or its number, got {short_repr(trial)}; add takes a point")
@@ -145,18 +131,13 @@ class TrialTable:
 
     def identify(self, trial: object) -> tuple[int, float]:
         """Return the number of a trial, and when it was handed out, as `ask` said; raise as `number`, also for numbers.
-
-        trial: of this study.
         """
         if not isinstance(trial, Trial):
             raise TypeError(f"trials: expected trials as `ask` returned them, got {short_repr(trial)}")
         return self.number(trial), trial.started
 
     def running(self, trial: Trial | int) -> int:
-        """Return the number of a running trial; raise ValueError where it is not running.
-
-        trial: or its number.
-        """
+        """Return the number of a running trial; raise ValueError where it is not running."""
         number = self.number(trial)
         self._check_readable(number)
         begun = trial.started if isinstance(trial, Trial) else self._held.get(number)
@@ -175,17 +156,11 @@ class TrialTable:
             raise ValueError(f"trial: expected a running one, but trial {number} is already {record.trial.status}")
 
     def trial(self, number: int) -> Trial:
-        """Return a trial.
-
-        number: of the trial.
-        """
+        """Return a trial."""
         return self._records[number].trial
 
     def check_requeueable(self, trial: Trial | int) -> int:
-        """Return the number of a trial that is running or has failed; raise ValueError for any other, and one added.
-
-        trial: or its number.
-        """
+        """Return the number of a trial that is running or has failed; raise ValueError for any other, and one added."""
         number = self.number(trial)
         self._check_readable(number)
         known = self._records[number].trial
@@ -214,10 +189,7 @@ class TrialTable:
         return sorted(number for number in self._running if self._is_waiting(number))
 
     def _find_waiting(self, missing: Callable[[], int] | None = None) -> int | None:
-        """Return the first trial that waits; None if none does, or those alone that a failure of the machine defers.
-
-        missing: counts the trials that are wanted; the deferred ones are not left if no more than these are.
-        """
+        """Return the first trial that waits; None if none does, or those alone that a failure of the machine defers."""
         waiting = self.waiting
         given_back = {number: self._records[number].trial.info.get(MACHINE) for number in waiting}
         n_completed = self.n_completed if any(given_back.values()) else 0

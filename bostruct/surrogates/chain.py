@@ -37,8 +37,6 @@ from bostruct.surrogates.slice_sampling import Draw, slice_update
 class ChainData(NamedTuple):
     """The data and the model on which the chain is conditioned.
 
-    kernel: of the points.
-    prepared: what the kernel prepared of the n training points with themselves.
     values: (n,), in the units that the priors of mean, amplitude and noise speak of.
     priors: of mean, log amplitude and log noise.
     nugget: share of the amplitude added to the diagonal of K, at least 0.
@@ -53,10 +51,7 @@ class ChainData(NamedTuple):
     known: Array | None = None
 
     def ratio(self, hyper: Hyperparameters) -> float | Array:
-        """Return the diagonal that is added to K, in units of the amplitude; (n,) where variances are known.
-
-        hyper: a sample.
-        """
+        """Return the diagonal that is added to K, in units of the amplitude; (n,) where variances are known."""
         return hyper.ratio(self.nugget, self.known)
 
     @property
@@ -71,7 +66,6 @@ class ChainTally:
 
     evaluations: log densities evaluated.
     largest_jitter: added to the diagonal of K, in units of the amplitude; 0 where none was needed.
-    updates: draws of one coordinate.
     """
 
     evaluations: int = 0
@@ -79,10 +73,7 @@ class ChainTally:
     updates: int = 0
 
     def add(self, draw: Draw) -> None:
-        """Count one draw.
-
-        draw: an update of one coordinate.
-        """
+        """Count one draw."""
         self.updates += 1
         self.evaluations += draw.evaluations
 
@@ -90,10 +81,7 @@ class ChainTally:
 def sweep(data: ChainData, start: Hyperparameters, rng: np.random.Generator, tally: ChainTally) -> Hyperparameters:
     """Update mean, log amplitude, log noise, then each theta_i in random order (Oh et al. 2019, section 2.3).
 
-    data: the data and the model.
-    start: hyperparameters before the sweep.
     rng: the only source of chance.
-    tally: counts, which are added to.
 
     Returns the hyperparameters after the sweep. Raises NumericalError.
     """
@@ -209,7 +197,6 @@ def block_evidence(
 ) -> Callable[[float], EvidenceTerms | None] | None:
     """Return the terms of the evidence as a function of theta_i; None where the largest block is not positive definite.
 
-    line: the Gram matrix along theta_i.
     residual: values less the mean (n,).
     ratio: added to the diagonal, at least 0; a number, or (n,).
 
@@ -253,9 +240,6 @@ def block_evidence(
 
 def _take_between(gram: Array, sizes: list[int]) -> Array | None:
     """Split K among the smaller parts: return what lies between parts, and leave what lies within; None for one part.
-
-    gram: K, the parts one after the other, which is changed.
-    sizes: of the parts.
     """
     if len(sizes) == 1:
         return None

@@ -38,9 +38,6 @@ class Feature:
 
     Without atoms the variable is continuous, uniform on [0, 1], and has one column.
 
-    name: of the variable.
-    columns: of the design that encode it, c of them.
-    atoms: rows that the columns can be (a, c).
     weights: of the atoms (a,), summing to 1.
     """
 
@@ -69,13 +66,8 @@ class Effect(NamedTuple):
 class Importances(NamedTuple):
     """Effects by name.
 
-    main: of each variable by itself.
-    pairs: of what two variables do together beyond that.
-    left_out: the parts of points that are not made of named choices, and so have no effects here. The shares are those
-        of what the others explain.
     searched: share of the trials that a search chose, in [0, 1], whose points are no random sample.
     objective: the position of the objective that they explain, from 0; None where it is the only one.
-    study: its name where it has one, its method, and how many trials were told; empty where unknown.
     """
 
     main: dict[str, Effect]
@@ -129,12 +121,7 @@ class Importances(NamedTuple):
 
 
 class Leaves(NamedTuple):
-    """The leaves of a tree, boxes on which it is constant.
-
-    lower: (l, c), excluded from the box.
-    upper: (l, c), part of the box.
-    values: (l,), of the tree on each box.
-    """
+    """The leaves of a tree, boxes on which it is constant."""
 
     lower: Array
     upper: Array
@@ -146,7 +133,6 @@ def grow_forest(design: Array, values: Array, seed: int, trees: int = TREES) -> 
 
     design: (n, c).
     values: (n,).
-    seed: of the forest.
     trees: number of trees, at least 1.
     """
     from sklearn.ensemble import RandomForestRegressor
@@ -160,10 +146,6 @@ def importances(forest: Any, features: Sequence[Feature], pairs: bool = False) -
     """Return the importance of each variable to a fitted forest (Hutter, Hoos and Leyton-Brown 2014).
 
     Trees that predict a constant are left out; with no other, every effect is 0.
-
-    forest: of `grow_forest`.
-    features: the variables, as columns of the design that the forest was grown on.
-    pairs: also return the interactions of any two variables, which is quadratic in their number.
     """
     found = [effects for tree in forest.estimators_ if (effects := _decompose(leaf_boxes(tree.tree_), features, pairs))]
     main = {feature.name: _summarize([effects[0][i] for effects in found]) for i, feature in enumerate(features)}
@@ -173,11 +155,6 @@ def importances(forest: Any, features: Sequence[Feature], pairs: bool = False) -
 
 def mean_effect(forest: Any, features: Sequence[Feature], pair: tuple[int, int], atoms: tuple[Array, Array]) -> Array:
     """Return what a forest predicts where two variables have some values, averaged over all others (a, b).
-
-    forest: of `grow_forest`.
-    features: the variables, as columns of the design that the forest was grown on.
-    pair: positions of the two.
-    atoms: values of both in the columns of their features, (a, c) and (b, e).
 
     Source: the marginal predictions of Hutter, Hoos and Leyton-Brown 2014, section 3.
     """
@@ -207,10 +184,7 @@ def _summarize(shares: list[float]) -> Effect:
 
 
 def leaf_boxes(tree: Any) -> Leaves:
-    """Return the boxes of a scikit-learn tree, which goes left where a column is at most the threshold.
-
-    tree: `tree_` of a fitted tree.
-    """
+    """Return the boxes of a scikit-learn tree, which goes left where a column is at most the threshold."""
     n, columns = tree.node_count, tree.n_features
     lower, upper = np.full((n, columns), -np.inf), np.full((n, columns), np.inf)
     for node in range(n):  # children come after their parents
@@ -301,7 +275,6 @@ def unordered_atoms(count: int) -> tuple[Array, Array]:
 def add_absence(atoms: Array, weights: Array, absent: float) -> tuple[Array, Array]:
     """Add an atom for points that have no such variable, -1 in every column.
 
-    atoms: (a, c).
     weights: (a,), summing to 1.
     absent: share of the points that lack the variable, in [0, 1].
     """
@@ -345,10 +318,7 @@ def join_features(
 ) -> Feature:
     """Return one feature for a variable of several choices that depend on each other, such as the places of an order.
 
-    features: of the choices of that variable, side by side in the design.
     design: (n, c) of all features; -1 in the columns of a point that lacks the variable.
-    name: of the variable.
-    values: of the variable, each as its choices (a).
     weights: of the values (a,), summing to 1.
     """
     columns = slice(features[0].columns.start, features[-1].columns.stop)
@@ -358,11 +328,7 @@ def join_features(
 
 
 def fill_design(points: Sequence[Sequence[Choice]], features: Sequence[Feature]) -> Array:
-    """Return points in the columns of some features (n, c).
-
-    points: n of them; choices that no feature or atom stands for are left out.
-    features: of `design_and_features`.
-    """
+    """Return points in the columns of some features (n, c)."""
     known = {feature.name: feature for feature in features}
     width = max((feature.columns.stop for feature in features), default=0)
     design: npt.NDArray[np.float64] = np.full((len(points), width), -1.0)
@@ -382,7 +348,6 @@ def fill_design_from_values(values: Array, features: Sequence[Feature]) -> Array
     """Return what `fill_design` returns for points that all have the same choices, one for each feature.
 
     values: of the choices (n, d).
-    features: d of them.
     """
     columns = [
         value[:, None] if feature.atoms is None else feature.atoms[value.astype(np.int64)]
@@ -410,10 +375,7 @@ class VarianceShares:
     ) -> dict[str, float]:
         """Return the share of each choice by its path.
 
-        points: the choices of n points.
         values: of the points (n,).
-        seed: of the forest.
-        draws: the choices of points of the domain, where choices exist under conditions; empty where none do.
         """
         design, features = design_and_features(points)
         forest = grow_forest(design, scale_to_unit(values), seed, self.trees)
@@ -433,10 +395,8 @@ def importances_of_draws(forest: Any, features: Sequence[Feature], draws: Array,
     corrected for the chance in means of few points, and at least 0. Trees that predict a constant are left out; with no
     other, every effect is 0.
 
-    forest: of `bostruct.surrogates.fanova.grow_forest`.
     features: the variables, as columns of the design that the forest was grown on; -1 in those of an absent one.
     draws: points of the space in these columns (n, c).
-    pairs: also return the interactions of any two variables, which is quadratic in their number.
 
     Source: the marginals of Hutter, Hoos and Leyton-Brown 2014, section 3, under the distribution of the space; the
     correction is that of the analysis of variance with random effects (Searle, Casella and
@@ -463,7 +423,6 @@ def importances_of_draws(forest: Any, features: Sequence[Feature], draws: Array,
 def predict_by_tree(forest: Any, draws: Array) -> Array:
     """Return what each tree of a forest predicts (n, trees).
 
-    forest: of `bostruct.surrogates.fanova.grow_forest`.
     draws: rows in the columns of its design (n, c).
     """
     rows = np.asarray(draws, dtype=np.float32)  # in which trees compare
@@ -489,7 +448,6 @@ def thin_levels(draws: Array, feature: Feature, rng: np.random.Generator) -> Non
     Its value says nothing of other variables, given that it exists, unless constraints or conditions ask for it.
 
     draws: points of the space (n, c).
-    feature: of several columns.
     rng: the only source of chance.
     """
     present = np.flatnonzero(draws[:, feature.columns.start] >= 0.0)
@@ -502,10 +460,8 @@ def thin_levels(draws: Array, feature: Feature, rng: np.random.Generator) -> Non
 def mean_of_draws(forest: Any, draws: Array, cells: tuple[IntArray, IntArray], shape: tuple[int, int]) -> Array:
     """Return what a forest predicts on average for the points in each cell of two variables, NaN without any (a, b).
 
-    forest: of `bostruct.surrogates.fanova.grow_forest`.
     draws: points of the space, as rows in the columns of the forest's design (n, c).
     cells: of each point by the first and by the second variable (n,) each, -1 for none.
-    shape: numbers of cells, (a, b).
     """
     inside = (cells[0] >= 0) & (cells[1] >= 0)
     flat = np.where(inside, cells[0] * shape[1] + cells[1], shape[0] * shape[1])

@@ -24,7 +24,6 @@ class RandomForest(Surrogate):
     The mean is that of the trees, the variance theirs from tree to tree. Trees are unpruned, grown on bootstrap
     samples, and try every choice at every cut.
 
-    choices: point -> its choices.
     trees: number of trees, at least 1.
     values: m points -> the values of their choices (m, d), where all points have the same choices in the same order,
         which is much faster; None where they have not.
@@ -48,10 +47,8 @@ class RandomForest(Surrogate):
     ) -> tuple[ForestPosterior, State, Info]:
         """Grow a forest.
 
-        xs: n points.
         values: (n,), in the user's units.
         state: None.
-        rng: seeds the forest.
 
         Returns the posterior, the state for the next call, and what goes on record. Raises NumericalError.
         """
@@ -66,9 +63,6 @@ class RandomForest(Surrogate):
 class ForestPosterior(Posterior):
     """A fitted forest.
 
-    model: the settings that it was grown with.
-    forest: of scikit-learn, grown on standardized values.
-    features: the columns that it was grown on.
     shift, scale: take a standardized value to the user's units, shift + scale * value.
     """
 
@@ -79,10 +73,7 @@ class ForestPosterior(Posterior):
     scale: float
 
     def predict(self, xs: Batch) -> Prediction:
-        """Return mean and variance over trees, (1, m) each.
-
-        xs: m points.
-        """
+        """Return mean and variance over trees, (1, m) each."""
         if not len(xs):
             return Prediction(np.empty((1, 0)), np.empty((1, 0)))
         if self.model.values is not None:
@@ -95,8 +86,5 @@ class ForestPosterior(Posterior):
         return Prediction(self.shift + self.scale * mean[None], self.scale**2 * variance[None])
 
     def screen(self, xs: Batch) -> Prediction:
-        """Return what `predict` returns: there is nothing cheaper.
-
-        xs: m points.
-        """
+        """Return what `predict` returns: there is nothing cheaper."""
         return self.predict(xs)

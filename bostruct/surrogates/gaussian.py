@@ -37,8 +37,6 @@ class CholeskyFactor(NamedTuple):
 class Evidence(NamedTuple):
     """The evidence log N(residual; 0, S), and the terms that it is made of.
 
-    log_density: the evidence.
-    log_determinant: of K + ratio I.
     quadratic: residual' (K + ratio I)^-1 residual.
     jitter: added to the diagonal of K, 0 where none was needed.
     """

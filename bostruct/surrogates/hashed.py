@@ -47,10 +47,8 @@ class HashedRidge(Surrogate):
     ) -> tuple[HashedPosterior, State, Info]:
         """Fit the weights, in O(tokens) and O(n u min(n, u)) for tokens in u buckets.
 
-        xs: n points.
         values: (n,), in the user's units.
         state: None.
-        rng: unused.
 
         Returns the posterior, the state for the next call, and what goes on record. Raises NumericalError.
         """
@@ -75,8 +73,6 @@ class HashedRidge(Surrogate):
 class Counts:
     """Tokens of n points, one after the other.
 
-    rows: (t,), the position of the point that each token belongs to.
-    buckets: (t,), the bucket that each token falls into.
     n: number of points.
     """
 
@@ -88,7 +84,6 @@ class Counts:
     def of(cls, tokens: list[npt.NDArray[np.int64]], buckets: int) -> Counts:
         """Return the tokens of several points in one sequence, each hash reduced to its bucket.
 
-        tokens: hashes of each point's features, one array a point.
         buckets: number of buckets, at least 1.
         """
         lengths = [len(own) for own in tokens]
@@ -98,7 +93,6 @@ class Counts:
     def design(self, used: npt.NDArray[np.int64], buckets: int) -> Array:
         """Count the tokens of each point in some buckets (n, u).
 
-        used: u buckets; tokens in others are left out.
         buckets: number of all buckets.
         """
         place = np.full(buckets, len(used))
@@ -112,11 +106,6 @@ class Counts:
 class HashedPosterior(Posterior):
     """The posterior of the linear function of token counts.
 
-    model: the settings that it was fitted with.
-    weights: of each bucket.
-    used: the u buckets that training points fall into.
-    lower: the Cholesky factor of the penalized Gram matrix, of the n training points where these are fewer, else of the
-        buckets.
     design: in the first case how often each point falls into each bucket (n, u), else None.
     shift, scale: take a standardized value to the user's units, shift + scale * value.
     """
@@ -130,10 +119,7 @@ class HashedPosterior(Posterior):
     scale: float
 
     def predict(self, xs: Batch) -> Prediction:
-        """Return mean and variance of the linear function, (1, m) each, for a prior variance of 1 of each weight.
-
-        xs: m points.
-        """
+        """Return mean and variance of the linear function, (1, m) each, for a prior variance of 1 of each weight."""
         counts = Counts.of(self.model.tokens(xs), self.model.buckets)
         cells, repeats = np.unique(counts.rows * self.model.buckets + counts.buckets, return_counts=True)
         prior = np.bincount(cells // self.model.buckets, weights=np.square(repeats.astype(float)), minlength=counts.n)
@@ -146,10 +132,7 @@ class HashedPosterior(Posterior):
         return Prediction(self._mean(counts), self.scale**2 * np.maximum(left, 1e-12)[None])
 
     def screen(self, xs: Batch) -> Prediction:
-        """Return the mean, in O(tokens) a point, and a bound of the variance: the prior's were all tokens one.
-
-        xs: m points.
-        """
+        """Return the mean, in O(tokens) a point, and a bound of the variance: the prior's were all tokens one."""
         counts = Counts.of(self.model.tokens(xs), self.model.buckets)
         lengths = np.bincount(counts.rows, minlength=counts.n).astype(np.float64)
         return Prediction(self._mean(counts), self.scale**2 * np.square(lengths)[None] + 1e-12)

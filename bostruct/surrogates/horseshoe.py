@@ -45,7 +45,6 @@ class HorseshoeRegression:
     A coefficient is normal with variance noise x overall x local; the roots of `overall` and of each `local` are
     half-Cauchy (Carvalho, Polson and Scott 2010).
 
-    monomials: the terms of the sum.
     first: sweeps of the sampler at the first draw, at least 1; as published at every draw.
     sweeps: at each later draw, from where the last ended, at least 1.
 
@@ -65,7 +64,6 @@ class HorseshoeRegression:
     ) -> tuple[Polynomial, State, Info]:
         """Draw one posterior sample of the polynomial, in units of the standard deviation of the values.
 
-        xs: n points.
         values: (n,), in the user's units.
         state: None, or what the last call returned.
         rng: the only source of chance.
@@ -145,8 +143,6 @@ class NormalEquations:
 def gibbs_sweep(equations: NormalEquations, chain: GibbsState, rng: np.random.Generator) -> tuple[Array, GibbsState]:
     """Sweep once: draw coefficients, noise, local scales, overall scale (Makalic and Schmidt 2016).
 
-    equations: of the regression.
-    chain: state before the sweep.
     rng: the only source of chance.
 
     Returns the coefficients (p,) and the state after the sweep, whose squared scales stay within 1e-10 and 1e6.
@@ -197,8 +193,6 @@ def encode_state(chain: GibbsState) -> State:
     """Write a state as JSON, its local scales as thousandths of their decadic logarithms.
 
     A chain may start anywhere, so rounding does no harm, and files stay small.
-
-    chain: state to write.
     """
     local = np.round(1_000 * np.log10(chain.local)).astype(int).tolist()
     return {"local": local, "overall": chain.overall, "noise": chain.noise}
@@ -300,7 +294,6 @@ def indicator_count(n_choices: int) -> int:
 class Polynomial:
     """A weighted sum of monomials, without a constant.
 
-    monomials: p terms.
     coefficients: (p,), of each term.
     """
 

@@ -174,19 +174,13 @@ class ScalePriors(NamedTuple):
 
 
 def check_kernel_base(kernel: Kernel) -> None:
-    """Raise TypeError for a kernel, or a prior of its parameters, that does not derive from its base.
-
-    kernel: as given.
-    """
+    """Raise TypeError for a kernel, or a prior of its parameters, that does not derive from its base."""
     for block in check_part("kernel", kernel, Kernel).parameters:
         check_part(f"kernel: {block.name}: prior", block.prior, Prior)
 
 
 def make_initial_theta(kernel: Kernel) -> Array:
-    """Return the initial parameters of a kernel (p,).
-
-    kernel: whose blocks of parameters say where each begins.
-    """
+    """Return the initial parameters of a kernel (p,)."""
     return np.concatenate([np.empty(0), *(np.full(block.size, block.initial) for block in kernel.parameters)])
 
 

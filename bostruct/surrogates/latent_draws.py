@@ -50,17 +50,11 @@ class LatentPosterior(Posterior):
     lowest: Array
 
     def predict(self, xs: Batch) -> Prediction:
-        """Return mean and variance, (s * D, m) each.
-
-        xs: m points.
-        """
+        """Return mean and variance, (s * D, m) each."""
         return self._predict(xs, explained_variance)
 
     def screen(self, xs: Batch) -> Prediction:
-        """Return the mean, and the variance that the most telling training point alone leaves.
-
-        xs: m points.
-        """
+        """Return the mean, and the variance that the most telling training point alone leaves."""
         mean, variance = self._predict(xs, lambda one, gram: np.square(np.max(gram * one.reach, axis=1)))
         sums = [
             abs(one.hyper.mean) + np.abs(weights).sum(axis=0) / np.square(one.reach.min())
@@ -157,7 +151,6 @@ class LatentSampler:
         these is stratified; the latent values, sums of all of them, are not. Points believed are among the training
         points.
 
-        posterior: from which to draw.
         rng: the only source of chance.
 
         Raises NumericalError.

@@ -47,13 +47,8 @@ CENTERS = 5  # of the best points: as many as an acquisition search starts from
 class TrainingData(NamedTuple):
     """Training data on the model's scale.
 
-    kernel: of the points.
-    prepared: what the kernel prepared of the n training points with themselves.
     values: (n,), standardized.
-    xs: the n points.
-    shift, scale: from the standardized values to the user's: shift + scale * value.
     noise: known variance of the noise of each value (n,), NaN where it is learned; None where all are.
-    all_points: those told, of which xs may be a part.
     """
 
     kernel: Kernel
@@ -83,7 +78,6 @@ class Mode(NamedTuple):
     """A mode of the hyperparameters.
 
     packed: (1 + p,), log noise variance and theta.
-    info: the climb to it, on record.
     """
 
     packed: Array
@@ -296,10 +290,6 @@ class NoiseSelection(Surrogate):
     This is the mode under a prior that mixes those of the two models: one model climbs from either part of the mixture,
     so that neither hides the other.
 
-    quiet: expects next to no noise.
-    noisy: the same kernel; its noise prior has the sd of the quiet one's, since densities are compared without their
-        constants.
-    log_odds: of `noisy` before any data, finite.
     growth: the last model and mode serve until the data have grown by this share since they were fitted, at least 0;
         with 0 each call fits both models.
 
@@ -344,10 +334,7 @@ class NoiseSelection(Surrogate):
 
         A fit that failed counts as improbable. Where the data have hardly grown since the last fit, nothing is fitted.
 
-        xs: n points.
         values: (n,), in the user's units, minimized.
-        state: of `initial_state`, or what the last call returned.
-        rng: unused; the climbs are deterministic.
 
         Returns the posterior, the state for the next call, and what goes on record. Raises NumericalError.
         """
@@ -393,9 +380,6 @@ def choose_local(
     Near means a large correlation under the kernel at its initial parameters. The best half tells the large effects;
     the neighbors of the best five tell what a small change does, which is what an acquisition search asks most.
 
-    kernel: of the points.
-    join: the domain's.
-    xs: n points.
     values: (n,), minimized.
     most: how many points to keep, at least 2 and at most n.
     latest: how many of the last points are kept in any case, at most `most` // 2. Where suggestions go far from the

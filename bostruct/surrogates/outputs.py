@@ -16,8 +16,6 @@ class Outputs(Surrogate):
 
     A slack is by how much a point breaks a limit, at most 0 where it keeps it.
 
-    objective: learns each of the objectives.
-    slack: learns each of the slacks.
     n_objectives: at least 1.
     n_slacks: at least 0.
 
@@ -57,9 +55,7 @@ class Outputs(Surrogate):
     ) -> tuple[OutputsPosterior, State, Info]:
         """Learn from n points and all their outputs, each output on its own.
 
-        xs: n points.
         values: (n, q), objectives and then slacks, in the user's units.
-        state: of `initial_state`, or what the last call returned.
         rng: the only source of chance.
 
         Returns the posterior, the state for the next call, and what goes on record: ``outputs``, that of each output.
@@ -77,10 +73,7 @@ class Outputs(Surrogate):
 
 @dataclass(frozen=True, eq=False)
 class OutputsPosterior(Posterior):
-    """A posterior of several outputs, independent of each other. It predicts the first one.
-
-    posteriors: of each output.
-    """
+    """A posterior of several outputs, independent of each other. It predicts the first one."""
 
     posteriors: tuple[Posterior, ...]
 
@@ -95,8 +88,5 @@ class OutputsPosterior(Posterior):
         return self.posteriors[0].screen(xs)
 
     def believe(self, xs: Batch) -> OutputsPosterior:
-        """Return the posterior once a value equal to the mean was told of each output at xs.
-
-        xs: points that are being evaluated; none change nothing.
-        """
+        """Return the posterior once a value equal to the mean was told of each output at xs."""
         return OutputsPosterior(tuple(one.believe(xs) for one in self.posteriors)) if len(xs) else self

@@ -43,15 +43,8 @@ BLOCK = 1024  # candidates at a time: their covariances with the training points
 class GaussianPosterior(Posterior):
     """The posterior of a Gaussian process under several samples of its hyperparameters.
 
-    kernel: of the points.
-    xs: training points, and behind them points believed.
-    join: the domain's.
-    members: one for each sample.
-    nugget: share of the amplitude added to the diagonal of K.
-    shift, scale: from the model's values to the user's: shift + scale * value.
     known: variance of the noise of each training value (n,) on the model's scale, NaN where it is that of the member;
         None where all are.
-    training_means: the mean at the training points, where the surrogate knew it.
     """
 
     kernel: Kernel
@@ -73,17 +66,11 @@ class GaussianPosterior(Posterior):
         return None if self.kernel.depends_on_training else self
 
     def predict(self, xs: Batch) -> Prediction:
-        """Return latent mean and variance, (s, m) each, the model's variance at least `SMALLEST_VARIANCE`.
-
-        xs: m points.
-        """
+        """Return latent mean and variance, (s, m) each, the model's variance at least `SMALLEST_VARIANCE`."""
         return self._predict_in_blocks(xs, explained_variance)
 
     def screen(self, xs: Batch) -> Prediction:
-        """Return the mean, in O(n) a point, and the variance that the most telling training point alone leaves.
-
-        xs: m points.
-        """
+        """Return the mean, in O(n) a point, and the variance that the most telling training point alone leaves."""
         return self._allow_for_rounding(
             self._predict_in_blocks(xs, lambda one, gram: np.square(np.max(gram * one.reach, axis=1)))
         )
@@ -93,8 +80,6 @@ class GaussianPosterior(Posterior):
 
         The variance is the smaller of what the most telling training point leaves, and what the leading principal
         components of the training points leave.
-
-        xs: m points.
         """
         grams_with = self._single_grams
         if grams_with is None:
@@ -139,8 +124,6 @@ class GaussianPosterior(Posterior):
 
         A kernel that depends on the training points may be indefinite among other points: negative eigenvalues are set
         to 0 there, and the variances kept.
-
-        xs: m points.
         """
         if not len(xs):
             return np.empty((len(self.members), 0, 0))
@@ -194,8 +177,6 @@ class GaussianPosterior(Posterior):
     def vary_grams(self, xs: Batch) -> list[Callable[[Array], tuple[Array, Pullback]]] | None:
         """Return the Gram matrix with the training points under each sample, as of `Kernel.vary_shares`.
 
-        xs: m points, whose other coordinates stay.
-
         Returns None if the kernel has no gradient in their continuous coordinates.
         """
         found = [self.kernel.vary_shares(one.hyper.theta, xs, self.xs) for one in self.members]
@@ -207,8 +188,6 @@ class GaussianPosterior(Posterior):
 
         This is the kriging believer, `fantasize` in BoTorch. Believed points move no mean, because their weights are 0.
         They shrink the variance, by less where values are noisy.
-
-        xs: points that are being evaluated; none change nothing.
         """
         if not len(xs):
             return self
@@ -224,10 +203,7 @@ class GaussianPosterior(Posterior):
         return FantasizedPosterior(self, believed) if self.kernel.depends_on_training else believed
 
     def find_training_means(self, xs: Batch) -> Array:
-        """Return the mean at those of the points that it learned from (s, k).
-
-        xs: the very object that the surrogate was conditioned on; of any other batch, the means of `screen`.
-        """
+        """Return the mean at those of the points that it learned from (s, k)."""
         known = self.training_means
         if known is None or known.all_points is not xs:
             return self.screen(xs).mean
@@ -256,8 +232,6 @@ class GaussianPosterior(Posterior):
 
     def iterate_grams(self, xs: Batch) -> Iterator[tuple[slice, int, Array, Array]]:
         """Yield for blocks of points, under each sample, the Gram matrix with the training points, and k(x, x).
-
-        xs: m points.
 
         Yields which of the points are in the block, the position of the sample, (b, n) and (b,).
         """
@@ -315,7 +289,6 @@ class FantasizedPosterior(Posterior):
 class TrainingMeans(NamedTuple):
     """The posterior mean at the points that a model learned from.
 
-    all_points: that the surrogate was conditioned on.
     means: at those that it learned from (s, k), on the scale of the model.
     """
 
@@ -326,7 +299,6 @@ class TrainingMeans(NamedTuple):
 class Member(NamedTuple):
     """One sample of the hyperparameters, with what prediction needs.
 
-    hyper: the sample.
     weights: (K + ratio I)^-1 (y - mean), (n,); empty where no values were given.
     whitener: inverse of the Cholesky factor of K + ratio I, (n, n).
     reach: 1 / sqrt of the diagonal of K + ratio I, (n,): the share of a prior variance that one point explains.
@@ -350,12 +322,8 @@ def fit_member(
 ) -> Member:
     """Factor the Gram matrix of training points under one sample of the hyperparameters; raises NumericalError.
 
-    kernel: of the points.
-    xs: n points.
     residual: values less the mean (n,); None leaves the weights empty.
-    hyper: the sample.
     nugget: share of the amplitude added to the diagonal of K, at least 0.
-    known: as of `Hyperparameters.ratio`.
     """
     return member_from_gram(kernel.gram(hyper.theta, kernel.prepare(xs)), residual, hyper, nugget, known)
 
@@ -367,9 +335,7 @@ def member_from_gram(
 
     gram: K (n, n) at the sample's theta, which is only read.
     residual: values less the mean (n,); None leaves the weights empty.
-    hyper: the sample.
     nugget: share of the amplitude added to the diagonal of K, at least 0.
-    known: as of `Hyperparameters.ratio`.
     """
     ratio = hyper.ratio(nugget, known)
     lower, jitter = cholesky(gram.copy, ratio)
@@ -380,8 +346,6 @@ def member_from_gram(
 
 def predict_left_out(one: Member) -> Prediction:
     """Return mean and variance of each training value given all others, (n,) each, on the scale of the model.
-
-    one: a member with the weights of n values. Its hyperparameters, the mean of the process among them, stay.
 
     The variance includes the noise of the value. With C = K + ratio I and the residual r = C w, the mean is
     value - w_i / (C^-1)_ii and the variance amplitude / (C^-1)_ii. Source: Rasmussen and Williams 2006, (5.10) to
@@ -395,8 +359,6 @@ def read_values(one: Member) -> Array:
     """Return the n values that a member has the weights of (n,), on the scale of the model, up to rounding.
 
     They are its mean plus C w, where its whitener is the inverse of the lower Cholesky factor of C.
-
-    one: a member with the weights of n values.
     """
     half = solve_triangular(one.whitener, one.weights, lower=True, trans=1)
     return one.hyper.mean + solve_triangular(one.whitener, half, lower=True)
@@ -416,8 +378,6 @@ class SingleMember(NamedTuple):
 
     rows: the weights over their scale, the magnitudes of these, ones, and the components B (3 + r, n).
     scale: the largest weight.
-    spread: the Frobenius norm of B.
-    reach: as of `Member`, a column, of one number where all are equal.
     """
 
     rows: npt.NDArray[np.float32]
@@ -430,9 +390,6 @@ def prepare_member(build: Callable[[], Array], one: Member, nugget: float, known
     """Return what the bounds need of a member.
 
     build: makes K of the training points under it (n, n); asked only where components pay.
-    one: the member.
-    nugget: share of the amplitude added to the diagonal of K.
-    known: as of `Hyperparameters.ratio`.
     """
     n = len(one.weights)
     most = min(MAX_COMPONENTS, n // POINTS_PER_COMPONENT)
@@ -475,7 +432,6 @@ def leading_components(gram: Array, ridge: float | Array, most: int) -> Array:
 def bound_member(one: SingleMember, single: SingleGram) -> tuple[Array, Array]:
     """Return the least that the weighted sum w'k, and the variance explained, can be at m points, (m,) each.
 
-    one: the member.
     single: covariances of the n training points with the m points (n, m).
     """
     gram, n = single.gram, len(single.gram)
@@ -498,7 +454,6 @@ def bound_member(one: SingleMember, single: SingleGram) -> tuple[Array, Array]:
 def explained_variance(one: Member, gram: Array) -> Array:
     """Return the prior variance that the training points explain (m,); a triangle is half the work of a product.
 
-    one: a member.
     gram: of m points with the training points (m, n).
     """
     white = dtrmm(1.0, one.whitener.T, gram.T, lower=0, trans_a=1)  # views in Fortran's order; (n, m)

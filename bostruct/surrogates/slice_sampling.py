@@ -18,8 +18,6 @@ Uniforms: TypeAlias = np.random.Generator | np.random.RandomState  # whose publi
 class Draw(NamedTuple):
     """A new value of one coordinate.
 
-    value: the value.
-    log_density: there, up to a constant.
     evaluations: log densities evaluated for it.
     """
 
@@ -31,7 +29,6 @@ class Draw(NamedTuple):
 class CachedLogDensity:
     """A log density that is never evaluated twice at one place.
 
-    log_density: up to a constant; -inf outside its support.
     known: log densities by place; new ones are added to it.
     """
 
@@ -51,8 +48,6 @@ class CachedLogDensity:
 def slice_update(log_density: LogDensity, x0: float, rng: Uniforms, log_density_x0: float | None = None) -> Draw:
     """Draw the next value of a chain that leaves the density unchanged (Neal 2003, Figures 4 to 6).
 
-    log_density: up to a constant; -inf outside its support.
-    x0: the value before the update.
     rng: the only source of chance.
     log_density_x0: log density at x0, where known.
 

@@ -19,7 +19,6 @@ class Standardized(NamedTuple):
     """Values on the model's scale; shift + scale * value takes them back to the user's units.
 
     values: (n,).
-    shift: the mean of the given values.
     scale: their standard deviation, > 0; where they have none their distance from 0, and 1 where this is none.
     """
 
@@ -54,10 +53,7 @@ MOST_NOISE = 1e12  # of standardized values: such a value tells nothing, and its
 
 
 def check_variances(variances: Array) -> Array:
-    """Return variances of noise as an array (n,); raise ValueError for others than numbers from 0 on, or NaN.
-
-    variances: of the noise of each value.
-    """
+    """Return variances of noise as an array (n,); raise ValueError for others than numbers from 0 on, or NaN."""
     array = np.asarray(variances, dtype=np.float64)
     if array.ndim != 1 or np.any(array < 0.0) or np.any(np.isinf(array)):
         raise ValueError(

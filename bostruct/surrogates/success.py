@@ -45,8 +45,6 @@ class RegressedSuccess(SuccessModel):
 
     The chance of success is the chance that the label exceeds a half.
 
-    surrogate: of the label, on the domain's points.
-    take: the domain's, chooses points of a batch.
     most: how many points to learn from, at least 4: of more, the last that succeeded and the last that failed, by their
         shares, but two of each where there are; None for all.
 
@@ -66,10 +64,8 @@ class RegressedSuccess(SuccessModel):
     ) -> tuple[RegressedChance, State]:
         """Return the chance of success as learned, and the surrogate's state; raises NumericalError.
 
-        points: n points; those that succeeded, and those that failed, each in the order told.
         succeeded: for each, whether it did (n,), bool.
         state: None, or the surrogate's, of the last call.
-        rng: given to the surrogate.
         keep: whether the hyperparameters of the state serve, where the surrogate can keep them.
         """
         if self.most is not None and len(succeeded) > self.most:
@@ -84,10 +80,7 @@ class RegressedSuccess(SuccessModel):
 
 @dataclass(frozen=True, eq=False)
 class RegressedChance(Feasibility):
-    """The chance that a label exceeds a half.
-
-    label: its posterior.
-    """
+    """The chance that a label exceeds a half."""
 
     label: Posterior
 
@@ -98,8 +91,6 @@ class RegressedChance(Feasibility):
 
     def bound_log_chance(self, xs: Batch) -> Array:
         """Return bounds never below the log chance (m,).
-
-        xs: m points.
 
         A label below a half exceeds it the more often the less is known of it. Where it may be above, the bound is 0.
         """
@@ -129,7 +120,6 @@ class AveragedSuccess(SuccessModel):
     """Several models of success, averaged by how likely points that they were not shown are under each.
 
     models: at least one.
-    take: the domain's, chooses points of a batch.
     """
 
     models: tuple[SuccessModel, ...]
@@ -142,11 +132,9 @@ class AveragedSuccess(SuccessModel):
 
         A model of next to no weight is left out.
 
-        points: n points.
         succeeded: for each, whether it did (n,), bool.
         state: None, or that of the last call: positions of the models that are not left out, the logarithms of their
             weights, and of each model its state after two thirds of the points, and after all.
-        rng: chooses the third of the points by which the models are compared, and is given to them.
         keep: whether the weights, and what the models can keep, serve as they are in the state.
         """
         if state is None or len(state["models"]) != len(self.models):
@@ -192,7 +180,6 @@ class AveragedSuccess(SuccessModel):
 class AveragedChance(Feasibility):
     """A weighted mean of chances.
 
-    chances: of k models.
     log_weights: the logarithms of weights that sum to 1 (k,).
     """
 
@@ -210,10 +197,7 @@ class AveragedChance(Feasibility):
         return np.asarray(np.logaddexp.reduce(weighted, axis=0))
 
     def vary_log_chance(self, xs: Batch) -> VariedValues:
-        """Return the log chance of m points as a function of their continuous coordinates.
-
-        xs: m points, whose other coordinates stay; a chance without gradient does not depend on them.
-        """
+        """Return the log chance of m points as a function of their continuous coordinates."""
         varied = [one.vary_log_chance(xs) or _stay(one.log_chance(xs)) for one in self.chances]
 
         def at_shares(shares: Array) -> tuple[Array, Array]:
@@ -263,9 +247,6 @@ class ChoiceCodes:
     """The columns of a point that hold choices, and how many choices each has.
 
     columns: of a point, ascending (c,).
-    sizes: how many codes each has, that of an absent variable, the last one, included (c,).
-    steps: pairs of positions in `columns` that follow each other in a row of equal choices, by row: what follows what
-        may mean the same wherever it stands.
     """
 
     columns: tuple[int, ...]
@@ -273,20 +254,14 @@ class ChoiceCodes:
     steps: tuple[tuple[int, int], ...]
 
     def encode(self, xs: Batch) -> IntArray:
-        """Return the code of each column, in 0..size - 1 (n, c).
-
-        xs: n points, as integers, negative where a variable is absent.
-        """
+        """Return the code of each column, in 0..size - 1 (n, c)."""
         codes = np.asarray(xs, dtype=np.int64)[:, list(self.columns)]
         return np.where(codes < 0, np.array(self.sizes) - 1, codes)
 
 
 @dataclass(frozen=True)
 class NoisyOr(SuccessModel):
-    """A noisy-OR (Pearl 1988) whose causes fire with probabilities of their own, each with a beta prior.
-
-    codes: the choices of a domain's points.
-    """
+    """A noisy-OR (Pearl 1988) whose causes fire with probabilities of their own, each with a beta prior."""
 
     codes: ChoiceCodes
 
@@ -301,9 +276,7 @@ class NoisyOr(SuccessModel):
     ) -> tuple[BlamedChoices, State]:
         """Return what points succeed, learned by expectation maximization over which cause fired at a failure.
 
-        points: n points, of which one or more failed.
         succeeded: for each, whether it did (n,), bool.
-        state, rng, keep: unused; all is learned from all points in milliseconds.
 
         The state returned is None.
         """
@@ -322,7 +295,6 @@ class NoisyOr(SuccessModel):
 class BlamedChoices(Feasibility):
     """The chance that points succeed: none of their causes fires.
 
-    causes: all that there are.
     costs: minus the logarithm of the chance that a cause does not fire, for each.
     """
 
@@ -357,10 +329,7 @@ class BlamedChoices(Feasibility):
 
 
 class _Causes:
-    """The causes of failure: single choices first, then pairs of choices, then steps of rows.
-
-    codes: of a domain.
-    """
+    """The causes of failure: single choices first, then pairs of choices, then steps of rows."""
 
     def __init__(self, codes: ChoiceCodes) -> None:
         self.codes = codes
@@ -418,9 +387,6 @@ def _lay_blame(of_failures: IntArray, prior: Array, seen: IntArray, cleared: Int
     """Return how often each cause is expected to have fired at the failures (n,).
 
     of_failures: the causes that each failure has (f, k).
-    prior: firings that were expected of each cause.
-    seen: points that have each cause.
-    cleared: those of them that succeeded.
 
     A cause with many successes keeps its prior chance, so that later rounds cost less.
     """

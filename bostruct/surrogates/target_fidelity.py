@@ -22,11 +22,7 @@ from bostruct.contracts import (
 
 @dataclass(frozen=True)
 class AtTargetFidelity(Surrogate):
-    """A surrogate that learns from points as they were evaluated, and predicts them at the highest fidelity.
-
-    surrogate: its kernel has a factor for the fidelity.
-    to_target: batch of points -> the same points at the highest fidelity.
-    """
+    """A surrogate that learns from points as they were evaluated, and predicts them at the highest fidelity."""
 
     surrogate: Surrogate
     to_target: Callable[[Batch], Batch]
@@ -60,11 +56,7 @@ class AtTargetFidelity(Surrogate):
 
 @dataclass(frozen=True, eq=False)
 class TargetFidelityPosterior(Posterior):
-    """A posterior that predicts every point at the highest fidelity.
-
-    posterior: predicts each point at its own fidelity.
-    to_target: batch of points -> the same points at the highest fidelity.
-    """
+    """A posterior that predicts every point at the highest fidelity."""
 
     posterior: Posterior
     to_target: Callable[[Batch], Batch]
@@ -83,8 +75,5 @@ class TargetFidelityPosterior(Posterior):
         return self.posterior.vary_shares(self.to_target(xs))
 
     def believe(self, xs: Batch) -> TargetFidelityPosterior:
-        """Return the posterior once running trials were told their mean at the fidelity at which they run.
-
-        xs: m points.
-        """
+        """Return the posterior once running trials were told their mean at the fidelity at which they run."""
         return TargetFidelityPosterior(self.posterior.believe(xs), self.to_target)

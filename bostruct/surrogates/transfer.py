@@ -27,9 +27,6 @@ class TransferLearning(Surrogate):
     probability is conditional on the values of the earlier tasks. For the other it is that at the mode, times the
     density of the prior there in units of its largest. So earlier tasks that do not help are ignored.
 
-    alone: model of the target task.
-    joint: model of all tasks, whose kernel has a factor for the task.
-    tasks: points of the earlier tasks, q of them, as `join` makes batches.
     task_values: their values (q,), minimized, each task standardized on its own.
     join: (points of the target, `tasks`) -> batch of both, in this order.
     least_gain: the difference of the logarithms of the two probabilities above which the joint model is kept.
@@ -61,9 +58,7 @@ class TransferLearning(Surrogate):
     ) -> tuple[GaussianPosterior, State, Info]:
         """Fit both models, each from its own last mode, and keep one of them.
 
-        xs: n points of the target task.
         values: (n,), in the user's units, minimized.
-        state: of `initial_state`, or what the last call returned.
         rng: the only source of chance.
 
         Returns the posterior of the target task, the state for the next call, and what goes on record, where

@@ -41,7 +41,6 @@ class OutputWarping(Surrogate):
     tenth of all, say that their points are bad, and little about the points around them. In a Gaussian process, such an
     outlier would distort its neighborhood. So each has noise, which puts it two standard deviations above the median.
 
-    surrogate: of the compressed values.
     beyond: z above which values are compressed, at least 0.
     of_distinct: True for median and unit of the distinct values, so that a value that most points share sets neither.
     variances: known variances of the noise of the values, as of `with_variances`; None where all are learned.
@@ -97,9 +96,7 @@ class OutputWarping(Surrogate):
     ) -> tuple[Posterior, State, Info]:
         """Learn from n points and their compressed values.
 
-        xs: n points.
         values: (n,), in the user's units.
-        state: of `initial_state`, or what the last call returned.
         rng: the only source of chance.
 
         Returns the posterior, the state for the next call, and what goes on record. Raises what `surrogate` raises.
@@ -120,9 +117,7 @@ class OutputWarping(Surrogate):
 class Compression(NamedTuple):
     """The compression of values far above their median.
 
-    middle: the median.
     scale: the unit of distances; 0 where no value is compressed.
-    beyond: scales above the median from which on values are compressed.
     shrinkage: of logarithms above `FAR_EXCESS`, from 0 to 1.
     """
 
@@ -136,7 +131,6 @@ class Compression(NamedTuple):
         """Return the compression that values ask for.
 
         values: (n,).
-        beyond: as of `OutputWarping`.
         """
         with np.errstate(over="ignore", invalid="ignore"):
             middle = float(np.median(values))
@@ -194,8 +188,6 @@ class Compression(NamedTuple):
         Far above the median the mean becomes the median of what is predicted, and the variance that of the expansion as
         a straight line there: a mean would be that of the largest values alone. If logarithms were shrunk, no mean is
         above the largest value: their errors would be stretched, too.
-
-        prediction: of compressed values.
         """
         if not self.scale:
             return prediction
@@ -237,7 +229,6 @@ def compress_upper_tail(values: Array, beyond: float) -> Array:
     """Return the values as `OutputWarping` learns them (n,).
 
     values: (n,).
-    beyond: as of `OutputWarping`.
     """
     return Compression.of(values, beyond).compress(values)
 
@@ -256,7 +247,6 @@ class SlackWarping(Surrogate):
     slacks twice, as they are and compressed. The posterior is that which predicts the slacks that are not compressed
     better, each from all others. Where it cannot leave one out, it is that of the compressed slacks.
 
-    surrogate: of the slacks.
     beyond: z above which slacks are compressed, at least 0.
 
     Raises TypeError, ValueError.
@@ -276,9 +266,7 @@ class SlackWarping(Surrogate):
     ) -> tuple[Posterior, State, Info]:
         """Learn from n points and their slacks.
 
-        xs: n points.
         values: slacks (n,), in the user's units, at most 0 where the limit is kept.
-        state: of `initial_state`, or what the last call returned.
         rng: the only source of chance.
 
         Returns the posterior, the state for the next call, and what goes on record, ``compressed`` where the slacks
@@ -309,9 +297,6 @@ def _score_left_out(posterior: Posterior, farthest: float) -> float:
     """Return the mean log density of the slacks near 0, each given all others; 0 without such slacks.
 
     It is 0, too, where the posterior leaves no value out.
-
-    posterior: of slacks.
-    farthest: the distance beyond which slacks may be compressed.
     """
     found = posterior.leave_one_out()
     if found is None:
@@ -338,7 +323,6 @@ def compress_far(slacks: Array, beyond: float) -> Array:
     """Return slacks as `SlackWarping` tells them (n,).
 
     slacks: (n,).
-    beyond: as of `SlackWarping`.
     """
     size, scale = np.abs(slacks), _find_slack_scale(slacks)
     if not 0.0 < scale < np.inf:

@@ -223,11 +223,7 @@ def _check_without_starts(maximizer: Maximizer, score: RandomScore, domain: Doma
 
 
 class RecordedScore(Score):
-    """A score that keeps what it was asked, in order.
-
-    score: any.
-    domain: of the points.
-    """
+    """A score that keeps what it was asked, in order."""
 
     def __init__(self, score: Score, domain: Domain) -> None:
         self.score, self.domain = score, domain
@@ -247,7 +243,6 @@ class RecordedScore(Score):
 class RandomScore(Score):
     """A score that any domain has: a number in 0..levels - 1, a checksum of the point's JSON.
 
-    domain: of the points.
     seed: of the score, a number of at most 32 bits.
     levels: at least 1; equal scores are frequent where they are few.
     slack: the most by which a bound exceeds the score, at least 0.
@@ -263,10 +258,7 @@ class RandomScore(Score):
         return np.array([self._digest(self.domain.encode(x), 0) for x in xs], dtype=np.float64)
 
     def upper_bounds(self, xs: Batch) -> Array:
-        """Return the scores, and on top of each a share of the slack (m,).
-
-        xs: m points.
-        """
+        """Return the scores, and on top of each a share of the slack (m,)."""
         shares = np.array([1 + self._digest(self.domain.encode(x), 1) for x in xs], dtype=np.float64) / self.levels
         return self(xs) + self.slack * shares
 

@@ -13,12 +13,7 @@ from bostruct.contracts import Batch, Domain, Point
 
 
 def check_batch(domain: Domain, xs: Batch, rng: np.random.Generator) -> None:
-    """Check what a batch of any kind can do: be counted, indexed, cut, iterated over, taken from and joined.
-
-    domain: any.
-    xs: a batch of its points.
-    rng: draws positions.
-    """
+    """Check what a batch of any kind can do: be counted, indexed, cut, iterated over, taken from and joined."""
     own = [domain.key(x) for x in xs]
     for key in own:
         assert isinstance(key, Hashable), f"key returns a hashable: got {short_repr(key)}"
@@ -42,11 +37,7 @@ def check_batch(domain: Domain, xs: Batch, rng: np.random.Generator) -> None:
 
 
 def check_readable_keys(domain: Domain, xs: Batch) -> None:
-    """Check that keys hold all of their points, and none of the batch that they were made from.
-
-    domain: with readable keys.
-    xs: a batch of its points.
-    """
+    """Check that keys hold all of their points, and none of the batch that they were made from."""
     for batch in (xs, xs[:1], xs[:0]):
         keys = domain.keys(batch)
         again = domain.from_keys(keys)
@@ -57,40 +48,23 @@ def check_readable_keys(domain: Domain, xs: Batch) -> None:
 
 
 def keys_of(domain: Domain, xs: Iterable[Point]) -> list[Hashable]:
-    """Return the keys of points, in a batch or a list.
-
-    domain: of the points.
-    xs: the points.
-    """
+    """Return the keys of points, in a batch or a list."""
     return domain.keys(domain.join(xs))
 
 
 def same(domain: Domain, x: Point, y: Point) -> bool:
-    """Tell whether two points are equal.
-
-    domain: of the points.
-    x, y: the points.
-    """
+    """Tell whether two points are equal."""
     return domain.key(x) == domain.key(y)
 
 
 def forms_of(domain: Domain, xs: Iterable[Point]) -> list[Hashable]:
-    """Return what tells the forms of points apart: their spellings where a domain has several of one point, or keys.
-
-    domain: of the points.
-    xs: the points.
-    """
+    """Return what tells the forms of points apart: their spellings where a domain has several of one point, or keys."""
     return domain.spellings(domain.join(xs))
 
 
 @contextlib.contextmanager
 def unchanged(domain: Domain, xs: Iterable[Point], what: str) -> Iterator[None]:
-    """Check that points are the same after a block as before.
-
-    domain: of the points.
-    xs: points; those of an array are read-only inside the block.
-    what: the method that the block calls.
-    """
+    """Check that points are the same after a block as before."""
     points = list(xs)
     before = [_text(domain, x) for x in points]
     arrays = [x for x in points if isinstance(x, np.ndarray) and x.flags.writeable]
@@ -108,9 +82,6 @@ def unchanged(domain: Domain, xs: Iterable[Point], what: str) -> Iterator[None]:
 
 def check_ownership(domain: Domain, xs: Iterable[Point]) -> None:
     """Check that what `present` and `encode` return can be changed, and `decode`'s argument, without changing a point.
-
-    domain: any.
-    xs: some of its points.
     """
     for x in xs:
         before = _text(domain, x)
@@ -127,10 +98,7 @@ def check_ownership(domain: Domain, xs: Iterable[Point]) -> None:
 
 
 def spoil(value: object) -> None:
-    """Change whatever can be changed of plain data: lists, dicts, sets and arrays, the innermost first.
-
-    value: anything; what is of another type stays.
-    """
+    """Change whatever can be changed of plain data: lists, dicts, sets and arrays, the innermost first."""
     if isinstance(value, dict | list | tuple | set):
         for part in value.values() if isinstance(value, dict) else value:
             spoil(part)

@@ -33,12 +33,7 @@ CANDIDATES = 20  # asked for
 
 
 def check_valid(domain: Domain, xs: Iterable[Point], what: str) -> None:
-    """Check that a method returned valid points.
-
-    domain: of the points.
-    xs: what was returned.
-    what: the method.
-    """
+    """Check that a method returned valid points."""
     for x in xs:
         try:
             domain.check(x)
@@ -47,11 +42,7 @@ def check_valid(domain: Domain, xs: Iterable[Point], what: str) -> None:
 
 
 def check_same_capabilities(domain: Domain, other: Domain) -> None:
-    """Check that two equal domains can do the same, so that a method of one is a method of the other.
-
-    domain: as it was described.
-    other: rebuilt from the description.
-    """
+    """Check that two equal domains can do the same, so that a method of one is a method of the other."""
     ours, theirs = ([name for name, one in d.traits._asdict().items() if one] for d in (domain, other))
     assert ours == theirs, (
         f"the domain rebuilt from to_json has the same traits: {type(domain).__name__} has "
@@ -61,11 +52,7 @@ def check_same_capabilities(domain: Domain, other: Domain) -> None:
 
 
 def check_tokens(domain: Domain, xs: Batch) -> None:
-    """Check that tokens are hashes of 63 bits, one array a point, and tell points apart.
-
-    domain: with tokens.
-    xs: some of its points.
-    """
+    """Check that tokens are hashes of 63 bits, one array a point, and tell points apart."""
     with unchanged(domain, xs, "tokens"):
         found = domain.tokens(xs)
     is_list = isinstance(found, list) and len(found) == len(xs)
@@ -84,11 +71,7 @@ def check_tokens(domain: Domain, xs: Batch) -> None:
 
 
 def check_spellings(domain: Domain, xs: Batch) -> None:
-    """Check that points of one form are equal, and that spellings are the same at every call.
-
-    domain: with spellings.
-    xs: some of its points.
-    """
+    """Check that points of one form are equal, and that spellings are the same at every call."""
     with unchanged(domain, xs, "spellings"):
         found = domain.spellings(domain.join(xs, xs))
     assert found == domain.spellings(domain.join(xs)) * 2, "spellings returns one hashable a point, in their order"
@@ -100,9 +83,6 @@ def check_named_choices(domain: ChoiceDomain, x: Point) -> None:
     """Check that choices are in a fixed order with their names, and that `resample` draws a valid point.
 
     A domain may refuse with DomainError.
-
-    domain: of named choices.
-    x: one of its points.
     """
     try:
         with unchanged(domain, [x], "coordinates"):
@@ -126,10 +106,6 @@ def check_decisions(domain: TreeDomain, x: Point, rng: np.random.Generator) -> N
     """Check that decisions lead to their point, and that the way to it is one that `options` allows.
 
     A domain may refuse with DomainError.
-
-    domain: of decisions.
-    x: one of its points.
-    rng: draws the decisions that are not kept.
     """
     try:
         with unchanged(domain, [x], "decisions"):
@@ -153,9 +129,6 @@ def check_named_decisions(domain: TreeDomain, x: Point) -> None:
     """Check that decisions are about the choices of their point, each with as many values as `options` counts.
 
     A continuous choice has as many values as the domain tells apart.
-
-    domain: of named choices, decided one after another.
-    x: one of its points.
     """
     way = domain.decisions(x)
     choices = {one.path: one for one in domain.coordinates(x)}
@@ -183,11 +156,7 @@ def _check_roll_out(domain: TreeDomain, kept: tuple[int, ...], rng: np.random.Ge
 
 
 def check_candidates(domain: Domain, starts: Batch) -> None:
-    """Check that candidates are valid, no more than asked for, and at least one.
-
-    domain: with candidates.
-    starts: some of its points.
-    """
+    """Check that candidates are valid, no more than asked for, and at least one."""
     for known in (starts, domain.join()):
         with unchanged(domain, known, "sample_candidates"):
             found = domain.sample_candidates(CANDIDATES, known, np.random.default_rng(0))
@@ -200,11 +169,7 @@ def check_candidates(domain: Domain, starts: Batch) -> None:
 
 
 def check_pool_of(domain: Domain, rng: np.random.Generator) -> None:
-    """Check that a pool holds valid points, the same at each read.
-
-    domain: with a pool.
-    rng: draws positions.
-    """
+    """Check that a pool holds valid points, the same at each read."""
     pool = domain.pool
     check_valid(domain, pool, "pool")
     check_batch(domain, pool, rng)
@@ -212,11 +177,7 @@ def check_pool_of(domain: Domain, rng: np.random.Generator) -> None:
 
 
 def check_migration(domain: Domain, xs: Batch) -> None:
-    """Check that a domain reads its own points as those of another form of it, which is equal.
-
-    domain: reads earlier forms of itself.
-    xs: some of its points.
-    """
+    """Check that a domain reads its own points as those of another form of it, which is equal."""
     description = read_back(domain.to_json())
     for x in xs:
         again = domain.decode_from(read_back(domain.encode(x)), description)
@@ -226,7 +187,6 @@ def check_migration(domain: Domain, xs: Batch) -> None:
 def check_variables(domain: Domain, xs: Batch) -> None:
     """Check that a batch is an integer array whose columns hold values of the variables, or none of a variable.
 
-    domain: of variables.
     xs: some of its points, at least 2.
     """
     variables, n_columns = list(domain.variables.values()), np.asarray(xs).shape[1]
@@ -258,11 +218,7 @@ def _check_columns(name: str, variable: Variable, columns: list[int]) -> None:
 
 
 def check_parts(domain: Domain, xs: Batch) -> None:
-    """Check that parts are valid points of their domains, do not depend on the batch, and tell points apart.
-
-    domain: of parts.
-    xs: some of its points.
-    """
+    """Check that parts are valid points of their domains, do not depend on the batch, and tell points apart."""
     found = []
     for name, own in domain.parts.items():
         with unchanged(domain, xs, "part"):
@@ -279,11 +235,7 @@ def check_parts(domain: Domain, xs: Batch) -> None:
 
 
 def check_architectures(domain: Domain, xs: Batch) -> None:
-    """Check that each point stands for one `Architecture`, the same whatever else is in the batch.
-
-    domain: of architectures; one whose points may stand for none raises DomainError for these.
-    xs: some of its points.
-    """
+    """Check that each point stands for one `Architecture`, the same whatever else is in the batch."""
     try:
         with unchanged(domain, xs, "architectures"):
             found = list(domain.architectures(xs))

@@ -35,11 +35,7 @@ ENOUGH = 0.1  # seconds, after which a method that is slow under constraints is 
 
 
 def check_chance(draw: Callable[[np.random.Generator], object], what: str) -> None:
-    """Check that the same generator leads to the same result, without any global generator.
-
-    draw: generator -> a result that can be compared.
-    what: the method that draws.
-    """
+    """Check that the same generator leads to the same result, without any global generator."""
     law = f"{what} draws from the generator given, and from nothing else"
     pairs, began = [], perf_counter()
     try:
@@ -55,11 +51,7 @@ def check_chance(draw: Callable[[np.random.Generator], object], what: str) -> No
 
 
 def check_sources(domain: Any, x: Point, y: Point) -> None:
-    """Check that each method of a domain that takes a generator draws from it alone; `sample` has its own law.
-
-    domain: any.
-    x, y: two of its points.
-    """
+    """Check that each method of a domain that takes a generator draws from it alone; `sample` has its own law."""
     both, traits = domain.join([x, y]), domain.traits
     local: Any = traits.local
     for has_trait, what, draw in (
@@ -94,7 +86,6 @@ def _draw_neighborhoods(domain: LocalDomain, xs: Batch, rng: np.random.Generator
 def check_unseen(domain: Domain, rng: np.random.Generator) -> list[Point] | None:
     """Check that `sample_unseen` returns valid unseen points, by the generator given, and ends with SpaceExhausted.
 
-    domain: any.
     rng: the only source of chance.
 
     Returns all points of a domain of at most `MOST_LISTED`, None of a larger one.
@@ -115,9 +106,7 @@ def check_unseen(domain: Domain, rng: np.random.Generator) -> list[Point] | None
 def draw_unseen_points(domain: Domain, rng: np.random.Generator, most: int) -> list[Point]:
     """Draw one unseen point after another, until none is left, or one more than some number is drawn.
 
-    domain: any.
     rng: the only source of chance.
-    most: that number.
     """
     points, seen = list[Point](), set[Hashable]()
     while len(points) <= most:
@@ -132,8 +121,6 @@ def draw_unseen_points(domain: Domain, rng: np.random.Generator, most: int) -> l
 def draw_unseen_point(domain: Domain, seen: set[Hashable], rng: np.random.Generator) -> Point | None:
     """Return an unseen point, after checks; None where the domain says that none is left and draws none.
 
-    domain: any.
-    seen: keys of its points.
     rng: the only source of chance.
     """
     who = type(domain).__name__
@@ -175,8 +162,6 @@ class CountedKeys(frozenset[Hashable]):
 def check_variety(domain: Domain, points: list[Point], rng: np.random.Generator) -> None:
     """Check that `sample` draws more than one point, where a domain has more than one.
 
-    domain: any.
-    points: some of its points, different ones.
     rng: the only source of chance.
     """
     drawn = set(keys_of(domain, domain.sample(DRAWS, rng)))
@@ -189,8 +174,6 @@ def check_variety(domain: Domain, points: list[Point], rng: np.random.Generator)
 def check_uniform(domain: Domain, points: Iterable[Point], rng: np.random.Generator) -> None:
     """Check that `sample` draws the points of a small domain alike, and no other.
 
-    domain: any.
-    points: all its points.
     rng: draws 60 points for each of them.
     """
     counts = dict.fromkeys(keys_of(domain, points), 0)
@@ -205,7 +188,6 @@ def check_uniform(domain: Domain, points: Iterable[Point], rng: np.random.Genera
 def chi_square_is_plausible(counts: list[int], deviations: float = 5.0) -> bool:
     """Tell whether equal chances explain some counts; chi square is normal for many cells, wider for few.
 
-    counts: of each cell.
     deviations: the largest distance from the mean of chi square, in standard deviations.
     """
     expected = sum(counts) / len(counts)
@@ -217,9 +199,7 @@ def chi_square_is_plausible(counts: list[int], deviations: float = 5.0) -> bool:
 def are_plausible(counts: Iterable[int], n_draws: int, chance: float) -> bool:
     """Tell whether a chance explains how often each of some things was drawn, within 6 standard deviations and 2 more.
 
-    counts: of each thing.
     n_draws: draws, each of which has a thing at most once.
-    chance: that a draw has the thing, the same for all of them.
     """
     spread = math.sqrt(n_draws * chance * (1.0 - chance))
     return all(abs(count - n_draws * chance) <= 6.0 * spread + 2.0 for count in counts)

@@ -29,10 +29,6 @@ def check_mutation(domain: Domain, x: Point, rng: np.random.Generator) -> None:
     """Check that a mutation is a valid other point, which differs in one choice where neighbors do.
 
     A domain may refuse with DomainError where it seems to have no other point.
-
-    domain: with mutations.
-    x: one of its points.
-    rng: draws the mutation.
     """
     try:
         with unchanged(domain, [x], "mutate"):
@@ -53,12 +49,7 @@ def check_mutation(domain: Domain, x: Point, rng: np.random.Generator) -> None:
 
 
 def check_crossover(domain: Domain, x: Point, y: Point, rng: np.random.Generator) -> None:
-    """Check that children are valid, have the choices of their parents, and some of the second parent.
-
-    domain: any; one that crosses no points says so of all.
-    x, y: points.
-    rng: draws the children.
-    """
+    """Check that children are valid, have the choices of their parents, and some of the second parent."""
     own = domain.crossover(x, x, rng)
     with unchanged(domain, [x, y], "crossover"):
         children = [domain.crossover(x, y, rng) for _ in range(CHILDREN)]
@@ -85,10 +76,6 @@ def check_neighbors(domain: LocalDomain, x: Point, rng: np.random.Generator) -> 
     Of a space that lists some of them, those that are drawn are checked, and not their order.
 
     Symmetry is asked of points with the same choices alone.
-
-    domain: with neighbors.
-    x: one of its points.
-    rng: draws some of the neighbors.
     """
     with unchanged(domain, [x], "sample_neighbors"):
         some = domain.sample_neighbors(x, 7, rng)
@@ -119,11 +106,7 @@ def check_neighbors(domain: LocalDomain, x: Point, rng: np.random.Generator) -> 
 
 
 def lists_some(domain: Domain, x: Point) -> bool:
-    """Tell whether a variable says that it lists some of its neighbors only, of which there are more.
-
-    domain: any; the variables of a space are asked about the point, those of parts about a point drawn at random.
-    x: one point.
-    """
+    """Tell whether a variable says that it lists some of its neighbors only, of which there are more."""
     if domain.parts:
         rng = np.random.default_rng(0)
         return any(lists_some(part, y) for part in domain.parts.values() for y in part.sample(1, rng))
@@ -146,11 +129,7 @@ def _check_each_neighbor(domain: LocalDomain, x: Point, near: Iterable[Point]) -
 
 
 def have_branches(domain: Domain, points: Iterable[Point]) -> bool:
-    """Tell whether some points have choices that others have not: a change back may then end at other values.
-
-    domain: any.
-    points: of the domain.
-    """
+    """Tell whether some points have choices that others have not: a change back may then end at other values."""
     if (named := domain.traits.choices) is not None:
         return len({frozenset(named.names(x)) for x in points}) > 1
     return len({_list_names(domain.present(x)) for x in points}) > 1
@@ -164,12 +143,7 @@ def _list_names(presented: object) -> tuple[object, ...]:
 
 
 def check_neighbor_chances(domain: LocalDomain, x: Point, rng: np.random.Generator) -> None:
-    """Check that `sample_neighbors` draws each neighbor by the same chance.
-
-    domain: with neighbors.
-    x: one of its points; nothing is checked where it has one neighbor, or very many.
-    rng: draws half of the neighbors, several times.
-    """
+    """Check that `sample_neighbors` draws each neighbor by the same chance."""
     near = forms_of(domain, domain.sample_neighbors(x, MOST_COUNTED + 1, rng))
     if not 1 < len(near) <= MOST_COUNTED:
         return
@@ -183,11 +157,7 @@ def check_neighbor_chances(domain: LocalDomain, x: Point, rng: np.random.Generat
 
 
 def check_all_neighbors(domain: LocalDomain, points: Batch) -> None:
-    """Check that the neighbors of a small domain are a symmetric relation, on all its points.
-
-    domain: with neighbors.
-    points: all its points.
-    """
+    """Check that the neighbors of a small domain are a symmetric relation, on all its points."""
     by_key = dict(zip(forms_of(domain, points), points, strict=True))
     near = {key: frozenset(forms_of(domain, domain.neighbors(x))) for key, x in by_key.items()}
     for key, own in near.items():
@@ -199,12 +169,7 @@ def check_all_neighbors(domain: LocalDomain, points: Batch) -> None:
 
 
 def check_neighborhoods(domain: LocalDomain, x: Point, rng: np.random.Generator) -> None:
-    """Check that the neighborhoods of several points as one batch are those of one point after another.
-
-    domain: with neighborhoods.
-    x: one of its points.
-    rng: draws other points, and some of the neighbors.
-    """
+    """Check that the neighborhoods of several points as one batch are those of one point after another."""
     xs = domain.join([x], domain.sample(2, rng), [x])
     near, of = domain.sample_neighborhoods(xs, MOST_NEIGHBORS, rng)
     check_batch(domain, near, rng)
@@ -226,12 +191,7 @@ def check_neighborhoods(domain: LocalDomain, x: Point, rng: np.random.Generator)
 
 
 def check_quick_changes(domain: LocalDomain, x: Point, rng: np.random.Generator) -> None:
-    """Check that quick changes lead to neighbors, which come in the order of their points, at most as many as asked.
-
-    domain: with quick changes.
-    x: one of its points.
-    rng: draws other points, and the changes.
-    """
+    """Check that quick changes lead to neighbors, which come in the order of their points, at most as many as asked."""
     xs = domain.join([x], domain.sample(2, rng), [x])
     changed, of = domain.change_each(xs, 9, rng)
     check_batch(domain, changed, rng)
@@ -252,12 +212,7 @@ def check_quick_changes(domain: LocalDomain, x: Point, rng: np.random.Generator)
 
 
 def check_combinations(domain: LocalDomain, x: Point, rng: np.random.Generator) -> None:
-    """Check that one change leads to the neighbor itself, and that changes made together lead to points.
-
-    domain: whose changes can be combined.
-    x: one of its points.
-    rng: draws neighbors.
-    """
+    """Check that one change leads to the neighbor itself, and that changes made together lead to points."""
     near, _ = domain.sample_neighborhoods(domain.join([x]), MOST_NEIGHBORS, rng)
     if not len(near):
         return

@@ -36,11 +36,7 @@ class SingleChangesPair(NamedTuple):
 
 
 def is_raised(error: type[Exception], step: Callable[[], object]) -> bool:
-    """Tell whether a step raises an error of a kind; another error goes through.
-
-    error: the kind.
-    step: a function without arguments.
-    """
+    """Tell whether a step raises an error of a kind; another error goes through."""
     try:
         step()
     except error:
@@ -49,10 +45,7 @@ def is_raised(error: type[Exception], step: Callable[[], object]) -> bool:
 
 
 def read_back(data: Json) -> Json:
-    """Return what plain JSON holds of some data; raise AssertionError where JSON cannot hold it.
-
-    data: plain, without NaN and infinities.
-    """
+    """Return what plain JSON holds of some data; raise AssertionError where JSON cannot hold it."""
     try:
         return json.loads(json.dumps(data, allow_nan=False))
     except (TypeError, ValueError) as error:
@@ -60,19 +53,13 @@ def read_back(data: Json) -> Json:
 
 
 def copy_batch(domain: Domain, xs: Batch) -> Batch:
-    """Return an equal batch in which the batch and each point are other objects: the points, read back from JSON.
-
-    domain: of the points.
-    xs: m points.
-    """
+    """Return an equal batch in which the batch and each point are other objects: the points, read back from JSON."""
     return domain.join([domain.decode(read_back(domain.encode(x))) for x in xs])
 
 
 def sample_changes(domain: Domain, xs: Batch, most: int, rng: np.random.Generator) -> SingleChangesPair | None:
     """Return neighbors of some points as their domain lists them, and as a batch; None for a domain that lists none.
 
-    domain: any; one with neighborhoods lists them.
-    xs: the points.
     most: neighbors of each point, at least 1.
     rng: the only source of chance.
     """
@@ -86,9 +73,7 @@ def sample_changes(domain: Domain, xs: Batch, most: int, rng: np.random.Generato
 def assert_close(found: Any, expected: Any, tolerance: float, law: str) -> None:
     """Raise AssertionError, which says the law and where two arrays differ, unless they are equal but for rounding.
 
-    found, expected: arrays of one shape.
     tolerance: the largest absolute difference.
-    law: that is broken otherwise.
     """
     assert np.shape(found) == np.shape(expected), f"{law}: expected shape {np.shape(expected)}, got {np.shape(found)}"
     ours, theirs = np.asarray(found, dtype=np.float64), np.asarray(expected, dtype=np.float64)
@@ -106,9 +91,6 @@ def check_defaults(
 ) -> None:
     """Check that the members that a part overrides return what the slower defaults of its base return.
 
-    part: derives from the base.
-    base: has the defaults.
-    calls: by name of a member, a function from the member, bound to the part, to what it returns.
     tolerance: the largest absolute difference.
     """
     for name, call in calls.items():
@@ -119,12 +101,7 @@ def check_defaults(
 
 
 def check_array(found: Any, n_dimensions: int, law: str) -> Array:
-    """Return an array; raise AssertionError, which says the law and what came, for any other form.
-
-    found: what a part returned.
-    n_dimensions: that the array has.
-    law: that is broken otherwise.
-    """
+    """Return an array; raise AssertionError, which says the law and what came, for any other form."""
     assert isinstance(found, np.ndarray), f"{law}: expected an array, got {short_repr(found)}"
     assert found.ndim == n_dimensions, f"{law}: expected {n_dimensions} dimensions, got shape {found.shape}"
     return found
@@ -133,7 +110,6 @@ def check_array(found: Any, n_dimensions: int, law: str) -> Array:
 def every_point(domain: Domain, most: int, rng: np.random.Generator) -> Batch | None:
     """Return all points of a small domain as a batch; None where there are more than `most`, or none was found.
 
-    domain: any.
     most: points, at least 1.
     rng: the only source of chance.
     """
@@ -159,8 +135,6 @@ def naming(part: object) -> Iterator[None]:
 
     An error that the part raises, or that comes of what it returned, breaks a law, too: the sentence names the method
     that raised it, or what the law was about to do, and the error stays its cause.
-
-    part: that the laws are about.
     """
     name = type(part).__name__
     try:
@@ -174,10 +148,7 @@ def naming(part: object) -> Iterator[None]:
 
 
 def names_part(law: Callable[Arguments, Returned]) -> Callable[Arguments, Returned]:
-    """Make every message of a law open with the class of the part, as `naming` does.
-
-    law: a function whose first argument is the part.
-    """
+    """Make every message of a law open with the class of the part, as `naming` does."""
     first = next(iter(inspect.signature(law).parameters))
 
     @functools.wraps(law)

@@ -107,20 +107,13 @@ def check_enumeration(domain: Domain, points: Batch, rng: np.random.Generator) -
 
 
 def check_members(domain: object) -> None:
-    """Check that a domain is a subclass of the base, which says what it has to have.
-
-    domain: anything.
-    """
+    """Check that a domain is a subclass of the base, which says what it has to have."""
     who = type(domain).__name__
     assert isinstance(domain, Domain), f"a domain is a subclass of bostruct.contracts.Domain: {who} is none"
 
 
 def check_points(domain: Domain, xs: Batch) -> None:
-    """Check that points are valid, survive the user's form and JSON, and are not changed by being looked at.
-
-    domain: any.
-    xs: some of its points.
-    """
+    """Check that points are valid, survive the user's form and JSON, and are not changed by being looked at."""
     before = keys_of(domain, xs)
     for x in xs:
         domain.check(x)
@@ -130,11 +123,7 @@ def check_points(domain: Domain, xs: Batch) -> None:
 
 
 def check_keys(domain: Domain, xs: Batch) -> None:
-    """Check that keys are hashable, equal exactly where presented points are, and in order after a join.
-
-    domain: any.
-    xs: some of its points.
-    """
+    """Check that keys are hashable, equal exactly where presented points are, and in order after a join."""
     found = keys_of(domain, domain.join(xs, domain.join(), xs))
     assert found == keys_of(domain, xs) * 2, "keys returns one key a point, in the order of the joined batches"
     assert len(domain.join()) == 0, "join of no batches is the empty batch"
@@ -146,10 +135,7 @@ def check_keys(domain: Domain, xs: Batch) -> None:
 
 
 def check_equality(domain: Any) -> None:
-    """Check that a domain is equal to itself, and to nothing that is no such domain.
-
-    domain: any.
-    """
+    """Check that a domain is equal to itself, and to nothing that is no such domain."""
     who = type(domain).__name__
     assert domain == domain, f"a domain equals itself: {who}.__eq__ says no"
     for other in (object(), None, domain.to_json()):
@@ -157,11 +143,7 @@ def check_equality(domain: Any) -> None:
 
 
 def check_description(domain: Domain, rebuildable: bool) -> None:
-    """Check that the description is JSON, and rebuilds an equal domain or is refused.
-
-    domain: any.
-    rebuildable: as of `check_domain`.
-    """
+    """Check that the description is JSON, and rebuilds an equal domain or is refused."""
     description = read_back(domain.to_json())
     if not rebuildable:
         refused = is_raised(DomainError, lambda: domain_from_json(description))
@@ -177,20 +159,13 @@ def check_description(domain: Domain, rebuildable: bool) -> None:
 
 
 def check_seeding(domain: Domain) -> None:
-    """Check that sampling draws from the generator given, and from nothing else.
-
-    domain: any.
-    """
+    """Check that sampling draws from the generator given, and from nothing else."""
     first, second = (keys_of(domain, domain.sample(5, np.random.default_rng(11))) for _ in range(2))
     assert first == second, "sample with the same generator returns the same points"
 
 
 def check_distances(domain: DistanceDomain, xs: Batch) -> None:
-    """Check that distances are finite, at least 0, symmetric, and 0 from a point to itself.
-
-    domain: with distances.
-    xs: some of its points.
-    """
+    """Check that distances are finite, at least 0, symmetric, and 0 from a point to itself."""
     with unchanged(domain, xs, "distances"):
         own = check_array(domain.distances(xs, xs), 2, "distances returns the distance of each pair (n, m)")
         across = domain.distances(xs, xs[1:])
@@ -203,11 +178,7 @@ def check_distances(domain: DistanceDomain, xs: Batch) -> None:
 
 
 def check_features(domain: FeatureDomain, xs: Batch) -> None:
-    """Check that features are finite, as many for each point, and the same whatever else is in the batch.
-
-    domain: with features.
-    xs: some of its points.
-    """
+    """Check that features are finite, as many for each point, and the same whatever else is in the batch."""
     with unchanged(domain, xs, "features"):
         found = check_array(domain.features(xs), 2, "features returns the features of each point (m, k)")
     assert len(found) == len(xs), f"features have one row a point: expected {len(xs)}, got {len(found)}"
@@ -219,10 +190,6 @@ def check_continuous(domain: Domain, xs: Batch, rng: np.random.Generator) -> Non
     """Check that shares are in [0, 1] and lead back to their points, and that points move to the nearest shares.
 
     A point that lacks a coordinate, whose share is NaN, lacks it whatever shares it is given.
-
-    domain: with continuous coordinates, or none.
-    xs: some of its points.
-    rng: draws shares.
     """
     c, found = domain.n_continuous, domain.shares(xs)
     assert found.shape == (len(xs), c), f"shares are (m, c): expected {(len(xs), c)}, got {found.shape}"
@@ -265,9 +232,7 @@ def _is_uneven(domain: Domain) -> bool:
 def check_refusals(domain: Domain, xs: Batch, points: Batch | None = None) -> None:
     """Check that `parse` and `check` raise PointError for what is no point, and that no JSON makes an invalid one.
 
-    domain: any.
     xs: some of its points, at least one.
-    points: all its points, where known; a form that is accepted makes one of them.
 
     Shown are things of other types, and the first points with one part replaced, missing or repeated.
     """
@@ -344,12 +309,7 @@ def _alter(form: Any, foreign: Sequence[Any]) -> Iterator[Any]:
 
 
 def check_overrides(domain: Any, xs: Batch, rng: np.random.Generator) -> None:
-    """Check that what a domain overrides agrees with the default of the base, which is slow but right.
-
-    domain: any.
-    xs: some of its points.
-    rng: seeds both.
-    """
+    """Check that what a domain overrides agrees with the default of the base, which is slow but right."""
     seed = int(rng.integers(2**31))
     for base, name, call in DEFAULTS:
         if isinstance(domain, base) and getattr(type(domain), name) is not getattr(base, name):

@@ -21,12 +21,7 @@ def check_input_gradient(
 
     Where points lack coordinates, whatever shares are given for them change nothing.
 
-    kernel: nothing is checked of one without gradients in continuous coordinates.
-    domain: any; nothing is checked of one without such coordinates.
-    xs: m points.
-    ys: n points.
     theta: (p,).
-    rng: draws shares and cotangents.
     """
     if not domain.n_continuous > 0 or (varied := kernel.vary_shares(theta, xs, ys)) is None:
         return
@@ -49,13 +44,7 @@ def check_input_gradient(
 
 
 def check_prediction_gradient(posterior: Posterior, domain: Domain, xs: Batch, rng: np.random.Generator) -> None:
-    """Check that predictions at shares are those of the points there, and that the pullback is their slope.
-
-    posterior: with gradients in continuous coordinates.
-    domain: with continuous coordinates.
-    xs: m points.
-    rng: draws shares and cotangents.
-    """
+    """Check that predictions at shares are those of the points there, and that the pullback is their slope."""
     varied, shares = posterior.vary_shares(xs), domain.shares(xs)
     assert varied is not None, "a posterior has a gradient in the continuous coordinates: vary_shares returned None"
     moved = domain.with_shares(xs, rng.random(shares.shape))
@@ -95,8 +84,6 @@ def check_score_gradient(score: Score, domain: Domain, xs: Batch, rng: np.random
 def check_worth_gradient(acquisition: AcquisitionFunction, rng: np.random.Generator, s: int = 2, m: int = 30) -> None:
     """Check that the derivatives of an acquisition function are those that the base finds by differences.
 
-    acquisition: any.
-    rng: draws predictions.
     s: posterior samples, at least 1.
     m: points, at least 1.
     """
@@ -116,7 +103,6 @@ def check_slopes(function: Callable[[Array], tuple[Array, Array]], at: Array, wh
 
     function: (m, c) -> values (m,) and their gradients (m, c).
     at: where (m, c).
-    what: the gradient is, for the message.
     """
     values, gradient = function(at)
     assert gradient.shape == at.shape, f"{what} is (m, c): expected {at.shape}, got {gradient.shape}"

@@ -36,11 +36,8 @@ STEP = 1e-5  # of central differences
 class KernelCase(NamedTuple):
     """Points and parameters at which the laws of a kernel are checked.
 
-    domain: of the points.
-    xs, ys: n and m points.
     theta, other: parameters (p,), and another value of each.
     reach: how far these are from their initial values, above 0.
-    rng: draws the rest.
     """
 
     domain: Domain
@@ -90,9 +87,6 @@ def check_definite(kernel: Kernel, domain: Domain, rng: np.random.Generator, rea
     The parameters are the initial values, both ends of the reach for all parameters together, and some drawn between.
     Those that a prior excludes are left out. A small domain is checked on all its points.
 
-    kernel: of the domain's points.
-    domain: any.
-    rng: draws points of a larger domain, and parameters.
     reach: how far parameters are from their initial values, above 0.
     """
     every = every_point(domain, SMALL, rng)
@@ -120,10 +114,6 @@ def _check_definite(gram: Array, rounding: float, at: str) -> None:
 def check_gram(kernel: Kernel, domain: Domain, xs: Batch, ys: Batch, theta: Array) -> None:
     """Check that Gram matrices are symmetric, positive semi-definite, and the same for equal points.
 
-    kernel: of the domain's points.
-    domain: of the points.
-    xs: n points.
-    ys: m points.
     theta: (p,).
     """
     gram = check_array(kernel.gram(theta, kernel.prepare(xs)), 2, "gram returns the matrix (n, m)")
@@ -164,12 +154,7 @@ def _check_ownership(kernel: Kernel, prepared: Any, theta: Array) -> None:
 def check_changes(kernel: Kernel, domain: Domain, xs: Batch, ys: Batch, theta: Array, rng: np.random.Generator) -> None:
     """Check that neighbors as a domain lists them have the kernel of the points that they are.
 
-    kernel: of the domain's points.
-    domain: any; nothing is checked of one without neighborhoods.
-    xs: points whose neighbors are taken.
-    ys: m points.
     theta: (p,).
-    rng: draws the neighbors.
     """
     pair = sample_changes(domain, xs[:2], 10, rng)
     if pair is None:
@@ -189,9 +174,6 @@ def check_changes(kernel: Kernel, domain: Domain, xs: Batch, ys: Batch, theta: A
 def check_training(kernel: Kernel, xs: Batch, ys: Batch, theta: Array) -> None:
     """Check that `gram_and_diag` gives the Gram matrix, and on training points its diagonal.
 
-    kernel: any.
-    xs: n points.
-    ys: m training points.
     theta: (p,).
     """
     prepared = kernel.prepare(xs, ys)
@@ -206,9 +188,6 @@ def check_training(kernel: Kernel, xs: Batch, ys: Batch, theta: Array) -> None:
 def check_around(kernel: Kernel, xs: Batch, ys: Batch, theta: Array) -> None:
     """Check that a kernel whose similarity is changed to itself is the kernel.
 
-    kernel: any.
-    xs: n points.
-    ys: m points.
     theta: (p,).
     """
     same = kernel.around(lambda one: one)
@@ -219,8 +198,6 @@ def check_around(kernel: Kernel, xs: Batch, ys: Batch, theta: Array) -> None:
 def check_single_grams(kernel: Kernel, xs: Batch, ys: Batch, theta: Array) -> None:
     """Check that Gram matrices in single precision are as near to those in double precision as they say.
 
-    kernel: nothing is checked of one without them.
-    xs, ys: n and m points.
     theta: (p,).
     """
     along = kernel.single_grams([theta, theta], xs)
@@ -236,9 +213,6 @@ def check_line(kernel: Kernel, xs: Batch, ys: Batch, theta: Array, other: Array)
 
     The arrays that a line returns are overwritten; what a line is given is read-only.
 
-    kernel: with lines.
-    xs: n points.
-    ys: m points.
     theta: (p,).
     other: (p,), another value of each coordinate.
     """
@@ -258,11 +232,8 @@ def check_line(kernel: Kernel, xs: Batch, ys: Batch, theta: Array, other: Array)
 def check_pullback(kernel: Kernel, xs: Batch, ys: Batch | None, theta: Array, rng: np.random.Generator) -> None:
     """Check that the gradient of sum(G * K) equals central differences.
 
-    kernel: with a gradient.
-    xs: n points.
     ys: m points; None for xs with themselves, as for a kernel that depends on the training points.
     theta: (p,).
-    rng: draws G.
     """
     prepared: Prepared = kernel.prepare(xs, None if kernel.depends_on_training else ys)
     both = kernel.gram_and_pullback(theta, prepared)

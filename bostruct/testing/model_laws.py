@@ -66,12 +66,7 @@ def check_surrogate(surrogate: Surrogate, domain: Domain, rng: np.random.Generat
 
 
 class Learned(NamedTuple):
-    """The posterior and the state that a surrogate learned from its first state.
-
-    xs, values: that it learned from.
-    seed: of the generator.
-    posterior, state: as `condition` returned them.
-    """
+    """The posterior and the state that a surrogate learned from its first state."""
 
     xs: Batch
     values: Array
@@ -253,13 +248,7 @@ def _check_posterior_form(posterior: Posterior, domain: Domain, xs: Batch, rng: 
 
 
 def check_prediction(posterior: Posterior, domain: Domain, xs: Batch, rng: np.random.Generator) -> None:
-    """Check that predictions have their form, and depend on nothing but the point.
-
-    posterior: any.
-    domain: of the points.
-    xs: m points.
-    rng: draws an order, and neighbors.
-    """
+    """Check that predictions have their form, and depend on nothing but the point."""
     found = posterior.predict(xs)
     s, m = len(found.mean), len(xs)
     for array, name in zip(found, found._fields, strict=True):
@@ -285,11 +274,7 @@ def _assert_same(found: Prediction, expected: Prediction, kind: str) -> None:
 
 
 def assert_same_prediction(found: Prediction, expected: Prediction, law: str) -> None:
-    """Assert that two predictions are equal up to rounding.
-
-    found, expected: predictions of the same points.
-    law: that the error names.
-    """
+    """Assert that two predictions are equal up to rounding."""
     scale = float(expected.variance.max())
     assert_close(found.mean, expected.mean, ROUNDING * np.sqrt(scale), f"{law}: mean")
     assert_close(found.variance, expected.variance, ROUNDING * scale, f"{law}: variance")
@@ -301,11 +286,6 @@ def check_screen(posterior: Posterior, domain: Domain, xs: Batch, rng: np.random
     The mean of `bound_above` is never below it. What the base has by default is checked, too.
 
     A maximizer screens all points, and predicts some of them, so that is what is compared.
-
-    posterior: any.
-    domain: of the points.
-    xs: m points.
-    rng: draws neighbors, and the points predicted.
     """
     pair = sample_changes(domain, xs[:2], 10, rng)
     for batch in (xs,) if pair is None else (xs, pair.changes):
@@ -324,11 +304,6 @@ def check_beliefs(posterior: Posterior, domain: Domain, xs: Batch, running: Batc
     """Check that believing keeps every mean, widens no variance, and changes the posterior itself in nothing.
 
     Where the posterior has covariances, the variance of a believed point shrinks.
-
-    posterior: any.
-    domain: of the points.
-    xs: m points.
-    running: points to believe.
     """
     every = domain.join(xs, running)
     before = posterior.predict(every)
@@ -348,9 +323,6 @@ def check_covariance(posterior: Posterior, domain: Domain, xs: Batch, rng: np.ra
     """Check that covariances are symmetric, positive semi-definite, with `predict`'s variances, in any order of points.
 
     posterior: with covariances.
-    domain: of the points.
-    xs: m points, some of them twice.
-    rng: draws an order, and neighbors.
 
     Returns the covariances (s, m, m).
     """
@@ -388,9 +360,6 @@ def check_belief(posterior: Posterior, domain: Domain, xs: Batch, running: Batch
     """Check that believing shrinks variances exactly as the covariances say.
 
     posterior: with covariances.
-    domain: of the points.
-    xs: m points.
-    running: points to believe.
     noise: its variance under each posterior sample (s,), in the user's units squared.
     """
     together = _covariance(posterior, domain.join(running, xs))

@@ -20,10 +20,7 @@ EXPECTED: dict[int, Outcome] = {
 
 
 def objective(point: dict[str, int]) -> float:
-    """Return twice the number of a point; fail at 3, call 5 infeasible, return NaN at 8, and change the point.
-
-    point: {"x": number}.
-    """
+    """Return twice the number of a point; fail at 3, call 5 infeasible, return NaN at 8, and change the point."""
     x = point.pop("x")
     if x == 3:
         raise ValueError("three")
@@ -33,22 +30,14 @@ def objective(point: dict[str, int]) -> float:
 
 
 def check_slots(pool: Pool, n_trials: int) -> None:
-    """Check that a new pool has room for a trial, and returns none that was not submitted.
-
-    pool: a new one.
-    n_trials: unused.
-    """
+    """Check that a new pool has room for a trial, and returns none that was not submitted."""
     del n_trials
     assert pool.slots >= 1, "a pool has room for a trial"
     assert list(pool.poll()) == [], "poll returns no trial that was not submitted"
 
 
 def check_cancel(pool: Pool, n_trials: int) -> None:
-    """Check that a trial that was canceled is not returned, and leaves its place to another one.
-
-    pool: with no trial in flight.
-    n_trials: the most that are submitted at once.
-    """
+    """Check that a trial that was canceled is not returned, and leaves its place to another one."""
     numbers = list(range(1000, 1000 + min(pool.slots, n_trials)))
     for number in numbers:
         pool.submit(number, {"x": 1})
@@ -63,7 +52,6 @@ def check_cancel(pool: Pool, n_trials: int) -> None:
 def check_each_once(pool: Pool, n_trials: int) -> None:
     """Check that each trial is returned once, by number, with the outcome of its own point.
 
-    pool: with no trial in flight.
     n_trials: to evaluate, at least 9.
     """
     waiting, flying, found = list(range(n_trials)), set[int](), dict[int, Outcome]()
@@ -89,11 +77,7 @@ def check_each_once(pool: Pool, n_trials: int) -> None:
 
 
 def check_close(pool: Pool, n_trials: int) -> None:
-    """Check that a pool can be closed with a trial in flight, and again.
-
-    pool: with no trial in flight.
-    n_trials: unused.
-    """
+    """Check that a pool can be closed with a trial in flight, and again."""
     del n_trials
     pool.submit(3000, {"x": 1})
     pool.close()

@@ -56,9 +56,7 @@ ORIGINS = ("initial", "model", "mutation", "random", "fallback")
 class Step(NamedTuple):
     """One suggestion.
 
-    key: of the point.
     state: JSON text, after the suggestion.
-    origin: how the point was chosen.
     """
 
     key: Hashable
@@ -69,12 +67,8 @@ class Step(NamedTuple):
 class Schedule(NamedTuple):
     """The way a study runs.
 
-    n_trials: points asked for.
-    seed: of all chance.
-    parallel: points running at once, told in random order.
     fail_every: each such trial fails; 0 for none.
     reload: at every step make a new searcher, and read history and state back from JSON.
-    asks_all: check the laws of all members in the end.
     """
 
     n_trials: int
@@ -112,13 +106,7 @@ def check_searcher(
 
 
 def check_full(make_searcher: MakeSearcher, domain: Domain, objective: Objective, rng: np.random.Generator) -> None:
-    """Check that a searcher says SpaceExhausted once all points of a domain of at most 500 have been seen.
-
-    make_searcher: as of `check_searcher`.
-    domain: any; nothing is checked of a larger one.
-    objective: of a point as the user sees it.
-    rng: draws the points told, and a seed.
-    """
+    """Check that a searcher says SpaceExhausted once all points of a domain of at most 500 have been seen."""
     every = every_point(domain, FULL, rng)
     if every is None:
         return
@@ -134,11 +122,7 @@ def check_full(make_searcher: MakeSearcher, domain: Domain, objective: Objective
 
 
 def check_settings(make_searcher: MakeSearcher, domain: Domain) -> None:
-    """Check that settings and the first state are plain JSON, the same for the same searcher.
-
-    make_searcher: as of `check_searcher`.
-    domain: any.
-    """
+    """Check that settings and the first state are plain JSON, the same for the same searcher."""
     searcher = make_searcher(domain)
     assert isinstance(searcher, Searcher), "a searcher is a bostruct.contracts.Searcher: subclass it"
     assert searcher.domain is domain, "a searcher has the domain that it was made for"
@@ -155,11 +139,6 @@ def check_exhausts(make_searcher: MakeSearcher, domain: Domain, objective: Objec
     """Check that a study of a small domain visits each point once, then says that there is none left.
 
     The points are told one at a time; then all run at once, and none is ever told.
-
-    make_searcher: as of `check_searcher`.
-    domain: small.
-    objective: of a point as the user sees it.
-    rng: draws the seed.
     """
     size = int(domain.size)
     seed = int(rng.integers(2**31))
@@ -172,13 +151,7 @@ def check_exhausts(make_searcher: MakeSearcher, domain: Domain, objective: Objec
 
 
 def play(make_searcher: MakeSearcher, domain: Domain, objective: Objective, schedule: Schedule) -> list[Step]:
-    """Run a study in memory, and check the laws of one suggestion at every step; return the steps.
-
-    make_searcher: as of `check_searcher`.
-    domain: any.
-    objective: of a point as the user sees it.
-    schedule: of the study.
-    """
+    """Run a study in memory, and check the laws of one suggestion at every step; return the steps."""
     searcher = make_searcher(domain)
     state = searcher.initial_state()
     order = np.random.default_rng([schedule.seed, 1, 1])
@@ -228,10 +201,7 @@ def _check_one_suggestion(searcher: Searcher, history: History, state: Any, seed
 def check_joint(searcher: Searcher, history: HistoryView, state: State, seed: int) -> None:
     """Check that points of one fit are the one of the default, which asks `suggest`, first, and then new ones.
 
-    searcher: any.
     history: at least one completed point, and at least one unseen point left.
-    state: of the searcher's last suggestion.
-    seed: of the generators.
     """
     domain = searcher.domain
     alone = next(Searcher.suggest_jointly(searcher, history, state, np.random.default_rng(seed)))
@@ -249,10 +219,7 @@ def check_joint(searcher: Searcher, history: HistoryView, state: State, seed: in
 def check_appraisal(searcher: Searcher, history: HistoryView, state: State, seed: int) -> None:
     """Check that an appraisal speaks of each completed point, and is the same for the same seed.
 
-    searcher: any.
     history: at least one completed point.
-    state: of the searcher's last suggestion.
-    seed: of the generator given.
     """
     pair = _ask_twice(partial(searcher.appraise, history, state), seed)
     if pair is None:
@@ -274,11 +241,6 @@ def check_appraisal(searcher: Searcher, history: HistoryView, state: State, seed
 
 def check_predicted(searcher: Searcher, history: HistoryView, state: State, seed: int) -> None:
     """Check that a searcher with a model predicts each point asked for, the same for the same seed; any other refuses.
-
-    searcher: any.
-    history: whatever was told.
-    state: of the searcher's last suggestion.
-    seed: of the generators.
     """
     xs = searcher.domain.sample(3, np.random.default_rng(seed))
     if not searcher.has_model:
@@ -304,10 +266,7 @@ def check_predicted(searcher: Searcher, history: HistoryView, state: State, seed
 def check_regret_bound(searcher: Searcher, history: HistoryView, state: State, seed: int) -> None:
     """Check that a bound of the regret is a probability, at most the default's, and smaller the larger the regret.
 
-    searcher: any; nothing is checked of one that says that it bounds none.
     history: at least one completed point.
-    state: of the searcher's last suggestion.
-    seed: of the generators.
     """
     asked = [(history, state, regret) for regret in (0.0, float(np.ptp(history.values)))]
     if not searcher.bounds_regret:
@@ -325,10 +284,7 @@ def check_regret_bound(searcher: Searcher, history: HistoryView, state: State, s
 def check_cross_validation(searcher: Searcher, history: HistoryView, state: State, seed: int) -> None:
     """Check that a searcher that cross-validates predicts some of the values told, each once; any other refuses.
 
-    searcher: any.
     history: at least one completed point.
-    state: of the searcher's last suggestion.
-    seed: of the generator given.
     """
     try:
         found = searcher.cross_validate(history, state, 0, np.random.default_rng(seed))
@@ -344,11 +300,7 @@ def check_cross_validation(searcher: Searcher, history: HistoryView, state: Stat
 
 
 def check_changed(searcher: Searcher, history: HistoryView, state: State, seed: int) -> None:
-    """Check that changes of a searcher are searchers of the same domain, and that only a note goes on record.
-
-    searcher: any.
-    history, state, seed: unused.
-    """
+    """Check that changes of a searcher are searchers of the same domain, and that only a note goes on record."""
     del history, state, seed
     same = searcher.change_model(lambda model: model, lambda other: other)
     repeating = searcher.with_repeats()

@@ -64,10 +64,7 @@ def check_storage(make: MakeStorage, lose: Callable[[], object] | None = None) -
 
 
 def check_storage_bases(make: MakeStorage) -> None:
-    """Check that a storage and its writer are made of their bases.
-
-    make: as of `check_storage`.
-    """
+    """Check that a storage and its writer are made of their bases."""
     check_part("storage", make(), Storage)
     writer = check_part("storage: its writer", make().begin(STUDY)[1], StudyWriter)
     assert writer.lost is None, f"lost is None as long as the storage is there: got {writer.lost!r}"
@@ -76,10 +73,7 @@ def check_storage_bases(make: MakeStorage) -> None:
 
 
 def check_place_names(make: MakeStorage) -> None:
-    """Check that a storage which holds a study has a name for messages, and is where it says it is.
-
-    make: as of `check_storage`.
-    """
+    """Check that a storage which holds a study has a name for messages, and is where it says it is."""
     label, where = make().label, make().where
     is_text = isinstance(label, str) and label != ""
     assert is_text, f"label is a text that messages can show: got {label!r}"
@@ -88,10 +82,7 @@ def check_place_names(make: MakeStorage) -> None:
 
 
 def check_closed(make: MakeStorage) -> None:
-    """Check that a writer that was closed writes nothing any more.
-
-    make: as of `check_storage`.
-    """
+    """Check that a writer that was closed writes nothing any more."""
     writer = make().begin(STUDY._replace(name="closed"))[1]
     writer.insert(_running(0))
     writer.close()
@@ -106,11 +97,7 @@ def check_closed(make: MakeStorage) -> None:
 
 
 def check_lost(make: MakeStorage, lose: Callable[[], object]) -> None:
-    """Check that a writer whose storage was removed says StorageLost, then and at every later change.
-
-    make: as of `check_storage`.
-    lose: removes what the storage has written.
-    """
+    """Check that a writer whose storage was removed says StorageLost, then and at every later change."""
     writer = make().begin(STUDY._replace(name="lost"))[1]
     writer.insert(_running(0))
     writer.check_place()
@@ -129,10 +116,7 @@ def check_lost(make: MakeStorage, lose: Callable[[], object]) -> None:
 
 
 def check_round_trip(make: MakeStorage) -> None:
-    """Check that what was written is read exactly: text, numbers, outcomes, and the order of telling.
-
-    make: as of `check_storage`.
-    """
+    """Check that what was written is read exactly: text, numbers, outcomes, and the order of telling."""
     stored, writer = make().begin(STUDY)
     assert stored == StoredStudy(STUDY, []), "a new study is what it was made of, without trials"
     rows = [_running(number) for number in range(len(OUTCOMES))]
@@ -152,10 +136,7 @@ def check_round_trip(make: MakeStorage) -> None:
 
 
 def check_steps(make: MakeStorage) -> None:
-    """Check that each step is there for others once it has returned, and nothing else changed.
-
-    make: as of `check_storage`.
-    """
+    """Check that each step is there for others once it has returned, and nothing else changed."""
     row = STUDY._replace(name="steps")
     writer = make().begin(row)[1]
 
@@ -186,10 +167,7 @@ def check_steps(make: MakeStorage) -> None:
 
 
 def check_refused_steps(make: MakeStorage) -> None:
-    """Check that steps that do not fit what is there are refused, and change nothing.
-
-    make: as of `check_storage`.
-    """
+    """Check that steps that do not fit what is there are refused, and change nothing."""
     writer = make().begin(STUDY._replace(name="refusals"))[1]
     writer.insert(_running(0))
     writer.insert(_complete_row(_running(1), Outcome((1.0,)), 0))
@@ -209,10 +187,7 @@ def check_refused_steps(make: MakeStorage) -> None:
 
 
 def check_writers(make: MakeStorage) -> None:
-    """Check that a study has one writer at a time, or several that share it, and each study its own.
-
-    make: as of `check_storage`.
-    """
+    """Check that a study has one writer at a time, or several that share it, and each study its own."""
     row = STUDY._replace(name="writers")
     writer = make().begin(row)[1]
     assert writer.is_open, "a writer is open once it is acquired"
@@ -228,10 +203,7 @@ def check_writers(make: MakeStorage) -> None:
 
 
 def check_readers(make: MakeStorage) -> None:
-    """Check that reading is possible beside a writer, and changes nothing.
-
-    make: as of `check_storage`.
-    """
+    """Check that reading is possible beside a writer, and changes nothing."""
     writer = make().begin(STUDY._replace(name="readers"))[1]
     writer.insert(_running(0), "[1]")
     listed = make().studies()
@@ -250,10 +222,7 @@ def check_readers(make: MakeStorage) -> None:
 
 
 def check_space_changes(make: MakeStorage) -> None:
-    """Check that changes of a study's space are read in their order, with the state that came with the last.
-
-    make: as of `check_storage`.
-    """
+    """Check that changes of a study's space are read in their order, with the state that came with the last."""
     row = STUDY._replace(name="changes")
     writer = make().begin(row)[1]
     writer.insert(_running(0), "[1]")
@@ -270,10 +239,7 @@ def check_space_changes(make: MakeStorage) -> None:
 
 
 def check_saved(make: MakeStorage) -> None:
-    """Check that a whole study is written at once, and takes no other's place.
-
-    make: as of `check_storage`.
-    """
+    """Check that a whole study is written at once, and takes no other's place."""
     trials = [_complete_row(_running(0), OUTCOMES[0], 1), _running(1), _complete_row(_running(2), OUTCOMES[1], 0)]
     stored = StoredStudy(STUDY._replace(name="saved"), trials, (_space_change(1),))
     writer = make().save(stored)
@@ -288,10 +254,7 @@ def check_saved(make: MakeStorage) -> None:
 
 
 def check_storage_defaults(make: MakeStorage) -> None:
-    """Check that what a storage or a writer overrides agrees with what the base does.
-
-    make: as of `check_storage`.
-    """
+    """Check that what a storage or a writer overrides agrees with what the base does."""
     with_base, with_own = (make().begin(STUDY._replace(name=name))[1] for name in ("of the base", "of its own"))
     for row in (_running(0), _running(1)):
         with_base.insert(row)
@@ -363,11 +326,7 @@ def _complete_row(row: TrialRow, outcome: Outcome, told: int) -> TrialRow:
 
 
 def check_sharing(make: Callable[[], Storage], row: StudyRow) -> None:
-    """Check that a second writer is refused with StudyLocked, or shares the study; raise AssertionError.
-
-    make: returns the same place each time, as another process would open it.
-    row: of a study that is not there.
-    """
+    """Check that a second writer is refused with StudyLocked, or shares the study; raise AssertionError."""
     with ExitStack() as left_open:  # a law that is broken leaves nobody to close them
 
         def begin() -> StudyWriter:

@@ -59,12 +59,7 @@ def check_variable(variable: Variable, rng: np.random.Generator) -> None:
 
 
 def as_columns(variable: Variable, found: Any, what: str) -> Columns:
-    """Return the columns of a value as plain integers; raise AssertionError where there are not `width` of them.
-
-    variable: of the value.
-    found: a sequence of integers.
-    what: returned it.
-    """
+    """Return the columns of a value as plain integers; raise AssertionError where there are not `width` of them."""
     is_row = isinstance(found, Sequence | np.ndarray) and not isinstance(found, str) and np.ndim(found) == 1
     is_right = is_row and all(isinstance(one, int | np.integer) and not isinstance(one, bool) for one in found)
     assert is_right, f"{what} returns integers: got {short_repr(found)}"

@@ -29,12 +29,8 @@ PAUSE = 60.0  # seconds without any running trial from which a study was not run
 class Run:
     """A run to report of.
 
-    name: of the study.
-    result: of the study, with all of its trials.
     version: of bostruct that made the study; None for a result alone.
     where: the name of the study's file, or the URL of its database; None for none.
-    n_changes: how often the space of the study changed.
-    waiting: the numbers of running trials that nobody evaluates.
     """
 
     name: str
@@ -60,10 +56,7 @@ class Run:
         return Counter(map(self.find_status, self.result.trials))
 
     def find_status(self, trial: Trial) -> str:
-        """Return the status of a trial; of one that runs, but nobody evaluates, that it waits.
-
-        trial: of the run.
-        """
+        """Return the status of a trial; of one that runs, but nobody evaluates, that it waits."""
         return "waiting" if trial.number in self.waiting else trial.status
 
     @cached_property
@@ -101,10 +94,7 @@ class Run:
 
 
 def read_run(given: Study | Result) -> Run:
-    """Return the run of a study, or of a result alone; raise TypeError for anything else.
-
-    given: as the user gave it.
-    """
+    """Return the run of a study, or of a result alone; raise TypeError for anything else."""
     if isinstance(given, Result):
         return Run("Result", given)
     if not isinstance(given, Study):
@@ -117,8 +107,6 @@ def read_run(given: Study | Result) -> Run:
 
 def write_point(point: object) -> dict[str, str]:
     """Return the parts of a point in full, by the names of `flatten_point`; of a program, the choices that led to it.
-
-    point: as the user sees it. One that has no named parts is a single text.
     """
     named = point if isinstance(point, Mapping) else getattr(point, "trace", None)
     if not isinstance(named, Mapping):
@@ -129,9 +117,7 @@ def write_point(point: object) -> dict[str, str]:
 class Busy(NamedTuple):
     """The use of workers.
 
-    workers: the most trials that ran at a time.
     share: of the time of so many workers that evaluations filled, in [0, 1].
-    seconds: from the first trial to the last, pauses left out.
     pauses: the number of times that no trial ran for longer than a minute.
     """
 
@@ -142,10 +128,7 @@ class Busy(NamedTuple):
 
 
 def measure_busy(trials: Sequence[Trial]) -> Busy | None:
-    """Measure the use of workers by the trials that have finished, added ones left out; None for none.
-
-    trials: of a study.
-    """
+    """Measure the use of workers by the trials that have finished, added ones left out; None for none."""
     spans = [
         (trial.started, trial.finished)
         for trial in trials

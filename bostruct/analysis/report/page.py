@@ -57,10 +57,7 @@ def write_report(study_or_result: Study | Result, path: str | os.PathLike[str], 
 def render_page(runs: Sequence[Run], title: str = "", note: Html | None = None, script: str = "") -> str:
     """Return the page of some runs.
 
-    runs: the first of them are told in full, all of them are in a table where there are several.
-    title: of the page; empty for the name of the only run.
     note: above the runs; None for none.
-    script: that is run besides sorting, and may fetch from where the page comes from; empty for none.
     """
     title = title or (runs[0].name if runs else "No study")
     told = [_list_sections(run) for run in runs[:MOST_RUNS]]

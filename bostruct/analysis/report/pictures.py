@@ -41,8 +41,6 @@ NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 def draw_pictures(run: Run) -> list[Html]:
     """Draw what there is to draw of a run, each as a figure with its title and a text in its place.
 
-    run: to draw.
-
     Without matplotlib a paragraph says how to get it.
     """
     try:
@@ -92,11 +90,7 @@ def _rasterize(figure: Any) -> None:
 class Picture(NamedTuple):
     """A picture of a run.
 
-    title: above it.
     is_drawn: tells whether a run has what the picture shows.
-    draw: draws it on axes of the figure that it is given.
-    describe: says in words what it shows, for those who do not see it.
-    size: of the picture, in inches.
     """
 
     title: str
@@ -107,10 +101,7 @@ class Picture(NamedTuple):
 
 
 def count_rows(run: Run) -> int:
-    """Return the number of objectives that have a row in pictures of variables.
-
-    run: to draw.
-    """
+    """Return the number of objectives that have a row in pictures of variables."""
     return min(run.result.goals.n_objectives, MOST_ROWS)
 
 
@@ -124,7 +115,6 @@ def sort_variables(run: Run, objective: int) -> list[str]:
 
     Those that the best point lacks come last.
 
-    run: to draw.
     objective: that they are important for, its position from 0.
     """
     told = run.result.list_completed()
@@ -140,29 +130,19 @@ def sort_variables(run: Run, objective: int) -> list[str]:
 
 
 def count_bars(run: Run) -> int:
-    """Return the number of bars in a row of the picture of importances.
-
-    run: to draw.
-    """
+    """Return the number of bars in a row of the picture of importances."""
     return min(len(run.importances[0].main), MOST_BARS) if run.importances else 0
 
 
 def draw_importances(run: Run, figure: Any) -> None:
-    """Draw bars of the importances.
-
-    run: to draw.
-    figure: an empty one.
-    """
+    """Draw bars of the importances."""
     for objective, axes in enumerate(figure.subplots(count_rows(run), squeeze=False).flat):
         plot_importance(clean_names(run.importances[objective]), axes, MOST_BARS)
         axes.set_ylabel("" if run.is_single else f"objective {objective}")
 
 
 def describe_importances(run: Run) -> str:
-    """Say in words what the picture of importances shows.
-
-    run: that is drawn.
-    """
+    """Say in words what the picture of importances shows."""
     first = list(clean_names(run.importances[0]).main.items())[:3]
     said = ", ".join(f"{name} {one.share:.2f} ± {one.spread:.2f}" for name, one in first)
     bars = "Bars of the share of the variance that each variable explains by itself"
@@ -170,11 +150,7 @@ def describe_importances(run: Run) -> str:
 
 
 def draw_slices(run: Run, figure: Any) -> None:
-    """Draw slices along the most important variables.
-
-    run: to draw.
-    figure: an empty one.
-    """
+    """Draw slices along the most important variables."""
     count = min(len(sort_variables(run, 0)), MOST_SLICES)
     grid = figure.subplots(count_rows(run), count, squeeze=False)
     for objective, panels in enumerate(grid):
@@ -184,10 +160,7 @@ def draw_slices(run: Run, figure: Any) -> None:
 
 
 def describe_slices(run: Run) -> str:
-    """Say in words what the slices show.
-
-    run: that is drawn.
-    """
+    """Say in words what the slices show."""
     names = [cut_end(name, LONGEST_EFFECT) for name in sort_variables(run, 0)[:MOST_SLICES]]
     said = f"Values told against each of {', '.join(names)}, the most important first"
     if run.recommended is not None and run.recommended.mean is not None:
@@ -196,20 +169,13 @@ def describe_slices(run: Run) -> str:
 
 
 def draw_parallel_coordinates(run: Run, figure: Any) -> None:
-    """Draw lines through the most important variables.
-
-    run: to draw.
-    figure: an empty one.
-    """
+    """Draw lines through the most important variables."""
     for objective, axes in enumerate(figure.subplots(count_rows(run), squeeze=False).flat):
         plot_parallel_coordinates(run.result, sort_variables(run, objective)[:MOST_COLUMNS], axes, objective)
 
 
 def describe_parallel_coordinates(run: Run) -> str:
-    """Say in words what the parallel coordinates show.
-
-    run: that is drawn.
-    """
+    """Say in words what the parallel coordinates show."""
     names = sort_variables(run, 0)
     shown = names[:MOST_COLUMNS]
     which = f"the {len(shown)} most important of {len(names)} variables" if len(names) > len(shown) else "its variables"
@@ -251,10 +217,7 @@ def _describe_genealogy(run: Run) -> str:
 
 
 def find_architecture(point: object) -> Any:
-    """Return the first architecture in a point, or None where it has none.
-
-    point: as the user sees it.
-    """
+    """Return the first architecture in a point, or None where it has none."""
     parts = point.values() if isinstance(point, Mapping) else (point,)
     return next((part for part in parts if isinstance(part, Architecture)), None)
 

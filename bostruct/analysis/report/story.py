@@ -30,8 +30,6 @@ ORIGINS = {
 
 def tell_story(run: Run) -> list[Html]:
     """Return the paragraphs that tell what was searched, how, what failed, what was found, and what the model expects.
-
-    run: to tell of.
     """
     paragraphs = (_tell_search(run), _tell_trials(run), _tell_best(run), _tell_end(run))
     return [element("p", *_join(sentences)) for paragraph in paragraphs if (sentences := list(paragraph))]
@@ -44,10 +42,7 @@ def _join(sentences: Sequence[object]) -> Iterator[object]:
 
 
 def format_time(seconds: float) -> str:
-    """Write a moment as date and time in UTC.
-
-    seconds: since the epoch.
-    """
+    """Write a moment as date and time in UTC."""
     try:
         return datetime.fromtimestamp(seconds, tz=UTC).strftime("%Y-%m-%d %H:%M UTC")
     except (OverflowError, OSError, ValueError):  # told by somebody whose clock is beyond the calendar
@@ -129,25 +124,18 @@ def _tell_trials(run: Run) -> Iterator[object]:
 
 
 def count_reasons(trials: Sequence[Trial]) -> Counter[str]:
-    """Count the reasons why trials have no value, each by its first line.
-
-    trials: of a study.
-    """
+    """Count the reasons why trials have no value, each by its first line."""
     return Counter(first_line(trial.reason) for trial in trials if trial.reason)
 
 
 def first_line(text: str) -> str:
-    """Return the first line of a text that is not empty; an empty text where all are.
-
-    text: any.
-    """
+    """Return the first line of a text that is not empty; an empty text where all are."""
     return (text.strip().splitlines() or [""])[0]
 
 
 def cut_end(text: str, limit: int) -> str:
     """Cut a text that is too long for its place; an ellipsis says so.
 
-    text: any.
     limit: the most characters, at least 1.
     """
     return text if len(text) <= limit else f"{text[: limit - 1]}…"

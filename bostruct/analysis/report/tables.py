@@ -42,10 +42,6 @@ def write_table(
 ) -> Html:
     """Write a table whose cells are told by their row and column, in a region that scrolls.
 
-    caption: what the table holds.
-    header: of the columns; the first one names the rows.
-    rows: a cell each; the first one names the row.
-    numeric: positions of columns that are aligned to the right.
     sort: whether a script may offer to sort it.
     """
     head = element("tr", *(element("th", cut_end(title, LONGEST_TITLE), scope="col") for title in header))
@@ -71,7 +67,6 @@ def write_table(
 def write_facts(caption: str, facts: Iterable[tuple[str, object]]) -> Html:
     """Write names and what they stand for, a row each.
 
-    caption: what the table holds.
     facts: (name, text).
     """
     lines = (element("tr", element("th", name, scope="row"), element("td", what)) for name, what in facts)
@@ -83,16 +78,12 @@ def format_value(value: object, digits: int = 6) -> str:
     """Write a number in short, a dash for None.
 
     value: a number or None.
-    digits: significant ones.
     """
     return "–" if value is None else f"{value:.{digits}g}" if isinstance(value, int | float) else str(value)
 
 
 def tabulate_best(run: Run) -> Html:
-    """Write the best point as told beside the recommended one, whole.
-
-    run: with a best trial.
-    """
+    """Write the best point as told beside the recommended one, whole."""
     best, found = run.result.best_trial, run.recommended
     trials = {"best as told": best}
     if found is not None and found.trial.number != best.number:
@@ -108,10 +99,7 @@ def tabulate_best(run: Run) -> Html:
 
 
 def tabulate_modules(run: Run) -> Html | None:
-    """Write the modules of the program to recommend, in the order of computation; None where the points are none.
-
-    run: to tell of.
-    """
+    """Write the modules of the program to recommend, in the order of computation; None where the points are none."""
     trial = run.recommended.trial if run.recommended is not None else next(iter(run.front), None)
     nodes = getattr(None if trial is None else trial.point, "nodes", None)
     if trial is None or not isinstance(nodes, Sequence):
@@ -126,10 +114,7 @@ def tabulate_modules(run: Run) -> Html | None:
 
 
 def tabulate_front(run: Run) -> Html:
-    """Write the trials of the Pareto front, with their values and points.
-
-    run: of several objectives, with a front.
-    """
+    """Write the trials of the Pareto front, with their values and points."""
     goals, shown = run.result.goals, run.front[:MOST_FRONT]
     points = [write_point(trial.point) for trial in shown]
     names = list(dict.fromkeys(name for point in points for name in point))[:MOST_COLUMNS]
@@ -144,10 +129,7 @@ def tabulate_front(run: Run) -> Html:
 
 
 def tabulate_limits(run: Run) -> Html:
-    """Write each limit with the share of completed trials that keep it.
-
-    run: with limits.
-    """
+    """Write each limit with the share of completed trials that keep it."""
     completed, rows = run.result.list_completed(), []
     for limit in run.result.goals.limits:
         kept = sum(limit.name not in trial.broken for trial in completed)
@@ -157,10 +139,7 @@ def tabulate_limits(run: Run) -> Html:
 
 
 def tabulate_reasons(run: Run) -> Html:
-    """Write the reasons why trials have no value, most frequent first.
-
-    run: with trials that failed.
-    """
+    """Write the reasons why trials have no value, most frequent first."""
     counts = count_reasons(run.result.trials)
     cut = f", the {MOST_REASONS} most frequent of {len(counts):,}" if len(counts) > MOST_REASONS else ""
     rows = [[cut_end(reason, 500), f"{n:,}"] for reason, n in counts.most_common(MOST_REASONS)]
@@ -168,21 +147,14 @@ def tabulate_reasons(run: Run) -> Html:
 
 
 def clean_names(found: Importances) -> Importances:
-    """Return importances with names that fit beside bars; equal ones are told apart by their position.
-
-    found: of a study, without pairs.
-    """
+    """Return importances with names that fit beside bars; equal ones are told apart by their position."""
     names = [cut_end(printable(name), LONGEST_EFFECT) for name in found.main]
     distinct = [name if names.count(name) == 1 else f"{name} ({i})" for i, name in enumerate(names)]
     return found._replace(main=dict(zip(distinct, found.main.values(), strict=True)))
 
 
 def tabulate_effects(found: Importances, caption: str) -> Html:
-    """Write the share of each variable, and mark those whose spread is as large.
-
-    found: of a study, with clean names.
-    caption: of the table.
-    """
+    """Write the share of each variable, and mark those whose spread is as large."""
     rows = [
         [
             name,
@@ -197,10 +169,7 @@ def tabulate_effects(found: Importances, caption: str) -> Html:
 
 
 def tabulate_model(run: Run) -> Html | None:
-    """Write what the model of the method expects; None where there is nothing to say.
-
-    run: to tell of.
-    """
+    """Write what the model of the method expects; None where there is nothing to say."""
     facts: list[tuple[str, object]] = []
     if (found := run.recommended) is not None:
         facts.append(("recommended", f"trial {found.trial.number}, {found.why}"))
@@ -215,10 +184,7 @@ def tabulate_model(run: Run) -> Html | None:
 
 
 def tabulate_time(run: Run) -> Html:
-    """Write how long choosing and evaluating took, and how busy the workers were.
-
-    run: to tell of.
-    """
+    """Write how long choosing and evaluating took, and how busy the workers were."""
     trials = run.result.trials
     suggest = [trial.info["suggest_seconds"] for trial in trials if "suggest_seconds" in trial.info]
     spent = [t.seconds for t in trials if t.seconds is not None and t.origin != "added"]
@@ -238,10 +204,7 @@ def tabulate_time(run: Run) -> Html:
 
 
 def tabulate_origin(run: Run) -> Html:
-    """Write what made the study, and how to open it again.
-
-    run: to tell of.
-    """
+    """Write what made the study, and how to open it again."""
     result = run.result
     facts: list[tuple[str, object]] = [
         ("method", result.method),
@@ -257,10 +220,7 @@ def tabulate_origin(run: Run) -> Html:
 
 
 def tabulate_space(run: Run) -> Html:
-    """Write the variables of the space with their values, or the space as a whole.
-
-    run: to tell of.
-    """
+    """Write the variables of the space with their values, or the space as a whole."""
     domain = run.result.domain
     if parts := {} if domain is None else domain.variables or domain.parts:
         rows = [[cut_end(name, LONGEST_NAME), cut_end(str(one), 500)] for name, one in parts.items()]
@@ -282,10 +242,7 @@ def _name_rules(domain: Domain | None) -> str:
 
 
 def tabulate_trials(run: Run) -> Html:
-    """Write the trials, a row each; of many the best and the last.
-
-    run: to tell of.
-    """
+    """Write the trials, a row each; of many the best and the last."""
     trials, goals = run.result.trials, run.result.goals
     values = ["value"] if run.is_single else [f"value {k}" for k in range(goals.n_objectives)]
     limits = [limit.name for limit in goals.limits]

@@ -25,11 +25,7 @@ CHANNELS = 64  # of every tensor in a cell: in the last of NAS-Bench-201's three
 
 
 class LayerGraph(NamedTuple):
-    """An architecture before it is checked.
-
-    layers: in topological order.
-    edges: pairs of positions of layers.
-    """
+    """An architecture before it is checked."""
 
     layers: tuple[Layer, ...]
     edges: Edges
@@ -37,14 +33,7 @@ class LayerGraph(NamedTuple):
 
 @dataclass(frozen=True)
 class CellSpace:
-    """The codes of a tabular benchmark and the architectures they stand for.
-
-    name: str, the benchmark's name in `CELL_SPACES`.
-    family: the `Family` of the architectures.
-    choices: for each position of a code, the names of the operations to choose from, as published.
-    build: code -> the layers and edges of the architecture.
-    spell: names of a code's operations -> the benchmark's own notation.
-    """
+    """The codes of a tabular benchmark and the architectures they stand for."""
 
     name: str
     family: Family
@@ -68,12 +57,7 @@ class CellSpace:
 
 
 def wire(operations: Sequence[Layer], inputs: Sequence[Sequence[int]], last: Sequence[int]) -> LayerGraph:
-    """Build the architecture of operations 1, 2 ... that add up their inputs; 0 is the tensor that enters the cell.
-
-    operations: the layer of each operation.
-    inputs: for each operation, its inputs, each as often as it is added.
-    last: the same for the output of the cell.
-    """
+    """Build the architecture of operations 1, 2 ... that add up their inputs; 0 is the tensor that enters the cell."""
     if not last:
         return wire([Layer("zero")], [(0,)], (1,))
     needed = {0}
@@ -200,10 +184,7 @@ def build_perceptron(code: Code) -> LayerGraph:
 
 
 def spell_edges(names: Sequence[str]) -> str:
-    """Write a cell as NAS-Bench-201 does: ``|op~0|+|op~0|op~1|+|op~0|op~1|op~2|``.
-
-    names: its operations, positions by the tensor they lead to.
-    """
+    """Write a cell as NAS-Bench-201 does: ``|op~0|+|op~0|op~1|+|op~0|op~1|op~2|``."""
     first, second, third = names[:1], names[1:3], names[3:]
     return "+".join("|" + "".join(f"{name}~{u}|" for u, name in enumerate(part)) for part in (first, second, third))
 

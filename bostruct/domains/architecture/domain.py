@@ -124,8 +124,6 @@ class Bounds:
 class ArchitectureDomain(Domain):
     """All architectures of a family within bounds.
 
-    family: `Family`, the labels that layers may have.
-    bounds: `Bounds`.
     pool: tuple of `Architecture`, those to start from, at least one, each within the bounds.
 
     Raises DomainError.
@@ -153,7 +151,6 @@ class ArchitectureDomain(Domain):
         further one. There is no uniform draw from infinitely many; this one is as near the pool as mutations go.
 
         m: int >= 0.
-        rng: `numpy.random.Generator`.
         """
         return [self._sample_walk(rng) for _ in range(m)]
 
@@ -163,7 +160,6 @@ class ArchitectureDomain(Domain):
         Where draws find none, the result is one that changes lead to, as far as these can be listed.
 
         seen: frozenset of keys (`keys`).
-        rng: `numpy.random.Generator`.
 
         Raises SpaceExhausted where there is none, or none is found.
         """
@@ -175,10 +171,7 @@ class ArchitectureDomain(Domain):
         return x
 
     def check(self, x: object) -> None:
-        """Raise PointError unless x is an architecture of the family within the bounds.
-
-        x: anything.
-        """
+        """Raise PointError unless x is an architecture of the family within the bounds."""
         self.bounds.check(check_architecture(x, self.family))
 
     def parse(self, point: Presented) -> Architecture:
@@ -193,10 +186,7 @@ class ArchitectureDomain(Domain):
         return x
 
     def encode(self, x: Architecture) -> Json:
-        """Return an architecture as JSON.
-
-        x: architecture of the domain.
-        """
+        """Return an architecture as JSON."""
         return x.to_json()
 
     def decode(self, data: ParsedJson) -> Architecture:
@@ -210,11 +200,7 @@ class ArchitectureDomain(Domain):
         return xs
 
     def decode_from(self, data: ParsedJson, description: ParsedJson) -> Architecture:
-        """Rebuild an architecture that a domain of other bounds encoded; raises PointError.
-
-        data: what `encode` of the other domain returned.
-        description: of the other domain, which says nothing that an architecture does not say itself.
-        """
+        """Rebuild an architecture that a domain of other bounds encoded; raises PointError."""
         del description
         return self.decode(data)
 
@@ -223,9 +209,6 @@ class ArchitectureDomain(Domain):
 
     def mutate(self, x: Architecture, rng: np.random.Generator) -> Architecture:
         """Return a valid architecture other than x after 1 to 5 modifiers, fewer being likelier.
-
-        x: `Architecture` of this domain.
-        rng: `numpy.random.Generator`.
 
         A later modifier that finds no site is left out, as published. Raises DomainError where bounds leave none.
         """
@@ -247,10 +230,7 @@ class ArchitectureDomain(Domain):
 
     @classmethod
     def from_json(cls, data: ParsedJson) -> ArchitectureDomain:
-        """Rebuild a domain from its description.
-
-        data: dict that `to_json` returned.
-        """
+        """Rebuild a domain from its description."""
         family = family_from_json(data["family"])
         given: dict[str, Any] = {name: math.inf if v is None else v for name, v in data["bounds"].items()}
         return cls(family, Bounds(**given), tuple(Architecture.from_json(x, family) for x in data["pool"]))
@@ -413,10 +393,7 @@ BRANCHED_EDGES = (
 
 
 def vgg(repeats: int) -> Architecture:
-    """Return a chain like VGG (Simonyan & Zisserman 2015).
-
-    repeats: int, the convolutions in each of its last three blocks.
-    """
+    """Return a chain like VGG (Simonyan & Zisserman 2015)."""
     layers = ["conv3-64"] * 2 + ["max-pool"] + ["conv3-128"] * 2 + ["max-pool"]
     for units in (128, 256, 512):
         layers += [f"conv3-{units}"] * repeats + ["max-pool"]
@@ -427,7 +404,6 @@ def blocks(n_blocks: int, repeats: int, kind: str = "conv3") -> Architecture:
     """Return a chain of blocks, each begun by stride 2, after conv7.
 
     n_blocks: int, 1 to 4.
-    repeats: int, the layers of a block.
     kind: label of these layers, ``conv3`` or ``res3``.
     """
     layers = ["conv7-64", "max-pool"]

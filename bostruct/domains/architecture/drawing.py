@@ -38,8 +38,6 @@ def plot_architecture(architecture: Architecture, axes: Axes | None = None) -> A
 
 def draw_svg(architecture: Architecture) -> str:
     """Draw an architecture with matplotlib as SVG, the same every time; raises MissingExtra without the extra ``plot``.
-
-    architecture: `Architecture`.
     """
     mpl, figures = optional_import("matplotlib", "plot"), optional_import("matplotlib.figure", "plot")
     places = layer_positions(architecture)
@@ -53,10 +51,7 @@ def draw_svg(architecture: Architecture) -> str:
 
 
 def layer_positions(x: Architecture) -> list[tuple[float, float]]:
-    """Place each layer at the depth of its longest path from the input, layers of one depth side by side, centered.
-
-    x: `Architecture`.
-    """
+    """Place each layer at the depth of its longest path from the input, layers of one depth side by side, centered."""
     depth: list[int] = []
     for above in x.parents:
         depth.append(1 + max(depth[u] for u in above) if above else 0)
@@ -71,13 +66,7 @@ def layer_positions(x: Architecture) -> list[tuple[float, float]]:
 def draw_layers(
     axes: Axes, x: Architecture, places: Sequence[tuple[float, float]], dashed: Collection[int] = ()
 ) -> None:
-    """Draw boxes at these places, and arrows between them.
-
-    axes: axes of matplotlib.
-    x: `Architecture`.
-    places: (column, height) of each layer.
-    dashed: numbers of the layers that get a dashed frame.
-    """
+    """Draw boxes at these places, and arrows between them."""
     for u, v in x.edges:
         passes = places[u][1] - places[v][1] > 1.5  # depths that lie between
         bent = "arc3,rad=-0.35" if passes else "arc3"

@@ -30,7 +30,6 @@ SCALARS = (str, bool, int, float)
 class Layer(NamedTuple):
     """One layer of an architecture.
 
-    label: str, a label of the family.
     units: int, 1 to 10^9, None where the label has none.
     stride: 1 or 2.
     attributes: anything more that sets layers apart (dropout, normalization ...), as (name, JSON scalar) sorted by
@@ -51,9 +50,6 @@ class Layer(NamedTuple):
 
 def as_layer(given: object, where: str) -> Layer:
     """Read a layer from itself, shorthand (``conv3-16/2``), a tuple of its fields, or a mapping of them.
-
-    given: the layer in any of these forms.
-    where: str, what errors call it.
 
     Raises PointError.
     """
@@ -79,10 +75,7 @@ def as_layer(given: object, where: str) -> Layer:
 
 
 def layer_to_json(layer: Layer) -> Json:
-    """Return a layer's shorthand, or a dict of its fields where it has attributes.
-
-    layer: `Layer`.
-    """
+    """Return a layer's shorthand, or a dict of its fields where it has attributes."""
     return (
         str(layer)
         if not layer.attributes
@@ -322,7 +315,6 @@ class Family:
 def check_triangles(names: Sequence[str], costs: Array) -> None:
     """Check that no match of labels costs more than by way of a third, up to what leaving both unmatched costs.
 
-    names: labels, for the message.
     costs: (n, n), symmetric, cost of matching each pair.
 
     Raises DomainError.
@@ -339,10 +331,7 @@ def check_triangles(names: Sequence[str], costs: Array) -> None:
 
 
 def family_from_json(data: ParsedJson) -> Family:
-    """Rebuild a family from its description; raises DomainError for an unknown name.
-
-    data: what `Family.to_json` returned.
-    """
+    """Rebuild a family from its description; raises DomainError for an unknown name."""
     if isinstance(data, str):
         if data not in BUILT_IN:
             raise DomainError(f"family: expected one of {', '.join(BUILT_IN)}, or a description; got {data!r}")
@@ -361,7 +350,6 @@ def _check_bool(name: str, value: object) -> None:
 def kernel_size_costs(sizes: tuple[int, ...], scale: float) -> LabelCosts:
     """Return the costs of matching convolutions and residual blocks of kernel sizes k and l.
 
-    sizes: kernel sizes.
     scale: float; the cost within one kind is scale * sqrt(|k - l|).
 
     Across the two kinds it is 0.9 of that plus 0.1: a residual block differs from a convolution of its own size by 0.1.

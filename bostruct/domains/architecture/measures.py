@@ -23,7 +23,6 @@ def all_masses(
 ) -> list[float]:
     """Return the mass of each layer, of the input, the output and the decision layers too.
 
-    architecture: of l layers; processing layers have `Architecture.masses`.
     end_share, end_floor: the input, the output, and all decision layers together each have the mass
         max(end_share * processing mass, end_floor); both at least 0.
     dense_factor: scales the mass of layers of group ``fc``, above 0.
@@ -42,8 +41,6 @@ def all_masses(
 
 def summarize(x: Architecture) -> dict[str, float]:
     """Return numbers that describe an architecture, by name: its size, depth, units, masses, and layers of each label.
-
-    x: an architecture.
 
     Units and masses, which range over orders of magnitude, are logarithms.
     """

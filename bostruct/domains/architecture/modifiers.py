@@ -46,47 +46,27 @@ SWAPS: LabelChances = {
 
 
 def increase_single(x: Architecture, rng: Rng) -> Architecture:
-    """Give one layer an eighth more units.
-
-    x: `Architecture`.
-    rng: `numpy.random.Generator`.
-    """
+    """Give one layer an eighth more units."""
     return _resize(x, [_draw_site(_layers_with_units(x), rng, "no layer has units")], +1)
 
 
 def decrease_single(x: Architecture, rng: Rng) -> Architecture:
-    """Give one layer an eighth fewer units.
-
-    x: `Architecture`.
-    rng: `numpy.random.Generator`.
-    """
+    """Give one layer an eighth fewer units."""
     return _resize(x, [_draw_site(_layers_with_units(x), rng, "no layer has units")], -1)
 
 
 def increase_many(x: Architecture, rng: Rng) -> Architecture:
-    """Give each layer of a contiguous group (a half, quarter or eighth of those with units) an eighth more units.
-
-    x: `Architecture`.
-    rng: `numpy.random.Generator`.
-    """
+    """Give each layer of a contiguous group (a half, quarter or eighth of those with units) an eighth more units."""
     return _resize(x, _draw_layer_group(x, rng), +1)
 
 
 def decrease_many(x: Architecture, rng: Rng) -> Architecture:
-    """Give each layer of a contiguous group (as in `increase_many`) an eighth fewer units.
-
-    x: `Architecture`.
-    rng: `numpy.random.Generator`.
-    """
+    """Give each layer of a contiguous group (as in `increase_many`) an eighth fewer units."""
     return _resize(x, _draw_layer_group(x, rng), -1)
 
 
 def swap_label(x: Architecture, rng: Rng) -> Architecture:
-    """Change one layer into one of another kind, and now and then flip a convolution's stride.
-
-    x: `Architecture`.
-    rng: `numpy.random.Generator`.
-    """
+    """Change one layer into one of another kind, and now and then flip a convolution's stride."""
     known = x.family.by_name
     sites = [
         u
@@ -104,11 +84,7 @@ def swap_label(x: Architecture, rng: Rng) -> Architecture:
 
 
 def wedge_layer(x: Architecture, rng: Rng) -> Architecture:
-    """Put a new layer in the middle of an edge; an edge into the output has no place for one.
-
-    x: `Architecture`.
-    rng: `numpy.random.Generator`.
-    """
+    """Put a new layer in the middle of an edge; an edge into the output has no place for one."""
     output = len(x) - 1
     u, v = x.edges[_draw_site([e for e, edge in enumerate(x.edges) if edge[1] != output], rng, "no edge can be split")]
     units = [w for w in (x.layers[u].units, x.layers[v].units) if w]
@@ -119,11 +95,7 @@ def wedge_layer(x: Architecture, rng: Rng) -> Architecture:
 
 
 def remove_layer(x: Architecture, rng: Rng) -> Architecture:
-    """Remove one layer; layers that it alone fed, or was fed by, are joined up at random.
-
-    x: `Architecture`.
-    rng: `numpy.random.Generator`.
-    """
+    """Remove one layer; layers that it alone fed, or was fed by, are joined up at random."""
     w = _draw_site([u for u in range(len(x)) if _removable(x, u)], rng, "no layer can be removed")
     layers = list(x.layers)
     if x.family.by_name[layers[w].label].image == "halves" or layers[w].stride == 2:
@@ -143,11 +115,7 @@ def remove_layer(x: Architecture, rng: Rng) -> Architecture:
 
 
 def duplicate_path(x: Architecture, rng: Rng) -> Architecture:
-    """Copy some layers of a random path's interior, and put the copy beside it.
-
-    x: `Architecture`.
-    rng: `numpy.random.Generator`.
-    """
+    """Copy some layers of a random path's interior, and put the copy beside it."""
     known = x.family.by_name
     path = [_draw_start(x, rng, with_input=True)]
     output = len(x) - 1
@@ -173,11 +141,7 @@ def duplicate_path(x: Architecture, rng: Rng) -> Architecture:
 
 
 def skip(x: Architecture, rng: Rng) -> Architecture:
-    """Add an edge from a layer to one farther on, through average pools where the image there is smaller.
-
-    x: `Architecture`.
-    rng: `numpy.random.Generator`.
-    """
+    """Add an edge from a layer to one farther on, through average pools where the image there is smaller."""
     u = _draw_start(x, rng, with_input=False)
     v = _draw_site([v for v in range(len(x)) if _skippable(x, u, v)], rng, f"no layer is far enough beyond layer {u}")
     n_pools = 0
@@ -205,10 +169,6 @@ MODIFIERS: tuple[tuple[Modifier, float], ...] = (  # with their relative frequen
 def draw_label(family: Family, label: str, rng: np.random.Generator) -> str:
     """Draw another label for a layer: from `SWAPS`, or any that is not there and may be matched with it.
 
-    family: `Family`.
-    label: str, the label to replace; for one that is not in `SWAPS`, any that may be matched.
-    rng: `numpy.random.Generator`.
-
     Raises PointError where there is none.
     """
     costs = family.mismatch[family.index[label]]
@@ -229,10 +189,7 @@ def draw_label(family: Family, label: str, rng: np.random.Generator) -> str:
 def draw_layer(x: Architecture, parent: int, units: int, rng: np.random.Generator) -> Layer:
     """Draw a layer to follow `parent`.
 
-    x: `Architecture`.
-    parent: int, position of a layer of x.
     units: int, the new layer's units where its label has any.
-    rng: `numpy.random.Generator`.
 
     Fully connected after one that is; else, on images, a pool now and then (never after the input) or any convolution
     or residual block, strided now and then, or (never after the input) any other label that keeps the image as it is;
@@ -359,8 +316,6 @@ class ScriptedGenerator:
 
     It has the methods that modifiers use.
 
-    script: for each draw, the position of the outcome among those it can have.
-
     `counts` holds, for each draw so far, how many outcomes it has. `random`, which modifiers only compare with chances,
     has two.
     """
@@ -385,17 +340,13 @@ class ScriptedGenerator:
         """Return the scripted one of several options.
 
         options: a sequence, or the number of integers from 0.
-        p: chances of the options, ignored: whatever can be drawn is.
         """
         del p  # whatever can be drawn is
         listed = range(options) if isinstance(options, int) else options
         return listed[self.integers(len(listed))]
 
     def permutation(self, items: Sequence[object]) -> list[Any]:
-        """Return the items in the scripted order, drawn one by one without replacement.
-
-        items: any, which stay as they are.
-        """
+        """Return the items in the scripted order, drawn one by one without replacement."""
         left = list(items)
         return [left.pop(self.integers(len(left))) for _ in range(len(left))]
 
@@ -422,8 +373,6 @@ def enumerate_outcomes(draw: Callable[[Any], Architecture]) -> Iterator[Architec
 
 def enumerate_changes(x: Architecture) -> Iterator[Architecture | None]:
     """Yield all that one modifier can make of x, some of it more than once, within no bounds; None where a draw fails.
-
-    x: `Architecture`. One that is isomorphic but lists its layers in another order may have other changes.
     """
     for modifier, _ in MODIFIERS:
         yield from enumerate_outcomes(partial(modifier, x))

@@ -34,12 +34,7 @@ Number = Callable[[Hashable], int]
 
 
 class CodeTable(NamedTuple):
-    """The points of a table, found by code and by architecture.
-
-    index_of: code -> its point.
-    position: key of an architecture -> its point.
-    met: see `_subtree_key`.
-    """
+    """The points of a table, found by code and by architecture."""
 
     index_of: dict[Code, int]
     position: dict[SubtreeKey, int]
@@ -50,7 +45,6 @@ class CodeTable(NamedTuple):
 class TableDomain(LocalDomain):
     """The architectures of a table of codes; isomorphic ones are one point.
 
-    space: str, a name in `bostruct.domains.architecture.cells.CELL_SPACES`.
     codes: tuple of codes, the rows of the table; None for every code of the space.
 
     One change is another choice at one position of any of a point's codes. Raises DomainError.
@@ -115,8 +109,6 @@ class TableDomain(LocalDomain):
     def index_of(self, x: Point) -> int:
         """Return the place of a point, the inverse of `at`.
 
-        x: `Architecture`.
-
         Raises PointError for what the table does not hold.
         """
         check_architecture(x, self.family)
@@ -142,7 +134,6 @@ class TableDomain(LocalDomain):
         """Draw m points, independent and each equally likely.
 
         m: int >= 0.
-        rng: `numpy.random.Generator`.
         """
         return [self.at(int(place)) for place in rng.integers(self.size, size=m)]
 
@@ -150,7 +141,6 @@ class TableDomain(LocalDomain):
         """Draw a point whose key is not in `seen`; raises SpaceExhausted when none is left.
 
         seen: frozenset of keys (`keys`).
-        rng: `numpy.random.Generator`.
         """
         if (x := draw_unseen(self.sample, self.keys, seen, rng)) is not None:
             return x
@@ -160,10 +150,7 @@ class TableDomain(LocalDomain):
         return left[int(rng.integers(len(left)))]
 
     def check(self, x: object) -> None:
-        """Raise PointError unless x is in the table.
-
-        x: anything.
-        """
+        """Raise PointError unless x is in the table."""
         self.index_of(x)
 
     def parse(self, point: object) -> Architecture:
@@ -182,17 +169,11 @@ class TableDomain(LocalDomain):
         return self.at(self.index_of(point))
 
     def encode(self, x: Architecture) -> Json:
-        """Return the first of the point's codes, as the benchmark writes it.
-
-        x: `Architecture` of the table.
-        """
+        """Return the first of the point's codes, as the benchmark writes it."""
         return self.cells.to_string(self.members[self.index_of(x)][0])
 
     def decode(self, data: ParsedJson) -> Architecture:
-        """Read a code as the benchmark writes it; raises PointError for one that is not in the table.
-
-        data: str.
-        """
+        """Read a code as the benchmark writes it; raises PointError for one that is not in the table."""
         if data not in self._index_by_string:
             raise PointError(
                 f"{short_repr(data)} is not in the table of {self.space}; it has "
@@ -207,18 +188,13 @@ class TableDomain(LocalDomain):
         return xs
 
     def neighbors(self, x: Architecture) -> list[Architecture]:
-        """List all points one change away, in the order of the table.
-
-        x: `Architecture` of the table.
-        """
+        """List all points one change away, in the order of the table."""
         return list(map(self.at, self._neighbor_indices(self.index_of(x))))
 
     def sample_neighbors(self, x: Architecture, m: int, rng: np.random.Generator) -> list[Architecture]:
         """Return all of `neighbors` where they are at most m; else m of them, drawn uniformly, in their order.
 
-        x: `Architecture` of the table.
         m: int >= 0.
-        rng: `numpy.random.Generator`.
         """
         near = self._neighbor_indices(self.index_of(x))
         if len(near) > m:
@@ -227,9 +203,6 @@ class TableDomain(LocalDomain):
 
     def mutate(self, x: Architecture, rng: np.random.Generator) -> Architecture:
         """Change one random choice in a random one of x's codes.
-
-        x: `Architecture` of the table.
-        rng: `numpy.random.Generator`.
 
         Returns any other point where the table has none so near. Raises DomainError where it has no other point.
         """
@@ -251,9 +224,6 @@ class TableDomain(LocalDomain):
     def crossover(self, x: Architecture, y: Architecture, rng: np.random.Generator) -> Architecture:
         """Take each choice from the first code of x or of y with equal chance.
 
-        x, y: `Architecture`s of the table.
-        rng: `numpy.random.Generator`.
-
         Returns x where the table holds no such child.
         """
         first, second = (self.members[self.index_of(parent)][0] for parent in (x, y))
@@ -270,10 +240,7 @@ class TableDomain(LocalDomain):
 
     @classmethod
     def from_json(cls, data: ParsedJson) -> TableDomain:
-        """Rebuild a domain from its description.
-
-        data: dict that `to_json` returned.
-        """
+        """Rebuild a domain from its description."""
         codes = data["codes"]
         return cls(data["space"], None if codes is None else tuple(map(tuple, codes)))
 
@@ -310,11 +277,7 @@ class TableDomain(LocalDomain):
 
 @lru_cache(maxsize=8)
 def shared_table(space: str, codes: tuple[Code, ...] | None = None) -> TableDomain:
-    """Return the same domain for the same arguments: to index a table takes a second.
-
-    space: as of `TableDomain`.
-    codes: as of `TableDomain`.
-    """
+    """Return the same domain for the same arguments: to index a table takes a second."""
     return TableDomain(space, codes)
 
 

@@ -21,11 +21,7 @@ MAX_MASS = 1e150  # of an architecture: sums and squares of its distances stay f
 
 
 def check_layers(family: Family, layers: Sequence[Layer]) -> None:
-    """Check labels, units and strides, and that there are exactly one input and one output; raises PointError.
-
-    family: `Family`.
-    layers: `Layer`s.
-    """
+    """Check labels, units and strides, and that there are exactly one input and one output; raises PointError."""
     known = family.by_name
     for u, layer in enumerate(layers):
         label = known.get(layer.label)
@@ -54,7 +50,6 @@ def check_layers(family: Family, layers: Sequence[Layer]) -> None:
 def check_edges(edges: Any, n: int) -> Edges:
     """Check that edges are distinct pairs of distinct layers, and return them sorted.
 
-    edges: pairs (from, to) of layer numbers.
     n: int, the number of layers.
 
     Raises PointError.
@@ -80,7 +75,6 @@ def check_edges(edges: Any, n: int) -> Edges:
 def adjacency(edges: Edges, n: int) -> tuple[AdjacencyLists, AdjacencyLists]:
     """Return the parents and the children of each layer, ascending.
 
-    edges: pairs (from, to) of layer numbers.
     n: int, the number of layers.
     """
     parents: list[list[int]] = [[] for _ in range(n)]
@@ -93,9 +87,6 @@ def adjacency(edges: Edges, n: int) -> tuple[AdjacencyLists, AdjacencyLists]:
 
 def topological_order(parents: AdjacencyLists, children: AdjacencyLists) -> list[int]:
     """Return an order with parents before children, as near the order given as can be.
-
-    parents: the parents of each layer.
-    children: the children of each layer.
 
     Raises PointError that names a cycle.
     """
@@ -115,13 +106,7 @@ def topological_order(parents: AdjacencyLists, children: AdjacencyLists) -> list
 
 
 def check_graph(family: Family, layers: Sequence[Layer], parents: AdjacencyLists, children: AdjacencyLists) -> None:
-    """Check that every layer lies between input and output, and that decisions come last; raises PointError.
-
-    family: `Family`.
-    layers: `Layer`s.
-    parents: the parents of each layer.
-    children: the children of each layer.
-    """
+    """Check that every layer lies between input and output, and that decisions come last; raises PointError."""
     roles = [family.by_name[layer.label].role for layer in layers]
     for u, layer in enumerate(layers):
         role = roles[u]
@@ -148,11 +133,6 @@ def image_halvings(
     family: Family, layers: Sequence[Layer], parents: AdjacencyLists, order: Sequence[int]
 ) -> tuple[int | None, ...]:
     """Count how often the image was halved once it has left each layer; None where it has collapsed to features.
-
-    family: `Family`.
-    layers: `Layer`s.
-    parents: the parents of each layer.
-    order: layer numbers, parents before children.
 
     Raises PointError where parents differ in it, where a layer that needs an image is given none, or where the input
     feeds anything but layers that work on images and may be strided.

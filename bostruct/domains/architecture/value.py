@@ -310,11 +310,7 @@ class Architecture:
 
 
 def check_architecture(x: object, family: Family) -> Architecture:
-    """Return x where it is an `Architecture` of the family; raises PointError.
-
-    x: anything.
-    family: `Family`.
-    """
+    """Return x where it is an `Architecture` of the family; raises PointError."""
     if not isinstance(x, Architecture):
         raise PointError(f"expected an Architecture, got {short_repr(x)}")
     if x.family is not family and x.family != family:
@@ -347,20 +343,12 @@ GROUP_COLORS = {"pool": "#dfe7f5", "fc": "#f6e5c3"}
 
 
 def layer_color(label: Label) -> str:
-    """Return a layer's fill color: ends and decision layers as in the paper's figures, pools and fc layers tinted.
-
-    label: the layer's `Label`.
-    """
+    """Return a layer's fill color: ends and decision layers as in the paper's figures, pools and fc layers tinted."""
     return COLORS.get(label.role) or GROUP_COLORS.get(label.group or "", "#ffffff")
 
 
 def architecture_dot(names: Sequence[str], labels: Sequence[Label], edges: Iterable[tuple[int, int]]) -> str:
-    """Write one box per layer, from the input at the top.
-
-    names: text of each layer.
-    labels: `Label` of each layer.
-    edges: pairs of layer numbers.
-    """
+    """Write one box per layer, from the input at the top."""
     lines = ["digraph architecture {", '  node [shape=box, style="filled,rounded", fontname="Helvetica"];']
     for u, (name, label) in enumerate(zip(names, labels, strict=True)):
         text = f"{u}: {name}".replace("\\", "\\\\").replace('"', '\\"')
@@ -370,12 +358,7 @@ def architecture_dot(names: Sequence[str], labels: Sequence[Label], edges: Itera
 
 
 def canonical_order(keys: Sequence[str], parents: AdjacencyLists, children: AdjacencyLists) -> list[int]:
-    """Return the layers in canonical order.
-
-    keys: for each layer, what it is apart from its edges; layers in topological order.
-    parents: the parents of each layer.
-    children: the children of each layer.
-    """
+    """Return the layers in canonical order."""
     colors = _initial_colors(keys, parents, children)
     if len(set(colors)) < len(colors):
         colors = _canonical_form(_break_twins(colors, parents, children), parents, children)[1]

@@ -43,9 +43,6 @@ ENDLESS_MESSAGE = "its function calls itself without end: put a choice between, 
 def expand_module(module: Module, given: tuple[Value, ...], max_depth: int, *, keep: bool = True) -> Fragment:
     """Return the part that stands for a substitution module with these values.
 
-    module: substitution module.
-    given: a value for each of its hyperparameters, in their order.
-    max_depth: int, the most substitutions around each other.
     keep: bool, True where it will be asked for again.
 
     Raises Infeasible and LanguageError.
@@ -122,11 +119,7 @@ def _is_ambiguous(text: str) -> bool:
 
 
 def close(fragment: Fragment, made: object) -> None:
-    """Fix a part once its function has returned; raises LanguageError.
-
-    fragment: the part.
-    made: what its function returned.
-    """
+    """Fix a part once its function has returned; raises LanguageError."""
     inputs, outputs = _check_returned_ports(made, fragment)
     for name, port in [*inputs.items(), *outputs.items()]:
         if port.module.fragment is not fragment:

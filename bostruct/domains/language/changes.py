@@ -19,10 +19,7 @@ from bostruct.domains.language.walk import Walk
 
 
 def depth_first(walk: Walk) -> Iterator[Trace]:
-    """Yield all traces in the order of choice, each hyperparameter running through its values as they were given.
-
-    walk: `Walk` to go on from.
-    """
+    """Yield all traces in the order of choice, each hyperparameter running through its values as they were given."""
     stack = [walk.copy()]
     while stack:
         at = stack.pop()
@@ -39,8 +36,6 @@ def depth_first(walk: Walk) -> Iterator[Trace]:
 
 def shortest_first(walk: Walk) -> Iterator[Trace]:
     """Yield all traces by the number of choices, so that each program of an infinite space has its turn.
-
-    walk: `Walk` to go on from.
 
     Ways to equally many choices take turns. Keeps the front in memory.
     """
@@ -98,19 +93,12 @@ DRAWING_WORK = 200_000  # modules of all neighbors that are drawn
 
 
 def open_choices(end: Walk, fixed: Mapping[str, Value]) -> dict[str, Discrete]:
-    """Return the hyperparameters of a finished walk that could have another value, by place, in order.
-
-    end: finished walk.
-    fixed: place -> value of those that must stay.
-    """
+    """Return the hyperparameters of a finished walk that could have another value, by place, in order."""
     return {h.path: h for h in end.chosen if len(h.values) > 1 and h.path not in fixed}
 
 
 def neighbors(walk: Walk, end: Walk) -> Iterator[Trace]:
     """Yield all traces that have, of the keys they share with that of `end`, exactly one other value, one change away.
-
-    walk: `Walk` of the space.
-    end: finished walk.
 
     The relation is symmetric, the order fixed.
     """
@@ -122,9 +110,6 @@ def neighbors(walk: Walk, end: Walk) -> Iterator[Trace]:
 
 def completions(walk: Walk, fixed: Mapping[str, Value]) -> Iterator[Trace]:
     """Yield all ways through the space that have these values where they have these keys.
-
-    walk: `Walk` of the space.
-    fixed: place -> value.
 
     None are yielded where they cannot have one of the values.
     """
@@ -162,9 +147,6 @@ def _settled_completions(at: Walk, fixed: Mapping[str, Value]) -> Iterator[Trace
 def affordable_listing(walk: Walk, end: Walk) -> int | None:
     """Return how many neighbors may be listed in about a second; None where to list them at all would take long.
 
-    walk: `Walk` of the space.
-    end: finished walk.
-
     The work is a walk for each neighbor, through as many modules as `end` has.
     """
     at_least = sum(map(count_other_values, open_choices(end, walk.values).values()))
@@ -173,18 +155,12 @@ def affordable_listing(walk: Walk, end: Walk) -> int | None:
 
 
 def affordable_draws(end: Walk) -> int:
-    """Return how many neighbors may be drawn in some seconds.
-
-    end: finished walk.
-    """
+    """Return how many neighbors may be drawn in some seconds."""
     return max(1, DRAWING_WORK // end.count_built())
 
 
 def count_differences(x: Mapping[str, Value], y: Mapping[str, Value]) -> int:
-    """Count the keys that both have and that differ in value.
-
-    x, y: values by place, each of one program.
-    """
+    """Count the keys that both have and that differ in value."""
     return sum(value != y[key] for key, value in x.items() if key in y)
 
 
@@ -201,11 +177,6 @@ def list_at_most(traces: Iterator[Trace], m: int) -> list[Trace] | None:
 def mutate(walk: Walk, end: Walk, rng: np.random.Generator, max_decisions: int) -> Walk:
     """Change one choice of `end`, drawn among those for which that is feasible.
 
-    walk: `Walk` of the space.
-    end: finished walk.
-    rng: `numpy.random.Generator`.
-    max_decisions: int, the most choices of a way.
-
     Raises DomainError and NoneFeasible.
     """
     choices = list(open_choices(end, walk.values).values())
@@ -221,12 +192,6 @@ def mutate(walk: Walk, end: Walk, rng: np.random.Generator, max_decisions: int) 
 
 def change(walk: Walk, end: Walk, h: Discrete, rng: np.random.Generator, max_decisions: int) -> Walk:
     """Change `end` to another value of h, all other keys kept that still exist, new ones drawn.
-
-    walk: `Walk` of the space.
-    end: finished walk.
-    h: hyperparameter of `end`.
-    rng: `numpy.random.Generator`.
-    max_decisions: int, the most choices of a way.
 
     An order changes to one further away only where no order nearby is feasible. Raises NoneFeasible.
     """
@@ -270,11 +235,6 @@ def _change_to_one(
 
 def cross_over(walk: Walk, x: Trace, y: Trace, rng: np.random.Generator, max_decisions: int) -> Walk:
     """Take each value from one of the two traces, by chance, where they have one; draw it where they have none.
-
-    walk: `Walk` of the space.
-    x, y: traces.
-    rng: `numpy.random.Generator`.
-    max_decisions: int, the most choices of a way.
 
     Raises NoneFeasible.
     """

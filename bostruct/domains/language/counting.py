@@ -32,21 +32,14 @@ NO_SETTING: Setting = frozenset()
 
 
 class CountRow(NamedTuple):
-    """A count of modules whose hyperparameters are chosen in one way.
-
-    chosen: the values of these hyperparameters.
-    table: the counts by the settings of other hyperparameters.
-    """
+    """A count of modules whose hyperparameters are chosen in one way."""
 
     chosen: dict[Discrete, Value]
     table: CountTable
 
 
 def total(table: CountTable) -> int:
-    """Return the sum of all counts of a table.
-
-    table: counts by setting.
-    """
+    """Return the sum of all counts of a table."""
     return sum(table.values())
 
 
@@ -60,18 +53,12 @@ def scale(table: CountTable, factor: int) -> CountTable:
 
 
 def scope_of(tables: Iterable[CountTable]) -> dict[Discrete, None]:
-    """Return the hyperparameters that these tables speak of, in order.
-
-    tables: of counts.
-    """
+    """Return the hyperparameters that these tables speak of, in order."""
     return {h: None for table in tables for setting in table for h, _ in setting}
 
 
 def sum_rows(rows: Iterable[CountRow]) -> CountTable:
-    """Return the sum of rows, in which what was chosen is part of the settings.
-
-    rows: one for each way to choose the same hyperparameters; counts whose setting contradicts the way are left out.
-    """
+    """Return the sum of rows, in which what was chosen is part of the settings."""
     table: CountTable = {}
     for row in rows:
         chosen = frozenset(row.chosen.items())
@@ -82,10 +69,7 @@ def sum_rows(rows: Iterable[CountRow]) -> CountTable:
 
 
 def merge_settings(a: Setting, b: Setting) -> Setting | None:
-    """Return both settings together; None where they contradict each other.
-
-    a, b: settings, empty where they ask for nothing.
-    """
+    """Return both settings together; None where they contradict each other."""
     if not a or not b:
         return a or b
     both = a | b
@@ -96,7 +80,6 @@ def join_tables(tables: Iterable[CountTable], spend: Callable[[int], None]) -> C
     """Return the join of tables: the products of what agrees in all of them.
 
     tables: of counts; for none the result is 1 under no setting.
-    spend: is told how many pairs of entries are looked at, and may raise.
     """
     result: CountTable = {NO_SETTING: 1}
     for table in tables:
@@ -137,12 +120,7 @@ def _restrict(setting: Setting, kept: frozenset[Discrete]) -> Setting:
 
 
 def eliminate(tables: list[CountTable], fragment: Fragment, spend: Callable[[int], None]) -> CountTable:
-    """Return the join of tables, without the hyperparameters that were made in this part.
-
-    tables: counts by setting.
-    fragment: the part.
-    spend: as of `join_tables`.
-    """
+    """Return the join of tables, without the hyperparameters that were made in this part."""
     kept = dict(enumerate(tables))
     places: dict[Discrete, dict[int, None]] = {}  # of the tables that mention each of these
     for place, table in kept.items():
@@ -160,10 +138,7 @@ def eliminate(tables: list[CountTable], fragment: Fragment, spend: Callable[[int
 
 
 class IdentityKey:
-    """An object that equals itself alone, kept alive so that its identity is not given to another.
-
-    held: any object.
-    """
+    """An object that equals itself alone, kept alive so that its identity is not given to another."""
 
     __slots__ = ("target",)
 
@@ -178,12 +153,7 @@ class IdentityKey:
 
 
 def signature(module: Module, free: tuple[Discrete, ...], values: Mapping[str, Value]) -> Hashable:
-    """Return a key that is equal for modules built by the same code from equal things.
-
-    module: substitution module.
-    free: its own hyperparameters without a value: only their possible values matter, unless its functions see them too.
-    values: place -> value of those that have one.
-    """
+    """Return a key that is equal for modules built by the same code from equal things."""
     if module.substitution is None:
         raise TypeError(f"expected a substitution module, got {module}")
     reader = _SignatureReader({h: i for i, h in enumerate(free)}, values)
@@ -266,9 +236,6 @@ class BudgetSpent(Exception):
 def count(walk: Walk, budget: int) -> Count:
     """Count the ways that lead on from here.
 
-    walk: where to count from.
-    budget: int, the work to do: modules to look at, and pairs of entries of tables to join.
-
     A count that the budget or the depth cuts short is a lower bound, which may be 0.
     """
     tally = ProgramCounter(walk, budget, 0)
@@ -286,7 +253,6 @@ def count(walk: Walk, budget: int) -> Count:
 def count_by_visits(walk: Walk, budget: int) -> Count:
     """Count the ways that lead on from here choice by choice, but for the last choices, which open nothing.
 
-    walk: where to count from; it stays as it is.
     budget: modules to look at, at least 0; the bound found so far is returned once it is spent.
     """
     found, stack = 0, [walk.copy()]
@@ -316,10 +282,6 @@ def count_by_visits(walk: Walk, budget: int) -> Count:
 class ProgramCounter:
     """One count of a space.
 
-    walk: its values are what is chosen already.
-    budget: int, the work to do, as of `count`.
-    recurring: int, the count of a part that is met inside itself.
-
     `is_recursive` is true once such a part was met, `cut` once something was left out, for the budget or for depth.
     """
 
@@ -340,8 +302,6 @@ class ProgramCounter:
     def total(self, root: Fragment) -> int:
         """Count the programs of the whole space.
 
-        root: the outermost part.
-
         Raises NotFactorable where some of what a part makes may never be looked at.
         """
         try:
@@ -352,8 +312,6 @@ class ProgramCounter:
 
     def fragment(self, fragment: Fragment) -> CountTable:
         """Count the programs of one part.
-
-        fragment: a finished part.
 
         Raises NotFactorable where some of what it makes may never be looked at, and BudgetSpent.
         """
@@ -370,8 +328,6 @@ class ProgramCounter:
 
     def open_parts(self, fragment: Fragment) -> tuple[dict[Part, tuple[Discrete, ...]], dict[Discrete, None]]:
         """Return what may hold choices in one part, with the hyperparameters that it waits for, and all others.
-
-        fragment: a finished part.
 
         Raises NotFactorable.
         """
@@ -390,10 +346,7 @@ class ProgramCounter:
         return waiting, plain
 
     def free(self, hyperparameters: Iterable[Hyperparameter]) -> tuple[Discrete, ...]:
-        """Return the independent hyperparameters without a value that some hyperparameters are or depend on.
-
-        hyperparameters: independent or dependent ones.
-        """
+        """Return the independent hyperparameters without a value that some hyperparameters are or depend on."""
         found: dict[Discrete, None] = {}
         for h in hyperparameters:
             for one in independent_ancestors(h):
@@ -405,8 +358,6 @@ class ProgramCounter:
 
     def components(self, waiting: Mapping[Part, tuple[Discrete, ...]]) -> Iterator[list[CountRow]]:
         """Yield the rows of each group of parts that share hyperparameters.
-
-        waiting: part -> the hyperparameters without a value that it depends on.
 
         Raises BudgetSpent.
         """
@@ -488,10 +439,7 @@ class ProgramCounter:
 class CachedCount(NamedTuple):
     """The counts of a module, for others that are written alike.
 
-    read: what counting found of all other hyperparameters made outside, however it came by them.
-    free: its own hyperparameters without a value.
     inward: bool, True where what it builds looks at these by itself.
-    rows: the counts.
     """
 
     read: dict[Discrete, Value]
@@ -500,20 +448,13 @@ class CachedCount(NamedTuple):
     rows: list[CountRow]
 
     def fits(self, free: tuple[Discrete, ...], values: Mapping[str, Value]) -> bool:
-        """Tell whether a module of the same signature with these free hyperparameters counts the same.
-
-        free: hyperparameters of the module without a value.
-        values: of all hyperparameters that have one, by place.
-        """
+        """Tell whether a module of the same signature with these free hyperparameters counts the same."""
         alike = not self.inward or free == self.free
         return alike and all(values.get(h.path, MISSING) is value for h, value in self.read.items())
 
 
 def enclosing_modules(path: str) -> Iterator[str]:
-    """Yield the paths of the substitution modules around a place, the outermost first.
-
-    path: str, the place of a hyperparameter.
-    """
+    """Yield the paths of the substitution modules around a place, the outermost first."""
     around = ""
     for part in path.split("/")[:-1]:
         yield around + part.partition("[")[0]
@@ -523,10 +464,7 @@ def enclosing_modules(path: str) -> Iterator[str]:
 def connected_components(
     waiting: Mapping[Part, tuple[Discrete, ...]],
 ) -> Iterator[tuple[list[Part], tuple[Discrete, ...]]]:
-    """Yield groups of parts that share hyperparameters, with the hyperparameters of the group.
-
-    waiting: part -> the hyperparameters without a value that it depends on.
-    """
+    """Yield groups of parts that share hyperparameters, with the hyperparameters of the group."""
     groups: dict[Part, tuple[list[Part], dict[Discrete, None]]] = {}  # by the first part
     group_of: dict[Discrete, Part] = {}
     for part, free in waiting.items():
@@ -545,10 +483,7 @@ def connected_components(
 
 
 def check_factorable(fragment: Fragment) -> None:
-    """Raise NotFactorable where some of what a part makes may never be looked at.
-
-    fragment: a finished part.
-    """
+    """Raise NotFactorable where some of what a part makes may never be looked at."""
     read = {port.source for module in fragment.modules for port in module.inputs.values()}
     read.update(fragment.outputs.values())
     lost = any(output not in read for m in fragment.modules if m.substitution for output in m.outputs.values())

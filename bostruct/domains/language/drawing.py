@@ -21,7 +21,6 @@ class Port(NamedTuple):
     """The place that an input reads: an output of a module, or an input of the whole space.
 
     module: place of the module, None for an input of the whole space.
-    name: of the output, or of the space's input.
     """
 
     module: str | None
@@ -31,10 +30,6 @@ class Port(NamedTuple):
 class Box(NamedTuple):
     """A module in a drawing.
 
-    inputs: name -> what it reads.
-    outputs: names of its outputs.
-    hyperparameters: local name -> place.
-    constants: local name -> value.
     waits: bool, True where a part is to take its place.
     """
 
@@ -48,9 +43,7 @@ class Box(NamedTuple):
 class Ellipse(NamedTuple):
     """A hyperparameter in a drawing.
 
-    text: its values, or what it depends on, while it has no value; then its value.
     is_assigned: bool, True where it has a value.
-    parents: places of the hyperparameters that it depends on.
     """
 
     text: str
@@ -59,13 +52,7 @@ class Ellipse(NamedTuple):
 
 
 class View(NamedTuple):
-    """The visible part of a space.
-
-    boxes: modules by place, those that read after those that are read.
-    ellipses: hyperparameters by place.
-    outputs: what the outputs read.
-    gone: values that no visible module has, by place.
-    """
+    """The visible part of a space."""
 
     boxes: dict[str, Box]
     ellipses: dict[str, Ellipse]
@@ -74,10 +61,7 @@ class View(NamedTuple):
 
 
 def view(walk: Walk) -> View:
-    """Return the visible part of a space, as far as it is chosen.
-
-    walk: `Walk` of the space.
-    """
+    """Return the visible part of a space, as far as it is chosen."""
     boxes: dict[str, Box] = {}
     ellipses: dict[str, Ellipse] = {}
     for module in walk.reading_order():
@@ -125,10 +109,7 @@ def _format_value(value: Value) -> str:
 
 
 def view_text(seen: View) -> str:
-    """Return one paragraph per module, from the inputs to the outputs.
-
-    seen: what to describe.
-    """
+    """Return one paragraph per module, from the inputs to the outputs."""
     lines: list[str] = []
     for place, box in seen.boxes.items():
         lines.append(f"{place} ..." if box.waits else place)
@@ -147,11 +128,7 @@ def _describe_source(port: Port) -> str:
 
 
 def view_dot(seen: View, before: View | None = None) -> str:
-    """Draw modules as boxes and hyperparameters as ellipses, in Graphviz's language; gray boxes wait for values.
-
-    seen: what to draw.
-    before: what was seen earlier; then what is new is green, and what was given a value since is red.
-    """
+    """Draw modules as boxes and hyperparameters as ellipses, in Graphviz's language; gray boxes wait for values."""
     lines = [
         "digraph space {",
         '  node [fontname="Helvetica", fontsize=11]; edge [fontname="Helvetica", fontsize=9, arrowsize=0.7];',
@@ -234,22 +211,14 @@ def _quote(label: str) -> str:
 
 
 class Frame(NamedTuple):
-    """One drawing of a page.
-
-    caption: str, what was chosen to get here.
-    dot: str, the drawing.
-    """
+    """One drawing of a page."""
 
     caption: str
     dot: str
 
 
 def frames(walk: Walk, trace: Mapping[str, Value]) -> Iterator[Frame]:
-    """Yield drawings of a space as it is, then after each choice of a trace that leads to its end.
-
-    walk: `Walk` of the space.
-    trace: place -> value.
-    """
+    """Yield drawings of a space as it is, then after each choice of a trace that leads to its end."""
     walk = walk.copy()
     seen = view(walk)
     yield Frame("The space", view_dot(seen))
@@ -264,10 +233,6 @@ def write_page(
 ) -> Path:
     """Write a page with one figure per frame, one below the other.
 
-    path: the file.
-    title: str.
-    drawn: the frames.
-    render: function that turns Graphviz's language into SVG.
     overwrite: True also replaces a file that bostruct did not write, but never a database.
 
     With a browser's scripts on, the page shows one figure at a time, by buttons or arrow keys. Raises OutputRefused, a

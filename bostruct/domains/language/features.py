@@ -32,10 +32,7 @@ Found = TypeVar("Found")
 
 
 class LRUCache(Generic[Key, Found]):
-    """A cache of results for the keys last asked for.
-
-    find: function of a key that returns its result.
-    """
+    """A cache of results for the keys last asked for."""
 
     def __init__(self, find: Callable[[Key], Found]) -> None:
         self._find = find
@@ -50,9 +47,6 @@ class LRUCache(Generic[Key, Found]):
 
     def add(self, key: Key, found: Found) -> None:
         """Store a result that is known without calling `find`; beyond 4096, the one asked for longest ago is dropped.
-
-        key: hashable.
-        found: the result for this key.
         """
         if len(self._known) >= CACHE_SIZE:
             del self._known[next(iter(self._known))]
@@ -61,36 +55,23 @@ class LRUCache(Generic[Key, Found]):
 
 @lru_cache(maxsize=100_000)
 def choice_kind(path: str) -> str:
-    """Return ``Conv2D.filters`` for ``SISORepeat-0/Conv2D-3.filters``; a name that the user gave is its own kind.
-
-    path: place of a hyperparameter.
-    """
+    """Return ``Conv2D.filters`` for ``SISORepeat-0/Conv2D-3.filters``; a name that the user gave is its own kind."""
     return INSTANCE_NUMBER.sub("", path.rpartition("/")[2])
 
 
 def coordinates(walk: Walk) -> tuple[Choice, ...]:
-    """Return the choices of a walk, in order.
-
-    walk: choices that were made are read, those left are not.
-    """
+    """Return the choices of a walk, in order."""
     pairs = zip(walk.chosen, walk.values.values(), strict=True)
     return tuple(coordinate_of(h, h.positions[v], read_order(h, walk.values) if h.things else None) for h, v in pairs)
 
 
 def coordinate_of(h: Discrete, position: int, order: tuple[int, ...] | None = None) -> Choice:
-    """Return a choice as a coordinate.
-
-    h: the hyperparameter that is chosen.
-    position: of its value among those that it can have.
-    order: as of `read_order`.
-    """
+    """Return a choice as a coordinate."""
     return Choice(h.path, choice_kind(h.path), position, len(h.values), h.ordered, order)
 
 
 def tokens(walk: Walk) -> npt.NDArray[np.int64]:
     """Return the tokens of the parts and choices of a finished walk, repeated as often as they occur (t,).
-
-    walk: with nothing left to choose.
 
     Tokens are hashes of 63 bits, the same in every process.
     """
@@ -106,8 +87,6 @@ def _choice_tokens(path: str, value: Value) -> bytes:
 
 def count_modules(walk: Walk) -> tuple[int, int]:
     """Count the modules of a finished walk: all of them, and those in parts that no other program is likely to share.
-
-    walk: with nothing left to choose.
 
     Parts are shared where their module can have few values, and lies in a part that is shared itself.
     """

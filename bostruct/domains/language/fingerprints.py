@@ -23,9 +23,6 @@ WORKERS_MAIN = "__mp_main__"  # what a script is called in the processes that it
 def canonical_data(what: str, value: object) -> Json:
     """Return JSON data for a constant, equal for equal constants.
 
-    what: str, what errors call it.
-    value: the constant.
-
     Raises LanguageError where nothing tells the constant apart from others but its address.
     """
     if isinstance(value, np.generic):
@@ -57,8 +54,6 @@ def canonical_data(what: str, value: object) -> Json:
 def canonical_value(what: str, value: object, name: Json) -> Json:
     """Return JSON data for a value of a module, equal for equal values of equal names.
 
-    what: str, what errors call it.
-    value: the value.
     name: the name by which it was chosen, or a tuple that holds such names; None where it has none.
 
     Raises LanguageError where it has no name, and nothing but its address tells it apart from others.
@@ -73,11 +68,7 @@ def canonical_value(what: str, value: object, name: Json) -> Json:
 
 
 def readable_data(what: str, value: object) -> Json:
-    """Return a value as it is where JSON can hold it, else what `canonical_data` tells of it; raises LanguageError.
-
-    what: str, what errors call it.
-    value: of a module.
-    """
+    """Return a value as it is where JSON can hold it, else what `canonical_data` tells of it; raises LanguageError."""
     plain = value.item() if isinstance(value, np.generic) else value
     try:
         return json.loads(json.dumps(plain, allow_nan=False))
@@ -87,9 +78,6 @@ def readable_data(what: str, value: object) -> Json:
 
 def identity_of(thing: object, around: tuple[int, ...] = ()) -> Json:
     """Return JSON data that identifies a function or an implementation.
-
-    thing: the function or implementation.
-    around: ids of the things that it is part of.
 
     The data are its module, its name and what it holds of text, numbers and functions. Anything else it holds may
     change while it is used, and counts by its type: `traits_beyond_name` says where that leaves things alike.
@@ -122,9 +110,6 @@ def identity_of(thing: object, around: tuple[int, ...] = ()) -> Json:
 def traits_beyond_name(thing: object, around: tuple[int, ...] = ()) -> Iterator[str | None]:
     """Yield what `identity_of` leaves out: the code of functions whose names others share, None for what is unknown.
 
-    thing: the function or implementation.
-    around: ids of the things that it is part of.
-
     Lambdas and functions made inside functions share their names. Unknown is what a list, a dict or an object of a
     class of one's own holds, because it may change.
     """
@@ -142,10 +127,7 @@ def traits_beyond_name(thing: object, around: tuple[int, ...] = ()) -> Iterator[
 
 
 def traits_of_value(value: object) -> Iterator[str | None]:
-    """Yield what `canonical_data` leaves out of the functions inside a constant: `traits_beyond_name`.
-
-    value: the constant.
-    """
+    """Yield what `canonical_data` leaves out of the functions inside a constant: `traits_beyond_name`."""
     if isinstance(value, list | tuple | set | frozenset):
         for part in value:
             yield from traits_of_value(part)
@@ -209,10 +191,7 @@ def _qualified_name(thing: Callable[..., object]) -> list[str]:
 
 
 def closure_values(function: FunctionType) -> list[object]:
-    """Return what a function holds: the bound names from around it, then its defaults, by position and by name.
-
-    function: defined in Python.
-    """
+    """Return what a function holds: the bound names from around it, then its defaults, by position and by name."""
     cells = [cell.cell_contents for cell in function.__closure__ or () if _is_filled(cell)]
     return [*cells, *(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
 

@@ -32,11 +32,7 @@ MODULE_NAME = re.compile(r"[^/\[\].:\s]+")
 
 
 class Input:
-    """A port that a module reads. It has one incoming edge, or is one of the inputs that its part returns.
-
-    module: the module that reads.
-    name: of the port, one of the module's input names.
-    """
+    """A port that a module reads. It has one incoming edge, or is one of the inputs that its part returns."""
 
     __slots__ = ("exposed_as", "module", "name", "source")
 
@@ -47,10 +43,7 @@ class Input:
         self.exposed_as: str | None = None  # its name among the inputs returned
 
     def connect(self, output: Output) -> None:
-        """Read what the output gives; raises LanguageError, naming both ends.
-
-        output: `Output` of a module of the same part, or one that a part around it has declared by `outer_output`.
-        """
+        """Read what the output gives; raises LanguageError, naming both ends."""
         if not isinstance(output, Output):
             raise LanguageError(f"{self}: expected an output to connect to, got {show_port(output)}")
         if self.source is not None:
@@ -68,11 +61,7 @@ class Input:
 
 
 class Output:
-    """A port that a module writes; any number of inputs may read it.
-
-    module: the module that writes.
-    name: of the port, one of the module's output names.
-    """
+    """A port that a module writes; any number of inputs may read it."""
 
     __slots__ = ("module", "name")
 
@@ -81,10 +70,7 @@ class Output:
         self.name = name
 
     def connect(self, input: Input) -> None:
-        """Feed the input; raises LanguageError, naming both ends.
-
-        input: `Input` of a module of the same part.
-        """
+        """Feed the input; raises LanguageError, naming both ends."""
         if not isinstance(input, Input):
             raise LanguageError(f"{self}: expected an input to connect to, got {show_port(input)}")
         input.connect(self)
@@ -96,7 +82,6 @@ class Output:
 class Fragment:
     """The result of one call of a builder.
 
-    path: str, the path of the substitution that it stands for, "" for the whole space.
     host: the module that it replaces, None for the whole space.
 
     `depth` is the number of substitutions around it, `outer_outputs` are the outputs that parts inside it may read, and
@@ -142,37 +127,24 @@ class Fragment:
         return self.path or "the whole space"
 
     def child_path(self, name: str) -> str:
-        """Return the place of something made in this part.
-
-        name: of the module or hyperparameter, without its part.
-        """
+        """Return the place of something made in this part."""
         return f"{self.path}/{name}" if self.path else name
 
     def next_name(self, name: str) -> str:
-        """Return the name of the next module of one kind, ``Conv2D-0``, then ``Conv2D-1``.
-
-        name: kind of the module.
-        """
+        """Return the name of the next module of one kind, ``Conv2D-0``, then ``Conv2D-1``."""
         n = self.numbers[name]
         self.numbers[name] = n + 1
         return f"{name}-{n}"
 
     def encloses(self, other: Fragment) -> bool:
-        """Tell whether functions that build `other` may see what is made here.
-
-        other: part of the same space.
-        """
+        """Tell whether functions that build `other` may see what is made here."""
         while other.depth > self.depth and other.host is not None:
             other = other.host.fragment
         return other is self
 
 
 def number_name(name: str, taken: Container[str]) -> str:
-    """Return a name itself where it is free, else with the first number from 1 on that makes it so.
-
-    name: wanted.
-    taken: the names that others have.
-    """
+    """Return a name itself where it is free, else with the first number from 1 on that makes it so."""
     if name not in taken:
         return name
     return next(numbered for n in count(1) if (numbered := f"{name}-{n}") not in taken)
@@ -263,10 +235,7 @@ Hyperparameter: TypeAlias = Discrete | DependentHyperparameter
 
 
 def is_hyperparameter(value: object) -> TypeGuard[Hyperparameter]:
-    """Tell whether a value is a hyperparameter, independent or dependent.
-
-    value: any.
-    """
+    """Tell whether a value is a hyperparameter, independent or dependent."""
     return isinstance(value, Discrete | DependentHyperparameter)
 
 
@@ -277,7 +246,6 @@ Builder: TypeAlias = Callable[[], IO]
 class Substitution(NamedTuple):
     """The way a substitution module is replaced.
 
-    fn: function of a dict from local names to values that builds what takes the module's place.
     keyed_by: the local names whose values are part of the place of what is built; all where None.
     allow_input_subset: bool, True where what is built may lack inputs of the module.
     allow_output_subset: bool, True where what is built may lack outputs of the module.
@@ -294,9 +262,7 @@ class Substitution(NamedTuple):
 class Module:
     """A node with named inputs, outputs and hyperparameters.
 
-    kind: str, its name without its number.
     properties: local name -> hyperparameter or constant; kept apart, each sorted, in `hyperparameters` and `constants`.
-    ports: names of the inputs, names of the outputs.
     implementation: what compilers turn the module into; None for a node that nobody compiles.
     substitution: None for basic modules.
 
@@ -361,10 +327,7 @@ class Module:
 
 
 def show_port(port: object) -> str:
-    """Write a port as messages call it, and anything else by a short repr.
-
-    port: what was given for a port.
-    """
+    """Write a port as messages call it, and anything else by a short repr."""
     return str(port) if isinstance(port, Input | Output) else short_repr(port)
 
 
@@ -377,10 +340,7 @@ def open_fragment() -> Fragment | None:
 
 
 def current_fragment(what: str) -> Fragment:
-    """Return the part under construction; raises LanguageError outside the functions that build one.
-
-    what: names what is about to be made, and opens the message.
-    """
+    """Return the part under construction; raises LanguageError outside the functions that build one."""
     fragment = _OPEN.get()
     if fragment is None:
         raise LanguageError(f"{what} belongs to a space: make it inside the function that is given to SearchSpace")
@@ -389,10 +349,7 @@ def current_fragment(what: str) -> Fragment:
 
 @contextmanager
 def build_into(fragment: Fragment) -> Iterator[None]:
-    """Add modules and hyperparameters made meanwhile to the fragment.
-
-    fragment: under construction, not closed.
-    """
+    """Add modules and hyperparameters made meanwhile to the fragment."""
     token = _OPEN.set(fragment)
     try:
         yield

@@ -47,9 +47,6 @@ def order_at(position: int, k: int) -> tuple[int, ...]:
 def read_order(h: Discrete, values: Mapping[str, Value]) -> tuple[int, ...] | None:
     """Return the order that the value of a choice tells, or tells first; None where it tells none.
 
-    h: the hyperparameter that is chosen.
-    values: place -> value of it and of those chosen with it.
-
     An order that is chosen in steps belongs to the first step, and is None until all are chosen; that of the others is
     empty.
     """
@@ -66,19 +63,13 @@ def _order_of_steps(values: tuple[int, ...], k: int) -> tuple[int, ...]:
 
 
 def position_of_steps(values: tuple[int, ...]) -> int:
-    """Return the position of an order among all, sorted.
-
-    values: for each place but the last, which of the things left stands there.
-    """
+    """Return the position of an order among all, sorted."""
     k = len(values) + 1
     return sum(value * math.factorial(k - 1 - i) for i, value in enumerate(values))
 
 
 def other_values(h: Discrete, value: Value) -> tuple[Value, ...]:
     """Return the values that one change of a choice leads to.
-
-    h: the hyperparameter.
-    value: the one it has.
 
     They are all others; of an order that is one choice those a swap, a move of one thing or a reversal away.
     """
@@ -88,10 +79,7 @@ def other_values(h: Discrete, value: Value) -> tuple[Value, ...]:
 
 
 def count_other_values(h: Discrete) -> int:
-    """Return how many values one change of a choice leads to.
-
-    h: the hyperparameter.
-    """
+    """Return how many values one change of a choice leads to."""
     return count_rearrangements(h.things) if _is_whole_order(h) else len(h.values) - 1
 
 
@@ -308,8 +296,6 @@ def independent_ancestors(h: Hyperparameter) -> tuple[Discrete, ...]:
     """Return the independent hyperparameters whose values give h its own; h where it is one.
 
     They are in the order of a breadth-first search, by local name.
-
-    h: independent or dependent.
     """
     if isinstance(h, Discrete):
         return (h,)

@@ -55,7 +55,6 @@ class Source(NamedTuple):
     """The place that an input reads: an output of a node, or an input of the program.
 
     node: position of the node, None for an input of the program.
-    port: name of the node's output, or of the program's input.
     """
 
     node: int | None
@@ -63,16 +62,7 @@ class Source(NamedTuple):
 
 
 class Node(NamedTuple):
-    """One basic module of a program.
-
-    path: str, its place, unique and the same in every process.
-    kind: str, what the user called it.
-    values: local name -> value of its hyperparameters and constants.
-    implementation: what compilers turn it into.
-    sources: name of an input -> what it reads, in the order they were declared in.
-    outputs: names of its outputs.
-    names: local name -> name, or a tuple with names, of those values that traces know by a name, such as functions.
-    """
+    """One basic module of a program."""
 
     path: str
     kind: str
@@ -88,11 +78,7 @@ class Backend(ABC, Generic[T]):
 
     @abstractmethod
     def make(self, node: Node, inputs: dict[str, T]) -> T | Mapping[str, T]:
-        """Return what the node gives: one thing where it has one output, else a mapping by the names of its outputs.
-
-        node: to compile.
-        inputs: what reaches the node, by the names of its inputs, in the order they were declared in.
-        """
+        """Return what the node gives: one thing where it has one output, else a mapping by the names of its outputs."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -271,11 +257,7 @@ class Program:
 
 
 def build_program(walk: Walk, builder: Builder) -> Program:
-    """Build the program of a finished walk.
-
-    walk: `Walk` with nothing left to choose.
-    builder: the function of the space.
-    """
+    """Build the program of a finished walk."""
     order = [module for module in walk.reading_order() if not _is_contracted(module)]
     places = {module: position for position, module in enumerate(order)}
 
@@ -305,11 +287,7 @@ def _is_contracted(module: Module) -> bool:
 
 
 def rebuild_program(builder: Builder, trace: Trace) -> Program:
-    """Build a program anew from what can be sent to another process.
-
-    builder: the function of the space.
-    trace: the choices that lead to the program.
-    """
+    """Build a program anew from what can be sent to another process."""
     return build_program(replay(begin(builder, MAX_DEPTH), trace), builder)
 
 
@@ -350,7 +328,6 @@ PROOF_DRAWS = 100  # for one program of a space of which none was counted
 class PartialProgram:
     """A program with choices left open, or with none. It never changes: to assign a value makes another.
 
-    builder: function that returns (inputs, outputs).
     max_depth: int, 1 to 400, the most substitutions around each other.
     max_decisions: int >= 1, the most choices of one program.
 
@@ -390,9 +367,6 @@ class PartialProgram:
     def assign(self, hyperparameter: Discrete | str, value: Value) -> Self:
         """Return the space where a visible hyperparameter has this value. This space stays as it is.
 
-        hyperparameter: one of `hyperparameters`, or its place as text.
-        value: one of its values.
-
         Raises TraceError; Infeasible where that leads nowhere; LanguageError where a function that builds what follows
         is wrong.
         """
@@ -411,8 +385,6 @@ class PartialProgram:
     def specify(self, values: Sequence[Value]) -> Self:
         """Return the terminal space of values in the order of choice.
 
-        values: list of values, as many as there are choices.
-
         Raises TraceError.
         """
         if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
@@ -422,17 +394,12 @@ class PartialProgram:
     def replay(self, trace: Mapping[str, Value]) -> Self:
         """Return the terminal space of a trace.
 
-        trace: mapping from the places of hyperparameters to values.
-
         Raises TraceError where a key is unknown or missing, and Infeasible.
         """
         return self._with_walk(sampling.replay(self._walk, self.trace | Trace(trace)))
 
     def complete(self, trace: Mapping[str, Value], rng: np.random.Generator) -> Self:
         """Return a terminal space that has the values of a trace; all else is drawn.
-
-        trace: mapping from the places of some hyperparameters to values.
-        rng: `numpy.random.Generator`.
 
         Raises TraceError where no draw has one of its keys with such a value, and NoneFeasible.
         """
@@ -498,9 +465,6 @@ class PartialProgram:
     ) -> Path:
         """Write a page, one HTML file, that shows the space after each choice of a trace.
 
-        trace: mapping from the places of hyperparameters to values, which leads to an end.
-        path: str or `Path`, the file. An earlier page of bostruct is replaced.
-        render: function that turns Graphviz's language into SVG.
         overwrite: True also replaces a file that bostruct did not write, but never a database.
 
         What is new is green, what was just given a value red. Returns the path; raises TraceError, MissingExtra, and
@@ -527,10 +491,7 @@ class PartialProgram:
 
 
 def check_generator(rng: object) -> np.random.Generator:
-    """Return a numpy Generator; raises TypeError for anything else.
-
-    rng: as given.
-    """
+    """Return a numpy Generator; raises TypeError for anything else."""
     if not isinstance(rng, np.random.Generator):
         raise TypeError(f"rng: expected a numpy Generator, such as np.random.default_rng(0); got {short_repr(rng)}")
     return rng

@@ -30,8 +30,6 @@ from bostruct.domains.language.walk import Walk, opens_choices
 class EvenDraws:
     """Draws of traces, all equally likely, from the outermost part inwards.
 
-    walk: where to draw from; a space that was counted.
-
     Parts that share no hyperparameter are drawn apart, each group of parts by how many programs each way to choose its
     hyperparameters leaves. Counts of parts are kept from draw to draw. `is_possible` is False where the count of a part
     depends on what is chosen around it and the part itself does not name, or where nothing can be factored.
@@ -45,8 +43,6 @@ class EvenDraws:
 
     def values(self, rng: np.random.Generator) -> dict[str, Value] | None:
         """Return the values of a trace by place, in no order; None where draws of this kind are not possible.
-
-        rng: `numpy.random.Generator`.
 
         Raises NoneFeasible.
         """
@@ -109,22 +105,13 @@ SETTINGS_TRIED_AT_MOST = 256  # of the hyperparameters of one module
 
 
 def is_overgrown(h: Discrete, walk: Walk) -> bool:
-    """Tell whether a draw that comes to h should be led to an end.
-
-    h: the hyperparameter to choose.
-    walk: the way to it.
-    """
+    """Tell whether a draw that comes to h should be led to an end."""
     depth = h.fragment.depth
     return depth > OVERGROWN_DEPTH and (len(walk) > OVERGROWN_CHOICES or depth > walk.max_depth // 2)
 
 
 def draw_terminating_value(h: Discrete, walk: Walk, rng: np.random.Generator) -> Value:
-    """Draw one of the values of h that are nearest to an end; raises NoneFeasible where none is near one.
-
-    h: the hyperparameter to choose.
-    walk: the way to it.
-    rng: `numpy.random.Generator`.
-    """
+    """Draw one of the values of h that are nearest to an end; raises NoneFeasible where none is near one."""
     touched = [module for module in walk.waiting() if opens_choices(module) and h in module_ancestors(module)]
     search = TerminationSearch(walk.max_depth, walk.values)
     for steps in range(MAX_STEPS_TO_END + 1):
@@ -139,11 +126,7 @@ def draw_terminating_value(h: Discrete, walk: Walk, rng: np.random.Generator) ->
 
 
 class TerminationSearch:
-    """One search for ends. Dependent values that lead nowhere are not foreseen.
-
-    max_depth: int, the most substitutions around each other.
-    values: place -> value of what is chosen already.
-    """
+    """One search for ends. Dependent values that lead nowhere are not foreseen."""
 
     def __init__(self, max_depth: int, values: Mapping[str, Value]) -> None:
         self.max_depth = max_depth
@@ -154,8 +137,6 @@ class TerminationSearch:
     def can_end_within(self, module: Module, chosen: dict[str, Value], steps: int) -> bool:
         """Tell whether something can stand for a module in which at most so many substitutions lie around each other.
 
-        module: substitution module.
-        chosen: place -> value of what is chosen beside `values`.
         steps: int, the number of substitutions.
         """
         if steps == 0:
@@ -184,10 +165,7 @@ class TerminationSearch:
 
 
 def module_ancestors(module: Module) -> dict[Discrete, None]:
-    """Return the independent hyperparameters that the values of a module follow from.
-
-    module: of a search space.
-    """
+    """Return the independent hyperparameters that the values of a module follow from."""
     return {one: None for h in module.hyperparameters.values() for one in independent_ancestors(h)}
 
 
@@ -200,10 +178,6 @@ Policy: TypeAlias = Callable[[Discrete, Walk], Value]
 def follow(walk: Walk, choose: Policy, max_decisions: int) -> Walk:
     """Return the end of the way on which `choose` decides.
 
-    walk: `Walk` to go on from; it stays as it is.
-    choose: function of a hyperparameter and the walk that returns a value.
-    max_decisions: int, the most choices of the whole way.
-
     Raises Infeasible and TooDeep.
     """
     walk = walk.copy()
@@ -213,10 +187,6 @@ def follow(walk: Walk, choose: Policy, max_decisions: int) -> Walk:
 
 def sample_walk(walk: Walk, rng: np.random.Generator, max_decisions: int) -> Walk:
     """Return the end of a way on which each value is equally likely; a round of choices is drawn at once.
-
-    walk: `Walk` to go on from; it stays as it is.
-    rng: `numpy.random.Generator`.
-    max_decisions: int, the most choices of the whole way.
 
     From where a way is overgrown, values that end it soon are equally likely. Raises Infeasible, TooDeep and
     NoneFeasible.
@@ -237,7 +207,6 @@ def sample_walk(walk: Walk, rng: np.random.Generator, max_decisions: int) -> Wal
 def retry_until_feasible(draw: Callable[[], Walk], tries: int | None = None) -> Walk:
     """Return the first of several draws that is feasible; raises NoneFeasible.
 
-    draw: function without arguments that returns a finished walk, or raises Infeasible or TooDeep.
     tries: int, the most draws; None for 10,000.
     """
     tries = FEASIBLE_TRIES if tries is None else tries
@@ -257,8 +226,6 @@ def retry_until_feasible(draw: Callable[[], Walk], tries: int | None = None) -> 
 def uniform_policy(rng: np.random.Generator) -> Policy:
     """Return a policy under which each value is equally likely.
 
-    rng: `numpy.random.Generator`.
-
     Programs of short traces are likelier than those of long ones.
     """
 
@@ -271,10 +238,7 @@ def uniform_policy(rng: np.random.Generator) -> Policy:
 
 
 def refuse_uncounted(size: Infinite | AtLeast) -> DomainError:
-    """Make the error for a space whose programs cannot be drawn evenly.
-
-    size: what counting came to.
-    """
+    """Make the error for a space whose programs cannot be drawn evenly."""
     return DomainError(
         f"by: 'architecture' draws each program equally likely, which needs their number, but it is {size}; "
         "by='decision' draws the programs of any space"
@@ -283,9 +247,6 @@ def refuse_uncounted(size: Infinite | AtLeast) -> DomainError:
 
 def program_uniform_policy(rng: np.random.Generator, budget: int) -> Policy:
     """Return a policy under which each program is equally likely.
-
-    rng: `numpy.random.Generator`.
-    budget: int, parts to look at for one count.
 
     Its choices raise DomainError where programs cannot be counted.
     """
@@ -311,11 +272,7 @@ def program_uniform_policy(rng: np.random.Generator, budget: int) -> Policy:
 
 
 def trace_policy(trace: Mapping[str, Value], otherwise: Policy) -> Policy:
-    """Return a policy that takes the value of a trace wherever that has one that is allowed.
-
-    trace: place -> value.
-    otherwise: policy for all other choices.
-    """
+    """Return a policy that takes the value of a trace wherever that has one that is allowed."""
 
     def choose(h: Discrete, walk: Walk) -> Value:
         value = trace.get(h.path, _ABSENT)
@@ -328,10 +285,7 @@ _ABSENT = object()
 
 
 def strict_trace_policy(trace: Mapping[str, Value]) -> Policy:
-    """Return a policy that takes the values of a trace; its choices raise TraceError where the trace has none.
-
-    trace: place -> value.
-    """
+    """Return a policy that takes the values of a trace; its choices raise TraceError where the trace has none."""
 
     def choose(h: Discrete, walk: Walk) -> Value:
         del walk
@@ -345,9 +299,6 @@ def strict_trace_policy(trace: Mapping[str, Value]) -> Policy:
 def replay(walk: Walk, trace: Mapping[str, Value]) -> Walk:
     """Return the end that a trace leads to.
 
-    walk: `Walk` to go on from; it stays as it is.
-    trace: place -> value of every choice.
-
     Raises TraceError where a key is unknown or missing, and Infeasible.
     """
     end = follow(walk, strict_trace_policy(trace), len(trace) + 1)
@@ -359,9 +310,6 @@ def replay(walk: Walk, trace: Mapping[str, Value]) -> Walk:
 
 def specify(walk: Walk, values: Sequence[Value]) -> Walk:
     """Return the end that values in the order of choice lead to.
-
-    walk: `Walk` to go on from; it stays as it is.
-    values: as many values as there are choices.
 
     Raises TraceError for any other number of them.
     """
@@ -379,11 +327,6 @@ def specify(walk: Walk, values: Sequence[Value]) -> Walk:
 def complete(walk: Walk, trace: Trace, rng: np.random.Generator, max_decisions: int) -> Walk:
     """Return an end that has the values of a trace, all else drawn.
 
-    walk: `Walk` to go on from; it stays as it is.
-    trace: place -> value of some choices.
-    rng: `numpy.random.Generator`.
-    max_decisions: int, the most choices of the whole way.
-
     Raises TraceError where no draw has all of them, and NoneFeasible.
     """
     choose = trace_policy(trace, uniform_policy(rng))
@@ -399,11 +342,7 @@ def complete(walk: Walk, trace: Trace, rng: np.random.Generator, max_decisions: 
 
 
 def follow_decisions(walk: Walk, made: Sequence[int]) -> Walk:
-    """Return the walk after choices by position; raises TraceError where there are no such.
-
-    walk: `Walk` to go on from; it stays as it is.
-    made: positions of the values chosen.
-    """
+    """Return the walk after choices by position; raises TraceError where there are no such."""
     walk = walk.copy()
     for position in made:
         h = walk.next()

@@ -385,11 +385,7 @@ def _as_infeasible() -> Iterator[None]:
 
 
 def can_list(space: SearchSpace, most: int) -> bool:
-    """Tell whether a space has programs, and so few traces that these can be compared in some seconds.
-
-    space: of programs.
-    most: traces.
-    """
+    """Tell whether a space has programs, and so few traces that these can be compared in some seconds."""
     found = space.quick_count()
     if not isinstance(found, Exact) or not 0 < found.count <= most:
         return False
@@ -400,10 +396,7 @@ def can_list(space: SearchSpace, most: int) -> bool:
 
 
 def list_programs(space: SearchSpace) -> tuple[Trace, ...]:
-    """Return the first trace of each program of a space, in the order of choice.
-
-    space: of few programs.
-    """
+    """Return the first trace of each program of a space, in the order of choice."""
     found: dict[Hashable, Trace] = {}
     for x in space.enumerate("depth"):
         found.setdefault(space.key(x), x)
@@ -411,12 +404,7 @@ def list_programs(space: SearchSpace) -> tuple[Trace, ...]:
 
 
 def draw_unseen_program(space: SearchSpace, seen: AbstractSet[Hashable], rng: np.random.Generator) -> Trace:
-    """Draw a trace whose program was not seen; raises SpaceExhausted where there is none, or none is found.
-
-    space: of programs.
-    seen: keys of programs.
-    rng: `numpy.random.Generator`.
-    """
+    """Draw a trace whose program was not seen; raises SpaceExhausted where there is none, or none is found."""
     keys = partial(map, space.key)  # one may take milliseconds: computed when it is looked at
     if (x := draw_unseen(space.sample, keys, seen, rng)) is not None:
         return x
@@ -428,13 +416,7 @@ def draw_unseen_program(space: SearchSpace, seen: AbstractSet[Hashable], rng: np
 def draw_one_unseen(
     space: SearchSpace, programs: Sequence[Trace], seen: AbstractSet[Hashable], rng: np.random.Generator
 ) -> Trace:
-    """Draw one of the programs that were not seen, each equally likely; raises SpaceExhausted.
-
-    space: of programs.
-    programs: a trace of each of its programs.
-    seen: keys of programs.
-    rng: `numpy.random.Generator`.
-    """
+    """Draw one of the programs that were not seen, each equally likely; raises SpaceExhausted."""
     left = [x for x in programs if space.key(x) not in seen]
     if not left:
         raise SpaceExhausted(f"all {len(programs)} programs of the space have been seen")

@@ -12,11 +12,7 @@ from bostruct.domains.language.values import Value, as_value, name_value
 
 
 def stored_value(path: str, value: object) -> Value:
-    """Return a value that somebody chose in its stored form, functions and dicts by their names; raises TraceError.
-
-    path: the place of the hyperparameter, for the message.
-    value: as given.
-    """
+    """Return a value that somebody chose in its stored form, functions and dicts by their names; raises TraceError."""
     try:
         return name_value(path, value)
     except LanguageError as error:

@@ -20,11 +20,7 @@ NAME_OF_HYPERPARAMETER = re.compile(r"\w[\w+-]*")
 
 
 class NamedValue(str):
-    """A value that traces, places and searchers know by its name, such as a function or a dict.
-
-    name: str, which stands for the value wherever values are stored or compared.
-    target: the value itself, which functions of the space and nodes of programs receive.
-    """
+    """A value that traces, places and searchers know by its name, such as a function or a dict."""
 
     __slots__ = ("target",)
     target: object
@@ -53,7 +49,6 @@ def as_name(name: str | None) -> str | None:
 def as_properties(what: str, given: Mapping[str, Property] | None) -> Mapping[str, Property]:
     """Return properties by local names, none where nothing is given; raises LanguageError.
 
-    what: opens the message, such as "hyperps".
     given: local name -> property, or None.
     """
     if given is not None and not isinstance(given, Mapping):
@@ -67,7 +62,6 @@ def as_properties(what: str, given: Mapping[str, Property] | None) -> Mapping[st
 def as_value(what: str, value: object) -> Value:
     """Return a value that JSON can hold and a dict can be keyed by; lists become tuples. Raises LanguageError.
 
-    what: opens the message, such as "values".
     value: None, bool, number, text, numpy scalar, or a list or tuple of these.
     """
     if type(value) in (int, str, float, bool, NamedValue) or value is None:
@@ -88,7 +82,6 @@ def as_value(what: str, value: object) -> Value:
 def name_value(what: str, value: object) -> Value:
     """Return a value in its stored form, functions and dicts by their names; raises LanguageError.
 
-    what: opens the message, such as "values".
     value: as of `as_value`, or a function or class that has a name, a dict that JSON can hold, or a list or tuple of
         these.
     """
@@ -108,37 +101,24 @@ def name_value(what: str, value: object) -> Value:
 
 
 def name_values(what: str, values: Mapping[str, object]) -> tuple[NamedValue, ...]:
-    """Return values by names of the user's; raises LanguageError.
-
-    what: opens the message, such as "values".
-    values: name -> value, any object.
-    """
+    """Return values by names of the user's; raises LanguageError."""
     return tuple(NamedValue(name, value) for name, value in as_properties(what, values).items())
 
 
 def reveal(value: Value) -> object:
-    """Return what functions of the user receive: for a name, the value that it stands for; dicts are copied.
-
-    value: in its stored form.
-    """
+    """Return what functions of the user receive: for a name, the value that it stands for; dicts are copied."""
     if type(value) is NamedValue:
         return deepcopy(value.target) if isinstance(value.target, dict) else value.target
     return tuple(map(reveal, value)) if type(value) is tuple else value
 
 
 def has_names(value: Value) -> bool:
-    """Tell whether a value is the name of another, or a tuple that holds one.
-
-    value: in its stored form.
-    """
+    """Tell whether a value is the name of another, or a tuple that holds one."""
     return type(value) is NamedValue or (type(value) is tuple and any(map(has_names, value)))
 
 
 def targets_of(value: Value) -> Iterator[object]:
-    """Yield what the names inside a value stand for.
-
-    value: in its stored form, or a tuple of such values.
-    """
+    """Yield what the names inside a value stand for."""
     if type(value) is NamedValue:
         yield value.target
     elif type(value) is tuple:

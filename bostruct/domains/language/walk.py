@@ -50,11 +50,7 @@ MISSING: Any = object()  # None is a value
 
 
 class Round:
-    """Choices that can be made at once, in order, with what drawing them looks up.
-
-    choices: the hyperparameters to choose.
-    known: int, how many values the walk had when they were listed.
-    """
+    """Choices that can be made at once, in order, with what drawing them looks up."""
 
     def __init__(self, choices: list[Discrete], known: int) -> None:
         self.choices = choices
@@ -79,13 +75,7 @@ class Round:
 
 
 class Walk:
-    """One way through a space, under way.
-
-    root: the outermost part.
-    max_depth: int, the most substitutions around each other.
-    values: path -> value of independent hyperparameters, where some are known from elsewhere and only `value` and
-        `expansion` are asked; the mapping is not copied.
-    """
+    """One way through a space, under way."""
 
     __slots__ = (
         "_chosen",
@@ -188,21 +178,13 @@ class Walk:
         return Round(remaining, len(self._values))
 
     def assign_round(self, choices: Round, values: Iterable[Value]) -> None:
-        """Give all choices of a round their values, which may be computed one by one and look at those before.
-
-        choices: what `round` returned.
-        values: one for each choice, in their order, each allowed.
-        """
+        """Give all choices of a round their values, which may be computed one by one and look at those before."""
         self._chosen += choices.choices
         self._values.update(zip(choices.paths, values, strict=True))
         self._cursor = len(self._round.choices)
 
     def assign(self, h: Discrete, value: Value) -> None:
-        """Give a hyperparameter a value; raises TraceError for a value that is not allowed.
-
-        h: independent hyperparameter without a value.
-        value: one of its values.
-        """
+        """Give a hyperparameter a value; raises TraceError for a value that is not allowed."""
         position = h.positions.get(value)
         if position is None:
             raise TraceError(f"{h.path}: expected one of {short_repr(list(h.values))}, got {short_repr(value)}")
@@ -210,11 +192,7 @@ class Walk:
         self._values[h.path] = h.values[position]  # 1 and 1.0 and True are one value, spelled as the space has it
 
     def finish(self, choose: Callable[[Discrete, Walk], Value], most: int) -> None:
-        """Choose until nothing is left; raises TooDeep beyond `most` choices.
-
-        choose: function of a hyperparameter and this walk that returns a value.
-        most: int, the most choices.
-        """
+        """Choose until nothing is left; raises TooDeep beyond `most` choices."""
         while (h := self.next()) is not None:
             if len(self._values) >= most:
                 raise TooDeep(f"more than {most} choices, and no end")
@@ -297,10 +275,7 @@ class Walk:
         return list(done)
 
     def source(self, port: Input) -> Output | None:
-        """Return the output that an input reads; None for an input of the whole space.
-
-        port: of a visible module.
-        """
+        """Return the output that an input reads; None for an input of the whole space."""
         reader = port
         while port.source is None:
             host = port.module.fragment.host
@@ -321,7 +296,6 @@ class Walk:
     def resolve(self, output: Output, reader: Input | None) -> Output:
         """Return the output of a visible module that an output stands for.
 
-        output: of a module, visible or replaced.
         reader: the input that reads it, for the message; None for the whole space.
 
         Raises PortNames where a part that replaced a module lacks the output.
@@ -336,10 +310,7 @@ class Walk:
         return output
 
     def expansion(self, module: Module) -> Fragment | None:
-        """Return the part that stands for a substitution module; None where it still waits for values.
-
-        module: substitution module.
-        """
+        """Return the part that stands for a substitution module; None where it still waits for values."""
         fragment = self._expanded.get(module)
         if fragment is None:
             given = []
@@ -368,10 +339,7 @@ class Walk:
         return [self.root, *self._expanded.values()]
 
     def value(self, h: Hyperparameter) -> Value:
-        """Return the value of a hyperparameter, MISSING where it has none yet.
-
-        h: independent or dependent.
-        """
+        """Return the value of a hyperparameter, MISSING where it has none yet."""
         if isinstance(h, Discrete):
             return self._values.get(h.path, MISSING)
         stack: list[Hyperparameter] = [h]  # no recursion: chains of them may be long
@@ -393,34 +361,22 @@ class Walk:
         return (self._values if isinstance(h, Discrete) else self._derived).get(h.path, MISSING)
 
     def properties(self, module: Module) -> dict[str, Value]:
-        """Return local name -> value for a module whose hyperparameters all have values.
-
-        module: visible; its constants are included.
-        """
+        """Return local name -> value for a module whose hyperparameters all have values."""
         return module.constants | {name: reveal(self.value(h)) for name, h in module.hyperparameters.items()}
 
     def value_names(self, module: Module) -> dict[str, Value]:
-        """Return local name -> value in its stored form, for the properties that are chosen by the names of values.
-
-        module: visible, its hyperparameters all have values.
-        """
+        """Return local name -> value in its stored form, for the properties that are chosen by the names of values."""
         unsure = {n: h for n, h in module.hyperparameters.items() if not isinstance(h, Discrete) or h.is_named}
         return {name: value for name, h in unsure.items() if has_names(value := self.value(h))}
 
 
 def opens_choices(module: Module) -> bool:
-    """Tell whether a visible module may yet bring choices that are not visible.
-
-    module: visible.
-    """
+    """Tell whether a visible module may yet bring choices that are not visible."""
     return module.substitution is not None and module.substitution.opens_choices
 
 
 def derive(h: DependentHyperparameter, given: dict[str, Value]) -> Value:
     """Return the value of a dependent hyperparameter.
-
-    h: whose function is called.
-    given: local name -> value of the hyperparameters that it depends on.
 
     Raises SubstitutionError where the function fails, LanguageError for a value that is none, Infeasible.
     """
@@ -434,9 +390,6 @@ def derive(h: DependentHyperparameter, given: dict[str, Value]) -> Value:
 
 def begin(builder: Builder, max_depth: int) -> Walk:
     """Build the outermost part of a space and return the walk that stands at its first choice.
-
-    builder: function that returns (inputs, outputs).
-    max_depth: int, the most substitutions around each other.
 
     Raises LanguageError.
     """

@@ -24,8 +24,6 @@ class CallLimit:
     """The calls of predicates that may still be made.
 
     left: number of calls.
-    reserved: those of them that are not for the search in progress.
-    charged: domains whose survey was subtracted.
     """
 
     left: float = math.inf
@@ -52,7 +50,6 @@ def limit_calls(most: float = MAX_CALLS, reserved: float = RESERVED_CALLS) -> It
     """Set a new limit for the block, in place of one around it.
 
     most: number of calls of predicates.
-    reserved: those of them that only `release_calls` gives access to.
     """
     limit = CallLimit(most, reserved)
     token = _current.set(limit)
@@ -93,11 +90,7 @@ def release_calls() -> Iterator[CallLimit]:
 
 
 def charge_once(domain: Any, calls: int) -> None:
-    """Subtract what a survey of a domain took, once under each limit, be it made now or long before.
-
-    domain: compared by identity.
-    calls: of its survey.
-    """
+    """Subtract what a survey of a domain took, once under each limit, be it made now or long before."""
     limit = call_limit()
     if not any(domain is one for one in limit.charged):
         limit.charged.append(domain)

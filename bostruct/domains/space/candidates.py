@@ -134,10 +134,7 @@ class Candidates(ChoiceVariable):
 
 
 def likeness_of(variable: Variable) -> Likeness | None:
-    """Return what says how alike the values of a variable are; None where nothing does.
-
-    variable: of any kind.
-    """
+    """Return what says how alike the values of a variable are; None where nothing does."""
     return variable.likeness if isinstance(variable, Categorical | Candidates) else None
 
 
@@ -160,8 +157,6 @@ def _rebuild_table(text: str) -> Descriptors:
 @dataclass(frozen=True)
 class RankedGraph(VariableGraph):
     """Rows ranked along the directions in which descriptors vary most: 1, 2, 4, ... ranks apart is one change.
-
-    descriptors: of the rows.
 
     The graph is connected, for all rows are in each ranking. A row has some hundred neighbors, however many rows there
     are.

@@ -10,18 +10,12 @@ TESTED = "the values of a condition or a clause"
 
 
 def is_json_scalar(value: object) -> bool:
-    """Tell whether a value is one that JSON holds as it is: None, a bool, an int, a text or a finite float.
-
-    value: any.
-    """
+    """Tell whether a value is one that JSON holds as it is: None, a bool, an int, a text or a finite float."""
     return value is None or type(value) in (bool, int, str) or (type(value) is float and math.isfinite(value))
 
 
 def choice_to_json(choice: Presented) -> Json:
-    """Return a choice as JSON: itself, an infinity by its sign, or its repr, which no file can turn back.
-
-    choice: any.
-    """
+    """Return a choice as JSON: itself, an infinity by its sign, or its repr, which no file can turn back."""
     if is_json_scalar(choice):
         return choice
     return {"infinity": math.copysign(1.0, choice)} if type(choice) is float else {"repr": repr(choice)}

@@ -242,21 +242,13 @@ class ChoiceVariable(Variable):
 
 
 def number_grid(variable: Variable) -> NumberGrid | None:
-    """Return the numbers of a variable that models see as a number; None for any other variable.
-
-    variable: of any kind.
-    """
+    """Return the numbers of a variable that models see as a number; None for any other variable."""
     choices = variable.choices if isinstance(variable, ChoiceVariable) else None
     return choices if isinstance(choices, NumberGrid) else None
 
 
 def coordinate(name: str, variable: Variable, vertex: int) -> Choice:
-    """Return a variable of a point as a coordinate; for a number on a grid, the value is a share of its range.
-
-    name: str.
-    variable: `Variable`.
-    vertex: int, the point's choice of it.
-    """
+    """Return a variable of a point as a coordinate; for a number on a grid, the value is a share of its range."""
     if (grid := number_grid(variable)) is not None:
         return Choice(name, name, float(grid.shares(np.array(vertex))), math.inf, True)
     return Choice(name, name, vertex, len(variable), variable.ordered)
@@ -272,18 +264,12 @@ def path_graph(size: int, weight: float = 1.0) -> VariableGraph:
 
 
 def to_python(value: object) -> Any:
-    """Return NumPy scalars as the Python values that they stand for.
-
-    value: any.
-    """
+    """Return NumPy scalars as the Python values that they stand for."""
     return value.item() if isinstance(value, np.generic) else value
 
 
 def list_entries(value: object) -> Any:
-    """Return the entries of an array, a pandas Index or a Series as a list; any other value as it is.
-
-    value: any; one of several dimensions stays.
-    """
+    """Return the entries of an array, a pandas Index or a Series as a list; any other value as it is."""
     found: Any = value
     try:
         return found.tolist() if found.ndim == 1 else value

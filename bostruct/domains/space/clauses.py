@@ -32,10 +32,7 @@ class Clause(ABC):
 
     @abstractmethod
     def __call__(self, given: Presented) -> bool:
-        """Tell whether the clause holds.
-
-        given: a value, or a point as a dict; see the kinds.
-        """
+        """Tell whether the clause holds."""
 
     @abstractmethod
     def to_json(self) -> Json:
@@ -205,9 +202,6 @@ class Not(Clause):
 def list_leaves(clause: object, depth: int = 1) -> Iterator[tuple[Clause, int]]:
     """Yield the clauses that `AllOf`, `AnyOf` and `Not` join, each with its depth, 1 for a clause inside no other.
 
-    clause: any.
-    depth: of the clause itself.
-
     Raises DomainError for what is no clause, and for more than 100 clauses inside one another.
     """
     waiting = [(clause, depth)]
@@ -228,7 +222,6 @@ def list_leaves(clause: object, depth: int = 1) -> Iterator[tuple[Clause, int]]:
 def clause_from_json(data: ParsedJson, depth: int = 1) -> Clause:
     """Rebuild a clause from what `Clause.to_json` returned.
 
-    data: dict.
     depth: 1 plus the number of clauses that it is inside.
 
     Raises DomainError for anything else, for more than 100 clauses inside one another, and for values that are Python
@@ -319,7 +312,6 @@ When: TypeAlias = Mapping[str, Any]  # the name of a variable -> a value, `OneOf
 def check_when(kind: str, when: object) -> dict[str, Any]:
     """Return the conditions of a variable as a dict of its own, empty for None.
 
-    kind: what errors call the variable.
     when: None, or a mapping from at least one name to a value, `OneOf` or a predicate.
 
     Raises DomainError for anything else.
@@ -335,20 +327,12 @@ def check_when(kind: str, when: object) -> dict[str, Any]:
 
 
 def predicate_name(predicate: Callable[..., object]) -> str:
-    """Return what messages and files call a predicate: its name, else its repr.
-
-    predicate: callable.
-    """
+    """Return what messages and files call a predicate: its name, else its repr."""
     return getattr(predicate, "__name__", repr(predicate))
 
 
 def ask_predicate(predicate: Callable[..., object], value: object, owner: str, name: str) -> bool:
     """Ask a predicate of `when=` about a value.
-
-    predicate: of the value.
-    value: as a user has it.
-    owner: name of the variable that depends on the value, for messages.
-    name: of what has the value, for messages.
 
     Raises PredicateError where the predicate fails, or answers neither True nor False.
     """
@@ -360,10 +344,7 @@ def ask_predicate(predicate: Callable[..., object], value: object, owner: str, n
 
 
 def describe_when(when: When) -> str:
-    """Say in words when a variable exists.
-
-    when: its conditions, as `check_when` returned them.
-    """
+    """Say in words when a variable exists."""
     return " and ".join(f"{name} {_describe_test(test)}" for name, test in when.items())
 
 
@@ -376,10 +357,7 @@ def _describe_test(test: object) -> str:
 
 
 def show_when(when: When) -> str:
-    """Write conditions as a user did, predicates by name, each test cut where it grows long.
-
-    when: as `check_when` returned it.
-    """
+    """Write conditions as a user did, predicates by name, each test cut where it grows long."""
     return "{" + ", ".join(f"{name!r}: {_show_test(test)}" for name, test in when.items()) + "}"
 
 
@@ -390,10 +368,7 @@ def _show_test(test: object) -> str:
 
 
 def when_to_json(when: When) -> dict[str, Json]:
-    """Return conditions as JSON; of a predicate that is no `Clause` its name alone.
-
-    when: as `check_when` returned it.
-    """
+    """Return conditions as JSON; of a predicate that is no `Clause` its name alone."""
     return {name: _test_to_json(test) for name, test in when.items()}
 
 
@@ -407,8 +382,6 @@ def _test_to_json(test: object) -> Json:
 
 def when_from_json(data: ParsedJson) -> dict[str, Any]:
     """Rebuild conditions from the result of `when_to_json`.
-
-    data: dict.
 
     Raises DomainError for predicates, whose code no file holds, and for values that are Python objects.
     """

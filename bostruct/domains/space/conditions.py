@@ -45,11 +45,7 @@ from bostruct.domains.space.variable import ABSENT, MAX_ENUMERATED, Variable
 
 
 def check_constraints(rules: Iterable[object], values: Mapping[str, object]) -> None:
-    """Raise DomainError, naming the clause, where a clause asks what no point of a space could answer.
-
-    rules: the constraints of the space; functions among them are not looked at.
-    values: of its points, by name: variables and other domains. Of other domains the name is checked alone.
-    """
+    """Raise DomainError, naming the clause, where a clause asks what no point of a space could answer."""
     for i, rule in enumerate(rules):
         if isinstance(rule, Clause):
             for leaf, depth in list_leaves(rule):
@@ -58,10 +54,6 @@ def check_constraints(rules: Iterable[object], values: Mapping[str, object]) -> 
 
 def name_levels(rule: Any, values: Mapping[str, object], variable: object = None) -> Any:
     """Return a clause whose numbers are those that its variables list: one that `Levels.find` takes for a level is it.
-
-    rule: a clause that has been checked, or a function, which is returned as it is.
-    values: of points, by name: variables and other domains.
-    variable: whose value a test asks about.
     """
     if isinstance(rule, AllOf | AnyOf):
         return replace(rule, clauses=tuple(name_levels(one, values, variable) for one in rule.clauses))
@@ -86,13 +78,7 @@ def _name_level(value: Presented, variable: object) -> Presented:
 
 
 def check_value_test(test: Clause, variable: Variable, where: str, depth: int = 1) -> None:
-    """Raise DomainError where a test asks what no value of a variable could answer.
-
-    test: of a value.
-    variable: that has the value.
-    where: begins the message.
-    depth: of the test, as of `list_leaves`.
-    """
+    """Raise DomainError where a test asks what no value of a variable could answer."""
     for leaf, _ in list_leaves(test, depth):
         if isinstance(leaf, ValueOf | CompareVariables):
             raise DomainError(f"{where}: expected Compare or IsIn, a test of one value; got {leaf!r}, one of a point")
@@ -186,11 +172,6 @@ def _hint_at_one_of(test: object, parent: Variable) -> str:
 class ParentTest:
     """A test of the value of one variable, the parent, on which another depends.
 
-    owner: name of the variable that depends on it, for messages.
-    name: of the parent.
-    parent: the parent.
-    test: a value, `OneOf`, or a predicate of the value.
-
     Raises DomainError for a value that the parent does not have.
     """
 
@@ -221,10 +202,7 @@ class ParentTest:
         return np.array([self.holds_for(tuple(own)) for own in columns.tolist()], dtype=bool)
 
     def holds_for(self, columns: tuple[int, ...]) -> bool:
-        """Tell whether the test holds for one value of the parent.
-
-        columns: of a value, width integers.
-        """
+        """Tell whether the test holds for one value of the parent."""
         if self.values is not None:
             return columns in self.values
         if columns not in self._answers:
@@ -243,11 +221,7 @@ class ParentTest:
 
 
 class ParentLink(NamedTuple):
-    """One condition of a variable.
-
-    parent: position of the variable that is tested.
-    test: of its value.
-    """
+    """One condition of a variable."""
 
     parent: int
     test: ParentTest
@@ -255,9 +229,6 @@ class ParentLink(NamedTuple):
 
 class Conditions:
     """The conditions of all variables of a space. A point that has not a variable holds `ABSENT` in its columns.
-
-    variables: by name, in the order of the space.
-    layout: the columns of each.
 
     Raises DomainError, naming the variable, for a condition on a name or value that there is not, conditions in a
     circle, and a variable that no point has.
@@ -298,7 +269,6 @@ class Conditions:
     def holds(self, i: int, rows: IntArray) -> Mask:
         """Tell for each point whether the conditions of a variable hold (m,).
 
-        i: position of the variable.
         rows: points (m, columns), settled in all variables before it in `order`.
         """
         found = np.ones(len(rows), dtype=bool)
@@ -313,7 +283,6 @@ class Conditions:
         """Give each row the variables that its conditions ask for, in place, and return the rows.
 
         rows: (m, columns); a variable that a point has not may hold any value, or be absent.
-        fill: draws the values of variables that were absent.
         """
         for i in self._conditional:
             columns = self.layout.columns(i)
@@ -340,10 +309,7 @@ class Conditions:
         return self.settle(rows, lambda i, k: np.repeat([self.variables[i].fallback()], k, axis=0))
 
     def find_broken(self, row: IntArray) -> str | None:
-        """Say in words which variable a row has against its conditions, or has not; None where all is well.
-
-        row: a point to be (columns,).
-        """
+        """Say in words which variable a row has against its conditions, or has not; None where all is well."""
         for i in self.order:
             exists, given = bool(self.holds(i, row[None])[0]), row[self.layout.columns(i)]
             if exists == bool((given == ABSENT).any()) or (not exists and (given != ABSENT).any()):
@@ -430,7 +396,6 @@ class PointCount(NamedTuple):
 def split_into_classes(variable: Variable, tests: Sequence[ParentTest]) -> ParentClasses:
     """Sort the values of a parent by the tests that hold for them.
 
-    variable: the parent.
     tests: of its values, at least one.
     """
     if (values := _enumerate_columns(variable)) is not None:
@@ -463,12 +428,7 @@ def _possible_results(tests: Sequence[ParentTest]) -> Iterator[tuple[bool, ...]]
 def count_points(
     variables: Sequence[Variable], links: Sequence[Sequence[ParentLink]], classes: Mapping[int, ParentClasses]
 ) -> PointCount:
-    """Count the points of a space with conditions.
-
-    variables: in the order of the space.
-    links: the conditions of each variable, without circles.
-    classes: of each parent, for its tests in the order in which `links` has them.
-    """
+    """Count the points of a space with conditions."""
     places = _place_tests(links)
     settings: dict[tuple[tuple[int, tuple[bool, ...] | None], ...], int] = {(): 1}
     waiting = Counter(link.parent for own in links for link in own)

@@ -67,10 +67,7 @@ class _Columns(dict):
 
 
 class KnownValues:
-    """The columns of the values of each variable, which the variables' own `decode` would find one by one.
-
-    variables: of a space, by name. Where one has several columns, or may be missing, nothing is known.
-    """
+    """The columns of the values of each variable, which the variables' own `decode` would find one by one."""
 
     def __init__(self, variables: Mapping[str, Variable]) -> None:
         self._names = tuple(variables)
@@ -109,10 +106,7 @@ class KnownValues:
             return None
 
     def read_values(self, points: Sequence[Sequence[Json]]) -> IntArray | None:
-        """Return the rows of points (m, d); None where one has to be read the slow way.
-
-        points: the values of each, in the order of the variables.
-        """
+        """Return the rows of points (m, d); None where one has to be read the slow way."""
         if self._columns is None or any(len(values) != len(self._columns) for values in points):
             return None
         rows = np.empty((len(points), len(self._columns)), dtype=np.int64)
@@ -167,10 +161,7 @@ class RowKeys:
         return [data[start : start + self._width] for start in range(0, len(data), self._width)]
 
     def read(self, keys: Collection[Hashable]) -> IntArray:
-        """Return the integer rows of m points (m, columns).
-
-        keys: as of `write`.
-        """
+        """Return the integer rows of m points (m, columns)."""
         rows = np.empty((len(keys), self._n_columns), dtype=np.int64)
         packed = np.frombuffer(b"".join(cast(Collection[bytes], keys)), dtype=np.uint8).reshape(-1, self._width)
         start = 0
@@ -205,8 +196,6 @@ class Survey(NamedTuple):
 
     points: a few valid points, integer rows (k, columns); none where none was found.
     uniform_hits: True where one of the uniform draws was valid.
-    calls: how many calls of predicates it took.
-    refusal: what was tried and how near it came, in words.
     """
 
     points: IntArray
@@ -216,11 +205,7 @@ class Survey(NamedTuple):
 
 
 class ConstrainedProduct:
-    """Named variables, the conditions between them and known constraints: a space without a search for valid points.
-
-    variables: by name, in the order of the columns.
-    constraints: predicates of a point, a dict of the user's values; a valid point fulfills all of them.
-    """
+    """Named variables, the conditions between them and known constraints: a space without a search for valid points."""
 
     surveyed: Survey | None = None  # once a search for valid points was made
 
@@ -278,7 +263,6 @@ class ConstrainedProduct:
         """Draw m points independently, each variable even on its scale, whatever the constraints.
 
         m: int >= 0.
-        rng: `numpy.random.Generator`.
         """
         rows = rng.integers(0, self._bounds_for_draws, size=(m, self.n_columns))
         for i, v in self._own_drawing:
@@ -287,8 +271,6 @@ class ConstrainedProduct:
 
     def present(self, x: IntArray) -> dict[str, Any]:
         """Return a point as a dict of the user's values; raise PointError for columns that are no values of variables.
-
-        x: integer row (columns,). Its conditions and constraints are not checked. `Space` calls this by `super()`.
         """
         known = self._known_values.write(x)
         return _present_row(self, x) if known is None else known
@@ -301,17 +283,11 @@ class ConstrainedProduct:
         return self._row_keys.write(self.join(batch))
 
     def from_keys(self, keys: Collection[Hashable]) -> IntArray:
-        """Return the points of m keys, as integer rows (m, d).
-
-        keys: as of `keys`.
-        """
+        """Return the points of m keys, as integer rows (m, d)."""
         return self._row_keys.read(keys)
 
     def join(self, *batches: SpaceBatch) -> IntArray:
-        """Join batches into one, as integer rows (m, d).
-
-        batches: any number, as rows or as single changes; none give the empty batch.
-        """
+        """Join batches into one, as integer rows (m, d)."""
         rows = [np.asarray(b, dtype=np.int64).reshape(-1, self.n_columns) for b in batches]
         return np.concatenate(rows) if rows else np.empty((0, self.n_columns), dtype=np.int64)
 
@@ -370,19 +346,14 @@ class ConstrainedProduct:
 
 
 def work_limit(space: ConstrainedProduct) -> int:
-    """Return how many points one kind of search may look at, so that giving up takes a second or two.
-
-    space: `Space`; the more variables and constraints it has, the fewer points.
-    """
+    """Return how many points one kind of search may look at, so that giving up takes a second or two."""
     return WORK // (space.d + 5 * len(space.constraints))
 
 
 def count_satisfied_rules(space: ConstrainedProduct, xs: IntArray, rules: Sequence[Constraint]) -> IntArray:
     """Count the rules that hold at each point -> (m,); raises DomainError where one itself fails.
 
-    space: `Space`.
     xs: integer rows (m, d).
-    rules: predicates of a point as a dict of the user's values.
     """
     broken = [len(find_broken(space, point, rules)) for point in _present_rows(space, xs)]
     return len(rules) - np.array(broken, dtype=np.int64)
@@ -393,7 +364,6 @@ def count_within_limit(space: ConstrainedProduct, xs: IntArray) -> IntArray:
 
     None counts as one that holds, unasked, once the limit of calls is reached.
 
-    space: `Space`.
     xs: integer rows (m, d).
     """
     counts, limit = np.zeros(len(xs), dtype=np.int64), call_limit()
@@ -409,7 +379,6 @@ def valid_mask(space: ConstrainedProduct, xs: IntArray) -> npt.NDArray[np.bool_]
 
     Points are told invalid, unasked, once the limit of calls is reached.
 
-    space: `Space`.
     xs: integer rows (m, d).
     """
     return count_until_broken(space, xs) == len(space.constraints)
@@ -420,7 +389,6 @@ def count_until_broken(space: ConstrainedProduct, xs: IntArray) -> IntArray:
 
     -1 for points that are not checked because the limit of calls is reached.
 
-    space: `Space`.
     xs: integer rows (m, d).
     """
     counts, limit = np.full(len(xs), -1, dtype=np.int64), call_limit()
@@ -441,9 +409,7 @@ def describe_draws(
 ) -> str:
     """Return how many draws satisfied each constraint, whatever the order of the constraints, as a clause of a message.
 
-    rules: predicates. One that fails at a point is not satisfied there, for another may exclude the point.
     points: the draws; of many constraints fewer are taken, so that 10,000 calls do, which no limit counts.
-    satisfies: asks a predicate about a point.
     """
 
     def ask_one(point: Point, rule: Constraint) -> bool:
@@ -462,7 +428,6 @@ def describe_draws(
 def label_rules(rules: Sequence[Constraint], which: Sequence[int]) -> str:
     """Return the number, from 1, and the name of constraints for messages.
 
-    rules: all predicates, in the user's order.
     which: positions of at least one of them.
     """
     names = ", ".join(f"{i + 1} ({predicate_name(rules[i])})" for i in which)
@@ -470,21 +435,12 @@ def label_rules(rules: Sequence[Constraint], which: Sequence[int]) -> str:
 
 
 def satisfies_all(space: ConstrainedProduct, point: dict[str, Any]) -> bool:
-    """Tell whether all constraints hold at a point; raises DomainError where one itself fails.
-
-    space: `Space`.
-    point: dict of the user's values.
-    """
+    """Tell whether all constraints hold at a point; raises DomainError where one itself fails."""
     return all(_satisfies(space, point, rule) for rule in space.constraints)
 
 
 def find_broken(space: ConstrainedProduct, point: dict[str, Any], rules: Sequence[Constraint]) -> list[int]:
-    """Return the positions of the rules that a point breaks; raises DomainError if one itself fails.
-
-    space: `Space`.
-    point: dict of the user's values.
-    rules: predicates, all of which are called.
-    """
+    """Return the positions of the rules that a point breaks; raises DomainError if one itself fails."""
     return [i for i, rule in enumerate(rules) if not _satisfies(space, point, rule)]
 
 
@@ -499,10 +455,6 @@ def _satisfies(space: ConstrainedProduct, point: dict[str, Any], rule: Constrain
 
 def ask(rule: Constraint, point: dict[str, Any], variables: Mapping[str, Variable]) -> bool:
     """Ask a predicate, which counts as one call.
-
-    rule: the predicate.
-    point: dict of the user's values, which the predicate may change.
-    variables: of the space by name, for messages.
 
     Raises PredicateError where the predicate fails.
     """
@@ -551,12 +503,7 @@ def _present_row(space: ConstrainedProduct, x: IntArray) -> dict[str, Any]:
 
 
 def check_value(name: str, variable: Variable, columns: Sequence[int]) -> None:
-    """Raise PointError, naming the variable, unless the columns are those of a value.
-
-    name: of the variable.
-    variable: the variable.
-    columns: integers, as many as it has columns.
-    """
+    """Raise PointError, naming the variable, unless the columns are those of a value."""
     try:
         variable.check(columns)
     except PointError as error:

@@ -42,8 +42,6 @@ class Descriptors:
 
     numbers: values by name of the column, (n,) each.
     bits: zeros and ones (n, q), columns of a fingerprint.
-    bit_names: of the columns of bits, q of them.
-    texts: by name of the column, n each.
     """
 
     numbers: Mapping[str, Array]
@@ -104,18 +102,12 @@ class Descriptors:
         return None
 
     def row(self, i: int) -> tuple[Any, ...]:
-        """Return the values of a row, as `names` orders them.
-
-        i: position of the row.
-        """
+        """Return the values of a row, as `names` orders them."""
         numbers = [float(column[i]) for column in self.numbers.values()]
         return (*numbers, *self.bits[i].tolist(), *(texts[i] for texts in self.texts.values()))
 
     def take(self, rows: Sequence[int]) -> Descriptors:
-        """Return the table of some rows.
-
-        rows: positions, in the order wanted.
-        """
+        """Return the table of some rows."""
         numbers = {name: freeze(column[list(rows)]) for name, column in self.numbers.items()}
         texts = {name: tuple(column[i] for i in rows) for name, column in self.texts.items()}
         return Descriptors(numbers, freeze(self.bits[list(rows)]), self.bit_names, texts)
@@ -134,10 +126,7 @@ class Descriptors:
 
     @classmethod
     def from_json(cls, data: ParsedJson) -> Descriptors:
-        """Rebuild the table from what `to_json` returned.
-
-        data: dict.
-        """
+        """Rebuild the table from what `to_json` returned."""
         n, bits = data["rows"], data.get("bits", {"names": [], "data": ""})
         packed = np.frombuffer(base64.b64decode(bits["data"]), dtype=np.uint8).reshape(n, -1)
         flat = np.unpackbits(packed, axis=1, count=len(bits["names"])) if bits["names"] else np.zeros((n, 0), np.uint8)
@@ -155,26 +144,17 @@ def scale_to_one(values: Array) -> Array:
 
 
 def pack_numbers(values: Array) -> str:
-    """Return numbers as text: base64 of doubles, little-endian.
-
-    values: any shape, in C order.
-    """
+    """Return numbers as text: base64 of doubles, little-endian."""
     return base64.b64encode(np.ascontiguousarray(values, dtype="<f8").tobytes()).decode()
 
 
 def unpack_numbers(text: str) -> Array:
-    """Rebuild numbers from what `pack_numbers` returned (n,).
-
-    text: of n numbers.
-    """
+    """Rebuild numbers from what `pack_numbers` returned (n,)."""
     return freeze(np.frombuffer(base64.b64decode(text), dtype="<f8").astype(np.float64))
 
 
 def freeze(array: Numbers) -> Numbers:
-    """Make an array that nobody may write to, and return it.
-
-    array: changed in place.
-    """
+    """Make an array that nobody may write to, and return it."""
     array.flags.writeable = False
     return array
 
@@ -189,7 +169,6 @@ Column: TypeAlias = Sequence[Any] | npt.NDArray[Any]
 class GivenTable(NamedTuple):
     """A table as the user gave it.
 
-    columns: by name, as many values in each as there are rows.
     index_labels: of a frame; None for a table of any other form.
     index_name: of the index; None where it has no name.
     """
@@ -206,9 +185,6 @@ class GivenTable(NamedTuple):
 
 def read_table(owner: str, given: object) -> GivenTable:
     """Return the columns of a table, and the index of a frame.
-
-    owner: what errors call the argument.
-    given: a pandas frame, a mapping from names to columns, a sequence of mappings, or numbers (rows, columns).
 
     Raises DomainError.
     """
@@ -234,18 +210,12 @@ def read_table(owner: str, given: object) -> GivenTable:
 
 
 def is_frame(given: object) -> bool:
-    """Tell whether an object is a frame, as of pandas or polars.
-
-    given: anything.
-    """
+    """Tell whether an object is a frame, as of pandas or polars."""
     return all(hasattr(given, name) for name in ("columns", "__getitem__"))
 
 
 def are_numbers_of_rows(labels: Sequence[Any]) -> bool:
-    """Tell whether labels are 0, 1, ..., in order, which says no more than that they are rows; bools are no numbers.
-
-    labels: of the rows.
-    """
+    """Tell whether labels are 0, 1, ..., in order, which says no more than that they are rows; bools are no numbers."""
     return all(
         isinstance(label, int | float | np.number) and not isinstance(label, bool) and label == i
         for i, label in enumerate(labels)
@@ -255,7 +225,6 @@ def are_numbers_of_rows(labels: Sequence[Any]) -> bool:
 def find_labeled_rows(owner: str, choices: Sequence[Any], labels: Sequence[Any] | None) -> list[int] | None:
     """Return the row of each choice by its label; None where rows have the order of the choices.
 
-    owner: what errors call the table.
     choices: in order.
     labels: of the rows; None where they have none.
 
@@ -275,20 +244,14 @@ def find_labeled_rows(owner: str, choices: Sequence[Any], labels: Sequence[Any] 
 
 
 def are_same(label: object, choice: object) -> bool:
-    """Tell whether a label is a choice; a bool is no number.
-
-    label: of a row.
-    choice: of a variable.
-    """
+    """Tell whether a label is a choice; a bool is no number."""
     return isinstance(label, bool) == isinstance(choice, bool) and bool(label == choice)
 
 
 def find_rows(owner: str, choices: Sequence[Any], labels: Sequence[Any]) -> list[int]:
     """Return the row of each choice by its label; raise DomainError for a choice that has none, or two.
 
-    owner: what errors call the table.
     choices: in order.
-    labels: of the rows; those of no choice are left out.
     """
     held = [to_python(one) for one in labels]
     found = [[i for i, label in enumerate(held) if are_same(label, choice)] for choice in choices]
@@ -354,10 +317,6 @@ def _list_cells(owner: str, name: object, column: Any) -> Column:
 
 def build_descriptors(owner: str, columns: Mapping[str, Column], labels: Sequence[Any]) -> Descriptors:
     """Sort columns into numbers, bits and texts, and check their values.
-
-    owner: what errors call the table.
-    columns: by name.
-    labels: of the rows, for errors.
 
     Raises DomainError, which names the column and the row.
     """

@@ -212,7 +212,6 @@ def weighted_graph(graph: object) -> tuple[tuple[Hashable, ...], WeightedGraph]:
 def normalized_edge(a: int, b: int, weight: float) -> tuple[int, int, float]:
     """Return an edge as `WeightedGraph` wants it; raises DomainError for a loop or an impossible weight.
 
-    a, b: vertices.
     weight: float from 1e-300 to 1e300.
     """
     if a == b:
@@ -243,11 +242,8 @@ def weighted_graph_from_json(size: int, edges: Sequence[Sequence[float]]) -> Wei
 def read_item_graph(kind: str, graph: object, items: Sequence[Any], find: Callable[[Any], int]) -> WeightedGraph:
     """Return the graph over the positions of items; raise DomainError unless it connects all of them.
 
-    kind: what errors call the variable.
     graph: `networkx.Graph` between items, whose edge attribute `weight` counts, 1 where absent; or a list of edges
         (item, item) or (item, item, weight).
-    items: of the variable.
-    find: item -> its position; raises PointError for what is none.
     """
     edges: dict[tuple[int, int], float] = {}
     for given in _list_edges(kind, graph):

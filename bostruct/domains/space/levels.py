@@ -23,12 +23,7 @@ SMALLEST_SINGLE, LARGEST_SINGLE = (float(one) for one in (np.finfo(np.float32).t
 
 
 class Rounding(NamedTuple):
-    """The numbers of one column that were read as levels that round to them.
-
-    n: how many there were.
-    given: the first of them.
-    level: that it was read as.
-    """
+    """The numbers of one column that were read as levels that round to them."""
 
     n: int
     given: object
@@ -37,21 +32,13 @@ class Rounding(NamedTuple):
 
 @dataclass
 class RoundedNumbers:
-    """The numbers that a block has read as levels that round to them.
-
-    found: by the name of the column.
-    path: the names of what is being read now.
-    """
+    """The numbers that a block has read as levels that round to them."""
 
     found: dict[str, Rounding] = field(default_factory=dict)
     path: list[str] = field(default_factory=list)
 
     def note(self, given: object, level: object) -> None:
-        """Count a number.
-
-        given: as it is written.
-        level: that it is read as.
-        """
+        """Count a number."""
         name = ": ".join(self.path)
         known = self.found.get(name, Rounding(0, given, level))
         self.found[name] = known._replace(n=known.n + 1)
@@ -82,10 +69,7 @@ def accept_rounded(notes: RoundedNumbers | None = None) -> Iterator[RoundedNumbe
 
 @contextmanager
 def note_under(name: str) -> Iterator[None]:
-    """Note the rounded numbers of a block under a name.
-
-    name: of a column or a variable.
-    """
+    """Note the rounded numbers of a block under a name."""
     notes = _accepted.get()
     if notes is None:
         yield
@@ -98,10 +82,7 @@ def note_under(name: str) -> Iterator[None]:
 
 
 class Levels:
-    """The numbers among the choices of a variable, sorted.
-
-    choices: of any type; all but finite numbers are left out, and so are bools.
-    """
+    """The numbers among the choices of a variable, sorted."""
 
     def __init__(self, choices: Sequence[object]) -> None:
         known = [(number, i) for i, one in enumerate(choices) if (number := read_exact(one)) is not None]
@@ -116,9 +97,6 @@ class Levels:
         The number is nearer to the choice than a millionth of the gap between the choice and its nearest neighbor, or
         equal to it in float32. Within `accept_rounded` it may also be a float to which this choice alone rounds at the
         digits that are written.
-
-        given: that equals no choice.
-        others: the choices of the variable that wrote the number, to which rounded choices may belong as well.
         """
         place, notes = self._find_nearest(given), _accepted.get()
         if place is None:
@@ -130,10 +108,7 @@ class Levels:
         return self._positions[place]
 
     def find_nearest(self, given: object) -> int | None:
-        """Return the position of the choice that is nearest to a number; None for what is no number.
-
-        given: of any type.
-        """
+        """Return the position of the choice that is nearest to a number; None for what is no number."""
         place = self._find_nearest(given)
         return None if place is None else self._positions[place]
 
@@ -162,12 +137,7 @@ class Levels:
 
 
 def is_level(given: object, level: Exact, beside: Sequence[Exact]) -> bool:
-    """Tell whether a number stands for a level: it is nearer than a millionth of the least gap, or equal in float32.
-
-    given: of any type. An integer was not rounded to float32.
-    level: finite. An integer beside the next one has the rule of the gap alone.
-    beside: the levels next to it. If float32 does not tell them from the level, equality there does not count.
-    """
+    """Tell whether a number stands for a level: it is nearer than a millionth of the least gap, or equal in float32."""
     if (number := read_exact(given)) is None:
         return False
     gap = min((abs(Fraction(one) - Fraction(level)) for one in beside), default=Fraction(0))
@@ -180,10 +150,7 @@ def is_level(given: object, level: Exact, beside: Sequence[Exact]) -> bool:
 
 
 def read_exact(value: object) -> Exact | None:
-    """Return a finite number as one that compares exactly with others; None for anything else, and for a bool.
-
-    value: of any type; of NumPy's numbers the item.
-    """
+    """Return a finite number as one that compares exactly with others; None for anything else, and for a bool."""
     if type(value) is int:
         return value
     if isinstance(value, Decimal):

@@ -106,7 +106,6 @@ class GivenMatrix:
     def from_json(cls, data: ParsedJson, is_kernel: bool) -> GivenMatrix:
         """Rebuild the matrix from what `to_json` returned.
 
-        data: dict.
         is_kernel: True for a kernel.
         """
         below = np.zeros((data["size"], data["size"]))
@@ -150,10 +149,7 @@ def read_likeness(choices: Sequence[Any], descriptors: object, distances: object
 
 
 def likeness_to_json(likeness: Likeness | None) -> dict[str, Json]:
-    """Return how alike choices are as a member of a variable's JSON; none where nothing is known.
-
-    likeness: of the choices.
-    """
+    """Return how alike choices are as a member of a variable's JSON; none where nothing is known."""
     if likeness is None:
         return {}
     is_matrix = isinstance(likeness, GivenMatrix)
@@ -161,10 +157,7 @@ def likeness_to_json(likeness: Likeness | None) -> dict[str, Json]:
 
 
 def show_likeness(likeness: Likeness | None) -> str:
-    """Write how alike choices are as a further argument of a call, by its name and its size; "" for nothing known.
-
-    likeness: of the choices.
-    """
+    """Write how alike choices are as a further argument of a call, by its name and its size; "" for nothing known."""
     if likeness is None:
         return ""
     if isinstance(likeness, GivenMatrix):
@@ -175,10 +168,7 @@ def show_likeness(likeness: Likeness | None) -> str:
 
 
 def likeness_from_json(data: ParsedJson) -> Likeness | None:
-    """Rebuild how alike choices are from a variable's JSON; None where it says nothing.
-
-    data: with what `likeness_to_json` returned.
-    """
+    """Rebuild how alike choices are from a variable's JSON; None where it says nothing."""
     if "descriptors" in data:
         return Descriptors.from_json(data["descriptors"])
     for name in ("distances", "kernel"):
@@ -196,11 +186,7 @@ def count_degrees(likeness: Likeness | None) -> int:
 
 
 def check_varies(owner: str, descriptors: Descriptors) -> Descriptors:
-    """Return descriptors; raise DomainError where they tell no two values apart, or all alike.
-
-    owner: what errors call them.
-    descriptors: to check.
-    """
+    """Return descriptors; raise DomainError where they tell no two values apart, or all alike."""
     if not descriptors.groups:
         raise DomainError(
             f"{owner}: expected a column that says which rows are alike; in each of {short_repr(descriptors.names)} "

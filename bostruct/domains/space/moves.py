@@ -24,10 +24,7 @@ QUICK = 4  # changes that are quick to draw, for each of others
 
 
 class Moves:
-    """The changes of the points of a space, valid ones alone.
-
-    space: `Space`.
-    """
+    """The changes of the points of a space, valid ones alone."""
 
     def __init__(self, space: ConstrainedProduct) -> None:
         self.space = space
@@ -39,10 +36,7 @@ class Moves:
         self.variable_of = np.repeat(np.arange(space.d), space.layout.widths)  # the variable of each column
 
     def neighbors(self, x: IntArray) -> IntArray:
-        """List the valid points one change away (m, columns), variable 0 first, its values in order.
-
-        x: integer row (columns,).
-        """
+        """List the valid points one change away (m, columns), variable 0 first, its values in order."""
         rows = self._apply(x, *self.adjacency.single_changes(np.asarray(x)))
         return rows[valid_mask(self.space, rows)] if self.space.constraints else rows
 
@@ -51,7 +45,6 @@ class Moves:
     ) -> tuple[SingleChanges, IntArray]:
         """Draw neighbors of each point, and tell which point each of them belongs to.
 
-        xs: integer rows (b, columns).
         m: int, neighbors of one point at most.
         rng: the only source of chance.
         leaps: bool, True for long steps too.
@@ -72,7 +65,6 @@ class Moves:
     def change_each(self, xs: IntArray, m: int, rng: np.random.Generator) -> tuple[SpaceBatch, IntArray]:
         """Draw neighbors as `sample_neighborhoods` does, quickly where variables can: some of them repeat.
 
-        xs: integer rows (b, columns).
         m: int, neighbors of one point at most; under constraints those of m that are valid, and m where none is.
         rng: the only source of chance.
         """
@@ -102,8 +94,6 @@ class Moves:
     def combine(self, x: IntArray, changes: SingleChanges, counts: Sequence[int]) -> IntArray:
         """Make the first changes together, as many as counts say, and keep the valid points (at most counts, columns).
 
-        x: integer row (columns,).
-        changes: of x, in any order; of changes of one variable the first counts.
         counts: how many variables to change, each at least 1.
         """
         first = np.sort(np.unique(changes.which, return_index=True)[1])
@@ -118,8 +108,6 @@ class Moves:
     def mutate(self, x: IntArray, sample: Sample, rng: np.random.Generator) -> IntArray:
         """Return a valid point one change away (columns,), or a few changes away where constraints leave none so near.
 
-        x: integer row (columns,).
-        sample: draws valid points of the space.
         rng: the only source of chance.
 
         Variables that the change makes exist are drawn. Raises DomainError where no other point is found.
@@ -142,7 +130,6 @@ class Moves:
     def crossover(self, x: IntArray, y: IntArray, rng: np.random.Generator) -> IntArray:
         """Take each variable from x or y with equal chance; return x where 100 tries find no valid child.
 
-        x, y: integer rows (columns,).
         rng: the only source of chance.
 
         A variable that the chosen parent has not comes from the other one; one that neither has is drawn.
@@ -229,7 +216,6 @@ class Adjacency:
     """The single changes of points of a space.
 
     variables: of the space, in order.
-    layout: the columns of each.
 
     Equal graphs of one kind of variable are one; what is adjacent is kept by their positions, for large graphs are slow
     to hash.
@@ -247,7 +233,6 @@ class Adjacency:
     def single_changes(self, x: IntArray, leaps: bool = False) -> tuple[IntArray, IntArray]:
         """Return (which, values) of all changes from x: variable 0 first, each in the order of its neighbors.
 
-        x: integer row (columns,).
         leaps: bool, True for steps of half their choices, a quarter and so on in ordered variables too.
         """
         row = x.tolist()
@@ -263,10 +248,8 @@ class Adjacency:
     ) -> tuple[IntArray, IntArray]:
         """Draw m changes from x, all by the same chance, or list all where they are no more: (which, values), in order.
 
-        x: integer row (columns,).
         m: int >= 0.
         rng: the only source of chance.
-        leaps: bool, as of `single_changes`.
         """
         counts = [self._count(i, own, leaps) for i, own in enumerate(self.layout.split(x))]
         if sum(counts) <= m:
@@ -285,7 +268,6 @@ class Adjacency:
     def change_each(self, xs: IntArray, m: int, rng: np.random.Generator) -> tuple[IntArray, IntArray, IntArray]:
         """Draw m changes of each of some points, where some may repeat, or lead back: (of, which, values).
 
-        xs: integer rows (b, columns).
         m: int >= 0; fewer where a point has fewer.
         rng: the only source of chance.
 

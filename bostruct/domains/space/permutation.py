@@ -302,9 +302,7 @@ class Permutation(Variable):
     def _rearrange(self, columns: Sequence[int], some: IntArray, leaps: bool) -> IntArray:
         """Return the orders to which rearrangements lead, each once, as they are listed (k, n).
 
-        columns: of an order.
         some: positions in what `list_rearrangements` lists, ascending.
-        leaps: as of `list_rearrangements`.
         """
         here, table = np.asarray(columns, dtype=np.int64), list_rearrangements(self.width, leaps)
         if not self.has_repeats:
@@ -334,14 +332,7 @@ def _check_item_counts(kind: str, items: Sequence[Presented], counts: Sequence[o
 def check_resources(
     kind: str, given: Mapping[Any, object], items: Sequence[Any], counts: Sequence[int], find: Callable[[Any], int]
 ) -> ResourceNames:
-    """Return the resource of each occurrence of each item; raise DomainError unless each has one.
-
-    kind: what errors call the variable.
-    given: of items, one resource or a list, tuple or array with one for each time that the item occurs.
-    items: of the variable.
-    counts: how often each occurs.
-    find: item -> its position; raises PointError for what is none.
-    """
+    """Return the resource of each occurrence of each item; raise DomainError unless each has one."""
     if not isinstance(given, Mapping):
         raise DomainError(f"{kind}: resources: expected a mapping of each item, got {short_repr(given)}")
     found: dict[int, list[str | int]] = {}
@@ -363,12 +354,7 @@ def check_resources(
 
 
 def split_names(items: Sequence[Any], counts: Sequence[int], names: Sequence[Any]) -> dict[Any, list[Any]]:
-    """Return the resources of each item, as a user gives them: the inverse of `check_resources`.
-
-    items: of the variable.
-    counts: how often each occurs.
-    names: as of `check_resources`.
-    """
+    """Return the resources of each item, as a user gives them: the inverse of `check_resources`."""
     ends = itertools.accumulate(counts)
     return {item: list(names[end - n : end]) for item, n, end in zip(items, counts, ends, strict=True)}
 
@@ -417,7 +403,6 @@ def find_effective(row: IntArray, some: IntArray, leaps: bool) -> IntArray:
 
     row: values (n,).
     some: positions of rearrangements in what `list_rearrangements` lists (m,).
-    leaps: as of `list_rearrangements`.
 
     A rearrangement that leaves the value in its first place or its last place as it was is one of fewer places. Of
     those of the same places the first one counts.
@@ -437,7 +422,6 @@ def find_effective(row: IntArray, some: IntArray, leaps: bool) -> IntArray:
 def rearrange(row: list[int], number: int) -> list[int]:
     """Return a row after one rearrangement.
 
-    row: n values.
     number: which one, in 0..count_rearrangements(n) - 1: by span, then by the first place, then by kind.
     """
     n, span = len(row), 1
@@ -448,12 +432,7 @@ def rearrange(row: list[int], number: int) -> list[int]:
 
 
 def cross_orders(mine: Sequence[int], theirs: Sequence[int], rng: np.random.Generator) -> list[int]:
-    """Return order crossover (Davis 1985) of two orders of the same items.
-
-    mine: of which the child has a stretch, in its places.
-    theirs: the order of all other items.
-    rng: draws the stretch.
-    """
+    """Return order crossover (Davis 1985) of two orders of the same items."""
     first, last = sorted(rng.choice(len(mine) + 1, size=2, replace=False).tolist())
     kept = list(mine[first:last])
     others = [item for item in theirs if item not in set(kept)]
@@ -476,7 +455,6 @@ def list_orders(counts: Sequence[int]) -> IntArray:
 def check_order(columns: Sequence[int], n: int) -> None:
     """Raise PointError unless columns are 0 to n - 1 in some order.
 
-    columns: n integers.
     n: at least 2.
     """
     if sorted(columns) != list(range(n)):

@@ -16,11 +16,7 @@ Read = Callable[[Variable, object], Sequence[int]]
 
 
 def check_row(space: ConstrainedProduct, x: IntArray) -> None:
-    """Raise PointError for a wrong shape, a value that a variable does not have, or a rule that does not hold.
-
-    space: `Space`.
-    x: what should be an integer row (columns,).
-    """
+    """Raise PointError for a wrong shape, a value that a variable does not have, or a rule that does not hold."""
     refuse_dict(x)
     n_columns = space.layout.n_columns
     if np.shape(x) != (n_columns,) or not np.issubdtype(np.asarray(x).dtype, np.integer):
@@ -37,19 +33,13 @@ def check_row(space: ConstrainedProduct, x: IntArray) -> None:
 
 
 def refuse_dict(x: object) -> None:
-    """Raise PointError for a dict of the user's values, where a point in the form of the space is wanted.
-
-    x: anything.
-    """
+    """Raise PointError for a dict of the user's values, where a point in the form of the space is wanted."""
     if isinstance(x, dict):
         raise PointError(f"point: expected one that parse made of a dict, space.parse(point), got {short_repr(x)}")
 
 
 def check_names(space: ConstrainedProduct, point: object) -> Mapping[str, object]:
     """Return what a user gave as a point, where it is a dict whose keys are names of variables.
-
-    space: `Space`.
-    point: anything.
 
     Raises PointError for anything else, and for a variable that every point has and that is missing.
     """
@@ -68,10 +58,6 @@ def check_names(space: ConstrainedProduct, point: object) -> Mapping[str, object
 
 def read_row(space: ConstrainedProduct, data: Mapping[str, object], read: Read) -> IntArray:
     """Read a row from a mapping that has every variable of the point, and no other (columns,).
-
-    space: `Space`.
-    data: by name, what `read` understands.
-    read: a variable and what is given for it -> its columns; raises PointError.
 
     Raises PointError, naming the variable, where its value cannot be read, and where the conditions of the space ask
     for a variable that is missing or forbid one that is there.
@@ -98,11 +84,7 @@ def read_row(space: ConstrainedProduct, data: Mapping[str, object], read: Read) 
 
 
 def encode_row(space: ConstrainedProduct, x: IntArray) -> Json:
-    """Return a point as JSON: a dict from names to choices.
-
-    space: `Space`.
-    x: integer row (columns,).
-    """
+    """Return a point as JSON: a dict from names to choices."""
     split = space.layout.split(x)
     both = zip(space.variables.items(), split, strict=True)
     return {name: v.encode(own) for (name, v), own in both if own[0] != ABSENT}

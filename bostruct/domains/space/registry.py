@@ -44,9 +44,6 @@ EXPECTED = (
 def variable(name: str, given: object) -> Variable:
     """Read a variable as it is, or from its shorthand: bool, a range, an array of numbers, a list or a tuple.
 
-    name: str, what errors call it.
-    given: a `Variable` or a shorthand.
-
     Raises DomainError.
     """
     if isinstance(given, Variable):
@@ -77,10 +74,7 @@ def variable(name: str, given: object) -> Variable:
 
 
 def is_part(given: object) -> bool:
-    """Tell whether a value of a space is another domain, or a dict that stands for a space of its own.
-
-    given: anything.
-    """
+    """Tell whether a value of a space is another domain, or a dict that stands for a space of its own."""
     return isinstance(given, Mapping | Domain)
 
 
@@ -93,9 +87,6 @@ def _is_monotone(values: np.ndarray[Any, Any]) -> bool:
 
 def variable_from_json(name: str, data: ParsedJson) -> Variable:
     """Rebuild a variable from its description.
-
-    name: str, what errors call it.
-    data: dict that `Variable.to_json` returned.
 
     Raises DomainError where that needs code or objects that no file holds, ValueError where a member is missing.
     """

@@ -20,11 +20,7 @@ NOTHING: Mapping[str, Any] = {"domain": "space", "variables": {}, "constraints":
 
 
 class Contents(NamedTuple):
-    """The values of a space, as its description names them; none of another domain.
-
-    variables: descriptions by name.
-    parts: descriptions of the other domains inside, by name.
-    """
+    """The values of a space, as its description names them; none of another domain."""
 
     variables: Mapping[str, ParsedJson]
     parts: Mapping[str, ParsedJson]
@@ -36,10 +32,7 @@ class Contents(NamedTuple):
 
 
 def read_contents(description: ParsedJson) -> Contents:
-    """Return what the description of a space, plain or mixed, names.
-
-    description: what `to_json` of any domain returned.
-    """
+    """Return what the description of a space, plain or mixed, names."""
     if description.get("domain") == "space":
         return Contents(_as_dict(description.get("variables")), {})
     if description.get("domain") != "mixed":
@@ -57,9 +50,7 @@ def _as_dict(given: ParsedJson) -> dict[str, ParsedJson]:
 def reread_row(space: ConstrainedProduct, data: ParsedJson, description: ParsedJson) -> IntArray:
     """Read a row from a point that a space of another description encoded (columns,); constraints are not looked at.
 
-    space: `Space`.
     data: the point as JSON.
-    description: what `to_json` of the other space returned, which may have other domains inside.
 
     A variable that the point lacks has its default. A value for which the space has no place is left out where it is
     the default of its variable, in this space or in the other. Raises PointError, naming the variable.
@@ -76,7 +67,6 @@ def split_values(data: ParsedJson, theirs: Contents) -> tuple[dict[str, ParsedJs
     """Return the variables of an encoded point, and its other parts; raise PointError for what is no such point.
 
     data: JSON of any form.
-    theirs: of the space that encoded it.
     """
     if not isinstance(data, Mapping) or not theirs.parts.keys() <= data.keys() <= {*theirs.names}:
         raise PointError(f"point: expected a dict of {short_repr(theirs.names, 200)}, got {short_repr(data)}")
@@ -85,12 +75,7 @@ def split_values(data: ParsedJson, theirs: Contents) -> tuple[dict[str, ParsedJs
 
 
 def fill_row(space: ConstrainedProduct, values: Mapping[str, ParsedJson], theirs: Mapping[str, ParsedJson]) -> IntArray:
-    """Read a row from encoded values of variables (columns,), as `reread_row` reads a whole point.
-
-    space: `Space`.
-    values: by name.
-    theirs: the descriptions of the variables that encoded them, by name.
-    """
+    """Read a row from encoded values of variables (columns,), as `reread_row` reads a whole point."""
     row = np.full(space.layout.n_columns, ABSENT, dtype=np.int64)
     variables, left = list(space.variables.items()), dict(values)
     for i in space.conditions.order:
@@ -121,10 +106,6 @@ def fill_missing(
 ) -> dict[str, Presented]:
     """Return a point with choices that a table has as missing, of those variables that its other values make exist.
 
-    space: `Space`.
-    point: values by name, without those that are missing.
-    choices: by the names of variables that are missing.
-
     Raises PointError, naming the variable, for a value that cannot be read.
     """
     row, filled = np.full(space.layout.n_columns, ABSENT, dtype=np.int64), dict(point)
@@ -145,9 +126,6 @@ def check_left_out(variable: Variable | None, name: str, value: ParsedJson, desc
     """Raise PointError unless a value for which a space has no place is the default of its variable.
 
     variable: that the space has under this name; None for none.
-    name: of the variable, for the message.
-    value: encoded.
-    description: of the variable that encoded it.
     """
     if "default" in description and json.dumps(description["default"]) == json.dumps(value):
         return
@@ -162,10 +140,6 @@ def check_left_out(variable: Variable | None, name: str, value: ParsedJson, desc
 
 def check_part_left_out(name: str, value: ParsedJson, description: ParsedJson) -> None:
     """Raise PointError unless a part for which a space has no place is a space whose values are all at their defaults.
-
-    name: of the part, for the message.
-    value: encoded.
-    description: of the part's domain.
     """
     theirs = read_contents(description)
     if not theirs.names:
@@ -184,7 +158,6 @@ def _no_place(name: str, value: ParsedJson, why: str) -> PointError:
 def show_objects(data: ParsedJson, described: ParsedJson) -> Presented:
     """Return a point, as JSON, with the texts of Python objects in place of their positions among the choices.
 
-    data: a point, or the value of a variable or of a part of it.
     described: the domain, or that variable or part, as JSON.
     """
     own = described if isinstance(described, dict) else {}

@@ -51,10 +51,7 @@ REPAIR_NOISE = 0.1  # share of repairing steps to a random neighbor, which lets 
 
 
 def find_survey(space: ConstrainedProduct) -> Survey:
-    """Return the survey of a constrained space, made once; each suggestion is charged the calls that it took.
-
-    space: with constraints.
-    """
+    """Return the survey of a constrained space, made once; each suggestion is charged the calls that it took."""
     if space.surveyed is None:
         space.surveyed = survey_space(space)
     charge_once(space, space.surveyed.calls)
@@ -87,11 +84,7 @@ def survey_space(space: ConstrainedProduct) -> Survey:
 
 
 class Repair(NamedTuple):
-    """The best point that a repairing walk has seen.
-
-    row: integer row (columns,).
-    broken: positions of the constraints that it breaks.
-    """
+    """The best point that a repairing walk has seen."""
 
     row: IntArray
     broken: list[int]
@@ -237,7 +230,6 @@ def draw_listed(
     Where no space has conditions, and no variable draws some of its values more often than others, all points have the
     same chance.
 
-    spaces: `Space`s, whose product the points are of.
     rows: of each space, the rows of the n points (n, columns), n at least 1.
     m: int >= 0.
     rng: the only source of chance.
@@ -268,11 +260,7 @@ def random_walk(
 ) -> tuple[IntArray, int]:
     """Walk at random over valid points from x, and return where the walk ends and how often it moved.
 
-    space: `Space`.
     x: integer row (d,), valid.
-    steps: int, proposals.
-    rng: `numpy.random.Generator`.
-    max_moves: the walk stops after as many moves.
 
     It ends early where the limit of calls is reached. Its stationary law is that of the variables' moves, on the valid
     points that they connect: uniform, but even over the lengths of sequences and the sizes of subsets. Under
@@ -323,9 +311,7 @@ def _walk_under_conditions(
 def find_unseen_nearby(space: ConstrainedProduct, x: IntArray, seen: AbstractSet[Hashable]) -> IntArray | None:
     """Find an unseen valid point that changes of one variable, and swaps of two, lead to from x over valid points.
 
-    space: `Space`.
     x: integer row (d,), valid.
-    seen: frozenset of keys.
 
     The search is breadth-first; None where all that is connected was seen, or a limit of work or calls is reached.
     """
@@ -402,9 +388,6 @@ def sample_unseen(
 ) -> IntArray:
     """Draw a valid point (columns,) whose key is not in `seen`.
 
-    space: `Space`.
-    sample: draws valid points of it.
-    seen: frozenset of keys.
     rng: the only source of chance.
 
     Raises SpaceExhausted when none is left, or found.
@@ -461,9 +444,7 @@ MIN_GAP = 5  # steps between two points of one chain where steps are scarce
 def sample_satisfying(space: ConstrainedProduct, m: int, rng: np.random.Generator) -> IntArray:
     """Draw m points that satisfy every constraint -> (m, columns).
 
-    space: `Space`.
     m: int >= 0.
-    rng: `numpy.random.Generator`.
 
     Independent, each variable even on its scale given those that it depends on, where at least one draw in 20 (in
     d / 2 for large spaces) is valid, or where the space can be enumerated (`draw_listed`); elsewhere dependent draws of
@@ -477,10 +458,8 @@ def sample_satisfying(space: ConstrainedProduct, m: int, rng: np.random.Generato
 def sample_distinct(space: ConstrainedProduct, m: int, starts: IntArray, rng: np.random.Generator) -> IntArray:
     """Draw points as `sample_satisfying` does, but fewer, at least one, where walks would repeat them.
 
-    space: `Space`.
     m: int >= 0.
     starts: valid points to walk from, integer rows (k, columns).
-    rng: `numpy.random.Generator`.
 
     Raises DomainError where no valid point is found.
     """
@@ -536,7 +515,6 @@ def _walk_from(space: ConstrainedProduct, starts: IntArray, m: int, thin: int, r
     """Walk from several valid points at once, and collect up to m points, as far apart as the calls left allow.
 
     starts: integer rows (k, columns), k at least 1.
-    thin: steps after which two points of one chain count as independent.
 
     Returns at least one point; each point of the walks once.
     """

@@ -64,7 +64,6 @@ class NumberGrid(Sequence[float]):
 class RealGrid(NumberGrid):
     """The values of a real variable: `GRID_STEPS` + 1 numbers from low to high, at even distances.
 
-    low, high: float, low < high.
     log: bool, True for even distances of logarithms.
     """
 
@@ -89,10 +88,7 @@ class RealGrid(NumberGrid):
         return short if self.low <= short <= self.high and self.vertex(short) == vertex else value
 
     def shares(self, vertices: IntArray) -> Array:
-        """Return the share of the range at which numbers lie, in [0, 1], as many.
-
-        vertices: positions on the grid, of any shape.
-        """
+        """Return the share of the range at which numbers lie, in [0, 1], as many."""
         return vertices / float(GRID_STEPS)
 
     @property
@@ -125,8 +121,6 @@ class RealGrid(NumberGrid):
 
     def vertices(self, values: Sequence[object]) -> IntArray:
         """Return the position of the nearest number to each of some values, as `vertex` does one by one (m,).
-
-        values: m numbers from low to high.
 
         Raises PointError where one is no such number.
         """
@@ -163,7 +157,6 @@ def _log_ratio(value: float, low: float) -> float:
 class IntegerGrid(NumberGrid):
     """All integers from low to high, which are never listed.
 
-    low, high: int, low < high.
     log: bool, True for the scale of their logarithms; then low >= 1.
     """
 
@@ -198,20 +191,14 @@ class IntegerGrid(NumberGrid):
         return np.clip(np.rint(np.exp(logs)), self.low, self.high).astype(np.int64) - self.low
 
     def chances(self, vertices: IntArray) -> Array:
-        """Return the chance with which `sample` draws each of some integers, as many.
-
-        vertices: positions on the grid, of any shape.
-        """
+        """Return the chance with which `sample` draws each of some integers, as many."""
         if not self.log:
             return np.full(np.shape(vertices), 1.0 / len(self))
         values = vertices + float(self.low)
         return np.log((values + 0.5) / (values - 0.5)) / math.log((self.high + 0.5) / (self.low - 0.5))
 
     def shares(self, vertices: IntArray) -> Array:
-        """Return the share of the range, on the grid's scale, at which integers lie, in [0, 1], as many.
-
-        vertices: positions on the grid, of any shape.
-        """
+        """Return the share of the range, on the grid's scale, at which integers lie, in [0, 1], as many."""
         if not self.log:
             return vertices / float(len(self) - 1)
         return np.minimum(np.log1p(vertices / float(self.low)) / self._log_ratio, 1.0)

@@ -285,10 +285,7 @@ def _say_length(length: Length) -> str:
 
 
 class EditCounts(NamedTuple):
-    """How many different sequences are one edit away.
-
-    substitutions, insertions, deletions: of each kind of edit.
-    """
+    """How many different sequences are one edit away."""
 
     substitutions: int
     insertions: int
@@ -298,9 +295,7 @@ class EditCounts(NamedTuple):
 def count_edits(row: IntArray, n_letters: int, shortest: int) -> EditCounts:
     """Count the sequences one edit away from a sequence.
 
-    row: columns of the sequence (L,), which is as long as any may be.
     n_letters: k, at least 2.
-    shortest: the least length, from which no letter is left out.
 
     A letter that goes in before its like makes the same sequence as one that goes in behind: one insertion. So do two
     letters of a stretch of one letter that are left out: one deletion.
@@ -311,21 +306,15 @@ def count_edits(row: IntArray, n_letters: int, shortest: int) -> EditCounts:
 
 
 def count_letters(row: IntArray, n_letters: int) -> int:
-    """Return the length of a sequence.
-
-    row: columns of the sequence (L,).
-    n_letters: k, the end mark.
-    """
+    """Return the length of a sequence."""
     return int(np.count_nonzero(row != n_letters))
 
 
 def edit(row: IntArray, numbers: IntArray, n_letters: int, shortest: int) -> IntArray:
     """Return the sequences that some edits make (m, L).
 
-    row: columns of the sequence (L,).
     numbers: which of the edits, in 0..sum(counts) - 1 (m,): the substitutions, the insertions, then the deletions, each
         by place.
-    n_letters, shortest: as of `count_edits`.
     """
     counts, places = count_edits(row, n_letters, shortest), np.arange(len(row))
     n, others = count_letters(row, n_letters), n_letters - 1
@@ -349,9 +338,7 @@ def edit(row: IntArray, numbers: IntArray, n_letters: int, shortest: int) -> Int
 def move_letters(row: IntArray, share: float, n_letters: int, shortest: int) -> IntArray:
     """Return the sequence that an edit makes (L,); walks of such edits draw all lengths alike, and all of one length.
 
-    row: columns of the sequence (L,).
     share: a uniform number in [0, 1), which chooses the edit.
-    n_letters, shortest: as of `count_edits`.
 
     A quarter of the shares put a letter in and a quarter leave one out, where that is allowed; the rest replace one.
     There are as many places to put a letter in as the longer sequence has letters to leave out, and k letters to choose
@@ -373,12 +360,7 @@ def move_letters(row: IntArray, share: float, n_letters: int, shortest: int) -> 
 
 
 def cross_letters(mine: IntArray, theirs: IntArray, n_letters: int, rng: np.random.Generator) -> IntArray:
-    """Return the second sequence with a stretch of the first in its place (L,): two-point crossover.
-
-    mine, theirs: columns of the sequences (L,).
-    n_letters: k, the end mark.
-    rng: draws the stretch, and at which end two sequences of different lengths are aligned.
-    """
+    """Return the second sequence with a stretch of the first in its place (L,): two-point crossover."""
     n, m = count_letters(mine, n_letters), count_letters(theirs, n_letters)
     first, last = sorted(rng.choice(min(n, m) + 1, size=2, replace=False).tolist())
     from_end = n != m and rng.random() < 0.5
@@ -391,7 +373,6 @@ def are_sequences(rows: IntArray, n_letters: int, shortest: int) -> npt.NDArray[
     """Tell which rows are sequences of letters, long enough, with end marks at their ends alone (m,).
 
     rows: integers (m, L).
-    n_letters, shortest: as of `count_edits`.
     """
     is_end = rows == n_letters
     known = (rows >= 0) & (rows <= n_letters)
@@ -400,8 +381,5 @@ def are_sequences(rows: IntArray, n_letters: int, shortest: int) -> npt.NDArray[
 
 
 def _stretch_starts(row: IntArray, n: int) -> IntArray:
-    """Return the places at which a stretch of one letter begins, ascending.
-
-    n: the length of the sequence.
-    """
+    """Return the places at which a stretch of one letter begins, ascending."""
     return np.flatnonzero(np.concatenate([[True], row[1:n] != row[: n - 1]])[:n])

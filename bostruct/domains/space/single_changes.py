@@ -64,21 +64,14 @@ class Layout:
         return slice(int(self.starts[i]), int(self.ends[i]))
 
     def split(self, row: Sequence[int] | IntArray) -> list[list[int]]:
-        """Return the columns of each variable of a point (d lists).
-
-        row: integer row (columns,).
-        """
+        """Return the columns of each variable of a point (d lists)."""
         values = np.asarray(row).tolist()
         if self.is_simple:
             return [[value] for value in values]
         return [values[start:end] for start, end in zip(self.starts.tolist(), self.ends.tolist(), strict=True)]
 
     def columns_of(self, variables: IntArray, width: int) -> IntArray:
-        """Return the columns of several variables (r, width); of a narrower variable the last column is repeated.
-
-        variables: positions (r,).
-        width: int, that of the widest of them.
-        """
+        """Return the columns of several variables (r, width); of a narrower variable the last column is repeated."""
         return self.starts[variables][:, None] + np.minimum(np.arange(width), self._widths[variables][:, None] - 1)
 
 
@@ -96,11 +89,9 @@ def pad_columns(values: Sequence[IntArray]) -> IntArray:
 class SingleChanges:
     """Rows that each differ from a base row in one variable.
 
-    base: integer rows (b, columns), which never change.
     of: (m,), the base row of each row.
     which: (m,), the variable that differs, which both rows have; its columns may be the same.
     values: (m, w), the new columns of that variable; of a variable narrower than w the last column is repeated.
-    layout: the columns of each variable.
 
     A batch like an integer array: it has a length, is indexed by integers, slices and arrays, and turns into rows
     wherever NumPy asks for an array.

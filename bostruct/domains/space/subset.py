@@ -277,7 +277,6 @@ class Exchanges:
     """The changes of subsets of n items: an item leaves, an item joins, or one takes the place of another.
 
     n: number of items, at least 2.
-    smallest, largest: how many items a subset has.
     graph: of the items, whose edges are the exchanges; None where each item takes the place of any other.
     """
 
@@ -302,7 +301,6 @@ class Exchanges:
         """Return how many subsets `draw` draws from.
 
         row: bits of a subset (n,).
-        leaps: as of `draw`.
         """
         leaving, joining = self._sizes(row)
         pairs = self._pairs(leaps)
@@ -316,7 +314,6 @@ class Exchanges:
         row: bits of a subset (n,).
         m: int >= 0.
         rng: the only source of chance.
-        leaps: as of `list_all`, but no exchange is left out.
         """
         leaving, joining = self._sizes(row)
         pairs = self._pairs(leaps)
@@ -425,7 +422,6 @@ def cross_subsets(mine: Sequence[int], theirs: Sequence[int], rng: np.random.Gen
     """Return a child that has what both parents have, and as many items as one of them (n,).
 
     mine, theirs: bits of two subsets (n,).
-    rng: draws whose size it has, and which of the items that one parent alone has.
     """
     first, second = np.asarray(mine), np.asarray(theirs)
     size = int((first if rng.random() < 0.5 else second).sum())

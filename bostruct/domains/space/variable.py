@@ -267,12 +267,7 @@ class Variable(ABC):
 
 
 def refuse_list_of_another_kind(variable: Variable, data: ParsedJson, description: ParsedJson) -> None:
-    """Raise PointError for a list that a variable of another kind encoded: its order may not mean the same.
-
-    variable: that is to read it.
-    data: what `encode` of the other returned.
-    description: what `to_json` of the other returned.
-    """
+    """Raise PointError for a list that a variable of another kind encoded: its order may not mean the same."""
     if isinstance(data, list) and description["kind"] != variable.kind:
         raise PointError(
             f"expected a value of a {variable.kind}, got one of a {description['kind']}, {short_repr(data)}"

@@ -28,7 +28,6 @@ class Scratch(NamedTuple):
     structure: (size * size,), structural cost of each pair of layers.
     cost: ((size + 1) ** 2,), total cost of each pair at one structural weight, and of the root.
     lengths: (size,), path lengths of one kind to the layers of one side.
-    tree: the solution.
     """
 
     base: Array
@@ -40,10 +39,7 @@ class Scratch(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def allocate_scratch(size: int) -> Scratch:
-    """Allocate memory, uninitialized.
-
-    size: the most layers of one block.
-    """
+    """Allocate memory, uninitialized."""
     square, cost = size * size, np.empty((size + 1) ** 2)
     return Scratch(np.empty(square), np.empty(square), cost, np.empty(size), allocate_tree(size))
 
@@ -154,7 +150,6 @@ def distances(first: StackedProfiles, second: StackedProfiles, costs: CostArrays
         paths (k, l), codes (l, q)).
     costs: (weights (w,), mismatch (labels, labels), costs of attributes (q,), positions of the weights from the largest
         to the smallest (w,)).
-    symmetric: the two are the same, so that one triangle is enough.
     out: (2, n, m, weights), overwritten.
     """
     starts, starts2 = first[0], second[0]
@@ -173,8 +168,6 @@ def distances(first: StackedProfiles, second: StackedProfiles, costs: CostArrays
 def plans(first: StackedProfiles, second: StackedProfiles, costs: CostArrays, out: Array) -> None:
     """Fill out with the mass that each layer of one architecture is matched with in each layer of another.
 
-    first, second: profiles of one architecture each, as of `distances`.
-    costs: as of `distances`.
     out: (weights, l, l2), overwritten.
     """
     weights = costs[0]

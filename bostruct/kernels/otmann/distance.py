@@ -81,9 +81,7 @@ def otmann_distances(
 ) -> Distances:
     """Return the OTMANN distances of all pairs of two batches of one family.
 
-    xs: n architectures.
     ys: m architectures; None: xs again.
-    settings: of the distance.
 
     Raises ValueError, TypeError.
     """
@@ -153,11 +151,7 @@ class Profile(NamedTuple):
 
 
 def profile(architecture: Architecture, settings: Otmann) -> Profile:
-    """Compute all of an architecture that distances to others depend on.
-
-    architecture: of any family.
-    settings: of the distance.
-    """
+    """Compute all of an architecture that distances to others depend on."""
     family = architecture.family
     table = cost_table(family, settings)
     labels = np.array([family.index[layer.label] for layer in architecture.layers], dtype=np.int64)
@@ -174,11 +168,7 @@ def profile(architecture: Architecture, settings: Otmann) -> Profile:
 
 @lru_cache(maxsize=4096)
 def cached_profile(architecture: Architecture, settings: Otmann) -> Profile:
-    """Return a cached `profile`, for distances alone: isomorphic architectures share one, `layers` included.
-
-    architecture: of any family; `layers` may be the numbers of an isomorphic one.
-    settings: of the distance.
-    """
+    """Return a cached `profile`, for distances alone: isomorphic architectures share one, `layers` included."""
     return profile(architecture, settings)
 
 
@@ -186,9 +176,6 @@ def layer_masses(architecture: Architecture, settings: Otmann) -> Array:
     """Return the mass of each layer: `Architecture.masses`, those of group ``fc`` scaled by `dense_factor` (l,).
 
     The input, the output, and the decision layers together get what `Otmann.end_share` and `end_floor` say.
-
-    architecture: of l layers.
-    settings: of the distance.
 
     Raises ValueError where they are above 1e150 together, PointError where those of the architecture are.
     """
@@ -207,8 +194,6 @@ def path_lengths(architecture: Architecture) -> Array:
     Axis 2: `PATH_KINDS`, the least and the greatest number of hops and the mean over uniform random walks (along the
     edges to the output; against them to the input). Axis 3: all layers count, then only those of each group of the
     family.
-
-    architecture: of l layers.
     """
     steps = _hop_lengths(architecture.family)
     hops = [steps[layer.label] for layer in architecture.layers]

@@ -46,7 +46,6 @@ class OtmannKernel(ExponentialKernel):
 
     distance: terms of d, in units of mass (beta is about 1e-9 to 1e-3).
     normalized: terms of dbar, in [0, 1].
-    settings: of the distance.
     """
 
     distance: DistanceTerms
@@ -64,7 +63,6 @@ class OtmannKernel(ExponentialKernel):
     def prepare(self, xs: Sequence[Architecture], ys: Sequence[Architecture] | None = None) -> Array:
         """Return each distance, raised to its power (p, n, m).
 
-        xs: n architectures.
         ys: m architectures; None for xs with themselves.
         """
         far = self._table.among(xs) if ys is None else self._table.between(xs, ys)
@@ -86,7 +84,6 @@ class OtmannSumKernel(Kernel):
     theta = (log beta, log gamma, logit s). Both published amplitudes are one, with the share s of the second; published
     with q = 2.
 
-    both: the terms of both distances.
     share_prior: of logit s.
     initial_logit: logit s at first.
     """
@@ -103,7 +100,6 @@ class OtmannSumKernel(Kernel):
     def prepare(self, xs: Sequence[Architecture], ys: Sequence[Architecture] | None = None) -> Array:
         """Return each distance, raised to its power (p - 1, n, m).
 
-        xs: n architectures.
         ys: m architectures; None for xs with themselves.
         """
         return self.both.prepare(xs, ys)
@@ -141,11 +137,7 @@ class DistanceTable:
     more than the batch and a quarter. Another family begins the table anew. Of the last batch of candidates, too, no
     distance is computed twice: several models may ask for it.
 
-    settings: of the distance.
-    architectures: those with a row, in the order of the rows.
-    row: the row of each architecture.
     distances: (2 * weights, rows, rows), distances then normalized ones; NaN where not asked for.
-    candidates: the last batch of candidates, m architectures.
     candidate_distances: (2 * weights, m, rows), from the candidates; NaN where not asked for.
     """
 
@@ -157,21 +149,14 @@ class DistanceTable:
     candidate_distances: Array = field(default_factory=lambda: np.empty((0, 0, 0)))
 
     def among(self, xs: Sequence[Architecture]) -> Array:
-        """Return the distances at each structural weight, then the normalized ones (2 * weights, n, n).
-
-        xs: n architectures, which get rows of the table.
-        """
+        """Return the distances at each structural weight, then the normalized ones (2 * weights, n, n)."""
         self._admit(list(dict.fromkeys(xs)))
         rows = np.array([self.row[x] for x in xs], dtype=np.int64)
         self._fill_among(np.unique(rows))
         return self.distances[:, rows[:, None], rows]
 
     def between(self, xs: Sequence[Architecture], ys: Sequence[Architecture]) -> Array:
-        """Return the distances from candidates to architectures of the table (2 * weights, n, m).
-
-        xs: n candidates.
-        ys: m architectures; where not all of them are in the table, all distances are computed afresh.
-        """
+        """Return the distances from candidates to architectures of the table (2 * weights, n, m)."""
         if not all(y in self.row for y in ys):
             return both_distances(xs, ys, self.settings)
         if self.candidates != list(xs):
@@ -235,9 +220,7 @@ def _shared_gap(missing: BoolArray) -> tuple[IntArray, IntArray]:
 def both_distances(xs: Sequence[Architecture], ys: Sequence[Architecture] | None, settings: Otmann) -> Array:
     """Compute the distances, then the normalized ones (2 * weights, n, m).
 
-    xs: n architectures.
     ys: m architectures; None: xs again.
-    settings: of the distance.
     """
     found = otmann_distances(xs, ys, settings)
     return np.ascontiguousarray(np.concatenate(found, axis=2).transpose(2, 0, 1))

@@ -41,22 +41,14 @@ class Tree(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def allocate_tree(size: int) -> Tree:
-    """Allocate a tree, uninitialized.
-
-    size: the most rows, and the most columns.
-    """
+    """Allocate a tree, uninitialized."""
     n = 2 * size + 1
     return Tree(np.empty((5, n), np.int64), np.empty(n), np.empty(n), np.empty(n))
 
 
 @njit(cache=True, nogil=True)
 def start_unmatched(supply: Array, demand: Array, tree: Tree) -> None:
-    """Begin with nothing shipped: all nodes are children of the root.
-
-    supply: (a,), mass of the rows.
-    demand: (b,), mass of the columns.
-    tree: overwritten.
-    """
+    """Begin with nothing shipped: all nodes are children of the root."""
     links, flow, _, potential = tree
     a, n = len(supply), len(supply) + 1 + len(demand)
     last = NOBODY
@@ -82,9 +74,6 @@ def solve(cost: Array, tree: Tree, steps_per_node: int = STEPS_PER_NODE) -> floa
     Rows take turns: the arc of a row that saves most enters the tree, until no row has one that saves.
 
     cost: (a + 1, b + 1), see above; infinite for a column without mass.
-    tree: from `start_unmatched`, or the solution for the same masses at costs that were nowhere less; becomes the
-        solution.
-    steps_per_node: fewer arcs than this enter the tree, for each of its nodes.
 
     Raises ArithmeticError where that is too few, and where a mass is not finite.
     """

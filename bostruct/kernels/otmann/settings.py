@@ -29,10 +29,7 @@ from bostruct.domains.architecture.validity import MAX_MASS
 
 
 def family_costs(family: Family) -> Array:
-    """Return the family's own table of mismatch costs (labels, labels).
-
-    family: of the labels.
-    """
+    """Return the family's own table of mismatch costs (labels, labels)."""
     return family.mismatch
 
 
@@ -42,8 +39,6 @@ def figure_costs(family: Family) -> Array:
     0.1 sqrt(|k - l| / 2) between convolutions of sizes k and l, which alone gives the caption's digits; 0.25 between
     pools (Table 1). Any other pair costs what the cheapest way between the two does, where that is less than the
     family's table says: `Family.with_label` filled it in by the dearer costs.
-
-    family: of the labels.
     """
     table = family.mismatch.copy()
     between = (*kernel_size_costs(KERNEL_SIZES, 0.1 * float(np.sqrt(0.5))), ("max-pool", "avg-pool", 0.25))
@@ -122,9 +117,6 @@ class MatchingCosts(NamedTuple):
 @lru_cache(maxsize=64)
 def cost_table(family: Family, settings: Otmann) -> MatchingCosts:
     """Return the costs of matching labels, cut into blocks that transport independently.
-
-    family: of the labels.
-    settings: give the costs.
 
     Raises ValueError for a table that is not symmetric, has a cost below 0 or on its diagonal, or breaks the triangle
     inequality.

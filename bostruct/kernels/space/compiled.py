@@ -61,7 +61,6 @@ def sum_slopes(xs: Array, ys: Array, rates: Array, is_same: bool, weighted: Arra
     rates: sqrt(5) over the lengthscale of each variable (c,).
     is_same: True where ys are xs, and `weighted` is symmetric.
     weighted: (n, m).
-    out: (c,).
     """
     c, n = xs.shape
     m = ys.shape[1]
@@ -82,8 +81,6 @@ def compare_changes(
 ) -> None:
     """Overwrite `drop` by a before less a after each change, and `ratio` by p(a) after over p(a) before.
 
-    which: the variable of each change (r,).
-    before, after: its share before and after it (r,).
     ys: shares of m points (c, m).
     rates: sqrt(5) over the lengthscale of each variable (c,).
     drop, ratio: (r, m).
@@ -126,11 +123,8 @@ def change_effects(
 ) -> None:
     """Overwrite `out` by p(a) exp(-a) after each change, less the same before it.
 
-    which: the variable of each change (r,).
-    before, after: its share before and after it (r,).
     ys: shares of m points (c, m).
     other: exp(rate * ys) (c, m).
-    rate: as of `add_effects`.
     out: (r, m).
     """
     shrunk = 1.0 / other
@@ -253,7 +247,6 @@ def sum_conditional_slopes(
 ) -> None:
     """Sum over the pairs of points that both have a number, whose kernel there is k = c^2 + (1 - c^2) p(a) exp(-a).
 
-    xs, ys, x_has, y_has, rates, c: as of `multiply_conditional`.
     is_same: True where ys are xs, and `weighted` is symmetric.
     weighted: (n, m).
     slopes: overwritten by the sum of weight times the derivative of log k in the log lengthscale (k,).
@@ -294,7 +287,6 @@ def pull_conditional_shares(
 ) -> None:
     """Overwrite `out` by the sum over y of weight times the derivative of log K in x, for each x and number.
 
-    xs, ys, x_has, y_has, rates, c: as of `multiply_conditional`.
     weighted: (n, m).
     out: (n, k), 0 in numbers that a point lacks.
     """

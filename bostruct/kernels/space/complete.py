@@ -48,7 +48,6 @@ class CompletePair(NamedTuple):
 class CompleteChanges(NamedTuple):
     """Changes of variables on complete graphs, compared with m points y.
 
-    which: the variable that each change is in (r,).
     change: by how much each change adds to whether that variable differs from y's: -1, 0 or 1 (r, m).
     """
 
@@ -65,7 +64,6 @@ def complete_line(
 
     gram: K (n, m) where this variable's rho is `there`.
     apart: true for the pairs that differ in this variable (n, m).
-    rho: parameter -> rho.
     there: rho that is part of `gram`; 1 where `gram` leaves the variable out.
     """
     agree = np.where(apart, 0.0, gram)
@@ -84,8 +82,6 @@ def block_line(gram: Array, choices: IntArray, size: int, rho: Callable[[float],
     gram: K (n, n) where this variable's rho is `there`.
     choices: the choice of each point (n,).
     size: number of choices, at least 1.
-    rho: parameter -> rho.
-    there: rho that is part of `gram`.
     """
     parts = tuple([np.flatnonzero(choices == choice) for choice in range(max(size, 2))])  # a list is the quicker way
 
@@ -105,7 +101,6 @@ class CompleteFactor(Factor):
     """The factor of variables on complete graphs, one column each (Oh et al. 2019, section 2.2, in closed form).
 
     sizes: the number of choices of each variable.
-    link: the meaning of theta.
     """
 
     sizes: tuple[int, ...]
@@ -216,9 +211,5 @@ def _has_large_blocks(choices: IntArray, size: int) -> bool:
 
 
 def differ(prepared: CompletePair, i: int) -> npt.NDArray[np.bool_]:
-    """Tell for each pair of points whether they disagree in one variable, (n, m) of bool.
-
-    prepared: of n and m points.
-    i: position of the variable.
-    """
+    """Tell for each pair of points whether they disagree in one variable, (n, m) of bool."""
     return prepared.xs[:, i][:, None] != prepared.ys[:, i]

@@ -33,8 +33,6 @@ class ConditionalFactor(Factor):
 
     Its parameters are those of the variable's own factor, and then the logit of c, the correlation between points with
     and without the variable: p + 1 in all.
-
-    inner: the factor of the variable alone.
     """
 
     inner: Factor
@@ -97,20 +95,14 @@ class ConditionalFactor(Factor):
         return change
 
     def _both(self, theta: Array, c: float, inner: Prepared) -> tuple[Array, Array]:
-        """Return the variable's own kernel, and k, between values of it.
-
-        inner: what its own factor made of them.
-        """
+        """Return the variable's own kernel, and k, between values of it."""
         own = np.exp(self.inner.log_gram(theta[:-1], inner))
         return own, c**2 + (1.0 - c**2) * own
 
 
 @dataclass(frozen=True)
 class ConditionalEffect(EffectKernel):
-    """The effect of a variable that not every point has: none where it is absent.
-
-    inner: the effect of the variable alone.
-    """
+    """The effect of a variable that not every point has: none where it is absent."""
 
     inner: EffectKernel
 
@@ -138,12 +130,7 @@ class DistinctValues(NamedTuple):
 
 
 class ConditionalPair(NamedTuple):
-    """Two batches, of which some points have the variable.
-
-    xs, ys: their distinct values, u and v of them.
-    x_has, y_has: positions among these of the values that are not absent.
-    inner: what the variable's own factor made of the values that are not absent.
-    """
+    """Two batches, of which some points have the variable."""
 
     xs: DistinctValues
     ys: DistinctValues
@@ -155,9 +142,7 @@ class ConditionalPair(NamedTuple):
 class ConditionalChanges(NamedTuple):
     """Changes of the variable, which the points have before and after them.
 
-    y_has: positions of the points among m that have the variable, too; compared with others, a change makes none.
     shape: (r, m).
-    before, after: what the variable's own factor made of the values before and after, and of the points that have it.
     """
 
     y_has: IntArray
@@ -189,7 +174,6 @@ def _find_distinct_values(xs: IntArray) -> DistinctValues:
 def _spread_pairs(table: Array, rows: IntArray, columns: IntArray) -> Array:
     """Return table[rows[i], columns[j]] (n, m).
 
-    table: (u, v).
     rows, columns: (n,) and (m,).
     """
     return table[:, columns][rows]  # columns first, while there are few rows: rows are quicker to gather
@@ -230,11 +214,7 @@ class ShareComparison(NamedTuple):
 
 
 class ConditionalNumbersChanges(NamedTuple):
-    """Changes of numbers, some of which appear or disappear.
-
-    which: the number that each change is in (r,).
-    before, after: the comparison with m points before and after each change.
-    """
+    """Changes of numbers, some of which appear or disappear."""
 
     which: IntArray
     before: ShareComparison
@@ -246,8 +226,6 @@ class ConditionalNumbers(Factor):
     """The factor of numbers that not every point has, one column each, with gradients in their shares.
 
     Its parameters are the log lengthscale of each number, and then the logit of c of each number.
-
-    grids: of each number, its numbers and the scale on which they are even.
     """
 
     grids: tuple[NumberGrid, ...]

@@ -46,10 +46,6 @@ def ard_diffusion(
 ) -> SpaceKernel:
     """Build the ARD diffusion kernel (Oh et al. 2019, equation 3) on points with one column for each graph.
 
-    graphs: one for each variable, d of them.
-    prior: of each theta_i.
-    link: the meaning of theta: `LogEdgeWeight` as published, or `LogLengthscale`.
-    initial: theta_i at first.
     unit_diagonal: scale the kernels of graphs that are not complete to be correlations, as those of complete graphs
         are; else the mean of their diagonal is 1, as published.
     """
@@ -69,11 +65,7 @@ class FactorSettings(NamedTuple):
 
 
 def graph_factors(graphs: Sequence[VariableGraph], settings: FactorSettings) -> list[tuple[Factor, tuple[int, ...]]]:
-    """Build the factors of variables on graphs, and tell which of the graphs each serves.
-
-    graphs: one for each variable.
-    settings: that they share.
-    """
+    """Build the factors of variables on graphs, and tell which of the graphs each serves."""
     complete = tuple(i for i, graph in enumerate(graphs) if isinstance(graph, CompleteGraph))
     found: list[tuple[Factor, tuple[int, ...]]] = []
     if complete:
@@ -91,8 +83,6 @@ def graph_factors(graphs: Sequence[VariableGraph], settings: FactorSettings) -> 
 def extreme_eigenvalues(graphs: Sequence[VariableGraph], link: Link, theta: Array) -> tuple[float, float]:
     """Return the logarithms of the diffusion kernel's smallest and largest eigenvalue on all points.
 
-    graphs: one for each variable, d of them.
-    link: the meaning of theta.
     theta: (d,).
     """
     low = high = 0.0
@@ -140,8 +130,6 @@ class TableFactor(Factor):
     """The factor of variables on one graph that is not complete: diffusion (Oh et al. 2019, section 2.2).
 
     graph: that all of them have; with more than 64 vertices, of one variable alone.
-    n_variables: c.
-    link: the meaning of theta.
     unit_diagonal: scale F to F(a, a) = 1; else the mean of its diagonal is 1.
     """
 
@@ -306,7 +294,6 @@ class TableFactor(Factor):
 def _spread_table(tables: Array, columns: IntArray) -> Array:
     """Return the columns of each table that the points have (c, u, m).
 
-    tables: (c, u, v).
     columns: of each point, (c, m).
     """
     return np.array([table.take(own, axis=1) for table, own in zip(tables, columns, strict=True)])
@@ -317,7 +304,6 @@ def _sum_by_cell(weighted: Array, rows: IntArray, columns: IntArray, shape: tupl
 
     weighted: (n, m).
     rows, columns: the cell of each point, (n,) and (m,).
-    shape: (u, v).
     """
     by_column = weighted @ (columns[:, None] == np.arange(shape[1])).astype(np.float64)
     return (rows[:, None] == np.arange(shape[0])).astype(np.float64).T @ by_column

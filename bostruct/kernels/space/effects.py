@@ -58,10 +58,7 @@ class EffectKernel(ABC):
 
 @dataclass(frozen=True)
 class GraphEffect(EffectKernel):
-    """The centered effect of a variable on a graph.
-
-    graph: of the variable, with k vertices.
-    """
+    """The centered effect of a variable on a graph."""
 
     graph: VariableGraph
 

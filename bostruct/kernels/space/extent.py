@@ -22,11 +22,7 @@ TREND = 0.5  # share of an effect
 
 @dataclass(frozen=True)
 class Extent(EffectKernel):
-    """The range of the number of letters of a sequence, or of items of a subset.
-
-    least, most: the ends of the range, least < most.
-    blank: the entry of a column that stands for none.
-    """
+    """The range of the number of letters of a sequence, or of items of a subset."""
 
     least: int
     most: int

@@ -36,8 +36,6 @@ class SingleLogGram(NamedTuple):
     """A part of log K in single precision.
 
     log_gram: (n, m), which the receiver may overwrite, and which is overwritten by the next one.
-    error: the most by which an entry may be wrong.
-    smallest, largest: the least and the most that an entry can be.
     """
 
     log_gram: npt.NDArray[np.float32]
@@ -230,7 +228,6 @@ def _signs(xs: IntArray) -> npt.NDArray[np.float32]:
 def disagreement_change(changes: VariableChanges, ys: IntArray) -> npt.NDArray[np.int8]:
     """Return the change, by each change, in whether its variable differs from y's: -1, 0 or 1 (r, m).
 
-    changes: r changes of variables with one column.
     ys: choices of m points (m, c).
     """
     theirs = ys.T[changes.which]
@@ -241,8 +238,6 @@ def disagreement_change(changes: VariableChanges, ys: IntArray) -> npt.NDArray[n
 
 class LastCall(Generic[CachedValue]):
     """The value that was made for the last arrays, which are told apart as objects and only read.
-
-    make: one array or more -> value, which callers only read.
 
     Points are scored in many small batches, all of which need what was made of the training points, and single changes
     of one base what was made of the base. A pickle leaves the value out: the arrays that it was made for stay behind.
@@ -265,7 +260,6 @@ class LastCall(Generic[CachedValue]):
 class LastThetas(Generic[CachedValue]):
     """The values that were made for the last few parameter vectors: a search asks for the same ones at every step.
 
-    make: theta -> value, which callers only read.
     most: values that are kept, at least 1.
 
     A pickle leaves the values out.

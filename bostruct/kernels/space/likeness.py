@@ -54,9 +54,6 @@ class DistanceFactor(Factor):
     """The factor exp(-sum_j D_j / (2 l_j^2)) of variables of one kind, with k distances D_j and lengthscales l_j each.
 
     Each variable has k parameters, the logarithms of l_j.
-
-    distances: of each variable.
-    n_variables: c, each with w columns.
     """
 
     distances: Distances
@@ -92,7 +89,6 @@ class DistanceFactor(Factor):
     def prepare_changes(self, changes: VariableChanges, ys: IntArray) -> tuple[IntArray, Array]:
         """Return the variable of each change (r,), and by how much its distances grow (k, r, m).
 
-        changes: r changes of single variables.
         ys: own columns of m points (m, c w).
         """
         growth = np.empty((self.distances.n_distances, len(changes.which), len(ys)))
@@ -136,7 +132,6 @@ class Measure:
 
     compare: values (n,) and (m,) -> the distances before they are scaled (n, m).
     size: number of values.
-    reference: the values that stand for all where distances are averaged (r,).
     """
 
     compare: Compare
@@ -184,10 +179,7 @@ class Measure:
 
 @dataclass(frozen=True)
 class LikenessDistances(Distances):
-    """The distances between values of a variable, for `DistanceFactor`: whether they differ, and one for each group.
-
-    likeness: of the values.
-    """
+    """The distances between values of a variable, for `DistanceFactor`: whether they differ, and one for each group."""
 
     likeness: Likeness
 
@@ -211,8 +203,6 @@ class LikenessDistances(Distances):
 @dataclass(frozen=True)
 class LikenessEffect(EffectKernel):
     """The linear effect of a value: the mean of those of the groups of descriptors.
-
-    likeness: of the values.
 
     The effects are centered, so that they sum to zero over the values, and are linear in descriptors that are numbers.
     """
@@ -246,10 +236,7 @@ class ChoiceEffect(EffectKernel):
 
 @lru_cache(maxsize=64)
 def find_measures(likeness: Likeness) -> tuple[Measure, ...]:
-    """Return the distances between values: whether they are the same one first, then one for each group.
-
-    likeness: of the values.
-    """
+    """Return the distances between values: whether they are the same one first, then one for each group."""
     if isinstance(likeness, GivenMatrix):
         squares = likeness.squared_distances
         size, compares = len(squares), [lambda xs, ys: squares[xs][:, ys]]

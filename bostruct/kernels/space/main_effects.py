@@ -31,9 +31,6 @@ MOST_COORDINATES_OF_POINT = 2_048  # those of 1,000 points take 16 MB
 class Numbers(NamedTuple):
     """The variables of a space whose effects are those of numbers.
 
-    variables: their positions in the space.
-    grids: of each.
-    columns: of a point, one for each.
     places: of each variable of the space, its position among the numbers, 0 for others (d,).
     """
 
@@ -49,8 +46,6 @@ class MainEffects(Kernel):
 
     It has no parameters: its Gram matrix is made once, by `prepare`.
 
-    effects: one for each variable, d of them.
-    layout: the columns of each variable.
     numbers: positions of the variables that are the continuous coordinates of the space, ascending.
     """
 
@@ -61,7 +56,6 @@ class MainEffects(Kernel):
     def prepare(self, xs: SpaceBatch, ys: IntArray | None = None) -> Array:
         """Return the Gram matrix itself (n, m).
 
-        xs: n points, or single changes of points.
         ys: m points, an array that nobody changes; None for xs with themselves.
         """
         if isinstance(xs, SingleChanges):

@@ -40,8 +40,6 @@ class NumberPair(NamedTuple):
 class NumberChanges(NamedTuple):
     """Changes of numbers.
 
-    which: the variable of each change (r,).
-    before, after: its share before and after the change (r,).
     ys: shares of m points (c, m).
     """
 
@@ -57,8 +55,6 @@ class MaternFactor(Factor):
 
     x and y are shares of the range, on the scale on which the variable is even (Rasmussen and Williams 2006, equation
     4.17). theta is the log lengthscale: 1 is the whole range.
-
-    grids: of each variable, its numbers and the scale on which they are even.
     """
 
     grids: tuple[NumberGrid, ...]
@@ -144,7 +140,6 @@ class MaternFactor(Factor):
 def shares_of(grids: Sequence[NumberGrid], xs: IntArray) -> Array:
     """Return the shares of n points, variable by variable (c, n).
 
-    grids: of c variables.
     xs: positions on them (n, c).
     """
     shares = np.empty((len(grids), len(xs)))
@@ -156,8 +151,6 @@ def shares_of(grids: Sequence[NumberGrid], xs: IntArray) -> Array:
 def share_of_each(grids: Sequence[NumberGrid], which: IntArray, columns: IntArray) -> Array:
     """Return the shares of r positions, each of a variable of its own (r,).
 
-    grids: of c variables.
-    which: the variable of each (r,).
     columns: (r, w), of which the first is the position.
     """
     steps = [grid.n_steps for grid in grids]
@@ -174,7 +167,6 @@ class NumberEffect(EffectKernel):
 
     `MainEffects` adds up the effects of all numbers at once, by `sum_effects` and `change_effects`.
 
-    grid: the numbers.
     is_conditional: True where some points lack the number.
     """
 
@@ -195,7 +187,6 @@ class NumberEffect(EffectKernel):
 def sum_effects(grids: Sequence[NumberGrid], xs: IntArray, ys: IntArray) -> Array:
     """Return the sum of the effects of several numbers (n, m).
 
-    grids: of c variables.
     xs, ys: positions of n and m points (n, c), (m, c).
     """
     own, other = _effect_shares(grids, xs, FAR), _effect_shares(grids, ys, -FAR)
@@ -207,7 +198,6 @@ def sum_effects(grids: Sequence[NumberGrid], xs: IntArray, ys: IntArray) -> Arra
 def vary_effects(grids: Sequence[NumberGrid], xs: IntArray, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]]:
     """Return the sum of the effects of several numbers as a function of the shares of m points.
 
-    grids: of c variables.
     xs: positions of the m points (m, c), which say which numbers each of them has.
     ys: positions of n points (n, c).
 
@@ -235,8 +225,6 @@ def vary_effects(grids: Sequence[NumberGrid], xs: IntArray, ys: IntArray) -> Cal
 def change_effects(grids: Sequence[NumberGrid], changes: VariableChanges, ys: IntArray) -> Array:
     """Return by how much changes of numbers change the sum of their effects (r, m).
 
-    grids: of c variables.
-    changes: r changes.
     ys: positions of m points (m, c).
     """
     other, which = _effect_shares(grids, ys, -FAR), np.asarray(changes.which)

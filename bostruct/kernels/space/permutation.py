@@ -114,19 +114,13 @@ class OrderShape(NamedTuple):
 
     @classmethod
     def of(cls, variable: Permutation) -> OrderShape:
-        """Return the shape of a variable.
-
-        variable: any order.
-        """
+        """Return the shape of a variable."""
         names = variable.resources
         return cls(variable.width, None if names is None else number_names(names))
 
 
 def number_names(names: Sequence[str | int]) -> tuple[int, ...]:
-    """Return a number for each name, from 0 in the order in which they come first.
-
-    names: of resources.
-    """
+    """Return a number for each name, from 0 in the order in which they come first."""
     numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
     return tuple(numbers[name] for name in names)
 
@@ -134,7 +128,6 @@ def number_names(names: Sequence[str | int]) -> tuple[int, ...]:
 def compare_queues(shape: OrderShape, xs: IntArray, ys: IntArray) -> Array:
     """Return the distances of `compare_orders` (3, n, m), of the queues before resources where items have some.
 
-    shape: of the orders.
     xs, ys: orders (n, w), (m, w).
 
     The queues stand one after another. Orders that agree in all of them are at distance 0: only the order of items of
@@ -150,10 +143,7 @@ def compare_queues(shape: OrderShape, xs: IntArray, ys: IntArray) -> Array:
 
 @dataclass(frozen=True)
 class OrderDistances(Distances):
-    """The distances between orders of w items, for `DistanceFactor`: those of `compare_queues`.
-
-    shape: of the orders.
-    """
+    """The distances between orders of w items, for `DistanceFactor`: those of `compare_queues`."""
 
     shape: OrderShape
 
@@ -184,8 +174,6 @@ class PermutationEffect(EffectKernel):
     side by side. All are 1 between equal orders. Of distinct items without resources they are 0 on average between
     orders drawn at random; of others they are above it, by a constant that the mean of the model takes. So sums over
     pairs that say which of two comes first, over places, or over neighbors, are functions learned from few values.
-
-    shape: of the orders.
     """
 
     shape: OrderShape

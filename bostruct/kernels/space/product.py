@@ -40,10 +40,6 @@ SMALLEST_REUSABLE = 1e-260  # doubles end at 1e-308
 class PlacedFactor(NamedTuple):
     """A factor, and the variables of the space that it serves.
 
-    factor: of c variables.
-    variables: their positions in the space, in the factor's order.
-    columns: the columns of a point that hold them, in the factor's order.
-    more: positions in theta of the parameters that the factor has beside those.
     parameters: positions in theta of the parameters of its variables, which may share one; None for those of the
         variables themselves.
     """
@@ -59,7 +55,6 @@ class SpacePair(NamedTuple):
     """Two batches as the factors compare them, whatever theta is.
 
     shape: (n, m).
-    parts: what each factor made of the two batches.
     """
 
     shape: tuple[int, int]
@@ -91,7 +86,6 @@ class ChangesPair(NamedTuple):
 def take_columns(xs: IntArray, columns: tuple[int, ...]) -> IntArray:
     """Return some columns of points (n, w), the points themselves where these are many, and all in order.
 
-    xs: n points, as rows.
     columns: of a factor; all columns of a point are in ascending order.
     """
     if len(columns) == xs.shape[1] > MANY_COLUMNS and columns[0] == 0 and columns[-1] == len(columns) - 1:
@@ -106,10 +100,6 @@ class SpaceKernel(Kernel):
     Points are rows of integers. theta (p,) has one parameter for each variable, in the order of the space, or one for
     all variables of a factor that shares it, and then one for each variable with conditions.
 
-    factors: between them they serve every variable once.
-    name: of the parameters, for people.
-    prior: of each theta_i.
-    initial: theta_i at first.
     more: the block of the parameters of variables with conditions; None where there are none.
     numbers: positions of the variables that are the continuous coordinates of the space, ascending.
     """
@@ -169,7 +159,6 @@ class SpaceKernel(Kernel):
 
         theta: (p,).
         i: position of the parameter, in 0..p - 1.
-        prepared: of n and m points.
         gram: the Gram matrix at theta, where known. Dividing by one factor gives the product of the others, as long as
             none of its entries is near the end of the doubles; else their logarithms are added up.
         """

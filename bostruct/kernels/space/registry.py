@@ -79,9 +79,7 @@ def _by_shape(
 ) -> VariableKernels:
     """Build the kernels of a kind whose variables share factors and effects where they have equal shapes.
 
-    shape_of: variable -> all that its kernel depends on.
     make_factor: shape, number of variables -> their factor.
-    make_effect: shape -> the effect of one.
     """
 
     def build_factors(variables: Sequence[Variable], settings: FactorSettings) -> list[tuple[Factor, tuple[int, ...]]]:
@@ -191,8 +189,6 @@ def product_kernel(
 def number_parameters(placed: Sequence[PlacedFactor]) -> list[PlacedFactor]:
     """Number the parameters of factors by their variables; where variables share one, it is that of the first of them.
 
-    placed: factors, numbered as if each variable had a parameter of its own.
-
     Raises DomainError for a number of parameters that no factor can have.
     """
     d = sum(len(one.variables) for one in placed)
@@ -218,10 +214,7 @@ def number_parameters(placed: Sequence[PlacedFactor]) -> list[PlacedFactor]:
 
 
 def _place_conditional(factors: Sequence[tuple[int, Factor]], d: int, layout: Layout) -> list[PlacedFactor]:
-    """Place the factors of variables with conditions, all numbers in one, each with its second parameter.
-
-    factors: with the positions of their variables, among d.
-    """
+    """Place the factors of variables with conditions, all numbers in one, each with its second parameter."""
     placed, numbers = [], list[tuple[int, int, MaternFactor]]()
     for more, (i, factor) in enumerate(factors, start=d):
         if isinstance(factor, MaternFactor):
@@ -238,7 +231,6 @@ def _place_conditional(factors: Sequence[tuple[int, Factor]], d: int, layout: La
 def main_effects(domain: Domain, trusts_order: bool = True, by_extent: bool = False) -> MainEffects:
     """Build the linear kernel with one effect for each variable of a domain; none where a point has not the variable.
 
-    domain: of variables, such as a `Space`.
     trusts_order: False for effects of ordered choices that need not be smooth along their order, and of choices with
         descriptors or a matrix that need not be alike, as those of categories need not be.
     by_extent: True for effects of sequences of varying length, and of subsets of a range of sizes, that depend on their
@@ -262,8 +254,6 @@ def main_effects(domain: Domain, trusts_order: bool = True, by_extent: bool = Fa
 def has_order_to_doubt(domain: Domain) -> bool:
     """Tell whether a domain has a variable of three or more ordered choices, which is no fidelity, or of alike ones.
 
-    domain: of variables, such as a `Space`.
-
     Raises DomainError, naming the variable whose kind has no kernel.
     """
     variables = list(domain.variables.values())
@@ -271,10 +261,7 @@ def has_order_to_doubt(domain: Domain) -> bool:
 
 
 def has_extents(domain: Domain) -> bool:
-    """Tell whether a domain has sequences of varying length, or subsets of a range of sizes.
-
-    domain: of variables, such as a `Space`.
-    """
+    """Tell whether a domain has sequences of varying length, or subsets of a range of sizes."""
     return bool(_extents(list(domain.variables.values())))
 
 

@@ -30,8 +30,6 @@ class ScheduleKernel(Kernel):
     the logarithms of the durations, then the log odds of v. So sums of ends, and the makespan, are functions that it
     learns, and a duration tells of all orders in which its item is waited for.
 
-    waits: of the w items.
-    first: of the columns of points, that of the first place.
     durations: prior of the logarithm of each, which is 0 at first.
     odds: prior of the log odds of v.
     initial: log odds of v at first.
@@ -117,7 +115,6 @@ class ScheduleKernel(Kernel):
 class OrdersPair(NamedTuple):
     """Two batches of orders.
 
-    xs: n orders.
     ys: m orders; None for xs with themselves.
     """
 
@@ -130,7 +127,6 @@ class Features(NamedTuple):
 
     ends: of each item, centered and scaled (n, w); their squares sum to about 1 over orders drawn at random.
     makespan: the end of all, centered and scaled (n,), its square about 1.
-    schedule: of the orders.
     """
 
     ends: Array
@@ -179,7 +175,6 @@ class Schedule(NamedTuple):
 def find_slots(waits: Waits, orders: IntArray) -> Slots:
     """Return the slots of orders.
 
-    waits: of the items.
     orders: the item in each place (n, w).
     """
     resources, chains = np.array(waits.resources), np.array(waits.chains)
@@ -192,7 +187,6 @@ def find_slots(waits: Waits, orders: IntArray) -> Slots:
 def schedule(slots: Slots, durations: Array) -> Schedule:
     """Return when each item ends, where it begins once its resource is free and its chain is done so far.
 
-    slots: of n orders.
     durations: of each item (w,), above 0.
     """
     orders, free = slots.orders, np.zeros(slots.size)  # when each resource and each chain is free
@@ -212,8 +206,6 @@ def schedule(slots: Slots, durations: Array) -> Schedule:
 def pull_ends(slots: Slots, on_resource: npt.NDArray[np.bool_], cotangent: Array) -> Array:
     """Return the gradient of sum(cotangent * ends) in the durations (w,).
 
-    slots: of n orders.
-    on_resource: of their schedules.
     cotangent: (n, w).
     """
     orders, owed = slots.orders, np.zeros(slots.size)

@@ -32,9 +32,6 @@ class SequenceFactor(Factor):
     D_j is 1 where two sequences differ in place j; then, for each gap, a quarter of the squared Euclidean distance
     between the numbers of pairs of letters with this gap; last, where lengths vary, the squared difference of lengths,
     which is 10 between the ends of their range. Each variable has the logarithms of l_j as its parameters.
-
-    shape: of each variable.
-    n_variables: c, each with L columns.
     """
 
     shape: SequenceShape
@@ -137,7 +134,6 @@ class SequenceFactor(Factor):
 class SequencePair(NamedTuple):
     """Two batches of points as the factor compares them.
 
-    places: what the factor of places made of them.
     counts: the distances by pairs of letters, and by length where it varies, those of the first variable first
         (g c, n, m).
     """
@@ -165,8 +161,6 @@ class SequenceEffect(EffectKernel):
     So sums over places, over letters and over steps from a letter to another are functions that it learns from few
     values. Each of the effects is 0 on average between sequences of full length drawn at random, and about 1 between
     equal ones.
-
-    shape: of the sequences.
     """
 
     shape: SequenceShape
@@ -222,7 +216,6 @@ class SequenceShape:
 
     n_letters: k, at least 2.
     width: L, the greatest length and the number of columns, at least 2.
-    shortest: the least length; where it is less than L, columns behind a sequence hold the end mark k.
     """
 
     n_letters: int
@@ -258,7 +251,6 @@ class SequenceShape:
         """Return the number of each pair of letters, -1 where there are not two (n, L - gap).
 
         xs: columns of n sequences (n, L).
-        gap: between the places of the letters.
         """
         first, second = xs[:, :-gap], xs[:, gap:]
         return np.where(second < self.n_letters, first * self.n_letters + second, -1)  # the first is before the second
@@ -283,11 +275,7 @@ class SequenceShape:
         return self.n_choices * self.width + len(self.gaps) * self.n_letters**2
 
     def weigh(self, places: Array | float, pairs: Sequence[float] | Array) -> Array:
-        """Return a weight for each feature (f,).
-
-        places: of the features of each column (L,), or of all of them.
-        pairs: of the pairs with each gap.
-        """
+        """Return a weight for each feature (f,)."""
         of_places = np.repeat(np.broadcast_to(places, self.width), self.n_choices)
         return np.concatenate([of_places, np.repeat(pairs, self.n_letters**2)])
 
@@ -295,7 +283,6 @@ class SequenceShape:
 class ChangedFeatures(NamedTuple):
     """How the features of sequences change.
 
-    growth: by how much each count grows (r, f).
     squares: by how much the squared norms of the counts of pairs grow (g, r).
     """
 
@@ -306,7 +293,6 @@ class ChangedFeatures(NamedTuple):
 def multiply_pairs(shape: SequenceShape, xs: IntArray, ys: IntArray) -> Array:
     """Return the inner products of the counts of pairs with each gap (g, n, m), which is only read.
 
-    shape: of the sequences.
     xs: columns of n sequences (n, L).
     ys: columns of m sequences (m, L).
     """
@@ -328,7 +314,6 @@ def _multiply_pairs(shape: SequenceShape, mine: bytes, theirs: bytes) -> Array:
 def count_features(shape: SequenceShape, ys: IntArray) -> Array:
     """Count the features of sequences (f, m); the array is only read.
 
-    shape: of the sequences.
     ys: columns of m sequences (m, L).
     """
     return _count_features(shape, _letters_to_bytes(ys))
@@ -345,7 +330,6 @@ def _count_features(shape: SequenceShape, theirs: bytes) -> Array:
 def square_pairs(shape: SequenceShape, xs: IntArray) -> Array:
     """Return the squared norms of the counts of pairs with each gap (g, n); the array is only read.
 
-    shape: of the sequences.
     xs: columns of n sequences (n, L).
     """
     return _square_pairs(shape, _letters_to_bytes(xs))
@@ -368,12 +352,7 @@ def _square_pairs(shape: SequenceShape, own: bytes) -> Array:
 
 
 def change_features(shape: SequenceShape, before: IntArray, after: IntArray) -> ChangedFeatures:
-    """Return how the features change.
-
-    shape: of the sequences.
-    before: columns of r sequences (r, L).
-    after: the same after the change (r, L).
-    """
+    """Return how the features change."""
     return _change_features(shape, _letters_to_bytes(before), _letters_to_bytes(after))
 
 
@@ -408,11 +387,7 @@ def _count_numbers(numbers: IntArray, n_columns: int) -> csr_array:
 
 
 def scale_columns(matrix: csr_array, weights: Array) -> csr_array:
-    """Return a matrix (n, f) with the weight of each column (f,) multiplied in.
-
-    matrix: of counts.
-    weights: of the columns.
-    """
+    """Return a matrix (n, f) with the weight of each column (f,) multiplied in."""
     return csr_array((matrix.data * weights[matrix.indices], matrix.indices, matrix.indptr), shape=matrix.shape)
 
 

@@ -25,7 +25,6 @@ class PreparedShared(NamedTuple):
     """A pair of batches as the factor of single parameters prepares it.
 
     shape: (n, m).
-    inner: what the factor prepared.
     """
 
     shape: tuple[int, int]
@@ -40,8 +39,6 @@ class HammingFactor(Factor):
     parameters are equal.
 
     size: number of choices of each variable, at least 2.
-    n_variables: c.
-    link: the meaning of theta.
     """
 
     size: int
@@ -79,10 +76,7 @@ class HammingFactor(Factor):
 
 @dataclass(frozen=True)
 class SharedFactor(Factor):
-    """A factor of any kind whose variables share one parameter.
-
-    factor: of c variables, with a parameter for each.
-    """
+    """A factor of any kind whose variables share one parameter."""
 
     factor: Factor
 
@@ -125,9 +119,6 @@ class SharedFactor(Factor):
 
 def share_parameters(factors: Sequence[ServedFactor], most: int) -> list[ServedFactor]:
     """Let variables on equal graphs share one parameter, wherever they are more than some number.
-
-    factors: and which variables each serves; those of other kinds are kept.
-    most: how many variables on equal graphs have parameters of their own.
 
     Returns factors, and which variables each serves.
     """

@@ -21,20 +21,13 @@ SMALLEST_ENTRY = 1e-130  # entries below are rounding noise of the eigensystem; 
 def complete_log_correlation(size: Array, beta: Array) -> Array:
     """Return log F(a, b) for a != b on complete graphs, whose diagonal is exactly 1; elementwise.
 
-    size: numbers of vertices.
-    beta: edge weights, of the same shape.
-
     F = (1 - q) / (1 + (size - 1) q) with q = exp(-size beta).
     """
     return np.log(-np.expm1(-size * beta)) - np.log1p((size - 1.0) * np.exp(-size * beta))
 
 
 def complete_slope(size: Array, beta: Array) -> Array:
-    """Return the derivative of `complete_log_correlation` in log beta, elementwise.
-
-    size: numbers of vertices.
-    beta: edge weights, of the same shape.
-    """
+    """Return the derivative of `complete_log_correlation` in log beta, elementwise."""
     q = np.exp(-size * beta)
     return beta * size * q * (-1.0 / np.expm1(-size * beta) + (size - 1.0) / (1.0 + (size - 1.0) * q))
 
@@ -43,7 +36,6 @@ def heat_weights(values: Array, beta: Array) -> Array:
     """Return the eigenvalues of F(beta) (c, k).
 
     values: eigenvalues of the Laplacian (k,).
-    beta: edge weights (c,).
     """
     decay = np.exp(-beta[:, None] * values)
     decay /= np.add.reduce(decay, axis=1, keepdims=True) / len(values)
@@ -54,7 +46,6 @@ def heat_slopes(values: Array, beta: Array) -> Array:
     """Return the derivatives of `heat_weights` in log beta (c, k).
 
     values: eigenvalues of the Laplacian (k,).
-    beta: edge weights (c,).
     """
     weights = heat_weights(values, beta)
     change = -beta[:, None] * values * weights
@@ -75,18 +66,12 @@ class Waves(NamedTuple):
         return self.waves.take(apart, axis=1) + self.waves.take(across, axis=1)
 
     def between(self, left: IntArray, right: IntArray) -> Array:
-        """Return the entries between some vertices (c, u, v).
-
-        left, right: vertices (u,) and (v,).
-        """
+        """Return the entries between some vertices (c, u, v)."""
         apart, across = _wave_cells(left, right, self.waves.shape[1])
         return self.waves.take(apart, axis=1) + self.waves.take(across, axis=1)
 
     def diagonal(self, vertices: IntArray) -> Array:
-        """Return the diagonals at some vertices (c, u).
-
-        vertices: (u,).
-        """
+        """Return the diagonals at some vertices (c, u)."""
         return self.waves[:, :1] + self.waves[:, (2 * vertices + 1) % self.waves.shape[1]]
 
 
@@ -102,10 +87,7 @@ def _path_cells(k: int) -> tuple[IntArray, IntArray]:
 
 @dataclass(frozen=True)
 class PathSpectrum:
-    """The spectrum of a path, in closed form.
-
-    graph: the path.
-    """
+    """The spectrum of a path, in closed form."""
 
     graph: PathGraph
 
@@ -139,17 +121,11 @@ class WeightedVectors(NamedTuple):
         return (self.vectors * self.weights[:, None, :]) @ self.vectors.T
 
     def between(self, left: IntArray, right: IntArray) -> Array:
-        """Return the entries between some vertices (c, u, v).
-
-        left, right: vertices (u,) and (v,).
-        """
+        """Return the entries between some vertices (c, u, v)."""
         return (self.vectors[left] * self.weights[:, None, :]) @ self.vectors[right].T
 
     def diagonal(self, vertices: IntArray) -> Array:
-        """Return the diagonals at some vertices (c, u).
-
-        vertices: (u,).
-        """
+        """Return the diagonals at some vertices (c, u)."""
         return self.weights @ (self.vectors[vertices] ** 2).T
 
 
@@ -174,10 +150,7 @@ Spectrum: TypeAlias = PathSpectrum | DenseSpectrum  # the eigensystem of a graph
 
 @lru_cache(maxsize=256)
 def spectrum_of(graph: VariableGraph) -> Spectrum:
-    """Return the spectrum of a graph's Laplacian, once for equal graphs.
-
-    graph: of one variable. Its hash may be slow, so a kernel asks once.
-    """
+    """Return the spectrum of a graph's Laplacian, once for equal graphs."""
     if isinstance(graph, PathGraph):
         return PathSpectrum(graph)
     values, vectors = np.linalg.eigh(graph.laplacian())
@@ -187,21 +160,14 @@ def spectrum_of(graph: VariableGraph) -> Spectrum:
 
 
 def eigenvalues(graph: VariableGraph) -> Array:
-    """Return the eigenvalues of a graph's Laplacian, ascending (k,).
-
-    graph: of one variable, with k vertices.
-    """
+    """Return the eigenvalues of a graph's Laplacian, ascending (k,)."""
     if isinstance(graph, CompleteGraph):
         return np.concatenate([[0.0], np.full(graph.size - 1, float(graph.size))])
     return spectrum_of(graph).values
 
 
 class DiffusionTable(NamedTuple):
-    """F between some vertices of one graph, left and right.
-
-    between: F between the vertices (u, v).
-    left, right: the diagonal of F at either (u,) and (v,).
-    """
+    """F between some vertices of one graph, left and right."""
 
     between: Array
     left: Array
@@ -209,24 +175,14 @@ class DiffusionTable(NamedTuple):
 
 
 def diffusion(graph: VariableGraph, beta: float, left: IntArray, right: IntArray) -> DiffusionTable:
-    """Return F(beta) between some vertices of one graph.
-
-    graph: of one variable.
-    beta: edge weight.
-    left, right: vertices (u,) and (v,).
-    """
+    """Return F(beta) between some vertices of one graph."""
     return diffusion_and_slope(graph, beta, left, right)[0]
 
 
 def diffusion_and_slope(
     graph: VariableGraph, beta: float, left: IntArray, right: IntArray
 ) -> tuple[DiffusionTable, DiffusionTable]:
-    """Return F(beta) between some vertices of one graph, and its derivative in log beta.
-
-    graph: of one variable.
-    beta: edge weight.
-    left, right: vertices (u,) and (v,).
-    """
+    """Return F(beta) between some vertices of one graph, and its derivative in log beta."""
     spectrum = spectrum_of(graph)
     own, slope = (spectrum.diffuse(of(spectrum.values, np.array([beta]))) for of in (heat_weights, heat_slopes))
     return _table(own, left, right), _table(slope, left, right)
@@ -244,33 +200,21 @@ SMALLEST_PARAMETER = 1e-300  # of an elliptic integral: short of 0, where its co
 
 
 class Link(ABC):
-    """A map from theta to the diffusion of a factor, with derivatives in theta.
-
-    name: of the parameters, for people.
-    """
+    """A map from theta to the diffusion of a factor, with derivatives in theta."""
 
     name: str
 
     @abstractmethod
     def complete(self, theta: Array, size: Array) -> Array:
-        """Return log rho between two choices of complete graphs, elementwise.
-
-        theta: parameters.
-        size: numbers of vertices, of the same shape, as is the result.
-        """
+        """Return log rho between two choices of complete graphs, elementwise."""
 
     @abstractmethod
     def complete_slope(self, theta: Array, size: Array) -> Array:
-        """Return the derivative of `complete` in theta, elementwise.
-
-        theta: parameters.
-        size: numbers of vertices, of the same shape, as is the result.
-        """
+        """Return the derivative of `complete` in theta, elementwise."""
 
     def rho(self, theta: float, size: float) -> float:
         """Return exp of `complete` for one graph: what a coordinate sampler asks for many times.
 
-        theta: parameter.
         size: number of vertices.
         """
         return float(np.exp(self.complete(np.array([theta]), np.array([size])))[0])
@@ -279,7 +223,6 @@ class Link(ABC):
     def edge_weights(self, theta: Array, gap: float) -> tuple[Array, Array]:
         """Return the edge weights of variables on equal graphs, and the derivatives of their logarithms in theta.
 
-        theta: parameters (c,).
         gap: the smallest positive eigenvalue of the graph's Laplacian.
 
         Returns two arrays (c,).
@@ -288,10 +231,7 @@ class Link(ABC):
 
 @dataclass(frozen=True)
 class LogEdgeWeight(Link):
-    """The link theta = log beta, the log edge weight, as in COMBO (Oh et al. 2019).
-
-    name: of the parameters, for people.
-    """
+    """The link theta = log beta, the log edge weight, as in COMBO (Oh et al. 2019)."""
 
     name: str = "log_edge_weight"
 
@@ -360,8 +300,5 @@ def _log_nome(theta: Array) -> tuple[Array, Array]:
 
 
 def compute_rates(theta: Array | float) -> Array:
-    """Return 1 / (2 l^2), by which a squared difference counts, for each logarithm of l.
-
-    theta: of any shape.
-    """
+    """Return 1 / (2 l^2), by which a squared difference counts, for each logarithm of l."""
     return 0.5 * np.exp(-2.0 * np.asarray(theta, dtype=np.float64))

@@ -114,9 +114,6 @@ class FeatureFactor(Factor):
 
     Each variable has k parameters, the logarithms of l, one for each group of features. All of it is products of
     matrices: m points take memory (n, m), however many features they have.
-
-    features: of each variable.
-    n_variables: c, each with w columns.
     """
 
     features: SubsetFeatures
@@ -195,8 +192,6 @@ class FactorPair(Factor):
     """The product of two factors of the same c variables, each with its own number of parameters for a variable.
 
     Each variable has its parameters of the first factor, then those of the second one.
-
-    first, second: of the same variables.
     """
 
     first: Factor
@@ -333,7 +328,6 @@ class JohnsonFactor(Factor):
 
     n: number of items, at least 2.
     k: number of items of a subset, from 1 to n - 1.
-    n_variables: c, each with n columns of bits.
     """
 
     n: int
@@ -369,7 +363,6 @@ class JohnsonFactor(Factor):
     def prepare_changes(self, changes: VariableChanges, ys: IntArray) -> tuple[IntArray, IntArray, IntArray]:
         """Return the variable of each change (r,), and the exchanges before and after it (r, m).
 
-        changes: r changes of single variables.
         ys: own columns of m points (m, c w).
         """
         before, after = np.empty((2, len(changes.which), len(ys)), dtype=np.int64)
@@ -423,17 +416,13 @@ class SubsetShape(NamedTuple):
 
     @classmethod
     def of(cls, variable: Subset) -> SubsetShape:
-        """Return the shape of a variable.
-
-        variable: any subset.
-        """
+        """Return the shape of a variable."""
         return cls(variable.width, variable.sizes, variable.share, variable.graph)
 
 
 def subset_factor(shape: SubsetShape, n_variables: int) -> Factor:
     """Build the factor of some variables.
 
-    shape: of each.
     n_variables: how many, at least 1.
     """
     n, (smallest, largest), _, graph = shape

@@ -33,9 +33,6 @@ IDENTITY_BITS, POOL_BITS, SMALL_BITS = (
 def combo_cell(filters: tuple[int, ...] = (16, 32, 64), classes: int = 10) -> Builder:
     """Return the search space of cells of Oh et al. 2019, 31 bits in order ``bit_0`` to ``bit_30``.
 
-    filters: of the three cells, which are alike.
-    classes: of the data.
-
     Bits 2k and 2k + 1 are type and size of node k + 1: identity, 3 x 3 max pool, 3 x 3 and 5 x 5 convolution; bits 10
     to 30 the edges. Inputs of a node are summed; nodes on no path from input to output are cut, and without a path,
     which 149,607 of 2^21 wirings have none of, the cell is infeasible (published: an accuracy of 0.1).
@@ -44,12 +41,7 @@ def combo_cell(filters: tuple[int, ...] = (16, 32, 64), classes: int = 10) -> Bu
 
 
 class CellNode(NamedTuple):
-    """A node on a path from a cell's input to its output.
-
-    position: its number in the cell.
-    reads: positions of the nodes whose outputs it adds up.
-    kind: its bits of type and size, those of the identity at the output.
-    """
+    """A node on a path from a cell's input to its output."""
 
     position: int
     reads: tuple[int, ...]
@@ -86,7 +78,6 @@ def published_flops(bits: Sequence[int], filters: Sequence[int] = (16, 32, 64), 
     """Count the FLOPs of one image as the authors' code counts them.
 
     bits: 31, as of `combo_cell`.
-    filters: of the three cells.
     size: height and width of the image, which has 3 channels.
 
     A convolution counts each multiplication once and its bias; normalization, ReLU and each of the inputs that a node

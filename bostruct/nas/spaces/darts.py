@@ -28,9 +28,6 @@ DARTS_NODES = 4
 def darts(cells: int = 8, filters: int = 16, classes: int = 10, keep: float = 1.0) -> Builder:
     """Return the search space of DARTS, networks of normal and reduction cells.
 
-    cells: of which those at one and two thirds of the depth are reductions.
-    filters: of the first cells; reductions double them.
-    classes: of the data.
     keep: in (0, 1], the chance that what an operation other than a skip gives is kept while training, in the last
         cell; earlier ones keep more.
 
@@ -79,8 +76,6 @@ def _apply_darts_operation(name: str, filters: int, stride: int, rate: float, st
 def darts_operation(name: str, filters: int, stride: int) -> IO:
     """Build an operation; a skip is a convolution of size 1 where the image shrinks.
 
-    name: one of `DARTS_OPERATIONS`.
-    filters: of its convolutions.
     stride: 1, or 2 where the image shrinks.
     """
     if name == "skip":

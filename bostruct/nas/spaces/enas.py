@@ -24,7 +24,6 @@ ENAS_ACTIVATIONS = ("tanh", "relu", "sigmoid", "identity")
 def enas_cell(nodes: int = 8, units: tuple[int, ...] = (32, 64, 128, 256)) -> Builder:
     """Return the search space of recurrent cells of ENAS, with inputs ``x`` and ``ht`` and output ``ht+1``.
 
-    nodes: of a cell.
     units: to choose from; there are units x (nodes - 1)! x 4^nodes cells.
 
     The first node reads both inputs, each other node one before it; each has an activation; what no node reads is

@@ -23,9 +23,6 @@ def genetic_cnn(
     """Return the search space of Genetic CNN; by default as DeepArchitect searched it, 2^19 wirings.
 
     stages: number of nodes of each.
-    filters: of each stage.
-    classes: of the data.
-    units: of the fully connected layer.
 
     A stage is a 5 x 5 convolution, then 3 x 3 ones, one a node, each of the sum of what it reads; nodes that read
     nothing read the first, what nobody reads is summed and convolved once more, nodes without edges are left out.

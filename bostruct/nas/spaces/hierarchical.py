@@ -25,12 +25,6 @@ def hierarchical(
 ) -> Builder:
     """Return the hierarchical search space: networks of one cell, whose edges are motifs, whose edges are operations.
 
-    nodes: of a motif.
-    motifs: to choose from, as many as are shared by the whole network.
-    cell_nodes: of the cell.
-    filters: of each resolution.
-    classes: of the data.
-
     Each edge (i - 1, i) is a motif, or an operation; every other one may also be none. The operation of edge i -> j of
     motif m is the hyperparameter ``motif_m_i_j``, the motif of edge i -> j of the cell is ``cell_i_j``. The network
     around the cells is that of `flat`, and a motif ends in a convolution as it does there (DeepArchitect's code).
@@ -42,8 +36,6 @@ def flat(nodes: int = 11, filters: tuple[int, ...] = (64, 128, 256), classes: in
     """Return the flat search space: networks of one motif, whose edges each have an operation.
 
     nodes: of a motif. Each edge (i - 1, i) has an operation, every other one or none: 6^10 7^45 motifs of eleven nodes.
-    filters: of each resolution.
-    classes: of the data.
 
     The operation of edge i -> j is the hyperparameter ``edge_i_j``. A node joins what its edges give, normalizes it and
     convolves it with size 1; the motif ends in one more of these convolutions. Per resolution motif, separable
@@ -79,7 +71,6 @@ def wire_nodes(nodes: int, width: int, chosen: Mapping[str, Value], build: Calla
     nodes: number of nodes, at least 2; the last one is the output.
     width: number of filters.
     chosen: ``i_j`` -> what stands on the edge from node i to node j, ``none`` for nothing.
-    build: function of what was chosen that builds it.
     """
     inputs, outputs = identity()
     made = [outputs]
@@ -94,7 +85,6 @@ def wire_nodes(nodes: int, width: int, chosen: Mapping[str, Value], build: Calla
 def build_operation(name: str, width: int) -> IO:
     """Build one of `FLAT_OPERATIONS`.
 
-    name: of the operation.
     width: number of filters.
     """
     return {

@@ -31,11 +31,6 @@ NASBENCH101_EDGES = tuple(
 def nasbench101(stacks: int = 3, cells: int = 3, filters: int = 128, classes: int = 10) -> Builder:
     """Return the search space of NAS-Bench-101: cells of 21 bits for edges and five operations.
 
-    stacks: of equal cells.
-    cells: of each stack.
-    filters: of the first stack, doubled from one to the next.
-    classes: of the data.
-
     Feasible are at most nine edges, with a path from input to output, and no edges of nodes that lie on no such path:
     13,839 of 2^21 wirings. Bits ``edge_i_j``, what leaves the last nodes first, are chosen only where both values
     still lead to a feasible wiring, so that none is drawn in vain; published, all 21 are drawn until they are feasible,
@@ -45,20 +40,14 @@ def nasbench101(stacks: int = 3, cells: int = 3, filters: int = 128, classes: in
 
 
 def is_feasible(edges: dict[tuple[int, int], Value]) -> bool:
-    """Tell whether a wiring of the seven nodes is one of the 13,839 feasible ones.
-
-    edges: a bit for each pair of nodes (i, j), i < j.
-    """
+    """Tell whether a wiring of the seven nodes is one of the 13,839 feasible ones."""
     present = [edge for edge, bit in edges.items() if bit]
     touched = {node for edge in present for node in edge}
     return len(present) <= MAX_EDGES and bool(present) and touched == set(on_path_nodes(NASBENCH101_NODES, edges))
 
 
 def wiring(trace: Mapping[str, object]) -> dict[tuple[int, int], int]:
-    """Return all 21 bits of a wiring.
-
-    trace: holds those that were chosen.
-    """
+    """Return all 21 bits of a wiring."""
     chosen = {path.rpartition("/")[2]: value for path, value in trace.items()}
     present: CellEdges = frozenset()
     for position, (i, j) in enumerate(NASBENCH101_EDGES):

@@ -26,10 +26,6 @@ NASBENCH201_EDGES = tuple(combinations(range(4), 2))
 def nasbench201(cells: int = 5, filters: int = 16, classes: int = 10) -> Builder:
     """Return the search space of NAS-Bench-201, 5^6 = 15,625 cells.
 
-    cells: in each of three stages, all alike.
-    filters: of the first stage, doubled in each other.
-    classes: of the data.
-
     The operation of edge i -> j is the hyperparameter ``edge_i_j``; the edges are (0, 1), (0, 2), (0, 3), (1, 2),
     (1, 3), (2, 3). Between stages lies a residual block of stride 2.
     """
@@ -60,11 +56,7 @@ def _edge(h: Hyperparameter, filters: int) -> IO:
 
 
 def nasbench201_operation(name: str, filters: int) -> IO:
-    """Build an operation.
-
-    name: one of `NASBENCH201_OPERATIONS`.
-    filters: of its convolution.
-    """
+    """Build an operation."""
     if name == "none":
         return siso_torch_module("Zero", _zero)
     if name == "skip_connect":

@@ -35,8 +35,6 @@ def nasnet(
 
     cells: number of normal ones; two reduction cells come before the seventh and the thirteenth of 18, at thirds of
         other numbers.
-    filters: of the first cells; reductions double them.
-    classes: of the data.
     keep: in (0, 1], the chance that what an operation other than ``none`` gives is kept while training, in the last
         cell; earlier ones keep more.
     auxiliary: whether a second output, ``aux``, leaves before the second reduction cell; its head is as plain as the
@@ -89,8 +87,6 @@ def _apply_nasnet_operation(name: str, filters: int, stride: int, rate: float, s
 def nasnet_operation(name: str, filters: int, stride: int) -> IO:
     """Build an operation; ``none`` is the identity, or a convolution of size 1 where the image shrinks.
 
-    name: one of `NORMAL`.
-    filters: of its convolutions.
     stride: 1, or 2 where the image shrinks.
     """
     if name == "none":

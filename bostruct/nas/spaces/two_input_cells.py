@@ -27,11 +27,6 @@ CellBuilder = Callable[
 class Macro(NamedTuple):
     """The shape of a network of cells with two inputs.
 
-    cells: their number.
-    reductions: positions of the cells that halve the image and double the filters.
-    filters: of the cells before the first reduction.
-    stem: filters of the first convolution.
-    classes: outputs of the network.
     keep: chance in (0, 1] that a path is kept in the last cell, 1 for no drop-path; earlier cells keep more.
     auxiliary: the cell after which a second output, ``aux``, leaves; None for none.
     """
@@ -46,12 +41,7 @@ class Macro(NamedTuple):
 
 
 def two_input_network(macro: Macro, normal: dict[str, Value], reduction: dict[str, Value], build: CellBuilder) -> IO:
-    """Build a network of cells with two inputs.
-
-    macro: its shape.
-    normal, reduction: hyperparameters of the two kinds of cells, the same in all of a kind.
-    build: makes a cell.
-    """
+    """Build a network of cells with two inputs."""
     inputs, stem = siso_sequential([ops.conv2d(macro.stem, 3, bias=False), ops.batch_norm()])
     before, last, filters = stem, stem, macro.filters
     shrunk, auxiliary = False, None  # whether `before` is larger than `last`
@@ -91,7 +81,6 @@ def _drop_rate(macro: Macro, position: int) -> float:
 def with_drop_path(output: Outputs, rate: float) -> Outputs:
     """Add drop-path to what an operation gives; nothing is added where every path is kept.
 
-    output: of the operation.
     rate: chance in [0, 1) that a path is dropped.
     """
     return output if rate <= 0.0 else apply_part(siso_torch_module("DropPath", _drop_path, {"rate": rate}), output)

@@ -18,8 +18,6 @@ def conv_bn_relu(filters: int, kernel: int = 3, stride: int = 1, bias: bool = Fa
     """Build a convolution, by default without bias, batch normalization, ReLU.
 
     filters: number of filters, at least 1.
-    kernel: side of the kernel.
-    stride: step of the kernel.
     bias: whether the convolution has one.
     """
     return siso_sequential([ops.conv2d(filters, kernel, stride, bias=bias), ops.batch_norm(), ops.relu()])
@@ -29,9 +27,6 @@ def relu_conv_bn(filters: int, kernel: int = 3, stride: int = 1, dilation: int =
     """Build ReLU, a convolution without bias, batch normalization.
 
     filters: number of filters, at least 1.
-    kernel: side of the kernel.
-    stride: step of the kernel.
-    dilation: distance between the cells of the kernel.
     """
     return siso_sequential([ops.relu(), ops.conv2d(filters, kernel, stride, dilation, bias=False), ops.batch_norm()])
 
@@ -40,9 +35,6 @@ def relu_separable_bn(filters: int, kernel: int = 3, stride: int = 1, dilation: 
     """Build ReLU, a depthwise convolution, one of size 1, batch normalization.
 
     filters: number of filters, at least 1.
-    kernel: side of the depthwise kernel.
-    stride: step of the depthwise kernel.
-    dilation: distance between the cells of the depthwise kernel.
     """
     made = ops.separable_conv2d(filters, kernel, stride, dilation, bias=False)
     return siso_sequential([ops.relu(), made, ops.batch_norm()])
@@ -76,7 +68,6 @@ def on_path_nodes(n: int, edges: Mapping[tuple[int, int], Value]) -> list[int]:
     """Return the nodes on a path from the first of n nodes to the last; an empty list where there is no path.
 
     n: number of nodes, at least 2.
-    edges: true for each edge (i, j) there is, i < j.
     """
     ahead, behind = {0}, {n - 1}
     for j in range(1, n):

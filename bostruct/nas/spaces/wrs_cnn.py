@@ -20,11 +20,7 @@ def wrs_cnn(
 ) -> Builder:
     """Return the search space of the network of weighted random search; by default as published, 6.9e29 networks.
 
-    convolutions: range of their number, both ends included.
-    dense_layers: range of their number, both ends included.
-    filters: range of the filters of a convolution, both ends included.
     units: range of the units of a dense layer, both ends included.
-    classes: of the data.
 
     3 x 3 convolutions with ReLU, after every two of them a 2 x 2 max pool and dropout of 0.25; then dense layers with
     ReLU and dropout of 0.5. Published, all 12 numbers are always drawn, also those of layers that are not there.
@@ -33,10 +29,7 @@ def wrs_cnn(
 
 
 def reduced_wrs_cnn(classes: int = 10) -> Builder:
-    """Return `wrs_cnn` with 16 to 128 filters and 64 to 256 units, for a machine without a GPU.
-
-    classes: of the data.
-    """
+    """Return `wrs_cnn` with 16 to 128 filters and 64 to 256 units, for a machine without a GPU."""
     return wrs_cnn(filters=(16, 128), units=(64, 256), classes=classes)
 
 

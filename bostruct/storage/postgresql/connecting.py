@@ -96,9 +96,6 @@ log = logging.getLogger(__name__)
 class Place:
     """A database on a server; nothing that a person may see of it holds a password.
 
-    url: as libpq reads it, with or without a password.
-    label: the URL without what is secret, from which `Study.load` opens it again where libpq finds the password.
-
     Raises StorageError for what is no such URL, MissingExtra without psycopg.
     """
 
@@ -116,7 +113,6 @@ class Place:
     def connect(self, name: str, *, writes: bool) -> psycopg.Connection:
         """Open a connection; raise an error of psycopg where the server cannot be reached, or refuses.
 
-        name: of the connection, as the server lists it.
         writes: whether a standby, which may lag behind, is refused, or passed over where the URL names several hosts.
         """
         primary = "primary" if self._psycopg.pq.version() >= 140000 else "read-write"  # 13 asks the session's settings
@@ -128,10 +124,7 @@ class Place:
             raise self._psycopg.OperationalError(str(error)) from None
 
     def describe(self, error: BaseException) -> str:
-        """Return the message of an error on one line, without what is secret.
-
-        error: of psycopg, or any other.
-        """
+        """Return the message of an error on one line, without what is secret."""
         diagnostic = getattr(error, "diag", None)
         said = getattr(diagnostic, "message_primary", None) or str(error) or type(error).__name__
         if hint := getattr(diagnostic, "message_hint", None):  # such as "Check free disk space."
@@ -157,10 +150,7 @@ class Place:
 
 
 def is_url(given: object) -> TypeGuard[str]:
-    """Tell whether an argument names a PostgreSQL database.
-
-    given: what a user gave as storage.
-    """
+    """Tell whether an argument names a PostgreSQL database."""
     return isinstance(given, str) and re.match(r"postgres(ql)?://", given, re.IGNORECASE) is not None
 
 
@@ -187,10 +177,7 @@ def _write_url(parameters: dict[str, str]) -> str:
 
 
 def await_connection(place: Place, name: str, settings: dict[str, str], *, writes: bool) -> psycopg.Connection:
-    """Open a connection, and wait a while for a server that is restarting; raise as `open_connection` does.
-
-    place, name, settings, writes: arguments of `open_connection`.
-    """
+    """Open a connection, and wait a while for a server that is restarting; raise as `open_connection` does."""
     began, pause, is_late = monotonic(), 0.05, False
     while True:
         try:
@@ -220,9 +207,6 @@ def _find_patience(error: BaseException) -> float:
 def open_connection(place: Place, name: str, settings: dict[str, str], *, writes: bool) -> psycopg.Connection:
     """Open a connection; raise an error of psycopg where the server cannot be reached, or refuses.
 
-    place: of the database.
-    name: of the connection, as the server lists it; earlier ones of this name are ended.
-    settings: of the server, by name, beside SETTINGS.
     writes: whether a standby is refused.
 
     Raises StorageError where the server is too old, or lists the connection by another name.
@@ -255,28 +239,19 @@ def _check_pooler(connection: psycopg.Connection, place: Place, name: str) -> No
 
 
 def close_connection(connection: psycopg.Connection) -> None:
-    """Close a connection, lost or not.
-
-    connection: as of `open_connection`, in the process that opened it.
-    """
+    """Close a connection, lost or not."""
     _open.discard(connection)
     connection.close()
 
 
 def is_connection(text: str) -> bool:
-    """Tell whether a text is one by which a program connects, not the path of a file.
-
-    text: any.
-    """
+    """Tell whether a text is one by which a program connects, not the path of a file."""
     is_bare = _BARE.search(text) is not None and not text.lower().endswith(_ENDINGS)
     return is_bare or _CONNECTION.search(text) is not None
 
 
 def hide_passwords(text: str) -> str:
-    """Return a text with `***` in place of the passwords in it; what stands between two URLs may go with them.
-
-    text: any, such as a message that quotes what a user gave.
-    """
+    """Return a text with `***` in place of the passwords in it; what stands between two URLs may go with them."""
     shown = _LOGIN.sub(lambda found: f"{found[1] or found[2]}***@", text)
     return _FIELD.sub(r"\1\2***", _CUT.sub(r"\1***", shown))
 

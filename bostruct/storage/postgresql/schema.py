@@ -96,10 +96,7 @@ VERSION = max(MIGRATIONS)
 
 
 def make_key(*of: object) -> int:
-    """Return the number of an advisory lock, which is one for all of a database.
-
-    of: what it locks.
-    """
+    """Return the number of an advisory lock, which is one for all of a database."""
     text = "\0".join(("bostruct", *map(str, of)))
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big", signed=True)
 
@@ -110,9 +107,6 @@ LOCK_MAKING = f"SELECT pg_advisory_xact_lock({make_key('making')})"  # of tables
 def read_rows_version(connection: Connection, where: str) -> int:
     """Return the version of the rows in a database, as `storage/reading.py` counts them; 0 where there are no tables.
 
-    connection: to the database.
-    where: the database, for messages.
-
     Raises StorageError for a schema that is newer, older, or not ours.
     """
     version = read_tables_version(connection, where)
@@ -122,9 +116,6 @@ def read_rows_version(connection: Connection, where: str) -> int:
 
 def read_tables_version(connection: Connection, where: str) -> int:
     """Return the version of our schema in a database, 0 where it is not there; raise StorageError for what is not ours.
-
-    connection: to the database.
-    where: the database, for messages.
     """
     found = {str(row[0]) for row in connection.execute(
         "SELECT tablename FROM pg_tables WHERE schemaname = ?", (SCHEMA,)
@@ -144,8 +135,6 @@ def read_tables_version(connection: Connection, where: str) -> int:
 @repeat_undone
 def bring_forward(session: Session) -> None:
     """Make the tables in a database that has none, or bring those of an older version to this one; raise StorageError.
-
-    session: to the database.
     """
     where = session.place.label
 

@@ -60,7 +60,6 @@ class LockTaken(StorageError):
 class Writing(NamedTuple):
     """A transaction that has begun.
 
-    connection: to make it of.
     row: that its lock selected; None where there is none.
     """
 
@@ -71,11 +70,9 @@ class Writing(NamedTuple):
 class Session:
     """A connection to a database, for one thread at a time, in the process that opened it alone.
 
-    place: of the database.
     name: by which the server lists its connections, and no others; None for a new one.
     writes: whether a standby is refused, which may lag behind what was written.
     purpose: of the connection, for the log.
-    settings: of the server, by name, beside those of all sessions.
 
     Raises StorageError where the server cannot be reached, refuses, or is too old.
     """
@@ -118,7 +115,6 @@ class Session:
     def query(self, statement: str, parameters: Sequence[Column] = ()) -> list[Columns]:
         """Run one statement that may be made twice, and return what it selects; raise StorageError.
 
-        statement: with a question mark for each parameter.
         parameters: text, numbers and None.
         """
         return self.repeat(lambda connection: connection.execute(statement, parameters).fetchall(), "used")
@@ -126,7 +122,6 @@ class Session:
     def query_once(self, statement: str, parameters: Sequence[Column] = ()) -> None:
         """Run a statement that is not worth to be waited for; raise StorageError.
 
-        statement: with a question mark for each parameter.
         parameters: text, numbers and None.
         """
         self._check_process()
@@ -142,11 +137,7 @@ class Session:
             self._mutex.release()
 
     def read(self, work: Callable[[SqlConnection], T], patience: float | None = None) -> T:
-        """Return what a function finds that sees one moment of the database; raise StorageError.
-
-        work: makes queries, and is called again where the connection is lost.
-        patience: as of `repeat`.
-        """
+        """Return what a function finds that sees one moment of the database; raise StorageError."""
 
         def read(connection: SqlConnection) -> T:
             connection.execute(READ)
@@ -162,8 +153,6 @@ class Session:
     ) -> Iterator[Writing]:
         """Make all changes of a block at its end, or none; raise StorageError then.
 
-        lock: a statement that selects one row when nobody else can write what is to be written.
-        parameters: of it.
         is_made: tells, under the same lock, whether the changes were made; nobody else may make the same.
 
         Where the connection is lost, StepUndone is raised if nothing was written.
@@ -191,11 +180,7 @@ class Session:
                 self._mutex.release()
 
     def explain(self, error: BaseException, what: str) -> StorageError:
-        """Return an error of the server in words.
-
-        error: of psycopg, or of text that cannot be sent.
-        what: could not be done, such as "cannot be read".
-        """
+        """Return an error of the server in words."""
         state = getattr(error, "sqlstate", None)
         if state in REMOVED and not self._is_hidden():
             return StorageLost(
@@ -229,8 +214,6 @@ class Session:
 
         A server that was waited for in vain a short while ago is tried once. Signals are handled between two tries.
 
-        work: makes queries, and is called again where the connection is lost.
-        what: it does, for messages, such as "read".
         patience: seconds within which a lost connection is made again; None for RECONNECT_SECONDS.
         is_begun: whether the caller has begun what no signal may cut in two.
         """
@@ -376,7 +359,6 @@ def _begin_writing(connection: SqlConnection, lock: str, parameters: Sequence[Co
 def describe_lack(connection: Connection, *, writes: bool) -> str:
     """Return the end of a message that says what the role lacks for what it was to do; an empty text for nothing.
 
-    connection: of the role, outside a transaction.
     writes: whether it was to write; else it was to read.
     """
     ((role, may_create, may_use),) = connection.execute(_ROLE).fetchall()

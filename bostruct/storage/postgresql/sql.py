@@ -23,10 +23,7 @@ Statement: TypeAlias = tuple[str, Sequence[Column]]  # with a question mark for 
 
 
 class SqlConnection:
-    """A connection of psycopg as the SQL that all back ends share knows it.
-
-    connection: outside of anybody else's transaction.
-    """
+    """A connection of psycopg as the SQL that all back ends share knows it."""
 
     def __init__(self, connection: psycopg.Connection) -> None:
         self._connection = connection
@@ -38,18 +35,12 @@ class SqlConnection:
     def begin(self, begin: str, lock: str, parameters: Sequence[Column]) -> Columns | None:
         """Begin a transaction and lock a row in one round trip; return the row, None where there is none.
 
-        begin: the statement that begins it.
         lock: selects at most one row.
-        parameters: of the lock.
         """
         return _Rows(self._execute_together((begin, ()), (lock, parameters))).fetchone()
 
     def execute_last(self, statement: str, parameters: Sequence[Column]) -> None:
-        """Have a statement executed at the end of the transaction, in the round trip of its COMMIT.
-
-        statement: selects nothing.
-        parameters: of it.
-        """
+        """Have a statement executed at the end of the transaction, in the round trip of its COMMIT."""
         self._last.append((statement, parameters))
 
     def commit(self) -> str | None:

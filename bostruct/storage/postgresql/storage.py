@@ -83,8 +83,6 @@ T = TypeVar("T")
 class PostgresqlStorage(RowStorage):
     """A database of studies on a server.
 
-    url: as libpq reads it; `begin` and `save` make the tables where they are absent.
-
     Raises StorageError for a URL that cannot be read, MissingExtra without psycopg.
     """
 
@@ -143,9 +141,6 @@ class PostgresqlStorage(RowStorage):
 
 class PostgresqlWriter(RowWriter):
     """A writer of a study in a database on a server; it is gone a minute after its last heartbeat.
-
-    session: to the database; it is closed with the writer.
-    name: of the study, which is there.
 
     Raises StorageError.
     """
@@ -232,9 +227,6 @@ class ServerWriterLock(WriterLock):
     server gives back when it finds the connection lost, or when others end it because its writer is gone; another
     writer may decide then.
 
-    steps: session of the writer, on which nobody waits for anything while others are looked for.
-    study: id of the study.
-
     Raises StorageError.
     """
 
@@ -304,10 +296,7 @@ class ServerWriterLock(WriterLock):
             self._session.close()
 
     def _give_turn_back(self, run: Callable[[str], object]) -> None:
-        """Let another writer decide, where this one was to do so and has not yet; raise StorageError.
-
-        run: runs a statement on the session, which holds no other lock of this kind.
-        """
+        """Let another writer decide, where this one was to do so and has not yet; raise StorageError."""
         if not self._session.is_open:  # in a forked child the lock may belong to a thread that is not there
             return
         with self._giving:
@@ -353,9 +342,6 @@ class ServerWriterLock(WriterLock):
 
 
 def list_writers(connection: Connection) -> frozenset[str] | None:
-    """Return the writers of all studies that are there; None on a standby, which hears of heartbeats late.
-
-    connection: to the database, which has our tables.
-    """
+    """Return the writers of all studies that are there; None on a standby, which hears of heartbeats late."""
     ((is_standby,),) = connection.execute(_IS_STANDBY).fetchall()
     return None if is_standby else frozenset(str(row[0]) for row in connection.execute(_WRITERS).fetchall())

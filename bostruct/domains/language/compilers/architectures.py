@@ -17,10 +17,7 @@ LayerIndices: TypeAlias = tuple[int, ...]  # the layers whose outputs arrive som
 
 
 class ArchitectureBackend(Backend[LayerIndices]):
-    """The backend for architectures: a node with a layer adds it; any other hands on the layers that reach it.
-
-    input: str, the label of the input layer.
-    """
+    """The backend for architectures: a node with a layer adds it; any other hands on the layers that reach it."""
 
     def __init__(self, input: str) -> None:
         self.layers = [Layer(input)]
@@ -36,12 +33,7 @@ class ArchitectureBackend(Backend[LayerIndices]):
         return reached if len(node.outputs) == 1 else dict.fromkeys(node.outputs, reached)
 
     def add(self, layer: Layer, reads: LayerIndices, path: str) -> LayerIndices:
-        """Add a layer and its edges, and return its position, as a tuple of one.
-
-        layer: to add.
-        reads: positions of the layers that it reads.
-        path: place of the node that it comes from.
-        """
+        """Add a layer and its edges, and return its position, as a tuple of one."""
         self.edges += [(u, len(self.layers)) for u in reads]
         self.paths[len(self.layers)] = path
         self.layers.append(layer)
@@ -49,10 +41,7 @@ class ArchitectureBackend(Backend[LayerIndices]):
 
 
 def layer_of(node: Node) -> Layer | None:
-    """Return the layer that a node stands for, None where it stands for none; raises CompileError.
-
-    node: `Node`.
-    """
+    """Return the layer that a node stands for, None where it stands for none; raises CompileError."""
     if not isinstance(node.implementation, Labelled):
         return None
     try:
@@ -66,10 +55,6 @@ def layer_of(node: Node) -> Layer | None:
 
 def build_architecture(program: Program, family: Family | str | None, decision: str) -> Architecture:
     """Build an architecture of the program's layers.
-
-    program: `Program`.
-    family: as of `Program.to_architecture`.
-    decision: as of `Program.to_architecture`.
 
     Raises CompileError.
     """

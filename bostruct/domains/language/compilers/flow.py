@@ -15,13 +15,7 @@ T = TypeVar("T")
 
 
 class PlanStep(NamedTuple):
-    """One node, without what it stands for.
-
-    path: str, where it is.
-    reads: name of an input -> what it reads.
-    outputs: names of its outputs.
-    drops: positions of the nodes that nothing reads any more after this one.
-    """
+    """One node, without what it stands for."""
 
     path: str
     reads: dict[str, Source]
@@ -30,12 +24,7 @@ class PlanStep(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """A program as wiring alone: what is left of it where each node is known by its position.
-
-    inputs: names of the program's inputs.
-    steps: one for each node, in an order in which a node comes after what it reads.
-    outputs: name of an output -> what it reads.
-    """
+    """A program as wiring alone: what is left of it where each node is known by its position."""
 
     inputs: tuple[str, ...]
     steps: tuple[PlanStep, ...]
@@ -43,10 +32,7 @@ class Plan(NamedTuple):
 
 
 def plan(program: Program) -> Plan:
-    """Plan in which order values are made, and when each can be forgotten.
-
-    program: `Program`.
-    """
+    """Plan in which order values are made, and when each can be forgotten."""
     last: dict[int, int] = {}
     for position, node in enumerate(program.nodes):
         last[position] = position
@@ -70,10 +56,6 @@ def propagate(
 ) -> dict[str, T]:
     """Compute the outputs of a program from its inputs.
 
-    plan: `Plan` of the program.
-    apply: function of a node's position and inputs that returns what the node gives.
-    inputs: name -> value of each of the program's inputs.
-
     Raises CompileError where a node does not give its outputs.
     """
     values: dict[int, Mapping[str, T]] = {}
@@ -92,10 +74,6 @@ def propagate(
 def compile_program(program: Program, backend: Backend[T], inputs: Mapping[str, T]) -> dict[str, T]:
     """Compile a program with a backend, and return what it makes by the names of the program's outputs.
 
-    program: `Program`.
-    backend: `Backend`.
-    inputs: name -> what stands for each of the program's own inputs.
-
     Identities that carry hyperparameters hand on what they get; the backend never sees them. Raises CompileError.
     """
     if set(inputs) != set(program.inputs):
@@ -109,20 +87,12 @@ def compile_program(program: Program, backend: Backend[T], inputs: Mapping[str, 
 
 
 def unwrap_single(named: Mapping[str, T]) -> T | Mapping[str, T]:
-    """Return the one thing where there is one, else all by name.
-
-    named: things by name; none of them stays an empty mapping.
-    """
+    """Return the one thing where there is one, else all by name."""
     return next(iter(named.values())) if len(named) == 1 else named
 
 
 def bind_arguments(names: Sequence[str], given: Sequence[T], named: Mapping[str, T]) -> dict[str, T]:
-    """Return arguments by name; raises TypeError unless each input has exactly one.
-
-    names: names of the inputs.
-    given: arguments by position.
-    named: arguments by name.
-    """
+    """Return arguments by name; raises TypeError unless each input has exactly one."""
     inputs = dict(zip(names, given, strict=False)) | dict(named)
     if len(given) + len(named) != len(names) or set(inputs) != set(names):
         got = f"{len(given)} by position" + (f" and {_join_names(named)}" if named else "")
@@ -131,21 +101,13 @@ def bind_arguments(names: Sequence[str], given: Sequence[T], named: Mapping[str,
 
 
 def describe_node(node: Node) -> str:
-    """Describe a node as messages call it: its place, and its values.
-
-    node: of a program.
-    """
+    """Describe a node as messages call it: its place, and its values."""
     values = ", ".join(f"{name}={short_repr(value, 40)}" for name, value in node.values.items())
     return f"{node.path}({values})"
 
 
 def wrong_module(node: Node, compiler: str, expected: str) -> CompileError:
-    """Return the error for a compiler that was given a module that is not its own.
-
-    node: the module's `Node`.
-    compiler: str, what the user called.
-    expected: str, the modules that it compiles.
-    """
+    """Return the error for a compiler that was given a module that is not its own."""
     got = "nothing" if node.implementation is None else short_repr(node.implementation)
     return CompileError(f"{describe_node(node)}: {compiler} compiles {expected}; this one stands for {got}")
 
@@ -165,8 +127,6 @@ def _join_names(names: Iterable[str]) -> str:
 
 class Calculation:
     """A program that can be called: with one argument for each of its inputs, by position or by name.
-
-    program: `Program` of modules made by `function_module`.
 
     A call gives the output, or a dict by name where there are several. What no module reads any more is forgotten at
     once.
@@ -192,11 +152,7 @@ class Calculation:
 
 
 def call_node(node: Node, given: dict[str, object]) -> object:
-    """Call the function that a node stands for; what it raises gets a note of the place of the node.
-
-    node: its implementation has the function, which takes the node's values first.
-    given: name of an input -> value, in the order that the function takes them.
-    """
+    """Call the function that a node stands for; what it raises gets a note of the place of the node."""
     try:
         return node.implementation.fn(node.values.copy(), *given.values())
     except Exception as error:

@@ -178,10 +178,7 @@ def siso_torch_layer(
 
 @dataclass(frozen=True)
 class FromValues:
-    """A `build` that does not look at shapes.
-
-    fn: function of the values by name.
-    """
+    """A `build` that does not look at shapes."""
 
     fn: Callable[..., object]
 

@@ -26,10 +26,7 @@ from bostruct.domains.language.program import Backend, Example, Node, Program
 
 
 class Operation(nn.Module):
-    """A function of tensors, as a module without parameters.
-
-    fn: called with the inputs of the module, by position.
-    """
+    """A function of tensors, as a module without parameters."""
 
     def __init__(self, fn: Callable[..., Any]) -> None:
         super().__init__()
@@ -45,7 +42,6 @@ class Operation(nn.Module):
 class Network(nn.Module):
     """A program as a torch module: the modules it is made of, and how tensors travel between them.
 
-    wiring: `Plan` of the program.
     layers: the modules by their places, with ``%2E`` for each dot, which torch does not allow in names, and ``%25`` for
         each per cent sign.
 
@@ -71,9 +67,6 @@ class Network(nn.Module):
 def torch_network(program: Program, input_shapes: Example | Mapping[str, Example]) -> Network:
     """Return the program as a torch module.
 
-    program: `Program`.
-    input_shapes: as of `Program.to_torch`.
-
     Raises CompileError where a module's layers cannot take the shapes that reach it.
     """
     inference = ShapeInference({})
@@ -87,10 +80,7 @@ def torch_network(program: Program, input_shapes: Example | Mapping[str, Example
 
 @dataclass(frozen=True)
 class ShapeInference(Backend[Tensor]):
-    """The backend that finds out shapes on the meta device, where nothing is computed.
-
-    shapes: path of each node met so far -> the shapes of its inputs by name.
-    """
+    """The backend that finds out shapes on the meta device, where nothing is computed."""
 
     shapes: dict[str, dict[str, tuple[int, ...]]]
 
@@ -107,11 +97,7 @@ class ShapeInference(Backend[Tensor]):
 
 
 def build_layer(node: Node, shapes: dict[str, tuple[int, ...]]) -> nn.Module:
-    """Build the torch module that a node stands for; raises CompileError.
-
-    node: `Node`.
-    shapes: name of an input -> its shape.
-    """
+    """Build the torch module that a node stands for; raises CompileError."""
     if not isinstance(node.implementation, TorchLayer):
         raise wrong_module(node, "to_torch", "modules made by torch_module and its like")
     layer = node.implementation.build(node.values.copy(), shapes.copy())
@@ -123,19 +109,12 @@ def build_layer(node: Node, shapes: dict[str, tuple[int, ...]]) -> nn.Module:
 
 
 def torch_name(path: str) -> str:
-    """Spell a place as torch allows it as a name: different places are spelled differently.
-
-    path: str, the place.
-    """
+    """Spell a place as torch allows it as a name: different places are spelled differently."""
     return path.replace("%", "%25").replace(".", "%2E")
 
 
 def meta_tensors(program: Program, given: Any) -> dict[str, Tensor]:
-    """Return tensors without content, by the names of the program's inputs; raises CompileError.
-
-    program: `Program`.
-    given: input shapes, as of `Program.to_torch`.
-    """
+    """Return tensors without content, by the names of the program's inputs; raises CompileError."""
     if not isinstance(given, Mapping):
         if len(program.inputs) != 1:
             names = ", ".join(program.inputs) or "none"
@@ -156,12 +135,7 @@ def _meta_tensor(name: str, given: Example) -> Tensor:
 
 
 def shape_of(node: Node, name: str, given: object) -> tuple[int, ...]:
-    """Return the shape of an input; raises CompileError where it is no tensor.
-
-    node: that reads the input, for the message.
-    name: of the input, for the message.
-    given: what reaches the input.
-    """
+    """Return the shape of an input; raises CompileError where it is no tensor."""
     if not isinstance(given, Tensor):
         raise CompileError(f"{node.path}: its input {name} should be a tensor, and is {short_repr(given)}")
     return tuple(given.shape)

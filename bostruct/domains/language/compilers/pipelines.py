@@ -15,12 +15,7 @@ from bostruct.domains.language.program import Backend, Node, Program
 
 
 class PipelineStep(NamedTuple):
-    """A step of a pipeline.
-
-    path: str, the place of the module, or of the union that closes branches.
-    name: str, its name in the pipeline.
-    estimator: the scikit-learn estimator.
-    """
+    """A step of a pipeline."""
 
     path: str
     name: str
@@ -32,8 +27,6 @@ Branch: TypeAlias = tuple[PipelineStep, ...]  # all that lies between the data a
 
 def pipeline(program: Program) -> Pipeline:
     """Return the program as a pipeline, not fitted.
-
-    program: `Program` with one input and one output.
 
     Raises CompileError, which names what scikit-learn cannot express.
     """
@@ -61,10 +54,7 @@ class PipelineBackend(Backend[Branch]):
 
 
 def make_estimator(node: Node) -> BaseEstimator:
-    """Make the estimator that a node stands for; raises CompileError.
-
-    node: `Node`.
-    """
+    """Make the estimator that a node stands for; raises CompileError."""
     try:
         made = node.implementation.make(**node.values)
     except Exception as error:
@@ -75,11 +65,7 @@ def make_estimator(node: Node) -> BaseEstimator:
 
 
 def join_branches(node: Node, inputs: dict[str, Branch]) -> Branch:
-    """Put branches side by side, behind the steps that all of them begin with.
-
-    node: `Node` of the union.
-    inputs: name of an input -> its branch.
-    """
+    """Put branches side by side, behind the steps that all of them begin with."""
     branches = list(inputs.values())
     if len(branches) == 1:
         return branches[0]
@@ -101,8 +87,5 @@ def _pipeline(branch: Branch) -> Pipeline:
 
 
 def step_name(path: str) -> str:
-    """Spell a place as scikit-learn allows it as a name: ``__`` means a parameter there.
-
-    path: place of a node in a program.
-    """
+    """Spell a place as scikit-learn allows it as a name: ``__`` means a parameter there."""
     return path.replace("%", "%25").replace("__", "_%5F")
