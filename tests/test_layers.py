@@ -43,7 +43,7 @@ ALLOWED: dict[str, set[str]] = {
     "kernels.otmann": BASE | {"kernels", "domains.architecture", "bostruct.execution.interrupts"},
     "surrogates": BASE,
     "acquisition": BASE
-    | {"bostruct.surrogates.monomials", "bostruct.domains.space.space"},  # BOCS minimizes polynomials
+    | {"bostruct.surrogates.horseshoe", "bostruct.domains.space.space"},  # BOCS minimizes polynomials
     "searchers": BASE | {"bostruct.domains.fidelity"},  # Hyperband moves points between fidelities
     "methods": PARTS,
     # Steps on disk are cut by signals, and by forks of other threads; times on disk are possible ones.

@@ -104,14 +104,14 @@ def _items(node: ast.AST, public: bool, outermost: str | None = None) -> Iterato
 
 
 def list_promised(files: list[File]) -> set[str] | None:
-    """Return the names that users import from packages (docs/promises.md); None if no file is a package's.
+    """Return the names that users import from packages (docs/promises.md); None if there are none.
 
     files: of the package.
     """
     rooms = [file for file in files if file.name.endswith(("/__init__.py", "/language.py"))]
     found = (node for file in rooms for node in ast.walk(file.tree) if isinstance(node, ast.ImportFrom))
     names = {alias.asname or alias.name for node in found for alias in node.names}
-    return names if rooms else None
+    return names or None
 
 
 def leave_out_bridges(files: list[File]) -> list[File]:

@@ -245,8 +245,7 @@ def check_agreement(stored: StudyRow, given: StudyRow, where: str) -> None:
 
 
 def find_difference(stored: StudyRow, given: StudyRow) -> str | None:
-    """Return in words the first difference between a study and a call, such as "another seed: ..."; None without one.
-    """
+    """Return in words the first difference between a study and a call, such as "another seed: ..."; None without one."""
     for field in ("domain", "goals", "method", "seed", "initial"):
         ours, theirs = getattr(stored, field), getattr(given, field)
         if isinstance(ours, str):
@@ -377,8 +376,7 @@ def read_goals(row: StudyRow, where: str) -> Goals:
 
 
 def read_initial(row: StudyRow, domain: Domain, where: str) -> list[Point]:
-    """Return the user's own points as the domain holds them; raise StorageError, naming the study, and PredicateError.
-    """
+    """Return the user's own points as the domain holds them; raise StorageError, naming the study, and PredicateError."""
     try:
         return [domain.decode(data) for data in parse(row.initial)]
     except PredicateError:

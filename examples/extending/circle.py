@@ -5,12 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 import bostruct as bo
-from bostruct.domains.space.choices import ChoiceVariable, check_choices
-from bostruct.domains.space.graphs import VariableGraph
-from bostruct.kernels.space.factor import Factor
-from bostruct.kernels.space.registry import VariableKernels, product_kernel
-from bostruct.kernels.space.spectra import LogLengthscale
-from bostruct.surrogates.hyperparameters import Normal
+from bostruct.domains import ChoiceVariable, VariableGraph, check_choices
+from bostruct.kernels import Factor, LogLengthscale, VariableKernels, product_kernel
+from bostruct.surrogates import Normal
 from bostruct.testing import check_domain, check_kernel
 
 

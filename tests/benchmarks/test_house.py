@@ -214,9 +214,9 @@ def test_json_of_another_revision_becomes_a_column(plant, tmp_path, capsys):
 
 
 def test_who_names_a_part_is_counted(plant):
-    registry = "from bostruct.domains.space import integer\n"
+    registry = "from bostruct.domains.space import numeric\n"
     registries = {f"bostruct/{room}/space/registry.py": registry for room in ("domains", "kernels")}
     root, name = plant(**{"bostruct/domains/space/numeric.py": ""}, **registries), "most files that name one part"
     assert figures(root)[name] == 2
-    said = "one more kind of variable (domains.space.integer): bostruct/domains/space/registry.py, "
+    said = "one more kind of variable (domains.space.numeric): bostruct/domains/space/registry.py, "
     assert said in " ".join(places(root, name))

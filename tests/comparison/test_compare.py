@@ -255,7 +255,7 @@ def test_nothing_is_left_without_storage(monkeypatch, tmp_path):
         (("branin", "smca"), "Did you mean 'smac'"),
         (
             ("branin", {"x": lambda _: None}),
-            r"branin cannot be searched by x: methods\['x'\]: builds None, which is no",
+            r"branin cannot be searched by x: methods\['x'\]: what it builds: expected a .*Searcher .*, got None",
         ),
         (
             ((cost, SPACE), ["random", "nasbot"]),

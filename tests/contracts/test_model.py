@@ -27,6 +27,7 @@ from bostruct.contracts.model import (
 from bostruct.contracts.search import ScoreBuilder
 from bostruct.domains.space.choices import ChoiceVariable
 from bostruct.domains.space.graphs import CompleteGraph
+from bostruct.domains.space.registry import KINDS
 from bostruct.kernels.space.registry import KERNELS, VariableKernels
 from bostruct.methods import auto, bayesian, smac
 from bostruct.searchers.scores import AcquisitionScore, Feasible, Improvement, best_predicted
@@ -252,9 +253,11 @@ class Own(ChoiceVariable):
 
 
 def register_thing() -> Any:
-    KERNELS.pop(Own, None)
     bo.register_variable(Own, VariableKernels(lambda variables, _: [(Thing(), tuple(range(len(variables))))]))
-    return auto(bo.Space({"a": Own([1, 2, 3])}))
+    try:
+        return auto(bo.Space({"a": Own([1, 2, 3])}))
+    finally:
+        del KERNELS[Own], KINDS["Own"]
 
 
 def foresee_thing() -> Any:
@@ -269,18 +272,18 @@ def foresee_thing() -> Any:
         ("space", "contracts.Domain", lambda: bo.minimize(len, Thing(), n_trials=1)),
         ("domain", "contracts.Domain", lambda: auto(Thing())),  # type: ignore[arg-type]
         ("parts: a", "contracts.Domain", lambda: bo.joint_domain({"a": Thing()})),
-        ("a", "domains.space.variable.Variable", lambda: bo.Space({"a": Thing()})),
+        ("a", "domains.Variable", lambda: bo.Space({"a": Thing()})),
         ("method", "contracts.Searcher", lambda: bo.Study(SPACE, method=Thing())),  # type: ignore[arg-type]
         ("kernel", "contracts.Kernel", lambda: bayesian(SPACE, kernel=Thing())),  # type: ignore[arg-type]
-        ("factors", "kernels.space.factor.Factor", register_thing),
+        ("factors", "kernels.Factor", register_thing),
         ("noise_prior", "contracts.Prior", lambda: dataclasses.replace(quiet_model(), noise_prior=Thing())),
         ("surrogate: what it learns", "contracts.Posterior", lambda: search_with(surrogate=LearnsThing())),
         ("score: what it builds", "contracts.Score", lambda: search_with(score=BuildsThing())),
         ("success: what it learns", "contracts.Feasibility", foresee_thing),
-        ("storage", "storage.protocol.Storage", lambda: bo.Study(SPACE, storage=Thing())),  # type: ignore[arg-type]
+        ("storage", "storage.Storage", lambda: bo.Study(SPACE, storage=Thing())),  # type: ignore[arg-type]
         (
             "stopping_rule",
-            "study.stopping.StoppingRule",
+            "study.StoppingRule",
             lambda: bo.Study(SPACE).optimize(len, 1, stopping_rule=Thing()),  # type: ignore[arg-type]
         ),
     ],

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import bostruct as bo
+from bostruct.contracts import Choice
 from bostruct.kernels.traces import TraceKernel
 from bostruct.language import (
     D,
@@ -41,14 +40,6 @@ def growing():
     )
 
 
-class Chosen(NamedTuple):
-    path: str
-    kind: str
-    value: float
-    count: float
-    ordered: bool
-
-
 def test_laws_where_the_values_of_a_place_differ():
     space = SearchSpace(growing)
     check_kernel(program_kernel(space), space, np.random.default_rng(0))
@@ -59,31 +50,22 @@ def test_laws_where_the_values_of_a_place_differ():
 @pytest.mark.parametrize(
     ("other", "distance"),
     [
-        (Chosen("a", "k", 1, 3, True), 0.5),
-        (Chosen("a", "k", 1, 2, True), 2.0),
-        (Chosen("a", "k", 0, 1, True), 2.0),
-        (Chosen("a", "k", 0, 3, False), 2.0),
-        (Chosen("b", "k", 0, 3, True), 2.0),
+        (Choice("a", "k", 1, 3, True), 0.5),
+        (Choice("a", "k", 1, 2, True), 2.0),
+        (Choice("a", "k", 0, 1, True), 2.0),
+        (Choice("a", "k", 0, 3, False), 2.0),
+        (Choice("b", "k", 0, 3, True), 2.0),
     ],
 )
 def test_choices_of_other_values_are_other_choices(other, distance):
     kernel = TraceKernel(lambda x: x, ("k",), Normal(0.0, 1.0), 0.0)
-    xs, ys = [[Chosen("a", "k", 0, 3, True)]], [[other]]
+    xs, ys = [[Choice("a", "k", 0, 3, True)]], [[other]]
     for ahead, behind in ((xs, ys), (ys, xs)):
         np.testing.assert_allclose(kernel.prepare(ahead, behind)[0], [[distance]])
 
 
-class Ordering(NamedTuple):
-    path: str
-    kind: str
-    value: float
-    count: float
-    ordered: bool
-    order: tuple[int, ...] | None
-
-
 def ordering(path, order):
-    return Ordering(path, "k", 0, 6, False, order)
+    return Choice(path, "k", 0, 6, False, order)
 
 
 @pytest.mark.parametrize(
@@ -98,8 +80,8 @@ def ordering(path, order):
         ([ordering("b", (0, 1, 2))], 2.0),
         ([ordering("a", (0, 1, 2, 3))], 2.0),
         ([ordering("a", None)], 2.0),
-        ([Chosen("a", "k", 0, 6, False)], 2.0),
-        ([ordering("a", (0, 2, 1)), Chosen("c", "k", 1, 3, True)], 4 / 3),
+        ([Choice("a", "k", 0, 6, False)], 2.0),
+        ([ordering("a", (0, 2, 1)), Choice("c", "k", 1, 3, True)], 4 / 3),
     ],
 )
 def test_orders_are_apart_by_the_share_of_pairs_in_another_order(other, distance):

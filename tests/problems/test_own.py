@@ -39,7 +39,7 @@ def test_drawn_points_are_distinct_points_of_the_domain():
 
 REFUSED = [
     (((3, SPACE), {}), "objective: expected a function of a point, got 3"),
-    (((cost, 3), {}), "space: expected a Space, a dict of variables or another domain, .*, got 3"),
+    (((cost, 3), {}), "space: expected a Space, a dict of variables or a bostruct.contracts.Domain .*, got 3"),
     (((cost, SPACE), {"name": ""}), "name: expected a non-empty string"),
     (((cost, SPACE), {"initial": -1}), "initial: expected at least 0"),
     (((cost, SPACE), {"initial": True}), "initial: expected a number of points"),

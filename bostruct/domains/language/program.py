@@ -181,7 +181,7 @@ class Program:
 
         The function gives the program's output, or a dict by name where it has several. Raises CompileError.
         """
-        return load_by_name(f"{COMPILERS}.functions:Calculation")(self)
+        return load_by_name(f"{COMPILERS}.flow:Calculation")(self)
 
     def to_architecture(self, family: Family | str | None = None, decision: str = "softmax") -> Architecture:
         """Return the modules that stand for a layer as an `Architecture`, for `otmann` and the method ``nasbot``.

@@ -53,8 +53,7 @@ def check_constraints(rules: Iterable[object], values: Mapping[str, object]) -> 
 
 
 def name_levels(rule: Any, values: Mapping[str, object], variable: object = None) -> Any:
-    """Return a clause whose numbers are those that its variables list: one that `Levels.find` takes for a level is it.
-    """
+    """Return a clause whose numbers are those that its variables list: one that `Levels.find` takes for a level is it."""
     if isinstance(rule, AllOf | AnyOf):
         return replace(rule, clauses=tuple(name_levels(one, values, variable) for one in rule.clauses))
     if isinstance(rule, Not):
