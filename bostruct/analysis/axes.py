@@ -278,18 +278,14 @@ def mark_values(axes: Axes, at: Array, values: Array, mark: ValueMark) -> int:
         if is_out.any():
             marks.append(mark_border(axes, at[is_out].tolist(), height, 16, [mark.color], triangle))
     for drawn in marks:
-        _set_look(drawn, mark)
+        if mark.is_hollow:
+            drawn.set(facecolor="none", edgecolor=mark.color, linewidth=1.0, zorder=1)
+        elif mark.marker == "_":  # a line has no filling
+            drawn.set(color=mark.color, linewidth=1.6, zorder=2)
+        else:
+            drawn.set(color=mark.color, alpha=0.85, linewidth=0, zorder=2)
     marks[1 if outside.all() else 0].set_label(mark.label)
     return int(outside.sum())
-
-
-def _set_look(drawn: PathCollection, mark: ValueMark) -> None:
-    if mark.is_hollow:
-        drawn.set(facecolor="none", edgecolor=mark.color, linewidth=1.0, zorder=1)
-    elif mark.marker == "_":  # a line has no filling
-        drawn.set(color=mark.color, linewidth=1.6, zorder=2)
-    else:
-        drawn.set(color=mark.color, alpha=0.85, linewidth=0, zorder=2)
 
 
 def mark_border(

@@ -251,7 +251,7 @@ def coverage(name: str) -> dict[str, str | None]:
 
 
 def reason(message: str, name: str) -> str:
-    """Return a refusal without the name of the method and without what it was given, so that alike ones are told once."""
+    """Return a refusal without the method and what it was given, so that equal ones are listed once."""
     return message.removeprefix("method: ").removeprefix(f"{name} ").partition(", got ")[0].partition(": no module")[0]
 
 

@@ -91,7 +91,12 @@ class _PageHandler(GuardedHandler):
         elif url.path != "/":
             self.reject(HTTPStatus.NOT_FOUND, "There is one page here, at /.")
         else:
-            self._send_page()
+            page = self.server.read()
+            headers = {"ETag": page.tag, "Content-Type": "text/html; charset=utf-8"}
+            if page.tag in (tag.strip() for tag in self.headers.get("If-None-Match", "").split(",")):
+                self.send_content(HTTPStatus.NOT_MODIFIED, b"", headers)
+            else:
+                self.send_content(HTTPStatus.OK, page.body, headers)
 
     def _read_cookie(self) -> str:
         try:
@@ -99,14 +104,6 @@ class _PageHandler(GuardedHandler):
         except CookieError:
             return ""
         return "" if found is None else found.value
-
-    def _send_page(self) -> None:
-        page = self.server.read()
-        headers = {"ETag": page.tag, "Content-Type": "text/html; charset=utf-8"}
-        if page.tag in (tag.strip() for tag in self.headers.get("If-None-Match", "").split(",")):
-            self.send_content(HTTPStatus.NOT_MODIFIED, b"", headers)
-        else:
-            self.send_content(HTTPStatus.OK, page.body, headers)
 
     def reject(self, status: HTTPStatus, message: str, headers: dict[str, str] | None = None) -> None:
         plain = {"Content-Type": "text/plain; charset=utf-8"} | (headers or {})

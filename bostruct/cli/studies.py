@@ -39,7 +39,6 @@ from bostruct.display import pluralize
 
 if TYPE_CHECKING:
     from bostruct.storage.protocol import Storage
-    from bostruct.study.history import Trial
     from bostruct.study.result import Result
     from bostruct.study.study import Study
 
@@ -101,13 +100,11 @@ def _study_facts(study: Study, result: Result) -> Facts:
         "unread": result.n_unread,
         "best_value": None if best is None else best.value,
         "best_trial": None if best is None else best.number,
-        "front": [describe_trial(trial) for trial in _find_front(result)],
+        "front": [
+            describe_trial(trial)
+            for trial in (result.pareto_front if result.goals.n_objectives > 1 and result.has_feasible else ())
+        ],
     }
-
-
-def _find_front(result: Result) -> tuple[Trial, ...]:
-    """Return the Pareto front of several objectives; none for one objective, and where no trial is feasible."""
-    return result.pareto_front if result.goals.n_objectives > 1 and result.has_feasible else ()
 
 
 def _list_studies(place: Storage, names: list[str], as_json: bool) -> None:

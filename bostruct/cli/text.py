@@ -92,7 +92,18 @@ def list_findings(facts: Facts, result: Result, with_points: bool = False) -> Ro
     several = result.goals.n_objectives > 1
     if "nothing_feasible" in facts:
         return [*rows, ("front" if several else "best value", f"none: {facts['nothing_feasible']}")]
-    return [*rows, *(_front_rows(facts, with_points) if several else _best_rows(facts, result, with_points))]
+    return [
+        *rows,
+        *(
+            [
+                ("front", f"{pluralize(len(facts['front']), 'trial')} of which none is better in all"),
+                *((f"trial {one['trial']}", _write_on_front(one, with_points)) for one in facts["front"]),
+                ("hypervolume", f"{format_number(facts['hypervolume'])} {format_corner(facts['reference'])}"),
+            ]
+            if several
+            else _best_rows(facts, result, with_points)
+        ),
+    ]
 
 
 def incumbent_row(result: Result) -> tuple[str, str]:
@@ -142,14 +153,6 @@ def _best_rows(facts: Facts, result: Result, with_points: bool) -> Rows:
     rows += [("best point", _point_text(facts["best_point"])), ("recommended", str(result.recommended))]
     trial = result.recommended.trial
     return rows if trial.number == facts["best_trial"] else [*rows, ("its point", _point_text(trial.point))]
-
-
-def _front_rows(facts: Facts, with_points: bool) -> Rows:
-    return [
-        ("front", f"{pluralize(len(facts['front']), 'trial')} of which none is better in all"),
-        *((f"trial {one['trial']}", _write_on_front(one, with_points)) for one in facts["front"]),
-        ("hypervolume", f"{format_number(facts['hypervolume'])} {format_corner(facts['reference'])}"),
-    ]
 
 
 def _write_on_front(one: Facts, with_point: bool) -> str:

@@ -143,7 +143,11 @@ def read_problems(given: Any) -> dict[str, str | AnyProblem]:
     """
     if isinstance(given, Mapping):
         return {str(name): _read_problem(f"problems[{name!r}]", one, str(name)) for name, one in given.items()}
-    if not isinstance(given, Iterable) or isinstance(given, str) or _is_pair(given):
+    if (
+        not isinstance(given, Iterable)
+        or isinstance(given, str)
+        or (isinstance(given, tuple) and len(given) == 2 and callable(given[0]) and not isinstance(given[0], Problem))
+    ):
         given = [given]
     found: dict[str, str | AnyProblem] = {}
     for one in given:
@@ -155,10 +159,6 @@ def read_problems(given: Any) -> dict[str, str | AnyProblem]:
     if not found:
         raise ValueError("problems: expected at least one, got none")
     return found
-
-
-def _is_pair(given: Any) -> bool:
-    return isinstance(given, tuple) and len(given) == 2 and callable(given[0]) and not isinstance(given[0], Problem)
 
 
 def _read_problem(argument: str, given: object, name: str | None) -> str | AnyProblem:

@@ -237,7 +237,7 @@ def _add_cpu_seconds(path: Path, suggestions: int, seconds: float) -> None:
 
 
 def read_cpu_seconds(path: Path) -> tuple[int, float] | None:
-    """Return over how many suggestions a run was timed, and its CPU seconds outside the objective; None for no record."""
+    """Return the number of suggestions timed, and the CPU seconds outside the objective; None for no record."""
     try:
         record = json.loads(_cpu_file(path).read_text(encoding="utf-8"))
         return int(record["suggestions"]), float(record["seconds"])

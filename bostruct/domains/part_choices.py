@@ -50,12 +50,10 @@ class StructureChoices:
             one
             for (name, variable), own in zip(variables.items(), columns, strict=True)
             if own[0] != ABSENT
-            for one in _list_variable_choices(name, variable, own)
+            for one in (
+                [coordinate(name, variable, own[0])] if variable.width == 1 else list_choices(name, variable, own)
+            )
         ]
-
-
-def _list_variable_choices(name: str, variable: Variable, columns: Sequence[int]) -> list[Choice]:
-    return [coordinate(name, variable, columns[0])] if variable.width == 1 else list_choices(name, variable, columns)
 
 
 def list_choices(name: str, variable: Variable, columns: Sequence[int]) -> list[Choice]:

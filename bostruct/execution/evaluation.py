@@ -176,7 +176,7 @@ def _read_error(
 
 
 def objective_frames(error: BaseException) -> TracebackType | None:
-    """Return the traceback of an exception from the objective's own frame on; None where no objective raised it here."""
+    """Return the traceback from the objective's own frame on; None if no objective raised it here."""
     trace = error.__traceback__
     while trace is not None and trace.tb_frame.f_code is not _call_objective.__code__:
         trace = trace.tb_next

@@ -88,7 +88,11 @@ class ProcessPool(Pool):
     def submit(self, number: int, point: Any) -> None:
         packed = pickle_for_worker("point", point)
         if not self._idle and not self._busy:  # the first: start all, for they load the objective side by side
-            self._start_all()
+            try:
+                for _ in range(self.slots):
+                    self._idle.append(WorkerProcess(self._objective, self.slots))
+            except OSError as error:
+                log.warning("%d of %d worker processes could be started: %s", len(self._idle), self.slots, error)
         self._waiting.append(WaitingTrial(number, packed))
         self._begin_waiting()
 
@@ -145,13 +149,6 @@ class ProcessPool(Pool):
         if any(evaluation.outcome.failed == WORKER_TERMINATED for _, evaluation in finished):
             sleep(MERCY)  # who ends a job ends workers and study, in any order: then no trial is to fail for it
         return sorted(finished, key=lambda pair: pair[0])
-
-    def _start_all(self) -> None:
-        try:
-            for _ in range(self.slots):
-                self._idle.append(WorkerProcess(self._objective, self.slots))
-        except OSError as error:
-            log.warning("%d of %d worker processes could be started: %s", len(self._idle), self.slots, error)
 
     def _begin_waiting(self) -> None:
         """Begin the trials that wait, as far as there are processes, or the system allows to start some."""

@@ -134,10 +134,8 @@ def _read_length(info: Any, given: int | tuple[int, int] | None) -> int | tuple[
 def _unique(space: Space, sequences: Iterable[list[Presented]]) -> list[dict[str, Presented]]:
     """Return sequences as points, each once."""
     variable = cast(SequenceVariable, space.variables[NAME])
-    rows = [space.parse({NAME: _write_letters(variable, letters)}) for letters in sequences]
+    rows = [
+        space.parse({NAME: ("".join(map(str, letters)) if variable.is_text else tuple(letters))})
+        for letters in sequences
+    ]
     return [space.present(row) for row in {space.key(row): row for row in rows}.values()]
-
-
-def _write_letters(variable: SequenceVariable, letters: list[Presented]) -> Letters:
-    """Return letters in the form of a point: a text, or a tuple."""
-    return "".join(map(str, letters)) if variable.is_text else tuple(letters)

@@ -225,7 +225,13 @@ def _read_parameter_values(name: str, given: Any) -> Variable | tuple[object]:
         return _read_distribution(name, given)
     values = list_entries(given)
     if isinstance(values, list | tuple):
-        distinct = [value for i, value in enumerate(values) if not any(_equal(value, one) for one in values[:i])]
+        distinct = [
+            value
+            for i, value in enumerate(values)
+            if not any(
+                (value is one or (type(value) is type(one) and bool(np.all(value == one)))) for one in values[:i]
+            )
+        ]
         if len(distinct) == 1:
             return (distinct[0],)
         is_ordered = isinstance(given, np.ndarray) and given.dtype.kind in "iuf" and bool((np.diff(given) > 0).all())
@@ -236,10 +242,6 @@ def _read_parameter_values(name: str, given: Any) -> Variable | tuple[object]:
         f"{name}: expected a distribution of scipy.stats, a list of choices or a variable of bostruct, such as "
         f"bostruct.Real(low, high); got {short_repr(given)}"
     )
-
-
-def _equal(value: object, other: object) -> bool:
-    return value is other or (type(value) is type(other) and bool(np.all(value == other)))
 
 
 def _read_distribution(name: str, given: Any) -> Variable:

@@ -234,7 +234,7 @@ def with_schedules(domain: Domain, kernel: Kernel) -> Kernel:
 
 
 def variable_graphs(domain: Space) -> tuple[VariableGraph, ...]:
-    """Return the graph of each variable; raises DomainError for a domain that is no `Space` or has a variable on none."""
+    """Return the graph of each variable; raise DomainError unless each variable of a `Space` has one."""
     if not isinstance(domain, Space):
         raise DomainError(f"method: combo needs a Space, got {domain_label(domain)}")
     refuse_conditions("combo", domain)

@@ -95,7 +95,7 @@ def cnn_terms(x: Architecture) -> LandscapeTerms:
     """
     _check_family(x, image=True)
     labels = [x.family.by_name[layer.label] for layer in x.layers]
-    entering = [_halvings_before(x, u) for u in range(len(x))]
+    entering = [(float(x.halvings[x.parents[u][0]] or 0) if x.parents[u] else 0.0) for u in range(len(x))]
     learned = [0.0 if label.role != "processing" or not label.units else 1.0 for label in labels]
     residual = [layer.label.startswith("res") for layer in x.layers]
     depth = _along_random_path(x, [own * (1 + res) for own, res in zip(learned, residual, strict=True)])
@@ -193,11 +193,6 @@ def _pixels(x: Architecture, u: int, halvings: float) -> float:
     if x.family.by_name[x.layers[u].label].image == "collapses":
         return 1.0
     return (INPUT_SIDE / 2.0 ** (halvings + (x.layers[u].stride == 2))) ** 2
-
-
-def _halvings_before(x: Architecture, u: int) -> float:
-    """Count how often the image that enters a layer was halved; parents agree in it. 0 where there is none."""
-    return float(x.halvings[x.parents[u][0]] or 0) if x.parents[u] else 0.0
 
 
 def _kernel_size(label: str) -> int:

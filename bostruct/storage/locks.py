@@ -217,7 +217,10 @@ def acquire(path: Path, what: str, *, like: Path | None = None, wait: bool = Fal
             if like is not None:
                 _share(descriptor, like)
             fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-            _check_hard_links(path, descriptor, what)
+            if (names := os.fstat(descriptor).st_nlink) > 1:
+                raise StorageError(
+                    f"{path}: the lock of {what} cannot be made: the file has {names} names (hard links)"
+                )
             if is_same_file(path, descriptor):
                 if signed:
                     os.ftruncate(descriptor, 0)
@@ -255,12 +258,6 @@ def _share(descriptor: int, like: Path) -> None:
             os.fchmod(descriptor, mode)
     except OSError as error:  # its user is in no such group, or the file system has no rights
         check_system(error)
-
-
-def _check_hard_links(path: Path, descriptor: int, what: str) -> None:
-    """Refuse a file that has another name as well, whose content the holder's name would overwrite."""
-    if (names := os.fstat(descriptor).st_nlink) > 1:
-        raise StorageError(f"{path}: the lock of {what} cannot be made: the file has {names} names (hard links)")
 
 
 def release(path: Path, descriptor: int) -> None:

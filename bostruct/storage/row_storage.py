@@ -255,7 +255,7 @@ class Replica:
         return self._pending.news
 
     def end(self, step: Step, after: Progress) -> None:
-        """Know what a step has written, which is done; where the holder has not read what others wrote before, not yet."""
+        """Take in a finished step, unless the holder has not read earlier changes of others."""
         if (before := self._pending) is not None:
             news = before.news._replace(n_changes=before.news.n_changes + step.n_changes)
             self.take(Update(news, after, {**before.checksums, **step.checksums}))

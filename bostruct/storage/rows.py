@@ -236,7 +236,7 @@ class _Door:
         return found
 
     def check_seal(self, columns: Columns, sealed: bool, *times: int) -> None:
-        """Raise StorageError unless the checksum is that of the columns, or of the times as they were given to write."""
+        """Raise StorageError unless the checksum is that of the columns, or of the times as given."""
         if bytes in map(type, columns):
             raise StorageError(f"{self._name} is damaged: it holds a blob, which no version writes")
         if not sealed or columns[-1] == checksum(columns[:-1]):

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from bostruct.study.callbacks import Deadline as Deadline
     from bostruct.study.callbacks import Patience as Patience
     from bostruct.study.callbacks import TargetValue as TargetValue
+    from bostruct.study.stopping import StoppingCallback as StoppingCallback
     from bostruct.study.stopping import StoppingRule as StoppingRule
 else:
     __getattr__, __dir__, __all__ = attach(
@@ -18,6 +19,6 @@ else:
         {
             "bostruct.outcome": "Outcome",
             "bostruct.study.callbacks": "Deadline Patience TargetValue",
-            "bostruct.study.stopping": "StoppingRule",
+            "bostruct.study.stopping": "StoppingCallback StoppingRule",
         },
     )

@@ -73,7 +73,7 @@ def _decode_task(domain: Domain, task: ParsedJson) -> PriorTask:
 
 
 def stored_prior(row: StudyRow) -> list[ParsedJson]:
-    """Return the tasks that a study learns from, as of `describe_prior`; raise StorageError where they make no sense."""
+    """Return the tasks that a study learns from (`describe_prior`); raise StorageError for malformed ones."""
     prior = parse(row.method).get("prior", [])
     if not isinstance(prior, list) or not all(_is_task(task) for task in prior):
         raise StorageError(f"study {row.name!r} cannot be read: method.prior: got {short_repr(prior, 120)}")

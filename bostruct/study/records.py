@@ -245,7 +245,7 @@ def check_agreement(stored: StudyRow, given: StudyRow, where: str) -> None:
 
 
 def find_difference(stored: StudyRow, given: StudyRow) -> str | None:
-    """Return in words the first difference between a study and a call, such as "another seed: ..."; None without one."""
+    """Return the first difference between a study and a call in words ("another seed: ..."), or None."""
     for field in ("domain", "goals", "method", "seed", "initial"):
         ours, theirs = getattr(stored, field), getattr(given, field)
         if isinstance(ours, str):
@@ -376,7 +376,7 @@ def read_goals(row: StudyRow, where: str) -> Goals:
 
 
 def read_initial(row: StudyRow, domain: Domain, where: str) -> list[Point]:
-    """Return the user's own points as the domain holds them; raise StorageError, naming the study, and PredicateError."""
+    """Return the user's own points as the domain holds them; raise StorageError, PredicateError."""
     try:
         return [domain.decode(data) for data in parse(row.initial)]
     except PredicateError:
@@ -405,7 +405,9 @@ def show_trial(row: TrialRow, show: Callable[[Info], Presented], where: str) -> 
     """Return a trial; raise StorageError, naming it, where it makes no sense."""
     try:
         info = parse(row.info)
-        _check_info(info)
+        kinds = [_READ.get(name, object) for name in info] if isinstance(info, dict) else []
+        if not isinstance(info, dict) or not all(map(isinstance, info.values(), kinds)):
+            raise TypeError(f"info: expected a JSON object about a trial, got {short_repr(info)}")
     except MALFORMED as error:
         raise StorageError(f"{where}: trial {row.number} cannot be read: {short_repr(error, 200)}") from error
     parts = {} if row.outcome is None else _show_parts(row.outcome)
@@ -428,13 +430,6 @@ def _show_parts(outcome: Outcome) -> dict[str, Any]:
         "sd": outcome.sd,
         "repeats": outcome.repeats,
     }
-
-
-def _check_info(info: ParsedJson) -> None:
-    """Raise TypeError unless it is a JSON object in which what a study itself reads has the right type."""
-    kinds = [_READ.get(name, object) for name in info] if isinstance(info, dict) else []
-    if not isinstance(info, dict) or not all(map(isinstance, info.values(), kinds)):
-        raise TypeError(f"info: expected a JSON object about a trial, got {short_repr(info)}")
 
 
 def write_trial(

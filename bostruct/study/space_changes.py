@@ -79,7 +79,7 @@ def current_row(stored: StoredStudy) -> StudyRow:
 
 
 def check_study_rows(stored: StoredStudy, where: str) -> StudyRow:
-    """Return the row of a study as it is now; raise StorageError where it, or what it was, is not the JSON it must be."""
+    """Return the current row of a study; raise StorageError if it or an earlier one is malformed JSON."""
     check_study(stored.study, where)
     for change in stored.changes:
         check_study(stored.study._replace(domain=change.domain, method=change.method, initial=change.initial), where)

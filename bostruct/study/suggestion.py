@@ -203,7 +203,7 @@ def _validate_suggestion(suggestion: object, searcher: Searcher, history: Histor
 
 
 def _repeats_points(domain: Domain, seen: AbstractSet[Hashable]) -> bool:
-    """Tell whether a domain draws seen points for unseen ones: one that was seen, or the same again once it was seen."""
+    """Tell whether a domain draws seen points as unseen ones, at once or at the second draw."""
     try:
         for _ in range(2):
             key = domain.key(domain.sample_unseen(frozenset(seen), np.random.default_rng(0)))

@@ -114,7 +114,7 @@ class TrialTable:
         return next(islice(completed, int(position), None))
 
     def number(self, trial: Trial | int) -> int:
-        """Return the number of a trial of this study; raise ValueError for one of another, TypeError for what is none."""
+        """Return the number of a trial; raise ValueError for one of another study, TypeError for no trial."""
         if isinstance(trial, Mapping):
             raise TypeError(f"trial: expected a Trial or its number, got {short_repr(trial)}; add takes a point")
         number = trial.number if isinstance(trial, Trial) else check_integer("trial", trial, 0)
@@ -129,7 +129,7 @@ class TrialTable:
         return number
 
     def identify(self, trial: object) -> tuple[int, float]:
-        """Return the number of a trial, and when it was handed out, as `ask` said; raise as `number`, also for numbers."""
+        """Return the number of a trial, and when it was handed out; raise as `number`, also for numbers."""
         if not isinstance(trial, Trial):
             raise TypeError(f"trials: expected trials as `ask` returned them, got {short_repr(trial)}")
         return self.number(trial), trial.started

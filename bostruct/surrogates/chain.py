@@ -239,7 +239,7 @@ def block_evidence(
 
 
 def _take_between(gram: Array, sizes: list[int]) -> Array | None:
-    """Split K among the smaller parts: return what lies between parts, and leave what lies within; None for one part."""
+    """Split K among the smaller parts: return what lies between them, None for one part."""
     if len(sizes) == 1:
         return None
     part = np.repeat(np.arange(len(sizes)), sizes)

@@ -81,7 +81,7 @@ def unchanged(domain: Domain, xs: Iterable[Point], what: str) -> Iterator[None]:
 
 
 def check_ownership(domain: Domain, xs: Iterable[Point]) -> None:
-    """Check that what `present` and `encode` return can be changed, and `decode`'s argument, without changing a point."""
+    """Check that changes of what `present`, `encode` and `decode` exchange leave points as they are."""
     for x in xs:
         before = _text(domain, x)
         spoil(domain.present(x))

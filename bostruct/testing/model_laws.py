@@ -50,7 +50,9 @@ def check_surrogate(surrogate: Surrogate, domain: Domain, rng: np.random.Generat
     seed, first = int(rng.integers(2**31)), check_part("surrogate", surrogate, Surrogate).initial_state()
     assert read_back(first) == first, "the first state survives JSON"
     posterior, state = _condition(surrogate, xs, values, first, seed)
-    _check_units(posterior, xs, values)
+    mean, spread = posterior.predict(xs).mean, float(np.std(values))
+    is_near = np.abs(mean - np.mean(values)) <= REACH * spread
+    assert np.all(is_near), f"predictions are in the units of the values told, {SHIFT} and around: got {mean}"
     _check_training_means(posterior, domain, xs, values)
     check_posterior(posterior, domain, rng)
     learned = Learned(xs, values, seed, posterior, state)
@@ -84,12 +86,6 @@ def _condition(surrogate: Surrogate, xs: Batch, values: Array, state: State, see
     assert read_back(after) == after, "the state survives JSON"
     assert read_back(info) == info, "the info survives JSON"
     return posterior, after
-
-
-def _check_units(posterior: Posterior, xs: Batch, values: Array) -> None:
-    mean, spread = posterior.predict(xs).mean, float(np.std(values))
-    is_near = np.abs(mean - np.mean(values)) <= REACH * spread
-    assert np.all(is_near), f"predictions are in the units of the values told, {SHIFT} and around: got {mean}"
 
 
 def _check_training_means(posterior: Posterior, domain: Domain, xs: Batch, values: Array) -> None:

@@ -240,7 +240,7 @@ def check_appraisal(searcher: Searcher, history: HistoryView, state: State, seed
 
 
 def check_predicted(searcher: Searcher, history: HistoryView, state: State, seed: int) -> None:
-    """Check that a searcher with a model predicts each point asked for, the same for the same seed; any other refuses."""
+    """Check that a searcher with a model predicts each point, equally for a seed; any other refuses."""
     xs = searcher.domain.sample(3, np.random.default_rng(seed))
     if not searcher.has_model:
         law = "a searcher that predicts says so by has_model = True; any other raises BostructError"

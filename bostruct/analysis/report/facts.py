@@ -106,7 +106,7 @@ def read_run(given: Study | Result) -> Run:
 
 
 def write_point(point: object) -> dict[str, str]:
-    """Return the parts of a point in full, by the names of `flatten_point`; of a program, the choices that led to it."""
+    """Return the parts of a point in full, by the names of `flatten_point`; of a program, its choices."""
     named = point if isinstance(point, Mapping) else getattr(point, "trace", None)
     if not isinstance(named, Mapping):
         return {"point": in_full(point)}

@@ -74,17 +74,12 @@ def _draw_svg(picture: Picture, run: Run) -> str:
         figure.patch.set_alpha(0.0)  # the page is dark or light
         for one in figure.axes:
             one.patch.set_alpha(0.0)
-        _rasterize(figure)
+        for artist in figure.findobj(optional_import("matplotlib.collections", "plot").Collection):
+            if max(len(artist.get_offsets()), len(artist.get_paths())) > MOST_MARKS:
+                artist.set_rasterized(True)
         text = StringIO()
         figure.savefig(text, format="svg", dpi=150, metadata={"Date": None})
     return base64.b64encode(NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text.getvalue()).encode()).decode()
-
-
-def _rasterize(figure: Any) -> None:
-    """Have artists of very many marks or lines drawn as pixels."""
-    for artist in figure.findobj(optional_import("matplotlib.collections", "plot").Collection):
-        if max(len(artist.get_offsets()), len(artist.get_paths())) > MOST_MARKS:
-            artist.set_rasterized(True)
 
 
 class Picture(NamedTuple):

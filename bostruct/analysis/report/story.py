@@ -29,7 +29,7 @@ ORIGINS = {
 
 
 def tell_story(run: Run) -> list[Html]:
-    """Return the paragraphs that tell what was searched, how, what failed, what was found, and what the model expects."""
+    """Return the paragraphs: what was searched, how, what failed, what was found, what the model expects."""
     paragraphs = (_tell_search(run), _tell_trials(run), _tell_best(run), _tell_end(run))
     return [element("p", *_join(sentences)) for paragraph in paragraphs if (sentences := list(paragraph))]
 

@@ -37,7 +37,7 @@ def plot_architecture(architecture: Architecture, axes: Axes | None = None) -> A
 
 
 def draw_svg(architecture: Architecture) -> str:
-    """Draw an architecture with matplotlib as SVG, the same every time; raises MissingExtra without the extra ``plot``."""
+    """Draw an architecture as SVG, the same every time; raise MissingExtra without the extra ``plot``."""
     mpl, figures = optional_import("matplotlib", "plot"), optional_import("matplotlib.figure", "plot")
     places = layer_positions(architecture)
     xs, ys = zip(*places, strict=True)

@@ -372,6 +372,6 @@ def enumerate_outcomes(draw: Callable[[Any], Architecture]) -> Iterator[Architec
 
 
 def enumerate_changes(x: Architecture) -> Iterator[Architecture | None]:
-    """Yield all that one modifier can make of x, some of it more than once, within no bounds; None where a draw fails."""
+    """Yield the results of one modifier at x, with repeats, within no bounds; None if a draw fails."""
     for modifier, _ in MODIFIERS:
         yield from enumerate_outcomes(partial(modifier, x))

@@ -46,7 +46,7 @@ class LRUCache(Generic[Key, Found]):
         return found
 
     def add(self, key: Key, found: Found) -> None:
-        """Store a result that is known without calling `find`; beyond 4096, the one asked for longest ago is dropped."""
+        """Store a known result; beyond 4096, drop the one asked for longest ago."""
         if len(self._known) >= CACHE_SIZE:
             del self._known[next(iter(self._known))]
         self._known[key] = found

@@ -53,7 +53,7 @@ def check_constraints(rules: Iterable[object], values: Mapping[str, object]) -> 
 
 
 def name_levels(rule: Any, values: Mapping[str, object], variable: object = None) -> Any:
-    """Return a clause whose numbers are those that its variables list: one that `Levels.find` takes for a level is it."""
+    """Return a clause whose numbers are the listed ones of its variables, as `Levels.find` reads them."""
     if isinstance(rule, AllOf | AnyOf):
         return replace(rule, clauses=tuple(name_levels(one, values, variable) for one in rule.clauses))
     if isinstance(rule, Not):

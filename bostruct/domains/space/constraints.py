@@ -270,7 +270,7 @@ class ConstrainedProduct:
         return self.conditions.settle_randomly(rows, rng)
 
     def present(self, x: IntArray) -> dict[str, Any]:
-        """Return a point as a dict of the user's values; raise PointError for columns that are no values of variables."""
+        """Return a point as a dict of the user's values; raise PointError for columns without a value."""
         known = self._known_values.write(x)
         return _present_row(self, x) if known is None else known
 

@@ -125,7 +125,11 @@ def read_likeness(choices: Sequence[Any], descriptors: object, distances: object
 
     Raises DomainError. Warns where a matrix is not positive semi-definite.
     """
-    given = [name for name, one in _given_arguments(descriptors, distances, kernel) if one is not None]
+    given = [
+        name
+        for name, one in (("descriptors", descriptors), ("distances", distances), ("kernel", kernel))
+        if one is not None
+    ]
     if len(given) > 1:
         raise DomainError(f"Categorical: expected one of descriptors, distances and kernel, got {' and '.join(given)}")
     if descriptors is not None:
@@ -193,10 +197,6 @@ def check_varies(owner: str, descriptors: Descriptors) -> Descriptors:
             "all rows are equal, or all are different texts"
         )
     return descriptors
-
-
-def _given_arguments(descriptors: object, distances: object, kernel: object) -> tuple[tuple[str, object], ...]:
-    return ("descriptors", descriptors), ("distances", distances), ("kernel", kernel)
 
 
 def _describe_choices(choices: Sequence[Any], given: object) -> Descriptors:

@@ -139,7 +139,7 @@ def check_left_out(variable: Variable | None, name: str, value: ParsedJson, desc
 
 
 def check_part_left_out(name: str, value: ParsedJson, description: ParsedJson) -> None:
-    """Raise PointError unless a part for which a space has no place is a space whose values are all at their defaults."""
+    """Raise PointError unless a part without a place in the space has all its values at their defaults."""
     theirs = read_contents(description)
     if not theirs.names:
         raise _no_place(name, value, "and a domain that is no space has no default=")

@@ -373,7 +373,12 @@ class Space(ConstrainedProduct, LocalDomain, ChoiceDomain, TreeDomain):
         for _ in range(RESAMPLING_DRAWS if self.constraints else 1):
             row = np.array(x, dtype=np.int64)
             if self.conditions or not is_plain:
-                self._sample_each(row, changed, rng)
+                for i in changed:
+                    own = self.layout.columns(i)
+                    if row[own.start] != ABSENT:
+                        drawn = self.variables[self._names[i]].sample(DRAWS_OF_ONE if len(changed) == 1 else 1, rng)
+                        row[own] = drawn[int(np.argmax((drawn != row[own]).any(axis=1)))]
+                self.conditions.settle_randomly(row[None], rng)
             elif len(changed) == 1:
                 n = int(self.n_choices[changed[0]])
                 row[changed] = (int(row[changed[0]]) + int(rng.integers(1, n))) % n
@@ -382,15 +387,6 @@ class Space(ConstrainedProduct, LocalDomain, ChoiceDomain, TreeDomain):
             if not self.constraints or valid_mask(self, row[None])[0]:
                 return row
         return np.array(x, dtype=np.int64)
-
-    def _sample_each(self, row: IntArray, changed: Sequence[int], rng: np.random.Generator) -> None:
-        """Draw some variables of a row anew, in place, one alone among its other values, and those they make exist."""
-        for i in changed:
-            own = self.layout.columns(i)
-            if row[own.start] != ABSENT:
-                drawn = self.variables[self._names[i]].sample(DRAWS_OF_ONE if len(changed) == 1 else 1, rng)
-                row[own] = drawn[int(np.argmax((drawn != row[own]).any(axis=1)))]
-        self.conditions.settle_randomly(row[None], rng)
 
     def decisions(self, x: IntArray) -> tuple[int, ...]:
         """Return the vertex of each variable that a point has, parents first, each variable being one choice.

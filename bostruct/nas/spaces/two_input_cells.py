@@ -53,7 +53,7 @@ def two_input_network(macro: Macro, normal: dict[str, Value], reduction: dict[st
             apply_part(_fit_channels(filters, 2 if shrunk else 1), before),
             apply_part(_fit_channels(filters, 1), last),
         )
-        built = partial(build, filters, 2 if is_reduction else 1, _drop_rate(macro, position))
+        built = partial(build, filters, 2 if is_reduction else 1, (1.0 - macro.keep) * (position + 1) / macro.cells)
         kind = "ReductionCell" if is_reduction else "NormalCell"
         part = substitution_module(kind, built, chosen, ["in0", "in1"], ["out"], opens_choices=False)
         for i, output in enumerate(fitted):
@@ -71,11 +71,6 @@ def _fit_channels(filters: int, stride: int) -> IO:
 
 def _head(classes: int) -> IO:
     return siso_sequential([ops.relu(), ops.global_pool(), ops.dense(classes)])
-
-
-def _drop_rate(macro: Macro, position: int) -> float:
-    """Return the chance that a path is dropped in a cell, larger in later cells (Zoph et al. 2018)."""
-    return (1.0 - macro.keep) * (position + 1) / macro.cells
 
 
 def with_drop_path(output: Outputs, rate: float) -> Outputs:

@@ -219,23 +219,18 @@ def open_connection(place: Place, name: str, settings: dict[str, str], *, writes
         later = LATER_SETTINGS if version >= LATER_SERVER else {}
         sets = "; ".join(f"SET {setting} = {value}" for setting, value in (SETTINGS | later | settings).items())
         connection.execute(cast(LiteralString, sets))
-        _check_pooler(connection, place, name)
+        found = connection.execute("SELECT current_setting('application_name')").fetchone()
+        if found != (name,):
+            raise StorageError(
+                f"{place.label}: something between here and the server changes application_name, such as a pooler of "
+                "connections; expected a URL of the server itself"
+            )
         connection.execute(END_EARLIER, (name,))
     except BaseException:
         connection.close()
         raise
     _open.add(connection)
     return connection
-
-
-def _check_pooler(connection: psycopg.Connection, place: Place, name: str) -> None:
-    """Refuse a pooler that gives connections other names: living writers would be taken for those that are gone."""
-    found = connection.execute("SELECT current_setting('application_name')").fetchone()
-    if found != (name,):
-        raise StorageError(
-            f"{place.label}: something between here and the server changes application_name, such as a pooler of "
-            "connections; expected a URL of the server itself"
-        )
 
 
 def close_connection(connection: psycopg.Connection) -> None:

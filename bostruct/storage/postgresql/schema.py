@@ -115,7 +115,7 @@ def read_rows_version(connection: Connection, where: str) -> int:
 
 
 def read_tables_version(connection: Connection, where: str) -> int:
-    """Return the version of our schema in a database, 0 where it is not there; raise StorageError for what is not ours."""
+    """Return the version of our schema in a database, 0 for none; raise StorageError for another schema."""
     found = {str(row[0]) for row in connection.execute(
         "SELECT tablename FROM pg_tables WHERE schemaname = ?", (SCHEMA,)
     ).fetchall()}  # fmt: skip
@@ -133,7 +133,7 @@ def read_tables_version(connection: Connection, where: str) -> int:
 
 @repeat_undone
 def bring_forward(session: Session) -> None:
-    """Make the tables in a database that has none, or bring those of an older version to this one; raise StorageError."""
+    """Make the tables of a new database, or migrate those of an older version; raise StorageError."""
     where = session.place.label
 
     def is_current(connection: Connection) -> bool:

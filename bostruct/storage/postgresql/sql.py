@@ -96,8 +96,9 @@ def _escape_nul(text: str) -> str:
 def _unescape_row(row: Columns) -> Columns:
     if not any(isinstance(one, str) and ESCAPE in one for one in row):
         return row
-    return tuple(_unescape_text(one) if isinstance(one, str) else one for one in row)
-
-
-def _unescape_text(text: str) -> str:
-    return re.sub(f"{ESCAPE}([01])", lambda found: ESCAPE if found[1] == "1" else "\0", text)
+    return tuple(
+        re.sub(f"{ESCAPE}([01])", lambda found: ESCAPE if found[1] == "1" else "\0", one)
+        if isinstance(one, str)
+        else one
+        for one in row
+    )
