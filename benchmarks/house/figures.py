@@ -34,7 +34,7 @@ class Limit(NamedTuple):
 LIMITS = (
     Limit("files at the root", 10),
     Limit("files", 345),
-    Limit("files under 100 lines", 77),
+    Limit("files under 100 lines", 78),
     Limit("files over 700 lines", 1),
     Limit("files that one file of their own folder imports", 46),
     Limit("code lines", 49_200),

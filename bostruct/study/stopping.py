@@ -33,7 +33,10 @@ class StoppingCallback(ABC):
 
     @abstractmethod
     def check_study(self, study: Any) -> None:
-        """Stop a study by `Study.stop`, or refuse it by raising."""
+        """Stop a study by `Study.stop`, or refuse it by raising.
+
+        study: the `Study` of the run.
+        """
 
     def __call__(self, study: Any, trial: Trial) -> None:
         del trial
