@@ -32,6 +32,12 @@ demo: $(VENV)/installed
 	mkdir -p out
 	$(BIN)/bostruct run $(DEMO_PROBLEM) --method combo --trials $(DEMO_TRIALS) --seed $(DEMO_SEED) --until-optimum --progress --plot out/demo.png
 
+ifneq ($(ROOM),)
+ifeq ($(wildcard tests/$(ROOM)),)
+$(error ROOM=$(ROOM): tests/$(ROOM) is not there; rooms are the folders of tests, such as kernels)
+endif
+endif
+
 test: $(VENV)/installed-dev
 	$(BIN)/python -m pytest $(PYTEST_ARGS) --durations=10 $(addprefix tests/,$(ROOM))
 

@@ -72,4 +72,5 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     if left_out:
         where = ", ".join(f"{room} {n}" for room, n in sorted(left_out.items()))
         terminalreporter.write_line(f"{left_out.total()} slow tests left out ({where}): make test-full runs them")
+    if not hasattr(terminalreporter.config, "workerinput"):
         terminalreporter.write_line("make test ROOM=kernels runs the tests of one room")

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from bostruct.checks import short_repr
+from bostruct.checks import check_part, short_repr
 from bostruct.contracts import DomainError, PointError
 from bostruct.domains.space.variable import Variable
 from bostruct.testing.batch_laws import spoil
@@ -38,6 +38,7 @@ def check_variable(variable: Variable, rng: np.random.Generator) -> None:
     variable: of any kind, registered or not.
     rng: draws values.
     """
+    check_part("variable", variable, Variable)
     for name in ("width", "size"):
         number = getattr(variable, name)
         is_right = isinstance(number, int) and number >= 1

@@ -207,3 +207,12 @@ def test_the_slope_of_log_expected_improvement_has_no_seam():
     u = np.array([SERIES_FROM - 1e-9, SERIES_FROM + 1e-9])
     found = LOG_EI.worth_and_slopes(Prediction(-u[None], np.ones((1, 2))), 0.0).mean[0]
     assert found[0] == pytest.approx(found[1], rel=1e-9)
+
+
+@given(means, variances, incumbents, st.just(0.0) | st.floats(1e-3, 10))
+def test_slopes_of_augmented_expected_improvement_are_its_derivatives(mean, variance, incumbent, noise):
+    acquisition = LogAugmentedExpectedImprovement(noise)
+    slopes = acquisition.worth_and_slopes(prediction(mean, variance), incumbent)
+    step = 1e-5 * variance
+    up, down = (value(acquisition, mean, variance + change, incumbent) for change in (step, -step))
+    assert slopes.variance[0, 0] == pytest.approx((up - down) / (2 * step), rel=1e-4, abs=1e-4)

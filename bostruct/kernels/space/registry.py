@@ -131,7 +131,7 @@ def register_variable(kind: type[Variable], kernels: VariableKernels | None = No
     Raises TypeError, and ValueError for a name, or a class, that is taken.
     """
     if not isinstance(kind, type) or not issubclass(kind, Variable):
-        raise TypeError(f"kind: expected a class derived from Variable, got {short_repr(kind)}")
+        raise TypeError(f"kind: expected a class derived from bostruct.domains.Variable, got {short_repr(kind)}")
     if kernels is None and issubclass(kind, ChoiceVariable):
         kernels = ON_GRAPHS
     if not isinstance(kernels, VariableKernels):
