@@ -145,7 +145,7 @@ def test_a_kind_is_registered_once():
 def test_what_is_no_kind_and_no_kernel_is_refused_and_nothing_is_registered():
     before = (dict(KINDS), dict(KERNELS))
     for wrong in (Order("xyz"), dict, "Order"):
-        with pytest.raises(TypeError, match="kind: expected a class derived from bostruct.domains.Variable"):
+        with pytest.raises(TypeError, match=r"kind: expected a class derived from bostruct\.domains\.Variable"):
             bo.register_variable(wrong, ORDER_KERNELS)
     with pytest.raises(TypeError, match="kernels: expected VariableKernels"):
         bo.register_variable(Order, ORDER_KERNELS.factors)
