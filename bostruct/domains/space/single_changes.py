@@ -24,14 +24,6 @@ class Layout:
 
     widths: tuple[int, ...]
 
-    @classmethod
-    def of_single_columns(cls, d: int) -> Layout:
-        """Return the layout of d variables with one column each.
-
-        d: number of variables, at least 1.
-        """
-        return cls((1,) * d)
-
     @property
     def n_columns(self) -> int:
         """The number of columns of a point."""

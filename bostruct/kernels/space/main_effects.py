@@ -129,19 +129,19 @@ class MainEffects(Kernel):
             for k in np.unique(number).tolist():
                 rows = slice(None) if (number == k).all() else np.flatnonzero(number == k)
                 own = changes.which[rows]
-                change[rows] = self._change_effect(self.effects[own[0]], own, before[rows], after[rows], ys)
+                change[rows] = self._change_effect(own, before[rows], after[rows], ys)
         change /= len(self.effects)
         change += self._bases(changes.base, ys)[changes.of]
         return change
 
-    def _change_effect(
-        self, effect: EffectKernel, which: IntArray, before: IntArray, after: IntArray, ys: IntArray
-    ) -> Array:
+    def _change_effect(self, which: IntArray, before: IntArray, after: IntArray, ys: IntArray) -> Array:
         """Return by how much changes of variables that share an effect change it (r, m)."""
-        if isinstance(effect, GraphEffect):
-            steps = effect.table[after[:, 0]] - effect.table[before[:, 0]]
+        first = int(which[0])
+        effect = self.effects[first]
+        if (on_graph := self._graph_effects[first]) is not None:
+            steps = on_graph.table[after[:, 0]] - on_graph.table[before[:, 0]]
             return look_up(steps, ys.T[self.layout.starts[which]])
-        if (numbers := self._numbers) is not None and isinstance(effect, NumberEffect):
+        if (numbers := self._numbers) is not None and self._number_effects[first] is not None:
             moved = VariableChanges(numbers.places[which], before, after)
             return change_effects(numbers.grids, moved, ys[:, numbers.columns])
         change = np.empty((len(which), len(ys)))
@@ -175,8 +175,18 @@ class MainEffects(Kernel):
         return LastCall(self._locate)
 
     @cached_property
+    def _graph_effects(self) -> list[GraphEffect | None]:
+        """The effect of each variable on a graph, None for others: those on graphs are computed together, by tables."""
+        return [one if isinstance(one, GraphEffect) else None for one in self.effects]
+
+    @cached_property
+    def _number_effects(self) -> list[NumberEffect | None]:
+        """The effect of each variable that is a number, None for others: all numbers are computed together."""
+        return [one if isinstance(one, NumberEffect) else None for one in self.effects]
+
+    @cached_property
     def _is_complete(self) -> npt.NDArray[np.bool_]:
-        return np.array([isinstance(one, GraphEffect) and one.is_complete for one in self.effects])
+        return np.array([one is not None and one.is_complete for one in self._graph_effects])
 
     @cached_property
     def _step(self) -> Array:
@@ -187,7 +197,9 @@ class MainEffects(Kernel):
     def _effect_numbers(self) -> IntArray:
         """A number for each variable (d,), the same for variables that share an effect, or are numbers."""
         numbers: dict[int, int] = {}
-        shared = [-1 if isinstance(effect, NumberEffect) else id(effect) for effect in self.effects]
+        shared = [
+            id(one) if number is None else -1 for one, number in zip(self.effects, self._number_effects, strict=True)
+        ]
         return np.array([numbers.setdefault(effect, len(numbers)) for effect in shared])
 
     @cached_property
@@ -209,7 +221,11 @@ class MainEffects(Kernel):
     @cached_property
     def _with_coordinates(self) -> list[int]:
         """The variables on graphs that have coordinates: a few each, and so many variables that a point has few."""
-        found = {i: _count_coordinates(self.effects[i]) for i, size in enumerate(self._sizes) if size > 2}
+        found = {
+            i: _count_coordinates(one)
+            for i, one in enumerate(self._graph_effects)
+            if one is not None and one.graph.size > 2
+        }
         few = {i: r for i, r in found.items() if r <= MOST_COORDINATES}
         return [i for i, n in zip(few, accumulate(few.values()), strict=True) if n <= MOST_COORDINATES_OF_POINT]
 
@@ -233,29 +249,27 @@ class MainEffects(Kernel):
     def _others(self) -> list[int]:
         """The variables whose effects are computed one by one."""
         together = set(self._with_coordinates) | {i for i, size in enumerate(self._sizes) if size == 2}
-        return [i for i, one in enumerate(self.effects) if not isinstance(one, NumberEffect) and i not in together]
+        return [i for i, number in enumerate(self._number_effects) if number is None and i not in together]
 
     @cached_property
     def _sizes(self) -> list[int]:
         """The number of choices of each variable on a graph, 0 for others."""
-        return [one.graph.size if isinstance(one, GraphEffect) else 0 for one in self.effects]
+        return [0 if one is None else one.graph.size for one in self._graph_effects]
 
     @cached_property
     def _numbers(self) -> Numbers | None:
         """The variables that are numbers; None where there are none."""
-        own = [i for i, one in enumerate(self.effects) if isinstance(one, NumberEffect)]
+        own = [i for i, one in enumerate(self._number_effects) if one is not None]
         if not own:
             return None
         places = np.zeros(len(self.effects), dtype=np.int64)
         places[own] = np.arange(len(own))
-        grids = tuple(one.grid for one in self.effects if isinstance(one, NumberEffect))
+        grids = tuple(one.grid for one in self._number_effects if one is not None)
         return Numbers(own, grids, self.layout.starts[own].tolist(), places)
 
 
-def _count_coordinates(effect: EffectKernel) -> float:
-    """Return the number of coordinates of a choice; infinity where they take too long to find, or there are none."""
-    if not isinstance(effect, GraphEffect):
-        return math.inf
+def _count_coordinates(effect: GraphEffect) -> float:
+    """Return the number of coordinates of a choice; infinity if they take too long to find."""
     if effect.is_complete:
         return effect.graph.size - 1
     return effect.coordinates.shape[1] if effect.graph.size <= LARGEST_TABLE else math.inf

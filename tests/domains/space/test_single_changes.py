@@ -98,7 +98,7 @@ def test_a_layout_gives_each_variable_its_own_columns() -> None:
     assert layout.split(np.arange(6)) == [[0], [1, 2, 3], [4, 5]]
     assert [layout.columns(i) for i in range(3)] == [slice(0, 1), slice(1, 4), slice(4, 6)]
     assert layout.columns_of(np.array([2, 0, 1]), 3).tolist() == [[4, 5, 5], [0, 0, 0], [1, 2, 3]]
-    simple = Layout.of_single_columns(2)
+    simple = Layout((1,) * 2)
     assert simple == Layout((1, 1))
     assert simple.is_simple
     assert simple.split([7, 8]) == [[7], [8]]
