@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from bostruct.analysis.axes import ValueMark, ValueScale, choose_scale, is_beyond, label_values, mark_values
-from bostruct.analysis.importances import Effect, importance
+from bostruct.analysis.importances import importance
 from bostruct.analysis.pictures import (
     BEGINNING,
     BLUE,
@@ -34,6 +34,7 @@ from bostruct.study.history import Trial
 from bostruct.study.predictions import HALF_WIDTH
 from bostruct.study.records import JsonDomain
 from bostruct.study.result import Result
+from bostruct.surrogates.fanova import Effect
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -30,6 +30,7 @@ from bostruct.contracts import (
     SpaceExhausted,
     State,
 )
+from bostruct.domains.registry import as_domain
 from bostruct.domains.space.call_limit import limit_calls
 from bostruct.domains.space.choices import ChoiceVariable
 from bostruct.domains.space.clauses import OneOf
@@ -60,7 +61,6 @@ from bostruct.integrations.optuna_studies import StudyMirror, mirror_study
 from bostruct.methods import find_method
 from bostruct.outcome import Outcome
 from bostruct.study.history import GrowingBatch, History, Measurements
-from bostruct.study.records import as_domain
 from bostruct.study.stored_searcher import build_searcher
 from bostruct.study.suggestion import FallbackWatch
 from bostruct.study.threads import ThreadLimit

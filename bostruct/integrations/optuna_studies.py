@@ -17,7 +17,7 @@ from optuna.trial import FrozenTrial, TrialState, create_trial
 
 from bostruct.checks import short_repr
 from bostruct.contracts import BostructError, Domain, DomainError, ParsedJson, Point, PointError, Presented
-from bostruct.domains.registry import domain_from_json
+from bostruct.domains.registry import as_domain, domain_from_json
 from bostruct.domains.space.space import Space
 from bostruct.execution.clock import as_time
 from bostruct.goals.declared import Goals
@@ -41,7 +41,7 @@ from bostruct.integrations.optuna_spaces import (
 from bostruct.outcome import Outcome, outcome_of
 from bostruct.output_files import check_output
 from bostruct.study.history import Trial
-from bostruct.study.records import JsonDomain, as_domain
+from bostruct.study.records import JsonDomain
 from bostruct.study.study import Study
 
 AnyStudy = TypeVar("AnyStudy", bound=Study)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from bostruct.checks import try_mutation
 from bostruct.contracts import (
     PARENT_POSITION,
     Array,
@@ -15,7 +16,7 @@ from bostruct.contracts import (
     State,
     Suggestion,
 )
-from bostruct.searchers.proposals import fall_back, try_mutation
+from bostruct.searchers.proposals import fall_back
 from bostruct.searchers.views import keep
 
 FEWEST = 50  # values that a model is worth its time for

@@ -23,9 +23,7 @@ ROOM = 1.0  # scales that all farther values share
 MOST_OUTLIERS = 0.1  # of the values: more of them are a region that the model has to learn
 OUTLIER_SDS = 2.0  # between the median and an outlier
 LARGEST = np.finfo(np.float64).max
-SLACK_ROUNDING = (
-    1e-6  # relative: slacks as far away as the compression begins are near, however their model rounds them
-)
+SLACK_ROUNDING = 1e-6  # relative: slacks at the distance where compression begins are near, however they are rounded
 
 
 @dataclass(frozen=True)

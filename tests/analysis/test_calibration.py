@@ -11,16 +11,10 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 import bostruct as bo
-from bostruct.analysis.calibration import (
-    HALF_WIDTH,
-    _limit_predictions,
-    describe_coverage,
-    draw_calibration,
-    plot_calibration,
-)
+from bostruct.analysis.calibration import _limit_predictions, describe_coverage, draw_calibration, plot_calibration
 from bostruct.analysis.pictures import BLUE, ORANGE
 from bostruct.contracts import BostructError
-from bostruct.study.predictions import LeftOutTrials
+from bostruct.study.predictions import HALF_WIDTH, LeftOutTrials
 
 SPACE = {f"b{i}": bool for i in range(6)}
 

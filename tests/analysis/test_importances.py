@@ -7,9 +7,10 @@ import pytest
 
 import bostruct as bo
 from bostruct.analysis import importances
-from bostruct.analysis.importances import Effect, Importances, importance
+from bostruct.analysis.importances import importance
 from bostruct.contracts import BostructError
 from bostruct.language import SearchSpace
+from bostruct.surrogates.fanova import Effect, Importances
 from tests.architectures import SMALL_CNN
 from tests.domains.language.more_programs import layers_of_kinds
 from tests.wide_variable import Order

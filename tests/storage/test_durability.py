@@ -17,8 +17,7 @@ import pytest
 
 import bostruct as bo
 from bostruct.searchers.baselines import RandomSearch
-from bostruct.storage.locks import StudyLocked
-from bostruct.storage.protocol import StorageError, StudyMismatch
+from bostruct.storage.protocol import StorageError, StudyLocked, StudyMismatch
 from tests.programs import finish
 from tests.stored import forge
 

@@ -13,7 +13,7 @@ import bostruct as bo
 from bostruct import problems
 from bostruct.contracts import Surrogate
 from bostruct.methods import auto
-from bostruct.surrogates.warping import ROUNDING, SlackWarping, compress_far
+from bostruct.surrogates.warping import SLACK_ROUNDING, SlackWarping, compress_far
 from tests.fakes import TablePosterior
 from tests.laws.maxsat import bits
 
@@ -167,7 +167,7 @@ def test_slacks_as_far_as_the_compression_begins_count_in_both_models():
         model, farthest = auto(space).surrogate.surrogate, 3.0 * float(np.median(np.abs(slacks)))
         for told in (slacks, compress_far(slacks, 3.0)):
             values = model.condition(xs, told, model.initial_state(), rng)[0].leave_one_out().values
-            near = np.abs(values) <= farthest * (1.0 + ROUNDING)
+            near = np.abs(values) <= farthest * (1.0 + SLACK_ROUNDING)
             assert near.tolist() == (np.abs(slacks) <= farthest).tolist()
 
 

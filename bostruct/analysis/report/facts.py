@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bostruct.analysis.importances import Importances, importance
+from bostruct.analysis.importances import importance
 from bostruct.analysis.point_columns import flatten_point
 from bostruct.checks import short_repr
 from bostruct.contracts import BostructError
@@ -20,6 +20,7 @@ from bostruct.study.history import Trial
 from bostruct.study.predictions import LeftOutTrials, Recommendation
 from bostruct.study.result import Result
 from bostruct.study.study import Study
+from bostruct.surrogates.fanova import Importances
 
 LEAST_FOR_IMPORTANCES = 10  # completed trials, below which a forest has nothing to tell
 PAUSE = 60.0  # seconds without any running trial from which a study was not running

@@ -216,12 +216,10 @@ def _plain_key(thing: Any) -> Hashable:
 
 
 Part: TypeAlias = Module | DependentHyperparameter  # what may hold choices, or lead nowhere
-MAX_NESTING = (
-    100  # substitutions around each other that are followed: each takes five calls of the interpreter's thousand
-)
-MAX_CACHED_COUNTS = (
-    2_000  # parts that are kept for those who will ask again; of more, most time would go to collecting garbage
-)
+# substitutions around each other that are followed: each takes five calls of the interpreter's thousand
+MAX_NESTING = 100
+# parts that are kept for those who will ask again; of more, most time would go to collecting garbage
+MAX_CACHED_COUNTS = 2_000
 MAX_SETTINGS = 1_000  # settings looked at of modules that have more than the budget allows
 
 

@@ -18,8 +18,8 @@ import numpy.typing as npt
 
 from bostruct.contracts import Choice, token
 from bostruct.domains.language.build import MAX_EXPANSIONS
-from bostruct.domains.language.graph import Fragment
-from bostruct.domains.language.hyperparameters import Discrete, read_order
+from bostruct.domains.language.graph import Discrete, Fragment
+from bostruct.domains.language.hyperparameters import read_order
 from bostruct.domains.language.sampling import module_ancestors
 from bostruct.domains.language.values import Value
 from bostruct.domains.language.walk import Walk

@@ -20,7 +20,8 @@ import numpy.typing as npt
 from bostruct.checks import check_answer, short_repr
 from bostruct.contracts import DomainError, IntArray, Json, ParsedJson, PointError, PredicateError, Presented
 from bostruct.domains.space.call_limit import call_limit, limit_calls
-from bostruct.domains.space.choices import ChoiceVariable, is_json_scalar, number_grid
+from bostruct.domains.space.choice_json import is_json_scalar
+from bostruct.domains.space.choices import ChoiceVariable, number_grid
 from bostruct.domains.space.clauses import describe_when, predicate_name
 from bostruct.domains.space.conditions import Conditions
 from bostruct.domains.space.numeric import Real

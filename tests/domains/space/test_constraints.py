@@ -9,7 +9,8 @@ import pytest
 
 import bostruct as bo
 from bostruct.contracts import DomainError
-from bostruct.domains.space.constraints import count_satisfied_rules, predicate_name, satisfies_all, valid_mask
+from bostruct.domains.space.clauses import predicate_name
+from bostruct.domains.space.constraints import count_satisfied_rules, satisfies_all, valid_mask
 from bostruct.domains.space.sampling import find_unseen_nearby, random_walk, sample_satisfying
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import bostruct as bo
-from bostruct.storage.postgresql.schema import SCHEMA
+from bostruct.storage.postgresql.connecting import SCHEMA
 from bostruct.storage.protocol import StorageLost
 from tests.storage.postgresql.server import Server
 
