@@ -151,23 +151,20 @@ def outcome_of(value: object) -> Outcome:
 
     Raises TypeError, and ValueError for an outcome that cannot be.
     """
-    if isinstance(value, Outcome):
-        return _check_mean(value)
+    if type(value) is float and math.isfinite(value):  # almost always
+        return Outcome.of_value(value)
     if isinstance(value, Mapping):
         return _read_parts(value)
-    return _make_outcome(value)
-
-
-def _check_mean(outcome: Outcome) -> Outcome:
-    """Return an outcome as it is; raise ValueError where its value is not the mean of its repeats."""
-    if outcome.repeats and len(outcome.values) == 1:
-        mean, largest = _mean(outcome.repeats), max(map(abs, outcome.repeats))
-        if not math.isclose(outcome.values[0], mean, rel_tol=0.0, abs_tol=MEAN_ROUNDING * largest):
+    if not isinstance(value, Outcome):
+        return _make_outcome(value)
+    if value.repeats and len(value.values) == 1:
+        mean, largest = _mean(value.repeats), max(map(abs, value.repeats))
+        if not math.isclose(value.values[0], mean, rel_tol=0.0, abs_tol=MEAN_ROUNDING * largest):
             raise ValueError(
-                f"values: expected the mean of the repeats {short_repr(outcome.repeats)}, {mean!r}, got "
-                f"{outcome.values[0]!r}"
+                f"values: expected the mean of the repeats {short_repr(value.repeats)}, {mean!r}, got "
+                f"{value.values[0]!r}"
             )
-    return outcome
+    return value
 
 
 def parse_outcome(
@@ -187,6 +184,8 @@ def parse_outcome(
 
     Raises TypeError or ValueError, naming what is wrong.
     """
+    if failed is None and infeasible is None and sd is None and repeats is None and constraints is None:
+        return outcome_of(value)
     parts = {"sd": sd, "repeats": repeats, "constraints": constraints}
     told = [name for name, part in parts.items() if part is not None]
     reasons = {"failed": failed, "infeasible": infeasible}
@@ -200,8 +199,6 @@ def parse_outcome(
             raise TypeError(f"{name}: expected a reason, a non-empty string, got {_typed(reasons[name])}")
     if given:
         return Outcome(failed=failed, infeasible=infeasible)
-    if not told:
-        return outcome_of(value)
     if isinstance(value, Outcome | Mapping):
         raise ValueError(f"{told[0]}: expected none beside a value that has all parts, got {_typed(parts[told[0]])}")
     return _make_outcome(value, repeats, constraints, sd)

@@ -117,7 +117,8 @@ class Goals:
         """
         if not outcome.values:
             return outcome
-        self._check_values(outcome)
+        if len(outcome.values) != self.n_objectives or self.n_objectives > 1:
+            self._check_values(outcome)
         if not self.limits and not outcome.constraints:
             return outcome
         names = [limit.name for limit in self.limits]

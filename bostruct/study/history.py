@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from threading import Lock
 from typing import Literal, NamedTuple, cast
 
 import numpy as np
@@ -184,27 +182,6 @@ class History(HistoryView):
         told = {} if measured is None else {name: getattr(measured, name) for name in measured._fields[1:]}
         return cls(batches[0], np.asarray(values, dtype=np.float64), batches[1], batches[2], seen, **told)
 
-    @classmethod
-    def read_later(cls, completed: Callable[[], Batch], failed: Callable[[], Batch], **fields: object) -> History:
-        """Make a history whose points are read when they are first asked for: many methods never ask for all.
-
-        fields: all others but those that are None.
-        """
-        history = cls.__new__(cls)
-        history.__dict__.update(fields, _later={"completed": completed, "failed": failed})
-        return history
-
-    def __getattr__(self, name: str) -> Batch:
-        """Read points that were not asked for yet."""
-        later = self.__dict__.get("_later", {})
-        if name not in later:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        self.__dict__[name] = batch = later[name]()
-        return batch
-
-    def __getstate__(self) -> dict[str, object]:
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
-
     @property
     def best(self) -> int:
         """The index of the smallest value; the first of equals."""
@@ -235,28 +212,25 @@ class Measurements:
 
     def __init__(self, goals: Goals) -> None:
         self._goals = goals
-        self._fresh: list[Outcome] = []  # not yet in the arrays
-        self._objectives = GrowingArray(np.empty((0, goals.n_objectives)))
-        self._slacks = GrowingArray(np.empty((0, len(goals.limits))))
-        self._noise = GrowingArray(np.empty((0, 4)))  # as of `_describe_noise`
+        self._rows: list[tuple[float, ...]] = []  # not yet in the array
+        self._ends = np.cumsum([goals.n_objectives, len(goals.limits)])  # of the objectives, of the slacks
+        self._columns = GrowingArray(np.empty((0, self._ends[-1] + 4)))  # the last four as of `_describe_noise`
         self._has_noise = False
 
     def append(self, outcome: Outcome) -> None:
         """Take the outcome of one more completed trial."""
-        self._fresh.append(outcome)
+        oriented, slacks = self._goals.orient(outcome.values), self._goals.slacks(outcome)
+        self._rows.append((*oriented, *slacks, *_describe_noise(outcome)))
+        self._has_noise |= outcome.sd is not None or len(outcome.repeats) > 1
 
     def read(self) -> Measured:
         """Return all measurements so far."""
-        fresh, self._fresh = self._fresh, []
-        if fresh:
-            self._objectives.extend(np.array([self._goals.orient(outcome.values) for outcome in fresh]))
-            self._slacks.extend(np.array([self._goals.slacks(outcome) for outcome in fresh]))
-            self._noise.extend(np.array([_describe_noise(outcome) for outcome in fresh]))
-            self._has_noise |= any(outcome.sd is not None or len(outcome.repeats) > 1 for outcome in fresh)
-        objectives, slacks = self._objectives.read(), self._slacks.read()
+        if self._rows:
+            self._columns.extend(np.array(self._rows))
+            self._rows = []
+        objectives, slacks, noise = map(np.ascontiguousarray, np.split(self._columns.read(), self._ends, axis=1))
         values = objectives[:, 0] if self._goals.is_single else merit(objectives, slacks)
-        variances = _find_variances(self._noise.read()) if self._has_noise else None
-        return Measured(values, objectives, slacks, variances)
+        return Measured(values, objectives, slacks, _find_variances(noise) if self._has_noise else None)
 
 
 def measure(goals: Goals, outcomes: Sequence[Outcome]) -> Measured:
@@ -341,30 +315,19 @@ class GrowingBatch:
         self._fresh: list[Point] = []  # not yet joined
         self._batch: Batch = domain.join()
         self._rows = GrowingArray(self._batch) if isinstance(self._batch, np.ndarray) else None
-        self._lock = Lock()  # a searcher may read while another thread appends
 
     def append(self, x: Point) -> None:
         """Append a point."""
-        with self._lock:
-            self._fresh.append(x)
+        self._fresh.append(x)
 
     def read(self) -> Batch:
         """Return the points so far as a batch of the domain, the same object while none is appended."""
-        return self.read_later()()
-
-    def read_later(self) -> Callable[[], Batch]:
-        """Return a function that reads the points which there are now."""
-        with self._lock:
-            return partial(self._read_first, len(self._batch) + len(self._fresh))
-
-    def _read_first(self, n: int) -> Batch:
-        with self._lock:
-            if self._fresh:
-                fresh = self._join_fresh(self._fresh)
-                if self._rows is not None:
-                    self._rows.extend(fresh)
-                    self._batch = self._rows.read()
-                else:
-                    self._batch = self._join(self._batch, fresh)
-                self._fresh = []
-            return self._batch if n == len(self._batch) else self._batch[:n]
+        if self._fresh:
+            fresh = self._join_fresh(self._fresh)
+            if self._rows is not None:
+                self._rows.extend(fresh)
+                self._batch = self._rows.read()
+            else:
+                self._batch = self._join(self._batch, fresh)
+            self._fresh = []
+        return self._batch

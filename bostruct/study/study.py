@@ -14,7 +14,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from html import escape
-from typing import TYPE_CHECKING, Literal, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from bostruct import __version__
 from bostruct.checks import (
@@ -81,7 +81,7 @@ from bostruct.study.stored_searcher import (
     reread_prior,
     warn_of_lost_prior,
 )
-from bostruct.study.suggestion import FallbackWatch, JointPoints, next_points
+from bostruct.study.suggestion import FallbackWatch, JointPoints
 from bostruct.study.threads import ThreadLimit
 
 if TYPE_CHECKING:
@@ -139,37 +139,67 @@ class Study:
         prior: Iterable[PriorSource] | None = None,
     ) -> None:
         goals = declare_goals(direction, directions, constraints, repeats, suggest_seconds)
-        self._open(_Request(space, method, seed, goals, storage, name, initial_points, threads, prior))
+        self._open(
+            space,
+            goals,
+            method=method,
+            seed=seed,
+            storage=storage,
+            name=name,
+            initial_points=initial_points,
+            threads=threads,
+            prior=prior,
+        )
 
-    def _open(self, request: _Request) -> None:
-        """Make the study, or go on with the stored one; raise what the class raises."""
-        domain = as_domain(request.space)
-        alone = build_searcher(request.method, domain, request.goals)
-        given = _describe_study(request, domain, alone)
-        limit, place = _limit_threads(request.threads), open_storage(request.storage)
-        try:
-            check_new_name(given.name)
-        except NameTooLong:  # an earlier version may have made it
-            if given.name not in {row.name for row in place.studies()}:
-                raise
-        stored, store = place.begin(given)
+    def _open(
+        self,
+        space: Domain | Mapping[str, object],
+        goals: Goals,
+        *,
+        method: str | Searcher,
+        seed: int | None,
+        storage: Place | None,
+        name: str,
+        initial_points: Iterable[object] | None = None,
+        threads: int | None = 1,
+        prior: Iterable[PriorSource] | None = None,
+        problem: str | None = None,
+        opened: tuple[StoredStudy, StudyWriter] | None = None,
+    ) -> None:
+        """Make the study, or go on with the stored one; raise what the class raises.
+
+        problem: its name; None for a study of no named problem.
+        opened: the stored study, if it is open for writing already.
+        """
+        domain = as_domain(space)
+        alone = build_searcher(method, domain, goals)
+        tasks = describe_prior(domain, read_prior(prior, domain, goals))
+        searcher = with_prior(alone, tasks, name_method(method))
+        given = StudyRow(
+            name=_check_study_name(name),
+            domain=dump(domain.to_json()),
+            method=dump(describe_method(method, searcher, tasks, problem)),
+            seed=int.from_bytes(os.urandom(4)) if seed is None else _check_seed(seed),
+            goals=dump(goals.to_json()),
+            initial=dump(encode_points(domain, initial_points)),
+            state=dump(searcher.initial_state()),
+            created=now(),
+            version=__version__,
+        )
+        limit, place = _limit_threads(threads), open_storage(storage)
+        stored, store = opened or _begin(place, given)
         with _closed_on_error(store):
-            self._go_on(place, stored, store, _Opened(request, domain, alone, given, limit))
-
-    def _go_on(self, place: Storage, stored: StoredStudy, store: StudyWriter, opened: _Opened) -> None:
-        """Go on with a study that is open for writing; raise what the class raises."""
-        request, domain, alone, given, limit = opened
-        check_study_rows(stored, place.label)
-        check_same_problem(stored.study, request.problem, place.label)
-        if request.storage is not None:  # memory holds the choices themselves
-            warn_of_alike_choices(given.domain, place.label)
-        prior = reread_prior(stored, domain)
-        searcher, given = adopt_prior(stored, given, alone, prior, place.label)
-        change = check_change(stored, given, domain, place.label, seed_given=request.seed is not None)
-        warn_of_lost_prior(stored, prior, domain, place.label)
-        stored = record_change(stored, change, store, given.state, place.label)
-        self._attach(place, stored, store, domain, searcher, limit)
-        self._ledger.take_over()
+            check_study_rows(stored, place.label)
+            check_same_problem(stored.study, problem, place.label)
+            if storage is not None:  # memory holds the choices themselves
+                warn_of_alike_choices(given.domain, place.label)
+            earlier = reread_prior(stored, domain)
+            searcher, given = adopt_prior(stored, given, alone, earlier, place.label)
+            change = check_change(stored, given, domain, place.label, seed_given=seed is not None)
+            warn_of_lost_prior(stored, earlier, domain, place.label)
+            stored = record_change(stored, change, store, given.state, place.label)
+            self._attach(place, stored, store, domain, searcher, limit)
+            self._ledger.take_over()
 
     @classmethod
     def for_problem(
@@ -194,7 +224,14 @@ class Study:
         raises.
         """
         study = cls.__new__(cls)
-        study._open(_Request(space, method, seed, goals, storage, name, initial_points, 1, None, problem))
+        how: dict[str, Any] = {
+            "method": method,
+            "seed": seed,
+            "storage": storage,
+            "name": name,
+            "initial_points": initial_points,
+        }
+        study._open(space, goals, **how, problem=problem)
         return study
 
     @classmethod
@@ -231,18 +268,20 @@ class Study:
                 study._ledger.note_writers(present)
             study._method = method
             return study
-        limit = _limit_threads(threads)
+        _limit_threads(threads)
         stored, store = place.begin(find_study(place.studies(), name, place.label))
         study = cls.__new__(cls)
         with _closed_on_error(store):
             row = check_study_rows(stored, place.label)
             domain = stored_domain(row) if space is None else as_domain(space)
-            method, goals = stored_method(row) if method is None else method, read_goals(row, place.label)
-            request = _Request(domain, method, row.seed, goals, place, row.name, None, threads, None)
+            how: dict[str, Any] = {
+                "method": stored_method(row) if method is None else method,
+                "seed": row.seed,
+                "storage": place,
+                "name": row.name,
+            }
             try:
-                alone = build_searcher(method, domain, goals)
-                given = _describe_study(request, domain, alone)
-                study._go_on(place, stored, store, _Opened(request, domain, alone, given, limit))
+                study._open(domain, read_goals(row, place.label), **how, threads=threads, opened=(stored, store))
             except DomainError as error:
                 raise error if space is not None else blame_rebuilt(domain, row, error) from error
         return study
@@ -299,7 +338,7 @@ class Study:
                 with self.deciding():
                     try:
                         while len(trials) < wanted:
-                            trials.append(self._ask_next(self._think_anew()))
+                            trials.append(self._ask_next(self._suggestions()))
                     except SpaceExhausted:
                         if not trials:
                             raise
@@ -324,7 +363,7 @@ class Study:
         return self._ask_jointly(n, missing)
 
     def _ask_jointly(self, n: int, missing: Callable[[], int] | None) -> Iterator[Trial]:
-        points = self._think_anew()
+        points = self._suggestions()
         for place in range(n):
             try:
                 with self._asking, self._ledger.requeue_on_error(self._mutex), self.deciding():
@@ -347,7 +386,7 @@ class Study:
         """
         check_integer("n", n, 1)
         with self.deciding(), suppress(SpaceExhausted):
-            points = self._think_anew()
+            points = self._suggestions()
             while self.n_waiting < n:
                 self._begin_next(points, waits=True)
         return self.n_waiting
@@ -945,10 +984,9 @@ class Study:
             return partial(readable_searcher, self._method, self.domain, self._rows)
         return lambda: (searcher, state)
 
-    def _think_anew(self) -> JointPoints:
+    def _suggestions(self) -> JointPoints:
         """Return where the next points come from."""
-        who, searcher = method_label(self._row), self._writable()
-        return JointPoints(lambda: next_points(searcher, self._ledger, self.seed, who, self._mutex), self._ledger)
+        return JointPoints(self._writable(), self._ledger, self.seed, method_label(self._row), self._mutex)
 
     def _ask_next(self, points: JointPoints, missing: Callable[[], int] | None = None) -> Trial:
         with self._mutex:
@@ -1001,29 +1039,14 @@ def _check_cause(machine: object, outcome: Outcome) -> str:
     return storable(cut_middle(machine))
 
 
-class _Request(NamedTuple):
-    """A call that makes or opens a study, with the arguments of `Study`."""
-
-    space: Domain | Mapping[str, object]
-    method: str | Searcher
-    seed: int | None
-    goals: Goals
-    storage: Place | None
-    name: str
-    initial_points: Iterable[object] | None
-    threads: int | None
-    prior: Iterable[PriorSource] | None
-    problem: str | None = None  # its name, of `for_problem`
-
-
-class _Opened(NamedTuple):
-    """A call as objects: its domain, the searcher without a prior, its row, the limit of threads."""
-
-    request: _Request
-    domain: Domain
-    alone: Searcher
-    given: StudyRow
-    limit: ThreadLimit
+def _begin(place: Storage, given: StudyRow) -> tuple[StoredStudy, StudyWriter]:
+    """Make a study or open the stored one of its name; raise NameTooLong if a new name is too long."""
+    try:
+        check_new_name(given.name)
+    except NameTooLong:  # an earlier version may have made it
+        if given.name not in {row.name for row in place.studies()}:
+            raise
+    return place.begin(given)
 
 
 @contextmanager
@@ -1034,23 +1057,6 @@ def _closed_on_error(store: StudyWriter) -> Iterator[None]:
     except BaseException:
         store.close()
         raise
-
-
-def _describe_study(request: _Request, domain: Domain, alone: Searcher) -> StudyRow:
-    """Return the row of the study that a call asks for; raise what the class raises for its arguments."""
-    tasks = describe_prior(domain, read_prior(request.prior, domain, request.goals))
-    searcher = with_prior(alone, tasks, name_method(request.method))
-    return StudyRow(
-        name=_check_study_name(request.name),
-        domain=dump(domain.to_json()),
-        method=dump(describe_method(request.method, searcher, tasks, request.problem)),
-        seed=int.from_bytes(os.urandom(4)) if request.seed is None else _check_seed(request.seed),
-        goals=dump(request.goals.to_json()),
-        initial=dump(encode_points(domain, request.initial_points)),
-        state=dump(searcher.initial_state()),
-        created=now(),
-        version=__version__,
-    )
 
 
 def _check_seed(seed: object) -> int:

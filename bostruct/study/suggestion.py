@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager
 from itertools import islice
@@ -53,10 +53,11 @@ def next_points(
         yield NextPoint(unasked, {"origin": "given", "suggest_seconds": perf_counter() - began}, state)
         return
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
-    suggestions = _iterate_suggestions(searcher, history, state, rng, haste)
+    suggestions: Iterator[Suggestion] | None = None
     while True:
         try:
             with limit_calls():
+                suggestions = suggestions or suggest_in_haste(searcher, history, parse(state), rng, haste)
                 suggestion = next(suggestions)
         except StopIteration:
             return
@@ -85,9 +86,11 @@ def next_points(
 class JointPoints:
     """The next points of a study: of one fit for as long as nobody else enters a trial, then of another."""
 
-    def __init__(self, think: Callable[[], Iterator[NextPoint]], ledger: Ledger) -> None:
-        self._think = think
+    def __init__(
+        self, searcher: Searcher, ledger: Ledger, seed: int, who: str, lock: AbstractContextManager[object]
+    ) -> None:
         self._ledger = ledger
+        self._of_one_fit = searcher, ledger, seed, who, lock
         self._points: Iterator[NextPoint] = iter(())
         self._n_trials = 0  # once the last point is entered
 
@@ -96,7 +99,7 @@ class JointPoints:
         is_alone = len(self._ledger) == self._n_trials
         found = next(self._points, None) if is_alone else None
         if found is None:
-            self._points = self._think()
+            self._points = next_points(*self._of_one_fit)
             found = next(self._points)
         self._n_trials = len(self._ledger) + 1
         return found
@@ -164,13 +167,6 @@ class FallbackWatch:
             FallbackWarning,
             stacklevel=3,
         )
-
-
-def _iterate_suggestions(
-    searcher: Searcher, history: HistoryView, state: str, rng: np.random.Generator, haste: int
-) -> Iterator[Suggestion]:
-    """Yield suggestions; a state that cannot be read is an error of the first of them."""
-    yield from suggest_in_haste(searcher, history, parse(state), rng, haste)
 
 
 def _through_json(suggestion: Suggestion, info: Info, may_repeat: bool, who: str) -> NextPoint:
