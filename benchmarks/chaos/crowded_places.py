@@ -97,8 +97,8 @@ def fill_disk_together(folder: Path, verdict: Verdict) -> None:
             os.truncate(ballast, room * 1024)
         with open_study(file) as study:
             waiting = [trial.number for trial in study.trials if trial.status == "running"]
-            if study.n_elsewhere:
-                verdict.blame("otherwise than documented", f"{study.n_elsewhere} trials of processes that have ended")
+            if study.n_remote:
+                verdict.blame("otherwise than documented", f"{study.n_remote} trials of processes that have ended")
             for _ in range(len(waiting) + 1):
                 step(study)
             if any(trial.status == "running" for trial in study.trials):
@@ -142,7 +142,7 @@ def stop_while_deciding(folder: Path, verdict: Verdict) -> None:
     open_study(file).close()
 
     def decide() -> None:
-        with open_study(file).deciding():
+        with open_study(file).ask_lock():
             append_line(log, {"event": "decides"})
             time.sleep(10 * PATIENCE)
 
@@ -193,7 +193,7 @@ def close_while_deciding(folder: Path, verdict: Verdict) -> None:
     one, another = open_study(file), open_study(file)
     trial = another.ask()
     with ThreadPoolExecutor(1) as executor:
-        with one.deciding():
+        with one.ask_lock():
             executor.submit(another.close).result(PATIENCE)
             again = one.ask()
             one.tell(again, 1.0)

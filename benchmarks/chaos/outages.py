@@ -23,7 +23,7 @@ from benchmarks.chaos.row import Row, Verdict
 from benchmarks.chaos.victim import append_line
 from benchmarks.chaos.writers import KINDS, Siege
 from bostruct.storage.postgresql.connecting import GONE_SECONDS, IDLE_SECONDS, RENEW_SECONDS
-from bostruct.storage.protocol import StepUndone
+from bostruct.storage.protocol import RolledBack
 
 AWAY = 30.0  # seconds
 LATE = 15.0  # for which a busy machine may be late
@@ -93,7 +93,7 @@ def stop_in_a_step(place: DatabasePlace, folder: Path, verdict: Verdict) -> None
     """Stop a writer in the middle of a step, whose locks it holds: the steps of others wait, and none is refused."""
 
     def hold(study: object) -> None:
-        with suppress(StepUndone), study._ledger.store.changing():  # type: ignore[attr-defined]
+        with suppress(RolledBack), study._ledger.store.changing():  # type: ignore[attr-defined]
             _stop_here(folder / "log")
 
     _stop_while(hold, place, folder, verdict, IDLE_SECONDS + LATE)
@@ -103,7 +103,7 @@ def stop_while_deciding(place: DatabasePlace, folder: Path, verdict: Verdict) ->
     """Stop a writer that decides: another one decides once it is gone."""
 
     def hold(study: object) -> None:
-        with study.deciding():  # type: ignore[attr-defined]
+        with study.ask_lock():  # type: ignore[attr-defined]
             _stop_here(folder / "log")
             study.tell(study.ask(), 3.0)  # type: ignore[attr-defined]
 

@@ -105,7 +105,7 @@ def fork_after_opening(folder: Path, verdict: Verdict) -> None:
     if answer.value != list(_writes(study, trial)):
         verdict.blame("otherwise than documented", f"a forked child was refused in {answer}")
     with open_study(file) as another:
-        if another.n_elsewhere != 1:
+        if another.n_remote != 1:
             verdict.blame("otherwise than documented", "the trials of the parent are free once the child has ended")
     study.tell(trial, float(trial.point["x"]))
     told += [float(trial.point["x"]), step(study)]
@@ -138,7 +138,7 @@ def kill_and_fork(folder: Path, verdict: Verdict) -> None:
             os._exit(1)
     os.waitpid(process, 0)
     with open_study(file) as study:
-        if study.n_elsewhere:
+        if study.n_remote:
             verdict.blame("otherwise than documented", "a forked child keeps the trial of a parent that was killed")
         told = [float(study.trials[0].point["x"]), step(study)]
     check_file(file, told, verdict)

@@ -51,7 +51,7 @@ def run_by_hand(study: bo.Study, objective: Any, n_trials: int, log: Path) -> No
     """Ask and tell, and choose some points ahead, until so many trials have finished, whoever finishes them."""
     while True:
         try:
-            with study.deciding(lambda: study.n_finished + study.n_elsewhere < n_trials):
+            with study.ask_lock(lambda: study.n_finished + study.n_remote < n_trials):
                 trial = study.ask()
         except NotWanted:
             if study.n_finished >= n_trials:
@@ -59,8 +59,8 @@ def run_by_hand(study: bo.Study, objective: Any, n_trials: int, log: Path) -> No
             time.sleep(PAUSE)
         else:
             log_told(study.tell(trial, objective(trial.point)), log)
-            if study.n_finished + study.n_elsewhere + LAST < n_trials and random.random() < AHEAD:
-                study.prepare(1)
+            if study.n_finished + study.n_remote + LAST < n_trials and random.random() < AHEAD:
+                study.prefetch(1)
 
 
 def main() -> None:

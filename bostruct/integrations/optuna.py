@@ -60,7 +60,7 @@ from bostruct.integrations.optuna_spaces import (
 from bostruct.integrations.optuna_studies import StudyMirror, mirror_study
 from bostruct.methods import find_method
 from bostruct.outcome import Outcome
-from bostruct.study.history import GrowingBatch, History, Measurements
+from bostruct.study.history import BatchBuffer, History, Measurements
 from bostruct.study.stored_searcher import build_searcher
 from bostruct.study.suggestion import FallbackWatch
 from bostruct.study.threads import ThreadLimit
@@ -470,7 +470,7 @@ class Model:
         self.numbers: set[int] = set()  # of the trials that were read
         self.unread: dict[int, str] = {}  # why the domain has not the point of a trial with values, by number
         self._limits = tuple(limit.name for limit in goals.limits)
-        self._completed, self._failed = GrowingBatch(domain), GrowingBatch(domain)
+        self._completed, self._failed = BatchBuffer(domain), BatchBuffer(domain)
         self._measurements = Measurements(goals)
         self._seen: set[Hashable] = set()
         self._who, self._fallbacks = who, FallbackWatch()

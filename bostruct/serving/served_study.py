@@ -87,19 +87,19 @@ class ServedStudy:
                 self._leases.end(number)  # not before: where the file cannot be written it is tried again
         return self.study.ask()
 
-    def take_back(self, answer: Facts) -> None:
+    def release(self, answer: Facts) -> None:
         """Give the trials back of an answer to `ask` that reached nobody."""
         trials = self.study.trials
         self._give_back([replace(trials[one["number"]], started=one["started"]) for one in answer["trials"]])
 
     def _find_held(self, numbers: Iterable[int]) -> list[Trial]:
         """Return the trials that are out, as they were handed out last."""
-        held, trials = self.study.held, self.study.trials
+        held, trials = self.study.in_flight, self.study.trials
         return [replace(trials[number], started=held[number]) for number in numbers if number in held]
 
     def _give_back(self, trials: Sequence[Trial]) -> None:
         with suppress(Refusal), self._queue.hurry(), self._changing:
-            held = self.study.held
+            held = self.study.in_flight
             ours = [trial for trial in trials if held.get(trial.number) == trial.started]  # others have the rest
             for trial in ours:
                 self._leases.end(trial.number)
@@ -142,7 +142,7 @@ class ServedStudy:
         lease: seconds from now; None for as many as before.
         """
         try:
-            if started is not None and started != self.study.held.get(trial):  # another client has it by now
+            if started is not None and started != self.study.in_flight.get(trial):  # another client has it by now
                 raise LookupError(trial)
             return {"trial": {"number": trial, "lease": self._leases.renew(trial, lease)}}
         except LookupError:

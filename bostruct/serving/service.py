@@ -97,7 +97,7 @@ class Service:
             key = read_text("key", key)
             return study.keys.run_once(key, said, lambda: write_answer(operation.answer(study, request))), None
         facts = operation.answer(study, request)
-        return write_answer(facts), partial(study.take_back, facts) if kind == "ask" else None
+        return write_answer(facts), partial(study.release, facts) if kind == "ask" else None
 
     def _find(self, request: Request) -> ServedStudy:
         studies, name = self._studies, request.get("study")

@@ -103,7 +103,7 @@ class DocumentWriter(StudyWriter):
             raise StorageError(f"{where} is not {status} there any more; load it again")
         self._write([row._replace(point=there[0].point)])
 
-    def take_back(self, *numbers: int) -> None:
+    def release(self, *numbers: int) -> None:
         rows = [row for number in dict.fromkeys(numbers) for row in self._trials()[number : number + 1]]
         running = [row for row in rows if row.status == "running"]
         self._write([row._replace(attempts=row.attempts - 1, owner=None) for row in running])

@@ -38,14 +38,14 @@ class WriterLock(ABC):
         self.owner = f"{os.getpid()}-{secrets.token_hex(6)}"
 
     @abstractmethod
-    def deciding(self) -> AbstractContextManager[None]:
+    def ask_lock(self) -> AbstractContextManager[None]:
         """Wait until no other writer decides, and decide for as long as a block lasts, or the block that it is in.
 
         Raises BostructError where this thread decides already, through another object.
         """
 
     @abstractmethod
-    def find_gone(self, owners: AbstractSet[str]) -> set[str]:
+    def find_dead_writers(self, owners: AbstractSet[str]) -> set[str]:
         """Return those writers that have closed, or that give no sign of life."""
 
     @abstractmethod
@@ -85,7 +85,7 @@ class FileWriterLock(WriterLock):
         self._take(self._path_of(self.owner), wait=True)  # while another one looks whether it is left behind
 
     @contextmanager
-    def deciding(self) -> Iterator[None]:
+    def ask_lock(self) -> Iterator[None]:
         path = self._decider
         if str(path) in self._held:
             yield
@@ -93,7 +93,7 @@ class FileWriterLock(WriterLock):
         check_turn(path, self._what)
         try:
             self._take(path, wait=True, signed=False)  # nobody is told who decides
-            with noting_turn(path):
+            with lock_owner(path):
                 yield
         finally:
             self._give_back(path)
@@ -107,7 +107,7 @@ class FileWriterLock(WriterLock):
             self._take(path, wait=True)
             release(path, before)
 
-    def find_gone(self, owners: AbstractSet[str]) -> set[str]:
+    def find_dead_writers(self, owners: AbstractSet[str]) -> set[str]:
         return {owner for owner in owners if self.is_gone(owner)}
 
     def is_gone(self, owner: str) -> bool:
@@ -165,12 +165,12 @@ def check_turn(key: Hashable, what: str) -> None:
     if _deciders.get(key) == _name_thread():
         raise BostructError(
             f"{what}: this thread decides already, through another Study object; ask that one, or end its "
-            "`deciding` block first"
+            "`ask_lock` block first"
         )
 
 
 @contextmanager
-def noting_turn(key: Hashable) -> Iterator[None]:
+def lock_owner(key: Hashable) -> Iterator[None]:
     """Note for as long as a block lasts that this thread decides."""
     _deciders[key] = _name_thread()
     try:

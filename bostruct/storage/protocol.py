@@ -27,7 +27,7 @@ class StorageLost(StorageError):
     """The file was removed, renamed, replaced or emptied while a study had it open; what is told stays in memory."""
 
 
-class StepUndone(StorageError):
+class RolledBack(StorageError):
     """The connection was lost in the middle of a step, of which nothing was written; it may be made again."""
 
 
@@ -136,7 +136,7 @@ class StoredStudy(NamedTuple):
     changes: tuple[SpaceChange, ...] = ()
 
 
-class News(NamedTuple):
+class RemoteChanges(NamedTuple):
     """All that other writers of a study wrote since this one last looked.
 
     state: the searcher's, as JSON text.
@@ -152,8 +152,8 @@ class StudyWriter(ABC):
     """The right to write one study: the base of all writers. Each method is done once it returns, or raises.
 
     What the base does is right for a writer that has the study alone. A writer that shares it with others overrides
-    `owner`, `deciding`, `changing`, `look` and `find_gone`, all of them. A closed writer raises StorageError at each
-    change.
+    `owner`, `ask_lock`, `changing`, `poll` and `find_dead_writers`, all of them. A closed writer raises StorageError at
+    each change.
     """
 
     @property
@@ -202,7 +202,7 @@ class StudyWriter(ABC):
         self.change(row, "failed")
 
     @abstractmethod
-    def take_back(self, *numbers: int) -> None:
+    def release(self, *numbers: int) -> None:
         """Count an attempt less for running trials that were given up in good order, not by a crash; nobody owns them.
 
         numbers: of the trials, each of which counts once; those that are not running are left as they are.
@@ -228,14 +228,14 @@ class StudyWriter(ABC):
     def close(self) -> None:
         """Give the right back; do nothing if that was done, or in a forked child."""
 
-    def deciding(self) -> AbstractContextManager[None]:
+    def ask_lock(self) -> AbstractContextManager[None]:
         """Wait until no other writer decides on a trial, and keep them waiting for as long as a block lasts.
 
         A block within such a block changes nothing.
         """
         return nullcontext()
 
-    def changing(self) -> AbstractContextManager[News | None]:
+    def changing(self) -> AbstractContextManager[RemoteChanges | None]:
         """Make one step of all changes in a block, which is done at its end, or not at all if the block raises.
 
         Gives what others wrote until then; None if there are no others. Nobody else writes the study while the block
@@ -243,11 +243,11 @@ class StudyWriter(ABC):
         """
         return nullcontext()
 
-    def look(self) -> News | None:
+    def poll(self) -> RemoteChanges | None:
         """Return what others wrote since the last look, or the last change; None if there are no others."""
         return None
 
-    def find_gone(self, owners: AbstractSet[str]) -> set[str]:
+    def find_dead_writers(self, owners: AbstractSet[str]) -> set[str]:
         """Return those writers that write nothing any more: they have closed, or their processes have ended.
 
         owners: names of writers, not of this one.

@@ -18,7 +18,7 @@ from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
 from bostruct.storage.locks import WriterLock
 from bostruct.storage.postgresql.sql import Connection
 from bostruct.storage.protocol import (
-    News,
+    RemoteChanges,
     SpaceChange,
     Storage,
     StorageLost,
@@ -31,7 +31,7 @@ from bostruct.storage.protocol import (
 from bostruct.storage.reading import StudyKey, WholeStudy, read_checksums, read_later, read_studies, read_study
 from bostruct.storage.rows import Progress, add_checksums
 from bostruct.storage.schema import SCHEMA_VERSION
-from bostruct.storage.writing import Step, repeat_undone
+from bostruct.storage.writing import Transaction, retry_rolled_back
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -80,12 +80,12 @@ class RowWriter(StudyWriter):
 
     def __init__(self, key: StudyKey, name: str, label: str, lock: WriterLock) -> None:
         self._key, self._name, self._label, self._lock = key, name, label, lock
-        self._replica = Replica(key)
-        self._step: Step | None = None  # that is being made
+        self._snapshot = Snapshot(key)
+        self._step: Transaction | None = None  # that is being made
 
     def read(self) -> StoredStudy:
-        """Return the study as it is now, from which on `look` tells what changed."""
-        return self._replica.take_all(
+        """Return the study as it is now, from which on `poll` tells what changed."""
+        return self._snapshot.take_all(
             self._read(lambda connection: read_study(connection, self._name, self._label, SCHEMA_VERSION))
         )
 
@@ -93,59 +93,59 @@ class RowWriter(StudyWriter):
     def owner(self) -> str:
         return self._lock.owner
 
-    def deciding(self) -> AbstractContextManager[None]:
-        return self._lock.deciding()
+    def ask_lock(self) -> AbstractContextManager[None]:
+        return self._lock.ask_lock()
 
-    def find_gone(self, owners: AbstractSet[str]) -> set[str]:
+    def find_dead_writers(self, owners: AbstractSet[str]) -> set[str]:
         with self._noting_loss():
-            return self._lock.find_gone(owners)
+            return self._lock.find_dead_writers(owners)
 
     @contextmanager
-    def changing(self) -> Iterator[News]:
+    def changing(self) -> Iterator[RemoteChanges]:
         with self._stepping() as step:
-            yield self._replica.read_news(step)
+            yield self._snapshot.read_news(step)
 
-    def look(self) -> News:
+    def poll(self) -> RemoteChanges:
         with self._noting_loss():
-            return self._replica.take(self._read(self._replica.read_update))
+            return self._snapshot.take(self._read(self._snapshot.read_update))
 
     def insert(self, row: TrialRow, state: str | None = None) -> None:
-        self._change(Step.insert, row, state)
+        self._change(Transaction.insert, row, state)
 
     def change(self, row: TrialRow, status: str) -> None:
-        self._change(Step.change, row, status)
+        self._change(Transaction.change, row, status)
 
-    def take_back(self, *numbers: int) -> None:
-        self._change(Step.take_back, numbers)
+    def release(self, *numbers: int) -> None:
+        self._change(Transaction.release, numbers)
 
     def change_space(self, change: SpaceChange, state: str) -> None:
-        self._change(Step.change_space, change, state)
+        self._change(Transaction.change_space, change, state)
 
-    @repeat_undone
-    def _change(self, change: Callable[Concatenate[Step, P], None], *given: P.args, **named: P.kwargs) -> None:
+    @retry_rolled_back
+    def _change(self, change: Callable[Concatenate[Transaction, P], None], *given: P.args, **named: P.kwargs) -> None:
         """Make a change within the step that is being made, or a step of its own."""
         with self._stepping() as step:
             change(step, *given, **named)
 
     @contextmanager
-    def _stepping(self) -> Iterator[Step]:
+    def _stepping(self) -> Iterator[Transaction]:
         """Give the step that is being made, or make one of its own of the block.
 
-        Raises StepUndone where the connection was lost before it was made.
+        Raises RolledBack where the connection was lost before it was made.
         """
         if self._step is not None:
             yield self._step
             return
         try:
             with self._noting_loss(), self._transaction() as (connection, before):
-                self._step = step = Step(connection, before, self._key.where)
-                self._replica.begin(step)
+                self._step = step = Transaction(connection, before, self._key.where)
+                self._snapshot.begin(step)
                 yield step
                 after, self._step = step.finish(), None  # nothing more belongs to it while it is committed
                 self._sign(step, after)
         finally:
             self._step = None
-        self._replica.end(step, after)
+        self._snapshot.end(step, after)
 
     def _check_alone(self) -> None:
         """Raise StudyLocked if another writer is there."""
@@ -169,7 +169,7 @@ class RowWriter(StudyWriter):
     def _transaction(self) -> AbstractContextManager[tuple[Connection, Progress]]:
         """Keep others from writing the study, and make all changes of a block at its end, or none."""
 
-    def _sign(self, step: Step, after: Progress) -> None:
+    def _sign(self, step: Transaction, after: Progress) -> None:
         """Write, at the end of a transaction, what proves later that it was made."""
 
     @abstractmethod
@@ -177,7 +177,7 @@ class RowWriter(StudyWriter):
         """Write nothing any more, and return what is to be raised now."""
 
 
-class Replica:
+class Snapshot:
     """The study as the holder of a writer knows it: up to which step, and the checksum of each trial."""
 
     def __init__(self, key: StudyKey) -> None:
@@ -193,7 +193,7 @@ class Replica:
         self._mark = Mark(revision, digest, len(found.stored.changes), add_checksums(*found.checksums))
         return found.stored
 
-    def find_unchanged(self, progress: Progress) -> News | None:
+    def find_unchanged(self, progress: Progress) -> RemoteChanges | None:
         """Return the news where nothing was written, as it is most of the time; None where they are to be read.
 
         Raises StorageLost where the database does not hold the step that the holder knows.
@@ -203,7 +203,7 @@ class Replica:
             return None
         if (progress.revision, progress.digest) != (mark.revision, mark.digest):
             raise self._explain_loss()
-        return News([], progress.state, mark.n_changes)
+        return RemoteChanges([], progress.state, mark.n_changes)
 
     def read_update(self, connection: Connection, progress: Progress | None = None) -> Update:
         """Return what was written since; raise StorageLost where the rest is not what the holder knows.
@@ -222,7 +222,7 @@ class Replica:
             known = add_checksums(*self._checksums)
             if self._find_sum(known, checksums) != rest:
                 raise self._explain_loss()
-        return Update(News([one.row for one in found], progress.state, len(changes)), progress, checksums)
+        return Update(RemoteChanges([one.row for one in found], progress.state, len(changes)), progress, checksums)
 
     def check_rows(self, connection: Connection) -> None:
         """Raise StorageLost where trials are not in the database that were written, by whomever.
@@ -235,7 +235,7 @@ class Replica:
         if add_checksums(*chain(*found)) != progress.digest:
             raise self._explain_loss()
 
-    def take(self, update: Update) -> News:
+    def take(self, update: Update) -> RemoteChanges:
         """Know what was read, and return the news."""
         news, progress, checksums = update
         known = self._find_sum(self._mark.sum, checksums)
@@ -244,17 +244,17 @@ class Replica:
         self._mark = Mark(progress.revision, progress.digest, news.n_changes, known)
         return news
 
-    def begin(self, step: Step) -> None:
+    def begin(self, step: Transaction) -> None:
         """Begin to follow a step; raise StorageLost where the database does not hold the step that the holder knows."""
         news = self.find_unchanged(step.before)
         self._pending = None if news is None else Update(news, step.before, {})
 
-    def read_news(self, step: Step) -> News:
+    def read_news(self, step: Transaction) -> RemoteChanges:
         """Return what others wrote before a step, which the holder knows once the step is done; raise StorageLost."""
         self._pending = self.read_update(step.connection, step.before)
         return self._pending.news
 
-    def end(self, step: Step, after: Progress) -> None:
+    def end(self, step: Transaction, after: Progress) -> None:
         """Take in a finished step, unless the holder has not read earlier changes of others."""
         if (before := self._pending) is not None:
             news = before.news._replace(n_changes=before.news.n_changes + step.n_changes)
@@ -275,7 +275,7 @@ class Replica:
 class Update(NamedTuple):
     """All that was written after the step that the holder knows."""
 
-    news: News
+    news: RemoteChanges
     progress: Progress
     checksums: Mapping[int, int]
 

@@ -118,7 +118,7 @@ class SqliteWriter(RowWriter):
         with self._noting_loss():
             self._database.check_place()
             if self.is_open:
-                self._read(self._replica.check_rows)
+                self._read(self._snapshot.check_rows)
 
     def close(self) -> None:
         if self.is_open:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 from bostruct.checks import add_note
 from bostruct.execution.interrupts import defer_signals
 from bostruct.storage.postgresql.sql import Connection
-from bostruct.storage.protocol import SpaceChange, StepUndone, StorageError, StoredStudy, TrialRow
+from bostruct.storage.protocol import RolledBack, SpaceChange, StorageError, StoredStudy, TrialRow
 from bostruct.storage.reading import FoundTrial, find_trial, read_checksums
 from bostruct.storage.rows import (
     CHANGE_COLUMNS,
@@ -33,7 +33,7 @@ _UPDATE_TRIAL = f"UPDATE trials SET ({', '.join(_TRIALS)}) = ({_MARKS}) WHERE st
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-class Step:
+class Transaction:
     """A step that is being made, within a transaction of the caller, who keeps all others from writing meanwhile."""
 
     def __init__(self, connection: Connection, before: Progress, where: str) -> None:
@@ -60,7 +60,7 @@ class Step:
             raise StorageError(f"{self._where}: trial {row.number} is not {status} there any more; load it again")
         self._write(before, row._replace(point=before.row.point))
 
-    def take_back(self, numbers: tuple[int, ...]) -> None:
+    def release(self, numbers: tuple[int, ...]) -> None:
         """Count an attempt less for those trials that run; nobody owns them then."""
         for number in dict.fromkeys(numbers):
             before = find_trial(self.connection, self._progress.study, number, self._where)
@@ -149,8 +149,8 @@ def insert_trial(connection: Connection, progress: Progress, row: TrialRow) -> W
     return Written(progress.advance(values[-1], row.told is not None), values[-1])
 
 
-def repeat_undone(step: Function) -> Function:
-    """Make a function begin again where it raises StepUndone, for two minutes at most."""
+def retry_rolled_back(step: Function) -> Function:
+    """Make a function begin again where it raises RolledBack, for two minutes at most."""
 
     @wraps(step)
     def whole(*args: Any, **kwargs: Any) -> Any:
@@ -158,7 +158,7 @@ def repeat_undone(step: Function) -> Function:
         while True:
             try:
                 return step(*args, **kwargs)
-            except StepUndone:
+            except RolledBack:
                 last = monotonic() + SECONDS if last is None else last
                 if monotonic() > last:
                     raise

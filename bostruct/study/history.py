@@ -214,7 +214,7 @@ class Measurements:
         self._goals = goals
         self._rows: list[tuple[float, ...]] = []  # not yet in the array
         self._ends = np.cumsum([goals.n_objectives, len(goals.limits)])  # of the objectives, of the slacks
-        self._columns = GrowingArray(np.empty((0, self._ends[-1] + 4)))  # the last four as of `_describe_noise`
+        self._columns = ArrayBuffer(np.empty((0, self._ends[-1] + 4)))  # the last four as of `_describe_noise`
         self._has_noise = False
 
     def append(self, outcome: Outcome) -> None:
@@ -273,7 +273,7 @@ def _find_variances(noise: Array) -> Array | None:
     return None if np.isnan(variances).all() else variances
 
 
-class GrowingArray:
+class ArrayBuffer:
     """An array that is appended to along its first axis; what was read of it before stays as it was.
 
     rows: the first rows (n, ...), which are copied.
@@ -303,7 +303,7 @@ class GrowingArray:
         return rows
 
 
-class GrowingBatch:
+class BatchBuffer:
     """Points of a domain, appended one at a time and read as one batch.
 
     join: makes a batch of what is appended; None where these are points.
@@ -314,7 +314,7 @@ class GrowingBatch:
         self._join_fresh = domain.join if join is None else join
         self._fresh: list[Point] = []  # not yet joined
         self._batch: Batch = domain.join()
-        self._rows = GrowingArray(self._batch) if isinstance(self._batch, np.ndarray) else None
+        self._rows = ArrayBuffer(self._batch) if isinstance(self._batch, np.ndarray) else None
 
     def append(self, x: Point) -> None:
         """Append a point."""

@@ -19,7 +19,7 @@ from bostruct.execution.interrupts import defer_signals, defer_signals_once_begu
 from bostruct.outcome import Outcome
 from bostruct.storage.json_text import parse
 from bostruct.storage.protocol import (
-    News,
+    RemoteChanges,
     StorageError,
     StorageLost,
     StoredStudy,
@@ -27,7 +27,7 @@ from bostruct.storage.protocol import (
     TrialRow,
 )
 from bostruct.storage.reading import pause_collector
-from bostruct.storage.writing import defer_signals_and_note, repeat_undone
+from bostruct.storage.writing import defer_signals_and_note, retry_rolled_back
 from bostruct.study.history import CANCELED, DOUBLE, MACHINE, NO_DATA, Trial
 from bostruct.study.point_forms import Kept, find_moved_numbers, find_names, restore_numbers, write_point_text
 from bostruct.study.records import read_goals, read_initial, read_trial, show_outcome, write_trial
@@ -119,18 +119,18 @@ class Ledger(TrialTable):
         return sorted(number for number in self._running if self._is_out(number))
 
     @property
-    def n_elsewhere(self) -> int:
+    def n_remote(self) -> int:
         """The number of running trials that other writers handed out."""
         return len(self.evaluated) - len(self.out)
 
     @contextmanager
-    def deciding(self, wanted: Callable[[], bool] | None = None) -> Iterator[None]:
+    def ask_lock(self, wanted: Callable[[], bool] | None = None) -> Iterator[None]:
         """Wait until no other writer decides on a trial, and keep them waiting for as long as a block lasts.
 
         wanted: tells whether a trial is to be handed out, by all that others wrote; it is asked in the same step, since
             others may decide, too, where a connection is lost. None for always.
         """
-        block = self.writer.deciding() if self.is_writable else nullcontext()
+        block = self.writer.ask_lock() if self.is_writable else nullcontext()
         block.__enter__()
         before, self._wanted = self._wanted, wanted or self._wanted
         try:
@@ -154,7 +154,7 @@ class Ledger(TrialTable):
         """Learn what other writers wrote; do nothing within a step, and if nothing can be written."""
         if self.is_writable and not self._is_stepping:
             with suppress(StorageLost):  # as the next change says
-                self._learn(self.writer.look())
+                self._learn(self.writer.poll())
 
     def learn_of(self, trial: object) -> None:
         """Learn what other writers wrote where a trial that somebody means is not known to run."""
@@ -162,13 +162,13 @@ class Ledger(TrialTable):
         if isinstance(number, int) and number not in self._running:
             self.sync()
 
-    def take_over(self) -> None:
+    def requeue_stale(self) -> None:
         """Let trials wait that a writer left running which is gone; fail those that were left so for the second time.
 
         With one writer, these are the trials that were running when the study was opened.
         """
         owners = {owner for number in self._running if (owner := self._records[number].owner) is not None}
-        gone = self.writer.find_gone(owners - {self.owner}) if owners and self.is_writable else owners
+        gone = self.writer.find_dead_writers(owners - {self.owner}) if owners and self.is_writable else owners
         for number in sorted(self._running):
             record = self._records[number]
             if number in self._held or not (record.owner is None or record.owner in gone):
@@ -183,7 +183,7 @@ class Ledger(TrialTable):
                 self._records[number].owner = None
 
     @defer_signals_once_begun
-    @repeat_undone
+    @retry_rolled_back
     def _take_from(self, owner: str | None, number: int) -> None:
         """Let a trial wait whose owner is gone, or fail it where that is the second time; nothing where others did.
 
@@ -247,7 +247,7 @@ class Ledger(TrialTable):
         """Tell whether a running trial is in the hands of who was given it here."""
         return number in self._held and self._records[number].owner == self.owner
 
-    def _learn(self, news: News | None) -> None:
+    def _learn(self, news: RemoteChanges | None) -> None:
         """Take in what other writers wrote, once or several times alike; None if there are no others."""
         if news is None:
             return
@@ -273,7 +273,7 @@ class Ledger(TrialTable):
         self._close_stored([row for row in news.trials if self._records[row.number].outcome is None])
         self.state = news.state
 
-    def _check_agreement(self, news: News, found: Sequence[tuple[Trial, Kept]]) -> None:
+    def _check_agreement(self, news: RemoteChanges, found: Sequence[tuple[Trial, Kept]]) -> None:
         """Raise StorageLost, from now on, where a trial has another point than here, or another value.
 
         Neither ever changes. A server that lost steps that this process knows may have made others in their place.
@@ -358,7 +358,7 @@ class Ledger(TrialTable):
         return self._initial[0] if self._initial else None
 
     @defer_signals_once_begun
-    @repeat_undone
+    @retry_rolled_back
     def ask_again(self, missing: Callable[[], int] | None = None) -> Trial | None:
         """Hand out the first trial that waits once more, and return it; None if there is none.
 
@@ -383,7 +383,7 @@ class Ledger(TrialTable):
         return None
 
     @defer_signals_once_begun
-    @repeat_undone
+    @retry_rolled_back
     def begin(self, found: NextPoint, waits: bool = False) -> Trial | None:
         """Enter a new trial, running, and return it; None where another writer added the point meanwhile.
 
@@ -407,7 +407,7 @@ class Ledger(TrialTable):
         return trial
 
     @defer_signals_and_note
-    @repeat_undone
+    @retry_rolled_back
     def finish(
         self,
         number: int,
@@ -463,7 +463,7 @@ class Ledger(TrialTable):
         return self._records[number].trial
 
     @defer_signals_and_note
-    @repeat_undone
+    @retry_rolled_back
     def add(self, x: Point, outcome: Outcome, given: Presented, noted: Info | None = None) -> Trial:
         """Enter a trial that was never asked for, with its outcome, and return it.
 
@@ -486,7 +486,7 @@ class Ledger(TrialTable):
         return self._records[trial.number].trial
 
     @defer_signals_once_begun
-    @repeat_undone
+    @retry_rolled_back
     def give_back(self, begun: Iterable[tuple[int, float]]) -> None:
         """Give running trials back, those alone that nobody told, gave up or took over since they were handed out here.
 
@@ -498,7 +498,7 @@ class Ledger(TrialTable):
         with self._step() as writer:
             ours = [number for number in held if number in self._running and self._is_out(number)]
             if ours:
-                writer.take_back(*ours)
+                writer.release(*ours)
         for number in held:
             self._held.pop(number, None)
         for number in ours:
@@ -506,7 +506,7 @@ class Ledger(TrialTable):
             self._records[number].owner = None
 
     @defer_signals_once_begun
-    @repeat_undone
+    @retry_rolled_back
     def requeue(self, number: int) -> None:
         """Give a running trial back, or a failed one another chance."""
         record = self._records[number]
@@ -521,7 +521,7 @@ class Ledger(TrialTable):
                 writer.reopen(reopened)
             elif number in self._running and (number not in self._held or self._is_out(number)):
                 reopened = None
-                writer.take_back(number)
+                writer.release(number)
             else:  # told meanwhile, or taken over by another writer, who evaluates it
                 self._held.pop(number, None)
                 return
@@ -532,7 +532,7 @@ class Ledger(TrialTable):
         self._let_go(record)
 
     @defer_signals_once_begun
-    @repeat_undone
+    @retry_rolled_back
     def retry(self, number: int, reason: str, begun: float | None = None, noted: Info | None = None) -> Trial:
         """Give a running trial back whose evaluation failed, and return the trial; that and the reason are on record.
 

@@ -1,6 +1,6 @@
 """The loop of `Study.optimize`: tell what has finished, ask while there is room, until there is a reason to stop.
 
-`FailureWatch` counts the failures of a run, `Pace` compares the seconds of suggestions with those of evaluations.
+`FailureWatch` counts the failures of a run, `ThroughputEstimate` compares seconds of suggestions and evaluations.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def _give_back_left(study: Any) -> None:
 
 def _find_held(study: Any, pending: dict[int, float]) -> list[Trial]:
     """Return those trials of a run that nobody told, gave up or took over since it began them."""
-    begun = sorted((number, when) for number, when in pending.items() if study.held.get(number) == when)
+    begun = sorted((number, when) for number, when in pending.items() if study.in_flight.get(number) == when)
     trials = study.trials if begun else ()
     return [replace(trials[number], started=when) for number, when in begun]
 
@@ -109,7 +109,7 @@ class _Loop:
         self._study = study
         self._settings = settings
         self._pool = pool
-        self._pace = Pace(pool.slots)
+        self._pace = ThroughputEstimate(pool.slots)
         self._sign = -1.0 if study.goals.directions[0] == "maximize" else 1.0
         self._curves = Curves(self._sign)
         self._failures = FailureWatch(study, settings)
@@ -143,20 +143,20 @@ class _Loop:
                 break
         if self._lost is not None:
             raise self._lost
-        return self._study.stopping or str(self._exhausted or _stop_reason(self._settings, self._study.n_elsewhere))
+        return self._study.stopping or str(self._exhausted or _stop_reason(self._settings, self._study.n_remote))
 
     def _is_given_up(self, number: int) -> bool:
         """Tell whether a trial was given up in this process, or was handed out again since we began it.
 
         What other processes make of it is no reason to lose a value.
         """
-        return self._study.held.get(number) != self.pending.get(number)
+        return self._study.in_flight.get(number) != self.pending.get(number)
 
     @property
     def _missing(self) -> int:
         """The number of trials that this run has still to evaluate, with those in flight."""
         beside = sum(len(pending) for pending in list(self._runs) if pending is not self.pending)
-        return self._settings.n_trials - self._study.n_finished - self._study.n_elsewhere - beside
+        return self._settings.n_trials - self._study.n_finished - self._study.n_remote - beside
 
     @property
     def _room(self) -> int:
@@ -178,16 +178,16 @@ class _Loop:
         if n_waiting >= wanted or self._is_ending():
             return False
         try:
-            return self._study.prepare(n_waiting + 1) > n_waiting
+            return self._study.prefetch(n_waiting + 1) > n_waiting
         except StorageLost as error:
             self._lost = error
             return False
 
     def _finds_left_behind(self) -> bool:
         """Tell whether a trial that counts as running elsewhere is to be evaluated here, as its process has ended."""
-        if self._is_ending() or not self._study.n_elsewhere:
+        if self._is_ending() or not self._study.n_remote:
             return False
-        with self._study.deciding():
+        with self._study.ask_lock():
             return self._has_room()
 
     def _submit(self, n: int, callbacks: Sequence[Callable[[Any, Trial], None]]) -> None:
@@ -202,7 +202,7 @@ class _Loop:
 
     def _take_next(self, asked: Iterator[Trial]) -> Trial | None:
         try:
-            with suppress(NotWanted), self._study.deciding(self._has_room):  # others may have been quicker
+            with suppress(NotWanted), self._study.ask_lock(self._has_room):  # others may have been quicker
                 trial = next(asked, None)
                 if trial is not None:  # noted within the block, whose end an interrupt may be waiting for
                     if trial.number in self.pending:  # given back while it was in flight
@@ -311,12 +311,12 @@ def _judge(evaluation: Evaluation, goals: Goals) -> Evaluation:
     return evaluation
 
 
-def _stop_reason(settings: RunSettings, n_elsewhere: int) -> str:
-    are = "is" if n_elsewhere == 1 else "are"
+def _stop_reason(settings: RunSettings, n_remote: int) -> str:
+    are = "is" if n_remote == 1 else "are"
     elsewhere = (
-        f", of which {n_elsewhere} {are} still out to other processes; where one of these has ended, the same call "
+        f", of which {n_remote} {are} still out to other processes; where one of these has ended, the same call "
         "evaluates its trials"
-        if n_elsewhere
+        if n_remote
         else ""
     )
     return f"n_trials reached ({settings.n_trials}){elsewhere}"
@@ -465,7 +465,7 @@ MOST_AHEAD = 8  # points that wait, each of which knows less than one that is ch
 WORKERS_FOR_EACH = 4  # that is ahead: the points that are evaluated are not known either
 
 
-class Pace:
+class ThroughputEstimate:
     """The mean seconds of the last suggestions and of the last evaluations of a run.
 
     slots: evaluations at once, at least 1.

@@ -52,7 +52,7 @@ class PointForm:
         return restore_numbers(self.domain.present(self.restore(kept)), info.get("given"))
 
 
-class KeptPoints(NamedTuple):
+class PointStore(NamedTuple):
     """The points of all trials at one moment.
 
     kept: by number of the trial.

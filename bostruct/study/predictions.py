@@ -32,7 +32,7 @@ from bostruct.outcome import Outcome
 from bostruct.storage.json_text import MALFORMED, parse
 from bostruct.study.history import History, Trial, measure, tell_stop
 from bostruct.study.ledger import Ledger
-from bostruct.study.point_forms import KeptPoints
+from bostruct.study.point_forms import PointStore
 from bostruct.study.records import parse_points
 from bostruct.study.threads import ThreadLimit
 
@@ -170,7 +170,7 @@ class Fit:
     trials: tuple[Trial, ...]
     outcomes: tuple[Outcome | None, ...]
     order: tuple[int, ...]
-    points: KeptPoints
+    points: PointStore
     goals: Goals
     seed: int
     limit: ThreadLimit

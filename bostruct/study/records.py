@@ -144,7 +144,7 @@ def stored_domain(row: StudyRow) -> Domain:
         raise DomainError(f"study {row.name!r}: {error}; give the space: Study.load takes it as space=") from error
 
 
-def blame_rebuilt(domain: Domain, row: StudyRow, error: DomainError) -> DomainError:
+def explain_rebuild(domain: Domain, row: StudyRow, error: DomainError) -> DomainError:
     """Make the error for a domain that was rebuilt from a file, and that the study's method cannot search."""
     kind = parse(row.domain).get("domain")
     return DomainError(

@@ -25,7 +25,7 @@ def write_copy(ledger: Ledger, storage: Storage, name: str | None = None) -> Non
     """
     store = storage.save(ledger.export(name))
     try:
-        store.take_back(*ledger.evaluated)  # whoever opens it hands them out again, and nobody has died
+        store.release(*ledger.evaluated)  # whoever opens it hands them out again, and nobody has died
     finally:
         store.close()
 
@@ -40,7 +40,7 @@ def end(ledger: Ledger, mutex: AbstractContextManager[object]) -> None:
 
 def _end(ledger: Ledger, store: StudyWriter) -> None:
     try:
-        ledger.give_back(ledger.held.items())
+        ledger.give_back(ledger.in_flight.items())
     except StorageLost:  # nobody will hand them out from a file that is gone
         pass
     except StorageError as error:

@@ -56,10 +56,10 @@ from bostruct.study.loop import run_trials
 from bostruct.study.predictions import Fit, Lazy, Predictions, bound_regret
 from bostruct.study.prior import PriorSource, describe_prior, read_prior, with_prior
 from bostruct.study.records import (
-    blame_rebuilt,
     check_same_problem,
     describe_method,
     encode_points,
+    explain_rebuild,
     method_label,
     name_method,
     read_goals,
@@ -199,7 +199,7 @@ class Study:
             warn_of_lost_prior(stored, earlier, domain, place.label)
             stored = record_change(stored, change, store, given.state, place.label)
             self._attach(place, stored, store, domain, searcher, limit)
-            self._ledger.take_over()
+            self._ledger.requeue_stale()
 
     @classmethod
     def for_problem(
@@ -283,7 +283,7 @@ class Study:
             try:
                 study._open(domain, read_goals(row, place.label), **how, threads=threads, opened=(stored, store))
             except DomainError as error:
-                raise error if space is not None else blame_rebuilt(domain, row, error) from error
+                raise error if space is not None else explain_rebuild(domain, row, error) from error
         return study
 
     @classmethod
@@ -335,7 +335,7 @@ class Study:
         with self._asking:
             self._writable()
             with self._ledger.requeue_on_error(self._mutex):  # until others are let go on, too
-                with self.deciding():
+                with self.ask_lock():
                     try:
                         while len(trials) < wanted:
                             trials.append(self._ask_next(self._suggestions()))
@@ -366,7 +366,7 @@ class Study:
         points = self._suggestions()
         for place in range(n):
             try:
-                with self._asking, self._ledger.requeue_on_error(self._mutex), self.deciding():
+                with self._asking, self._ledger.requeue_on_error(self._mutex), self.ask_lock():
                     trial = self._ask_next(points, missing)
             except SpaceExhausted:
                 if place == 0:
@@ -374,7 +374,7 @@ class Study:
                 return
             yield trial
 
-    def prepare(self, n: int = 1) -> int:
+    def prefetch(self, n: int = 1) -> int:
         """Choose points ahead, on disk, until n trials wait for an `ask`, which then has one at once.
 
         They count as running. What is told until they are asked for cannot change them. Where fewer unseen points are
@@ -385,29 +385,29 @@ class Study:
         Returns how many wait. Raises ValueError, TypeError, and BostructError where the study cannot be asked.
         """
         check_integer("n", n, 1)
-        with self.deciding(), suppress(SpaceExhausted):
+        with self.ask_lock(), suppress(SpaceExhausted):
             points = self._suggestions()
             while self.n_waiting < n:
                 self._begin_next(points, waits=True)
         return self.n_waiting
 
     @contextmanager
-    def deciding(self, wanted: Callable[[], bool] | None = None) -> Iterator[None]:
+    def ask_lock(self, wanted: Callable[[], bool] | None = None) -> Iterator[None]:
         """Keep all others from asking for as long as a block lasts, in threads and in processes; tell and add go on.
 
         At its beginning the study has all that others told, and the trials of those that are gone wait for an ask.
 
-        wanted: tells whether one more trial is wanted, such as ``lambda: study.n_finished + study.n_elsewhere < 100``.
+        wanted: tells whether one more trial is wanted, such as ``lambda: study.n_finished + study.n_remote < 100``.
             `ask` raises NotWanted where it says no. None where that does not matter: others ask within the block only
             where this process has lost its connection to a database.
         """
         with self._asking:
             self._writable()
-            with self._ledger.deciding(wanted):
+            with self._ledger.ask_lock(wanted):
                 with self._mutex:
                     self._writable()  # or it was closed meanwhile
                     self._ledger.sync()
-                    self._ledger.take_over()
+                    self._ledger.requeue_stale()
                 yield
 
     def sync(self) -> None:
@@ -551,7 +551,7 @@ class Study:
         rows = read_frame(frame, value, failed, unmeasured, self.domain, self.goals)
         waiting = [row for row in rows if row.outcome is None]
         waiting.sort(key=lambda row: not row.measured)  # of rows with one point, the one with numbers comes first
-        with self.deciding() if waiting else nullcontext(), self._mutex:
+        with self.ask_lock() if waiting else nullcontext(), self._mutex:
             self._writable()
             rows = [row for row in rows if row.outcome is not None] + waiting
             added = [(row, self._add_row(row)) for row in rows]
@@ -774,15 +774,15 @@ class Study:
         return self._ledger.trials
 
     @property
-    def held(self) -> Mapping[int, float]:
+    def in_flight(self) -> Mapping[int, float]:
         """When each trial was handed out, by number, of those that this object handed out and was not told of since."""
-        return self._ledger.held
+        return self._ledger.in_flight
 
     @property
-    def n_elsewhere(self) -> int:
+    def n_remote(self) -> int:
         """The number of running trials that other processes, or other `Study` objects, evaluate."""
         with self._mutex:
-            return self._ledger.n_elsewhere
+            return self._ledger.n_remote
 
     @property
     def n_waiting(self) -> int:

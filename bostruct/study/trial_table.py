@@ -11,8 +11,8 @@ from bostruct.contracts import Domain, Point, Presented
 from bostruct.goals.declared import Goals
 from bostruct.outcome import Outcome
 from bostruct.storage.protocol import TrialRow
-from bostruct.study.history import MACHINE, GrowingBatch, History, Measurements, Trial
-from bostruct.study.point_forms import Kept, KeptPoints, PointForm, find_moved_numbers
+from bostruct.study.history import MACHINE, BatchBuffer, History, Measurements, Trial
+from bostruct.study.point_forms import Kept, PointForm, PointStore, find_moved_numbers
 
 
 @dataclass(slots=True)
@@ -53,8 +53,8 @@ class TrialTable:
         self._seen: set[Hashable] = set()
         self._is_lent = False  # a searcher looks at the set of keys, which must not change under it
         self._measurements = Measurements(goals)  # in the order told
-        self._completed = GrowingBatch(domain, self._form.join)
-        self._failed = GrowingBatch(domain, self._form.join)
+        self._completed = BatchBuffer(domain, self._form.join)
+        self._failed = BatchBuffer(domain, self._form.join)
 
     def __len__(self) -> int:
         """The number of trials."""
@@ -70,9 +70,9 @@ class TrialTable:
         return (record.trial for record in reversed(self._records))
 
     @property
-    def points(self) -> KeptPoints:
+    def points(self) -> PointStore:
         """The points of all trials, by number."""
-        return KeptPoints(self._form, tuple(record.kept for record in self._records))
+        return PointStore(self._form, tuple(record.kept for record in self._records))
 
     @property
     def outcomes(self) -> tuple[Outcome | None, ...]:
@@ -80,7 +80,7 @@ class TrialTable:
         return tuple(record.outcome for record in self._records)
 
     @property
-    def held(self) -> Mapping[int, float]:
+    def in_flight(self) -> Mapping[int, float]:
         """When each trial was handed out that this object handed out, and was not told of since, by number."""
         return self._held
 
@@ -257,7 +257,7 @@ class TrialTable:
         record.outcome = record.told = None
         self.order.remove(trial.number)
         self._running.add(trial.number)
-        self._failed = GrowingBatch(self._domain, self._form.join)
+        self._failed = BatchBuffer(self._domain, self._form.join)
         for number in self.order:
             one = self._records[number].trial
             if one.status != "completed" and one.unread is None and not one.is_no_data:

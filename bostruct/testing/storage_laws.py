@@ -12,7 +12,7 @@ from typing import Any
 from bostruct.checks import check_part
 from bostruct.outcome import Outcome
 from bostruct.storage.protocol import (
-    News,
+    RemoteChanges,
     SpaceChange,
     Storage,
     StorageError,
@@ -155,12 +155,12 @@ def check_steps(make: MakeStorage) -> None:
     assert trials() == [failed, second], "what update returned from is there"
     writer.reopen(first)
     assert trials() == [first, second], "a trial that runs again has no outcome and no place in the order"
-    writer.take_back(0, 1, 0)
+    writer.release(0, 1, 0)
     attempts = [one.attempts for one in trials()]
     assert attempts == [0, 0], f"a trial taken back has one attempt less, however often it is named: got {attempts}"
     added = _complete_row(_running(2), Outcome((2.0,)), 0)
     writer.insert(added)
-    writer.take_back(2)
+    writer.release(2)
     assert trials()[2] == added, "a trial that is finished cannot be taken back"
     writer.close()
     assert len(trials()) == 3, "closing changes no trial"
@@ -267,8 +267,8 @@ def check_storage_defaults(make: MakeStorage) -> None:
     with_own.reopen(_running(0))
     _agree(make, "reopen changes what the base changes")
     with_base.close()
-    others, news = with_own.find_gone({"nobody"}), with_own.look()
-    assert others == StudyWriter.find_gone(with_own, {"nobody"}), f"who is not there is gone: got {others}"
+    others, news = with_own.find_dead_writers({"nobody"}), with_own.poll()
+    assert others == StudyWriter.find_dead_writers(with_own, {"nobody"}), f"who is not there is gone: got {others}"
     assert news is None or not news.trials, f"there are no news as long as nobody else writes: got {news}"
     present = make().find_writers()
     is_present = present is None or with_own.owner in present
@@ -292,7 +292,7 @@ def _check_revisions(make: MakeStorage, writer: StudyWriter) -> None:
     before = look()
     assert look() == before, "find_revisions returns the same as long as nothing is written"
     sleep(TICK_SECONDS)
-    writer.take_back(1)
+    writer.release(1)
     after = look()
     assert after[1] != before[1], "what is written is read"
     assert after[0] != before[0], f"find_revisions returns something else once anything was written: got {after[0]}"
@@ -302,14 +302,14 @@ LAWS: tuple[tuple[str, Callable[[MakeStorage], None]], ...] = (
     ("lost check_place", check_storage_bases),
     ("insert change update read", check_round_trip),
     ("label where", check_place_names),
-    ("insert update reopen take_back close", check_steps),
+    ("insert update reopen release close", check_steps),
     ("insert change update reopen read", check_refused_steps),
-    ("begin is_open close owner deciding changing look find_gone", check_writers),
+    ("begin is_open close owner ask_lock changing poll find_dead_writers", check_writers),
     ("insert update close", check_closed),
     ("studies read", check_readers),
     ("change_space", check_space_changes),
     ("save", check_saved),
-    ("update reopen look find_gone find_writers find_revisions", check_storage_defaults),
+    ("update reopen look find_dead_writers find_writers find_revisions", check_storage_defaults),
 )  # the members that a law is about, and the law
 
 
@@ -353,9 +353,9 @@ class Interruption(Exception):
 def _check_gone(first: StudyWriter, second: StudyWriter, begin: Callable[[], StudyWriter]) -> None:
     mine, gone = _owner_of(first), _owner_of(second)
     second.close()
-    assert first.find_gone({gone, mine}) == {gone}, "a writer that has closed is gone, and no other"
+    assert first.find_dead_writers({gone, mine}) == {gone}, "a writer that has closed is gone, and no other"
     again = begin()
-    assert first.find_gone({_owner_of(again)}) == set(), "a writer that came later is there"
+    assert first.find_dead_writers({_owner_of(again)}) == set(), "a writer that came later is there"
     again.close()
 
 
@@ -363,7 +363,7 @@ def _check_owners(first: StudyWriter, second: StudyWriter) -> None:
     names = _owner_of(first), _owner_of(second)
     assert len({*names}) == 2, f"each writer has a name of its own: got {first.owner!r} twice"
     for writer in (first, second):
-        gone = writer.find_gone({*names, "nobody", "../" * 9 + "etc/passwd", ""})
+        gone = writer.find_dead_writers({*names, "nobody", "../" * 9 + "etc/passwd", ""})
         assert gone == {"nobody", "../" * 9 + "etc/passwd", ""}, f"who is there is not gone, all others are: got {gone}"
 
 
@@ -376,17 +376,17 @@ def _owner_of(writer: StudyWriter) -> str:
 def _check_news(first: StudyWriter, second: StudyWriter) -> None:
     trial = TrialRow(0, '{"a": 0}', "{}", 1e9, 1, owner=first.owner)
     first.insert(trial, '["new"]')
-    assert first.look() == News([], '["new"]', 0), "what a writer wrote is no news to it"
-    _expect(second.look(), [trial], "what another wrote is news")
-    _expect(second.look(), [], "news are told once")
+    assert first.poll() == RemoteChanges([], '["new"]', 0), "what a writer wrote is no news to it"
+    _expect(second.poll(), [trial], "what another wrote is news")
+    _expect(second.poll(), [], "news are told once")
     told = trial._replace(outcome=Outcome(failed="rain"), finished=2e9, told=0, owner=None)
     second.update(told)
     added = told._replace(number=1, told=1)
     second.insert(added)
-    _expect(first.look(), [told, added], "news hold each trial once, as it is now, by number")
+    _expect(first.poll(), [told, added], "news hold each trial once, as it is now, by number")
     first.reopen(trial)
-    first.take_back(0)
-    _expect(second.look(), [trial._replace(attempts=0, owner=None)], "a trial that is taken back has no owner")
+    first.release(0)
+    _expect(second.poll(), [trial._replace(attempts=0, owner=None)], "a trial that is taken back has no owner")
 
 
 def _check_steps(first: StudyWriter, second: StudyWriter, read: Callable[[], list[TrialRow]]) -> None:
@@ -408,8 +408,8 @@ def _check_steps(first: StudyWriter, second: StudyWriter, read: Callable[[], lis
         first.insert(last := TrialRow(3, "{}", "{}", 1e9, 1))
         assert read() == [*before, later], "nobody sees a part of a step"
     assert read() == [taken, *before[1:], later, last], "a step is there once it is done"
-    _expect(first.look(), [], "what a writer wrote in a step is no news to it")
-    _expect(second.look(), [taken, last], "what another wrote in a step is news")
+    _expect(first.poll(), [], "what a writer wrote in a step is no news to it")
+    _expect(second.poll(), [taken, last], "what another wrote in a step is news")
 
 
 def _check_deciding(first: StudyWriter, second: StudyWriter) -> None:
@@ -418,14 +418,14 @@ def _check_deciding(first: StudyWriter, second: StudyWriter) -> None:
 
     def decide() -> None:
         try:
-            with second.deciding():
+            with second.ask_lock():
                 decided.set()
         except BaseException as error:
             failed.append(error)
 
     thread = threading.Thread(target=decide, daemon=True)
-    with first.deciding():
-        with first.deciding():
+    with first.ask_lock():
+        with first.ask_lock():
             thread.start()
         assert not decided.wait(BLOCKED_SECONDS), "a writer waits while another decides"
         second.update(TrialRow(2, "{}", '{"told": "meanwhile"}', 1e9, 1, owner=second.owner))
@@ -433,7 +433,7 @@ def _check_deciding(first: StudyWriter, second: StudyWriter) -> None:
     thread.join()
 
 
-def _expect(news: News | None, trials: list[TrialRow], law: str) -> None:
-    assert isinstance(news, News), f"news are a News: got {type(news).__name__}"
+def _expect(news: RemoteChanges | None, trials: list[TrialRow], law: str) -> None:
+    assert isinstance(news, RemoteChanges), f"news are a RemoteChanges: got {type(news).__name__}"
     found: list[Any] = list(news.trials)
     assert found == trials, f"{law}: got {found}, expected {trials}"

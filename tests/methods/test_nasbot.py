@@ -25,7 +25,7 @@ from bostruct.searchers import regret
 from bostruct.searchers.bayesian import BayesianSearch
 from bostruct.searchers.scores import AcquisitionScore
 from bostruct.study.history import History
-from bostruct.study.loop import Pace
+from bostruct.study.loop import ThroughputEstimate
 from bostruct.study.threads import ThreadLimit
 from bostruct.testing.searcher_laws import check_searcher
 from tests.architectures import GOLDEN, SMALL_CNN, SMALL_MLP
@@ -181,7 +181,9 @@ def test_four_workers_of_different_speed_and_the_record_of_what_they_did(tmp_pat
             raise ValueError("no such network")
         return abs(len(x) - 12) + abs(sum(layer.units or 0 for layer in x.layers) - 200) / 50
 
-    monkeypatch.setattr(Pace, "is_behind", False)  # so that each point has a fit of its own, as in the replay
+    monkeypatch.setattr(
+        ThroughputEstimate, "is_behind", False
+    )  # so that each point has a fit of its own, as in the replay
     method = dataclasses.replace(quick(SMALL_MLP), n_initial=8)
     asked: list[int] = []  # how many had been asked for when each trial was told
     with bo.Study(SMALL_MLP, method=method, seed=3, storage=tmp_path / "runs.db") as study:

@@ -138,7 +138,7 @@ def test_a_finished_study_hands_nothing_out_and_takes_what_is_out(served):
 def test_an_answer_that_reached_nobody_is_taken_back(served):
     answer = served.ask(3, None)
     served.tell(1, None, {"value": 1.0})
-    served.take_back(answer)
+    served.release(answer)
     assert numbers(served.ask(3, None)) == [0, 2, 3]
 
 
@@ -254,10 +254,10 @@ def test_an_answer_that_reached_nobody_takes_no_trial_from_its_next_holder(serve
     lost = served.ask(1, 10.0)
     clock[0] = 11.0
     assert numbers(served.ask(1, None)) == [0]
-    served.take_back(lost)
+    served.release(lost)
     assert numbers(served.ask(1, None)) == [1]
     served.tell(0, None, {"failed": "rain"})
-    served.take_back(lost)
+    served.release(lost)
     assert served.study.trials[0].status == "failed"
 
 
@@ -297,7 +297,7 @@ def test_a_trial_that_finds_another_holder_as_it_is_taken_back_keeps_its_lease(s
             yield
 
     monkeypatch.setattr(served._queue, "hurry", wait_for_an_ask)
-    served.take_back(lost)
+    served.release(lost)
     assert numbers(served.ask(1, None)) == [1]
     clock[0] = 22.0
     assert numbers(served.ask(1, None)) == [0]

@@ -19,7 +19,7 @@ from bostruct.storage.reading import find_trial
 from bostruct.storage.rows import Progress
 from bostruct.storage.schema import TABLES, check_schema, create_tables, read_version
 from bostruct.storage.sqlite import Database, SqliteStorage
-from bostruct.storage.writing import Step, insert_study, insert_trial
+from bostruct.storage.writing import Transaction, insert_study, insert_trial
 from bostruct.testing.storage_laws import STUDY
 
 
@@ -104,7 +104,7 @@ def test_changing_a_trial_moves_the_digest_by_the_difference() -> None:
         assert found is not None
         assert found.row == row
         told = row._replace(outcome=Outcome((1.0,)), finished=2.0, told=0)
-        step = Step(connection, begun, "here")
+        step = Transaction(connection, begun, "here")
         step.change(told, "running")
         after = step.finish()
         again = find_trial(connection, 1, 0, "here")

@@ -63,7 +63,7 @@ def test_a_study_goes_on_in_it() -> None:
 STEPS: dict[str, Callable[[Any], object]] = {
     "insert": lambda writer: writer.insert(SECOND, "[2]"),
     "update": lambda writer: writer.update(FIRST._replace(outcome=Outcome((1.0,)), finished=2e9, told=0)),
-    "take_back": lambda writer: writer.take_back(0),
+    "release": lambda writer: writer.release(0),
 }
 
 
@@ -77,7 +77,7 @@ def test_a_step_that_fails_changes_nothing(name: str) -> None:
     with pytest.raises(StorageError, match="jammed"):
         STEPS[name](writer)
     drawer.is_jammed = False
-    writer.take_back()  # writes what the writer takes for the study
+    writer.release()  # writes what the writer takes for the study
     assert drawer.load(STUDY.name) == before
     STEPS[name](writer)
     assert drawer.load(STUDY.name) != before
@@ -120,6 +120,6 @@ def test_a_step_in_memory_copies_no_trials() -> None:
     writer.insert(FIRST)
     kept = memory._kept[STUDY.name].trials
     writer.insert(SECOND)
-    writer.take_back(0)
+    writer.release(0)
     assert memory._kept[STUDY.name].trials is kept
     assert json.dumps([row.attempts for row in kept]) == "[0, 1]"

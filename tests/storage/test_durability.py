@@ -98,7 +98,7 @@ def test_an_interrupt_between_disk_and_memory_waits_for_both(tmp_path: Path, sto
     file = None if storage is None else tmp_path / storage
     study = bo.Study({"x": [1, 2, 3]}, method="random", seed=0, storage=file)
     store = study._store
-    for name in ("insert", "update", "take_back", "reopen"):
+    for name in ("insert", "update", "release", "reopen"):
         setattr(store, name, _interrupted(getattr(store, name)))
     with pytest.raises(KeyboardInterrupt):
         study.ask()
@@ -117,7 +117,7 @@ def test_an_interrupt_between_disk_and_memory_waits_for_both(tmp_path: Path, sto
     if file is not None:
         with bo.Study.load(file, read_only=True) as stored:
             assert stored.trials == study.trials
-    vars(store).pop("take_back")  # as it was
+    vars(store).pop("release")  # as it was
     study.close()
 
 
@@ -140,7 +140,7 @@ def test_a_trial_whose_ask_was_interrupted_is_handed_out_by_the_next(tmp_path: P
 def test_an_interrupt_is_what_is_seen_though_the_trials_cannot_be_given_back(file, monkeypatch):
 
     def objective(_: dict) -> float:
-        monkeypatch.setattr(study._store, "take_back", fail)
+        monkeypatch.setattr(study._store, "release", fail)
         raise KeyboardInterrupt
 
     def fail(*_: int) -> None:

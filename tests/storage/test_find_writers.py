@@ -38,11 +38,11 @@ def test_trials_of_a_killed_process_wait_for_who_only_looks(file: Path) -> None:
             page = LivePage(str(file))
             assert b"2 trials: 2 running." in page.read().body
             with bo.Study.load(file, read_only=True) as seen:
-                assert (seen.waiting, seen.n_elsewhere) == ((), 2)
+                assert (seen.waiting, seen.n_remote) == ((), 2)
             process.send_signal(signal.SIGKILL)
         before = file.read_bytes()
         with bo.Study.load(file, read_only=True) as seen:
-            assert (seen.waiting, seen.n_waiting, seen.n_elsewhere) == ((1,), 1, 1)
+            assert (seen.waiting, seen.n_waiting, seen.n_remote) == ((1,), 1, 1)
             assert [trial.status for trial in seen.trials] == ["running", "running"]
             assert read_run(seen).counts == {"running": 1, "waiting": 1}
         page._due = 0.0

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import bostruct as bo
-from bostruct.storage.protocol import News, StorageError
+from bostruct.storage.protocol import RemoteChanges, StorageError
 from tests.programs import finish
 
 SPACE = {"a": range(30), "b": ["x", "y"]}
@@ -101,7 +101,7 @@ def test_the_loss_is_said_and_the_value_kept_and_saved_and_the_study_goes_on(fil
     study.save(elsewhere)
     assert study.where == str(elsewhere)
     with bo.Study.load(elsewhere) as another:
-        assert another.n_elsewhere == len(study.held)  # its trials are on record as its own
+        assert another.n_remote == len(study.in_flight)  # its trials are on record as its own
     study.optimize(objective, 8)
     study.close()
     with bo.Study.load(elsewhere) as again:
@@ -296,7 +296,7 @@ def test_a_trial_whose_point_is_another_one_is_noticed(file: Path) -> None:
     study.add({"a": (trial.point["a"] + 1) % 30, "b": "x"}, 1.0)
     row, other = study._ledger.export().trials
     with pytest.raises(StorageError, match="trial 0 has another point there than in this process"):
-        study._ledger._learn(News([row._replace(point=other.point)], study._ledger.state, 0))
+        study._ledger._learn(RemoteChanges([row._replace(point=other.point)], study._ledger.state, 0))
     with pytest.warns(UserWarning, match="was lost"):
         study.close()
 

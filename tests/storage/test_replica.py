@@ -9,16 +9,16 @@ from contextlib import closing
 import pytest
 
 from bostruct.outcome import Outcome
-from bostruct.storage.protocol import News, SpaceChange, StorageLost, StoredStudy, TrialRow
+from bostruct.storage.protocol import RemoteChanges, SpaceChange, StorageLost, StoredStudy, TrialRow
 from bostruct.storage.reading import find_study_key, read_progress, read_study
-from bostruct.storage.row_storage import Replica
+from bostruct.storage.row_storage import Snapshot
 from bostruct.storage.schema import SCHEMA_VERSION, create_tables
-from bostruct.storage.writing import Step, insert_study
+from bostruct.storage.writing import Transaction, insert_study
 from bostruct.testing.storage_laws import STUDY
 
 ROW = TrialRow(0, "{}", "{}", 1.0, 1)
 CHANGE = SpaceChange("{}", "{}", "[]", 1, "{}", 1.0, "0")
-Change = Callable[[Step], object]
+Change = Callable[[Transaction], object]
 
 
 @pytest.fixture
@@ -29,16 +29,18 @@ def connection() -> Iterator[sqlite3.Connection]:
         yield connection
 
 
-def read(connection: sqlite3.Connection) -> Replica:
-    replica = Replica(find_study_key(connection, STUDY.name, "here", SCHEMA_VERSION))
+def read(connection: sqlite3.Connection) -> Snapshot:
+    replica = Snapshot(find_study_key(connection, STUDY.name, "here", SCHEMA_VERSION))
     replica.take_all(read_study(connection, None, "here", SCHEMA_VERSION))
     return replica
 
 
-def make(connection: sqlite3.Connection, *changes: Change, replica: Replica | None = None, reads: bool = False) -> News:
+def make(
+    connection: sqlite3.Connection, *changes: Change, replica: Snapshot | None = None, reads: bool = False
+) -> RemoteChanges:
     """Make a step, as another writer without `replica`, and return the news within it."""
-    step = Step(connection, read_progress(connection, 1, "here", SCHEMA_VERSION), "here")
-    news = News([], "", 0)
+    step = Transaction(connection, read_progress(connection, 1, "here", SCHEMA_VERSION), "here")
+    news = RemoteChanges([], "", 0)
     if replica is not None:
         replica.begin(step)
         news = replica.read_news(step) if reads else news
@@ -50,7 +52,7 @@ def make(connection: sqlite3.Connection, *changes: Change, replica: Replica | No
     return news
 
 
-def look(connection: sqlite3.Connection, replica: Replica) -> News:
+def look(connection: sqlite3.Connection, replica: Snapshot) -> RemoteChanges:
     return replica.take(replica.read_update(connection))
 
 
@@ -67,11 +69,11 @@ def test_what_others_wrote_is_news_once(connection: sqlite3.Connection) -> None:
     replica = read(connection)
     assert look(connection, replica).trials == []
     make(connection, insert(2), tell(0))
-    make(connection, lambda step: step.take_back((1,)))
+    make(connection, lambda step: step.release((1,)))
     found = look(connection, replica)
     assert [row.number for row in found.trials] == [0, 1, 2]
     assert (found.state, found.n_changes) == ("[2]", 0)
-    assert look(connection, replica) == News([], "[2]", 0)
+    assert look(connection, replica) == RemoteChanges([], "[2]", 0)
 
 
 def test_what_the_holder_wrote_is_no_news(connection: sqlite3.Connection) -> None:
@@ -94,7 +96,7 @@ def test_a_step_that_did_not_ask_for_the_news_leaves_them(connection: sqlite3.Co
 def test_a_step_that_was_never_done_leaves_the_news(connection: sqlite3.Connection) -> None:
     replica = read(connection)
     make(connection, insert(2))
-    step = Step(connection, read_progress(connection, 1, "here", SCHEMA_VERSION), "here")
+    step = Transaction(connection, read_progress(connection, 1, "here", SCHEMA_VERSION), "here")
     replica.begin(step)
     assert [row.number for row in replica.read_news(step).trials] == [2]
     assert [row.number for row in look(connection, replica).trials] == [2]

@@ -25,7 +25,7 @@ def file(tmp_path: Path) -> Path:
 
 def test_a_seat_leaves_nothing_behind(file: Path) -> None:
     first, second = FileWriterLock(file, 1, "study"), FileWriterLock(file, 1, "study")
-    with first.deciding():
+    with first.ask_lock():
         assert len(os.listdir(file.parent)) == 3
     assert first.owner != second.owner
     assert not first.is_gone(second.owner)
@@ -52,7 +52,7 @@ HOLD = """
 from pathlib import Path
 from bostruct.storage.locks import FileWriterLock
 seat = FileWriterLock(Path(sys.argv[1]), 1, "study")
-with seat.deciding():
+with seat.ask_lock():
     print(seat.owner, flush=True)
     sys.stdin.read()
 """
@@ -76,7 +76,7 @@ def test_who_is_killed_has_gone_and_keeps_nobody_waiting(file: Path) -> None:
 
 
 def decide(seat: FileWriterLock, decided: threading.Event) -> None:
-    with seat.deciding():
+    with seat.ask_lock():
         decided.set()
 
 
@@ -92,7 +92,7 @@ def check_one_thread_decides_once(file: str) -> None:
     space = {"x": [1, 2, 3]}
     with bo.Study(space, method="random", seed=0, storage=file) as study, bo.Study.load(file) as other:
         with ThreadPoolExecutor(1) as executor:
-            with study.deciding():
+            with study.ask_lock():
                 before = signal.signal(signal.SIGALRM, lambda *_: pytest.fail("a thread waits for itself"))
                 signal.alarm(30)
                 with pytest.raises(bo.BostructError, match="this thread decides already, through another Study object"):
@@ -185,7 +185,7 @@ def test_a_writer_whose_file_was_removed_makes_it_anew_and_says_so(file, caplog)
         assert "was removed while its writer is there" in caplog.text
         assert len(list(file.parent.glob("*.writer"))) == 1
         with bo.Study.load(file) as other:
-            assert other.n_elsewhere == 0
+            assert other.n_remote == 0
             study.ask()
             other.sync()
             assert other.ask().number == 2
@@ -198,11 +198,11 @@ def test_who_may_write_the_file_may_take_its_locks(file: Path) -> None:
         file.touch()
         file.chmod(0o660)
         seat = FileWriterLock(file, 1, "study")
-        with seat.deciding():
+        with seat.ask_lock():
             modes = {path.stat().st_mode & 0o777 for path in file.parent.iterdir()}
         assert modes == {0o660}
         file.chmod(0o600)
-        with seat.deciding():
+        with seat.ask_lock():
             assert file.with_name(f"{file.name}.1.lock").stat().st_mode & 0o777 == 0o600
         seat.leave()
     finally:

@@ -9,7 +9,7 @@ from bostruct.storage.protocol import StoredStudy, TrialRow
 from bostruct.storage.reading import read_progress
 from bostruct.storage.rows import add_checksums
 from bostruct.storage.schema import SCHEMA_VERSION, create_tables
-from bostruct.storage.writing import Step, insert_study, next_study
+from bostruct.storage.writing import Transaction, insert_study, next_study
 from bostruct.testing.storage_laws import STUDY
 
 
@@ -20,8 +20,8 @@ def test_a_step_has_one_revision_and_an_empty_one_has_none() -> None:
         assert next_study(connection) == 1
         before = insert_study(connection, 1, StoredStudy(STUDY, []))
         assert next_study(connection) == 2
-        assert Step(connection, before, "here").finish() == before
-        step = Step(connection, before, "here")
+        assert Transaction(connection, before, "here").finish() == before
+        step = Transaction(connection, before, "here")
         step.insert(row, "[1]")
         step.insert(row._replace(number=1), None)
         step.change(row._replace(attempts=2), "running")

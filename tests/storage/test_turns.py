@@ -8,11 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from bostruct.contracts import BostructError
-from bostruct.storage.locks import check_turn, noting_turn
+from bostruct.storage.locks import check_turn, lock_owner
 
 
 def test_a_turn_is_of_one_thread_and_one_study() -> None:
-    with ThreadPoolExecutor(1) as executor, noting_turn("key"):
+    with ThreadPoolExecutor(1) as executor, lock_owner("key"):
         with pytest.raises(BostructError, match="study 'mine': this thread decides already"):
             check_turn("key", "study 'mine'")
         check_turn("another key", "another study")
@@ -21,7 +21,7 @@ def test_a_turn_is_of_one_thread_and_one_study() -> None:
 
 
 def test_a_forked_child_has_no_turn() -> None:
-    with noting_turn("key"):
+    with lock_owner("key"):
         child = os.fork()
         if child == 0:
             try:

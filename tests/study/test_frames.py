@@ -574,7 +574,7 @@ def test_of_two_unfinished_rows_of_a_point_the_one_with_numbers_is_queued():
 def test_a_row_that_waits_was_not_prepared_by_the_method():
     study = bo.Study({"x": bo.Integer(1, 9)}, seed=0)
     study.add_frame(pd.DataFrame({"x": [5], "value": [None]}), unmeasured="queue")
-    study.prepare(2)
+    study.prefetch(2)
     assert [trial.info.get("prepared") for trial in study.ask(2)] == [None, True]
 
 

@@ -27,7 +27,7 @@ def test_trials_given_back_are_handed_out_as_if_for_the_first_time(file: Path, s
         study.tell(trials[1], 1.0)
         study.give_back(trials)
         assert [trial.status for trial in study.trials] == ["running", "completed", "running"]
-        assert (study.n_waiting, dict(study.held)) == (2, {})
+        assert (study.n_waiting, dict(study.in_flight)) == (2, {})
         again = study.ask(2)
         assert [(one.number, one.point) for one in again] == [(one.number, one.point) for one in trials[::2]]
         assert "attempts" not in again[0].info
@@ -115,7 +115,7 @@ def test_a_trial_with_two_holders_here_is_taken_from_the_one_that_has_it(file: P
         study.requeue(first)
         second = study.ask()
         study.give_back([second, first])
-        assert (study.n_waiting, dict(study.held)) == (1, {})
+        assert (study.n_waiting, dict(study.in_flight)) == (1, {})
 
 
 @pytest.mark.parametrize("trials", [[0], [None], ["0"]])
@@ -124,7 +124,7 @@ def test_what_is_no_trial_at_all_is_refused(trials: list) -> None:
         study.ask()
         with pytest.raises(TypeError, match="trials: expected trials as `ask` returned them, got"):
             study.give_back(trials)
-        assert study.held.keys() == {0}
+        assert study.in_flight.keys() == {0}
 
 
 def test_an_ask_that_fails_gives_back_what_was_out_before_and_is_out_anew(file: Path) -> None:
@@ -142,7 +142,7 @@ def test_an_ask_that_fails_gives_back_what_was_out_before_and_is_out_anew(file: 
         study._begin_next = begin_once  # type: ignore[method-assign]
         with pytest.raises(ArithmeticError):
             study.ask(3)  # the second is the first one anew
-        assert (study.n_waiting, dict(study.held)) == (2, {})
+        assert (study.n_waiting, dict(study.in_flight)) == (2, {})
 
 
 def test_an_interrupt_is_seen_where_nothing_can_be_given_back(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,4 +181,4 @@ def test_two_interrupts_leave_no_trial_of_the_run_to_the_next_one(at, file, monk
         monkeypatch.undo()
         study.optimize(lambda _: 1.0, 3, progress=False)
         assert [trial.status for trial in study.trials] == ["running", "completed", "completed", "completed"]
-        assert list(study.held) == [mine.number]
+        assert list(study.in_flight) == [mine.number]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bostruct as bo
-from bostruct.study.history import GrowingArray, GrowingBatch
+from bostruct.study.history import ArrayBuffer, BatchBuffer
 
 SPACE = bo.Space({"a": range(4), "b": bool})
 DOMAINS: list[Any] = [SPACE, bo.mlp_domain(), bo.joint_domain({"a": SPACE, "b": {"c": bool}})]
@@ -19,7 +19,7 @@ DOMAINS: list[Any] = [SPACE, bo.mlp_domain(), bo.joint_domain({"a": SPACE, "b": 
 @given(st.lists(st.lists(st.integers(-9, 9), max_size=5), max_size=12), st.integers(0, 3))
 def test_an_array_is_the_concatenation_of_what_was_appended(chunks, width):
     shape = (0, width) if width else (0,)
-    growing, parts, views = GrowingArray(np.empty(shape)), [np.empty(shape)], []
+    growing, parts, views = ArrayBuffer(np.empty(shape)), [np.empty(shape)], []
     for chunk in chunks:
         rows = np.array([[value] * width for value in chunk] if width else chunk, dtype=float).reshape(-1, *shape[1:])
         growing.extend(rows)
@@ -30,13 +30,13 @@ def test_an_array_is_the_concatenation_of_what_was_appended(chunks, width):
 
 
 def test_what_was_read_cannot_be_written_to():
-    growing = GrowingArray([1.0])
+    growing = ArrayBuffer([1.0])
     with pytest.raises(ValueError, match="read-only"):
         growing.read()[0] = 2.0
 
 
 def test_memory_is_moved_only_as_often_as_the_length_doubles():
-    growing, places = GrowingArray(np.empty(0)), set()
+    growing, places = ArrayBuffer(np.empty(0)), set()
     for value in range(1_000):
         growing.extend([float(value)])
         places.add(growing.read().__array_interface__["data"][0])
@@ -47,7 +47,7 @@ def test_memory_is_moved_only_as_often_as_the_length_doubles():
 @pytest.mark.parametrize("domain", DOMAINS, ids=["space", "architectures", "joint"])
 def test_a_batch_is_the_join_of_its_points(domain):
     points = list(domain.sample(9, np.random.default_rng(0)))
-    growing = GrowingBatch(domain)
+    growing = BatchBuffer(domain)
     assert domain.keys(growing.read()) == []
     for n, x in enumerate(points, start=1):
         growing.append(x)
@@ -59,7 +59,7 @@ def test_a_batch_is_the_join_of_its_points(domain):
 @pytest.mark.parametrize("domain", DOMAINS, ids=["space", "architectures", "joint"])
 def test_a_batch_stays_the_same_object_until_it_grows(domain):
     first, second, third = domain.sample(3, np.random.default_rng(1))
-    growing = GrowingBatch(domain)
+    growing = BatchBuffer(domain)
     growing.append(first)
     before = growing.read()
     assert growing.read() is before
@@ -73,7 +73,7 @@ def test_a_batch_stays_the_same_object_until_it_grows(domain):
 
 def test_what_is_appended_may_have_a_form_of_its_own():
     points = SPACE.sample(5, np.random.default_rng(2))
-    growing = GrowingBatch(SPACE, SPACE.from_keys)
+    growing = BatchBuffer(SPACE, SPACE.from_keys)
     for key in SPACE.keys(points):
         growing.append(key)
         growing.read()

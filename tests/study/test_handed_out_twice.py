@@ -70,8 +70,8 @@ def test_news_that_a_writer_has_not_heard_are_not_lost_by_a_step_of_its_own(tmp_
         assert isinstance(store, StudyWriter)
         other.sync()
         new = other.ask()
-        store.take_back(own.number)  # a step without a look
-        assert [row.number for row in store.look().trials] == [own.number, new.number]
+        store.release(own.number)  # a step without a look
+        assert [row.number for row in store.poll().trials] == [own.number, new.number]
 
 
 def test_an_ask_that_fails_gives_back_while_others_tell(study: bo.Study, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -127,7 +127,7 @@ def test_a_trial_whose_ask_is_interrupted_as_it_lets_others_go_on_is_given_back(
             patched.setattr(FileWriterLock, "_give_back", interrupt_first)
             with pytest.raises(KeyboardInterrupt):
                 ask(one)
-        assert not one.held
+        assert not one.in_flight
         assert another.ask().number == 0
 
 
@@ -197,7 +197,7 @@ def test_an_interrupt_before_the_end_of_a_decision_lets_others_decide(tmp_path, 
         return find_signals(*args)
 
     with open_study(tmp_path / "runs.db") as one, open_study(tmp_path / "runs.db") as another:
-        with pytest.raises(KeyboardInterrupt) as raised, one.deciding():
+        with pytest.raises(KeyboardInterrupt) as raised, one.ask_lock():
             monkeypatch.setattr(interrupts, "_find_signals", interrupt)
         with ThreadPoolExecutor(1) as executor:
             try:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import bostruct as bo
-from bostruct.study.loop import Pace
+from bostruct.study.loop import ThroughputEstimate
 
 BITS = {f"x{i}": bool for i in range(8)}
 
@@ -71,15 +71,15 @@ def test_a_number_of_points_is_checked_before_the_first() -> None:
     with pytest.raises(ValueError, match="n: expected"):
         told(0).ask_jointly(0)
     with pytest.raises(ValueError, match="n: expected"):
-        told(0).prepare(0)
+        told(0).prefetch(0)
 
 
 def test_prepared_points_wait_on_disk_and_are_handed_out_first(file: Path) -> None:
     with told(storage=file) as study:
-        assert study.prepare(2) == 2
-        assert study.prepare(2) == 2
+        assert study.prefetch(2) == 2
+        assert study.prefetch(2) == 2
         points = [trial.point for trial in study.trials[16:]]
-        assert (study.n_waiting, study.held, len(study.trials)) == (2, {}, 18)
+        assert (study.n_waiting, study.in_flight, len(study.trials)) == (2, {}, 18)
     with bo.Study.load(file) as study:
         before = time.time()
         first, second, third = study.ask(3)
@@ -91,13 +91,13 @@ def test_prepared_points_wait_on_disk_and_are_handed_out_first(file: Path) -> No
 
 def test_a_prepared_point_is_known_to_the_next() -> None:
     study = told()
-    study.prepare(4)
+    study.prefetch(4)
     assert len({str(trial.point) for trial in study.trials}) == 20
 
 
 def test_no_more_points_are_prepared_than_there_are() -> None:
     study = bo.Study({"a": bool, "b": bool}, seed=0)
-    assert study.prepare(9) == 4
+    assert study.prefetch(9) == 4
 
 
 class Watched:
@@ -124,7 +124,7 @@ def optimize(study: bo.Study, n_trials: int, workers: int = 4) -> Watched:
 
 def test_a_run_prepares_points_while_its_workers_are_busy(monkeypatch: pytest.MonkeyPatch) -> None:
     study = bo.Study(BITS, method="random", seed=0)
-    monkeypatch.setattr(Pace, "n_ahead", 2)
+    monkeypatch.setattr(ThroughputEstimate, "n_ahead", 2)
     objective = optimize(study, 30)
     assert max(objective.waiting) == 2
     assert (study.n_finished, len(study.trials), study.n_waiting) == (30, 30, 0)  # none is prepared for nobody
@@ -132,13 +132,13 @@ def test_a_run_prepares_points_while_its_workers_are_busy(monkeypatch: pytest.Mo
 
 def test_a_run_does_not_prepare_where_a_suggestion_takes_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a busy machine a random point takes some of the time of an evaluation; here it takes none."""
-    monkeypatch.setattr(Pace, "note_suggestion", lambda self, _: self._suggestions.append(0.0))
+    monkeypatch.setattr(ThroughputEstimate, "note_suggestion", lambda self, _: self._suggestions.append(0.0))
     assert max(optimize(bo.Study(BITS, method="random", seed=0), 20).waiting) == 0
 
 
 def test_a_run_that_is_stopped_leaves_prepared_points_for_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
     study = bo.Study(BITS, method="random", seed=0)
-    monkeypatch.setattr(Pace, "n_ahead", 1)
+    monkeypatch.setattr(ThroughputEstimate, "n_ahead", 1)
     with ThreadPoolExecutor(4) as executor:
         study.optimize(
             Watched(study),
@@ -156,7 +156,7 @@ def test_a_run_that_is_stopped_leaves_prepared_points_for_the_next(monkeypatch: 
 
 def test_workers_that_suggestions_keep_waiting_get_points_of_one_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     study = told()
-    monkeypatch.setattr(Pace, "is_behind", True)
+    monkeypatch.setattr(ThroughputEstimate, "is_behind", True)
     optimize(study, 48, workers=8)
     assert any(joint_places(study))
     assert (study.n_finished, len({str(trial.point) for trial in study.trials})) == (48, 48)
@@ -164,6 +164,6 @@ def test_workers_that_suggestions_keep_waiting_get_points_of_one_fit(monkeypatch
 
 def test_workers_that_do_not_wait_get_a_fit_each(monkeypatch: pytest.MonkeyPatch) -> None:
     study = told()
-    monkeypatch.setattr(Pace, "is_behind", False)
+    monkeypatch.setattr(ThroughputEstimate, "is_behind", False)
     optimize(study, 40, workers=8)
     assert not any(joint_places(study))

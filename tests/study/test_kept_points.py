@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import bostruct as bo
-from bostruct.study.point_forms import KeptPoints, PointForm
+from bostruct.study.point_forms import PointForm, PointStore
 
 SPACE = bo.Space({"a": range(4), "b": bool, "r": bo.Real(0.0, 1.0), "p": bo.Permutation([1, 2, 3], when={"b": True})})
 DOMAINS: list[Any] = [SPACE, bo.mlp_domain(), bo.joint_domain({"a": SPACE, "b": {"c": bool}})]
@@ -22,8 +22,8 @@ def test_a_point_is_restored(domain) -> None:
     assert [form.key(form.keep(x)) for x in points] == domain.keys(points)
     assert domain.keys(form.join(kept)) == domain.keys(points)
     assert [domain.encode(form.restore(one)) for one in kept] == [domain.encode(x) for x in points]
-    assert domain.keys(KeptPoints(form, tuple(kept)).take([4, 1])) == domain.keys(domain.take(points, [4, 1]))
-    assert len(KeptPoints(form, tuple(kept)).take([])) == 0
+    assert domain.keys(PointStore(form, tuple(kept)).take([4, 1])) == domain.keys(domain.take(points, [4, 1]))
+    assert len(PointStore(form, tuple(kept)).take([])) == 0
 
 
 def test_a_space_keeps_keys_and_shows_the_numbers_that_were_given() -> None:

@@ -53,7 +53,7 @@ def test_who_lost_a_trial_to_another_does_not_give_it_away(file: Path, monkeypat
             part_with(late, trial)
             late.close()
             with open_study(file) as third:
-                assert third.n_elsewhere == len(trials)
+                assert third.n_remote == len(trials)
                 assert third.trials[trial.number].info["attempts"] == 2
         for trial in trials:
             assert "double_of" not in owner.tell(trial, 1.0).info
@@ -97,10 +97,10 @@ def test_a_study_saved_elsewhere_keeps_the_trials_that_it_holds(file: Path) -> N
         file.unlink()
         with pytest.raises(StorageError):
             study.add({"a": 0, "b": "x"}, 0.0)
-        assert study.n_elsewhere == 0
+        assert study.n_remote == 0
         study.save(other := file.with_name("other.db"))
         with open_study(other) as another:
-            assert another.n_elsewhere == 1
+            assert another.n_remote == 1
             assert another.ask().number == 1
         assert study.tell(trial, 1.0).number == 0
         assert len(stored(other)) == 2
@@ -122,7 +122,7 @@ def test_a_run_ends_with_the_trials_of_the_dead(file: Path) -> None:
         theirs = another.ask()
         hold_and_die(file, signal.SIGKILL)
         study.sync()
-        assert study.n_elsewhere == 2
+        assert study.n_remote == 2
         result = study.optimize(objective, 2, progress=False)
         assert result.stopped_because == (
             "n_trials reached (2), of which 1 is still out to other processes; where one of these has ended, the same "

@@ -7,7 +7,7 @@ import pytest
 
 import bostruct as bo
 from bostruct.storage.documents import MemoryStorage
-from bostruct.study.history import GrowingArray, GrowingBatch
+from bostruct.study.history import ArrayBuffer, BatchBuffer
 from bostruct.study.ledger import Ledger
 from bostruct.study.saving import write_copy
 
@@ -64,7 +64,7 @@ def test_what_was_handed_out_is_taken_back_in_a_copy_and_not_here() -> None:
 
 
 def test_growing_rows_keep_what_was_read_before() -> None:
-    array, batch = GrowingArray(np.empty(0)), GrowingBatch(SPACE)
+    array, batch = ArrayBuffer(np.empty(0)), BatchBuffer(SPACE)
     seen = []
     for number in range(9):
         array.extend([float(number)])

@@ -5,18 +5,18 @@ from __future__ import annotations
 import pytest
 
 from bostruct.study.history import Trial
-from bostruct.study.loop import MOST_AHEAD, RECENT, Pace
+from bostruct.study.loop import MOST_AHEAD, RECENT, ThroughputEstimate
 
 
-def set_pace(slots: int, suggestion: float, evaluation: float) -> Pace:
-    pace = Pace(slots)
+def set_pace(slots: int, suggestion: float, evaluation: float) -> ThroughputEstimate:
+    pace = ThroughputEstimate(slots)
     pace.note_suggestion(Trial(0, {}, "running", info={"suggest_seconds": suggestion}))
     pace.note_evaluation(evaluation)
     return pace
 
 
 def test_nothing_is_known_at_first() -> None:
-    pace = Pace(64)
+    pace = ThroughputEstimate(64)
     assert (pace.is_behind, pace.n_ahead) == (False, 0)
     pace.note_evaluation(1.0)
     assert (pace.is_behind, pace.n_ahead) == (False, 0)

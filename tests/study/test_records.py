@@ -27,12 +27,12 @@ from bostruct.study.point_forms import PointForm
 from bostruct.study.records import (
     JsonDomain,
     OtherVersion,
-    blame_rebuilt,
     check_agreement,
     check_domain,
     check_same_study,
     describe_method,
     encode_points,
+    explain_rebuild,
     method_label,
     read_trial,
     readable_domain,
@@ -260,7 +260,7 @@ def test_a_domain_that_is_rebuilt_as_another_class_is_named(file: Path) -> None:
 
 
 def test_the_blame_of_a_rebuilt_domain_keeps_what_the_method_says():
-    error = blame_rebuilt(SPACE, row_of(), DomainError("method: combo cannot"))
+    error = explain_rebuild(SPACE, row_of(), DomainError("method: combo cannot"))
     assert str(error).startswith("study 'mine': method: combo cannot; its domain 'space' is rebuilt as Space: ")
 
 

@@ -20,7 +20,7 @@ import bostruct as bo
 from bostruct.cli import main
 from bostruct.storage.protocol import LONGEST_NAME, NameTooLong, StorageError, TrialRow
 from bostruct.storage.sqlite import SqliteStorage, SqliteWriter
-from bostruct.storage.writing import Step
+from bostruct.storage.writing import Transaction
 from bostruct.study.saving import copy_file
 from tests.programs import start
 
@@ -235,16 +235,16 @@ def test_a_file_without_studies_is_not_copied(file: Path) -> None:
 
 
 def test_closing_waits_for_what_another_thread_is_telling(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    begun, change = threading.Event(), Step.change
+    begun, change = threading.Event(), Transaction.change
 
-    def change_slowly(step: Step, row: TrialRow, status: str) -> None:
+    def change_slowly(step: Transaction, row: TrialRow, status: str) -> None:
         change(step, row, status)
         begun.set()
         time.sleep(0.3)
 
     study = open_study(tmp_path / "runs.db")
     trials = study.ask(4)
-    monkeypatch.setattr(Step, "change", change_slowly)
+    monkeypatch.setattr(Transaction, "change", change_slowly)
     with ThreadPoolExecutor() as threads:
         told = threads.submit(study.tell, trials[0], 1.0)
         begun.wait()

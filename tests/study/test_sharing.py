@@ -18,7 +18,7 @@ from bostruct.searchers.baselines import RandomSearch
 from bostruct.storage.locks import FileWriterLock
 from bostruct.storage.protocol import StorageError, StudyLocked
 from bostruct.study import loop
-from bostruct.study.loop import Pace
+from bostruct.study.loop import ThroughputEstimate
 from tests.programs import start
 
 SPACE = {"a": range(12), "b": ["x", "y", "z"]}
@@ -38,16 +38,16 @@ def test_each_learns_what_the_other_did(file: Path) -> None:
         mine, theirs = first.ask(), second.ask()
         assert mine.point == {"a": 5, "b": "y"}
         assert (mine.number, theirs.number) == (0, 1)
-        assert (second.n_elsewhere, first.n_elsewhere) == (1, 0)
+        assert (second.n_remote, first.n_remote) == (1, 0)
         first.sync()
-        assert (first.n_elsewhere, len(first.trials)) == (1, 2)
+        assert (first.n_remote, len(first.trials)) == (1, 2)
         second.tell(theirs, 2.0)
         first.tell(mine, 1.0)
         first.add({"a": 0, "b": "x"}, 0.5)
         second.sync()
         assert second.trials == first.trials == stored(file)
         assert second.best_value == 0.5
-        assert (second.n_finished, second.n_elsewhere) == (2, 0)
+        assert (second.n_finished, second.n_remote) == (2, 0)
         assert second.result.to_dataframe().equals(first.result.to_dataframe())
 
 
@@ -344,9 +344,9 @@ def test_a_condition_may_take_in_what_others_wrote(file: Path) -> None:
             one.sync()
             return one.n_finished < 2
 
-        with one.deciding(is_wanted):
+        with one.ask_lock(is_wanted):
             one.tell(one.ask(), 2.0)
-        with pytest.raises(NotWanted), one.deciding(is_wanted):
+        with pytest.raises(NotWanted), one.ask_lock(is_wanted):
             one.ask()
 
 
@@ -364,7 +364,7 @@ def test_room_that_another_run_takes_meanwhile_is_no_error(file: Path, monkeypat
     """The other run takes it between the look at the room and the next one."""
     find_room, told = loop._Loop._room.fget, [0, 1]
     monkeypatch.setattr(loop._Loop, "_room", property(lambda run: told.pop() if told else find_room(run)))
-    monkeypatch.setattr(Pace, "is_behind", property(lambda _: True))
+    monkeypatch.setattr(ThroughputEstimate, "is_behind", property(lambda _: True))
     with open_study(file) as study, ThreadPoolExecutor(3) as executor:
         study.optimize(lambda point: float(point["a"]), 10, executor=executor, workers=3)
         assert study.n_finished == 10

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from bostruct.storage.documents import MemoryStorage
-from bostruct.storage.protocol import News, StudyLocked
+from bostruct.storage.protocol import RemoteChanges, StudyLocked
 from bostruct.storage.sqlite import SqliteStorage, SqliteWriter
 from bostruct.testing import storage_laws
 from bostruct.testing.storage_laws import STUDY, check_sharing
 
-changing, look, insert = SqliteWriter.changing, SqliteWriter.look, SqliteWriter.insert
+changing, poll, insert = SqliteWriter.changing, SqliteWriter.poll, SqliteWriter.insert
 
 
 @contextmanager
@@ -25,40 +25,40 @@ def decide_alone(_: Any) -> Iterator[None]:
 
 
 @contextmanager
-def keep_parts(writer: SqliteWriter) -> Iterator[News]:
-    yield look(writer)
+def keep_parts(writer: SqliteWriter) -> Iterator[RemoteChanges]:
+    yield poll(writer)
 
 
 @contextmanager
-def forget_news(writer: SqliteWriter) -> Iterator[News]:
+def forget_news(writer: SqliteWriter) -> Iterator[RemoteChanges]:
     with changing(writer) as news:
-        assert writer._replica._pending is not None
-        writer._replica.take(writer._replica._pending)
+        assert writer._snapshot._pending is not None
+        writer._snapshot.take(writer._snapshot._pending)
         yield news
 
 
-def repeat_news(writer: SqliteWriter) -> News:
-    replica = deepcopy(writer._replica)
-    news = look(writer)
-    writer._replica = replica
+def repeat_news(writer: SqliteWriter) -> RemoteChanges:
+    snapshot = deepcopy(writer._snapshot)
+    news = poll(writer)
+    writer._snapshot = snapshot
     return news
 
 
 def hear_oneself(writer: SqliteWriter, *given: Any) -> None:
-    replica = deepcopy(writer._replica)
+    snapshot = deepcopy(writer._snapshot)
     insert(writer, *given)
-    writer._replica = replica
+    writer._snapshot = snapshot
 
 
 FAULTS: dict[str, tuple[str, Any, str]] = {
-    "decides alone": ("deciding", decide_alone, "a writer waits while another decides"),
+    "decides alone": ("ask_lock", decide_alone, "a writer waits while another decides"),
     "keeps parts": ("changing", keep_parts, "a step that raises changes nothing"),
     "one name for all": ("owner", "somebody", "each writer has a name of its own"),
-    "nobody is gone": ("find_gone", lambda *_: set(), "who is there is not gone, all others are"),
-    "all are gone": ("find_gone", lambda _, owners: set(owners), "who is there is not gone, all others are"),
-    "tells news again": ("look", repeat_news, "what a writer wrote is no news to it|news are told once"),
+    "nobody is gone": ("find_dead_writers", lambda *_: set(), "who is there is not gone, all others are"),
+    "all are gone": ("find_dead_writers", lambda _, owners: set(owners), "who is there is not gone, all others are"),
+    "tells news again": ("poll", repeat_news, "what a writer wrote is no news to it|news are told once"),
     "hears itself": ("insert", hear_oneself, "what a writer wrote is no news to it"),
-    "no news": ("look", lambda writer: look(writer)._replace(trials=[]), "what another wrote is news"),
+    "no news": ("poll", lambda writer: poll(writer)._replace(trials=[]), "what another wrote is news"),
     "forgets news": ("changing", forget_news, "a step begins with the news, again after one that was not done"),
 }
 

@@ -11,7 +11,7 @@ import pytest
 import bostruct as bo
 from bostruct.storage.backends import open_storage
 from bostruct.storage.documents import DocumentWriter, MemoryStorage
-from bostruct.storage.protocol import News, Storage, StorageError, StoredStudy, StudyWriter
+from bostruct.storage.protocol import RemoteChanges, Storage, StorageError, StoredStudy, StudyWriter
 from bostruct.storage.sqlite import SqliteStorage
 from bostruct.testing import check_storage
 from bostruct.testing.storage_laws import LAWS, STUDY
@@ -141,16 +141,16 @@ class FaultyWriter(DocumentWriter):
         forgets = self.fault == "reopens otherwise" and self._stored.study.name.startswith("of ")
         self.change(row._replace(attempts=0) if forgets else row, "failed")
 
-    def take_back(self, *numbers: int) -> None:
+    def release(self, *numbers: int) -> None:
         for number in numbers if self.fault == "counts a number twice" else ():
-            super().take_back(number)
+            super().release(number)
         if self.fault not in ("keeps attempts", "counts a number twice"):
-            super().take_back(*numbers)
+            super().release(*numbers)
 
-    def look(self) -> Any:
-        return News(self._trials(), "", 0) if self.fault == "tells its own news" else None
+    def poll(self) -> Any:
+        return RemoteChanges(self._trials(), "", 0) if self.fault == "tells its own news" else None
 
-    def find_gone(self, owners: Any) -> set[str]:
+    def find_dead_writers(self, owners: Any) -> set[str]:
         return set() if self.fault == "finds nobody gone" else set(owners)
 
     def close(self) -> None:

@@ -13,7 +13,7 @@ from bostruct.storage.postgresql.session import Session
 from bostruct.storage.postgresql.sql import Connection
 from bostruct.storage.protocol import StorageError
 from bostruct.storage.schema import check_version
-from bostruct.storage.writing import repeat_undone
+from bostruct.storage.writing import retry_rolled_back
 
 # What leads from each version to the next; those that were released never change.
 MIGRATIONS: dict[int, tuple[str, ...]] = {
@@ -131,7 +131,7 @@ def read_tables_version(connection: Connection, where: str) -> int:
     return rows[0][0]
 
 
-@repeat_undone
+@retry_rolled_back
 def bring_forward(session: Session) -> None:
     """Make the tables of a new database, or migrate those of an older version; raise StorageError."""
     where = session.place.label

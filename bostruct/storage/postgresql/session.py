@@ -31,7 +31,7 @@ from bostruct.storage.postgresql.connecting import (
     open_connection,
 )
 from bostruct.storage.postgresql.sql import Connection, SqlConnection
-from bostruct.storage.protocol import StepUndone, StorageError, StorageLost
+from bostruct.storage.protocol import RolledBack, StorageError, StorageLost
 from bostruct.storage.rows import Column, Columns
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ class Session:
 
         is_made: tells, under the same lock, whether the changes were made; nobody else may make the same.
 
-        Where the connection is lost, StepUndone is raised if nothing was written.
+        Where the connection is lost, RolledBack is raised if nothing was written.
         """
         self._check_process()
         with self._mutex:
@@ -283,7 +283,7 @@ class Session:
     def _refuse(self, error: BaseException) -> StorageError:
         """Return why nothing was written, once that was rolled back."""
         if self._connection is None or getattr(error, "sqlstate", None) in ROLLED_BACK:
-            return StepUndone(f"{self.place.label}: cannot be written: {self.place.describe(error)}")
+            return RolledBack(f"{self.place.label}: cannot be written: {self.place.describe(error)}")
         return self.explain(error, "cannot be written")
 
     def _roll_back(self, error: BaseException) -> None:

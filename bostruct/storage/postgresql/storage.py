@@ -15,7 +15,7 @@ from contextlib import closing, contextmanager, suppress
 from queue import Empty, SimpleQueue
 from typing import TypeVar
 
-from bostruct.storage.locks import OWNER, WriterLock, check_turn, noting_turn
+from bostruct.storage.locks import OWNER, WriterLock, check_turn, lock_owner
 from bostruct.storage.postgresql.connecting import (
     GONE_SECONDS,
     KEPT_DAYS,
@@ -28,7 +28,7 @@ from bostruct.storage.postgresql.schema import LOCK_MAKING, bring_forward, make_
 from bostruct.storage.postgresql.session import LockTaken, Session
 from bostruct.storage.postgresql.sql import Connection, SqlConnection
 from bostruct.storage.protocol import (
-    News,
+    RemoteChanges,
     SpaceChange,
     StorageError,
     StorageLost,
@@ -39,7 +39,7 @@ from bostruct.storage.protocol import (
 from bostruct.storage.reading import find_study_key
 from bostruct.storage.row_storage import RowStorage, RowWriter
 from bostruct.storage.rows import PROGRESS_COLUMNS, Progress
-from bostruct.storage.writing import Step, insert_study, next_study, repeat_undone
+from bostruct.storage.writing import Transaction, insert_study, next_study, retry_rolled_back
 
 OWED_SECONDS = 1.0  # after which it is tried again to give back the right to decide
 # A DELETE of the study locks its row first, too. A weaker lock would let steps pass by a DELETE that waits.
@@ -119,7 +119,7 @@ class PostgresqlStorage(RowStorage):
             session.close()
             raise
 
-    @repeat_undone
+    @retry_rolled_back
     def _make(self, session: Session, stored: StoredStudy, *, is_new: bool) -> None:
         """Write a study unless it is there; raise StorageError where it is there and was to be new."""
         name = stored.study.name
@@ -162,12 +162,12 @@ class PostgresqlWriter(RowWriter):
     def is_open(self) -> bool:
         return self._session.is_open
 
-    def look(self) -> News:
+    def poll(self) -> RemoteChanges:
         with self._noting_loss():
             progress = self._session.repeat(self._key.read_progress, "read")
-            if (unchanged := self._replica.find_unchanged(progress)) is not None:
+            if (unchanged := self._snapshot.find_unchanged(progress)) is not None:
                 return unchanged
-            return self._replica.take(self._read(self._replica.read_update))
+            return self._snapshot.take(self._read(self._snapshot.read_update))
 
     def change_space(self, change: SpaceChange, state: str) -> None:
         self._check_alone()  # before the step: a connection that is lost in between is made again
@@ -176,7 +176,7 @@ class PostgresqlWriter(RowWriter):
     def check_place(self) -> None:
         """Raise StorageLost, now and at every later change, where the study or trials are not there any more."""
         with self._noting_loss():
-            self._session.read(self._replica.check_rows, OPEN_SECONDS)
+            self._session.read(self._snapshot.check_rows, OPEN_SECONDS)
 
     def close(self) -> None:
         if self.is_open:
@@ -195,7 +195,7 @@ class PostgresqlWriter(RowWriter):
             self._revision = before.revision + 1
             yield connection, before
 
-    def _sign(self, step: Step, after: Progress) -> None:
+    def _sign(self, step: Transaction, after: Progress) -> None:
         if after is not step.before:
             assert isinstance(step.connection, SqlConnection)
             step.connection.execute_last(_SIGN, (self._key.study, self.owner, after.revision))
@@ -236,7 +236,7 @@ class ServerWriterLock(WriterLock):
         self._process = f"process {os.getpid()} on {platform.node()}"
         self._decider = make_key("deciding", study)
         self._turn = (steps.place.label, study)
-        self._is_deciding = False
+        self._holds_ask_lock = False
         self._owes_turn = False  # the right to decide is to be given back, and the server does not know yet
         self._giving = threading.Lock()
         self._session = Session(
@@ -257,23 +257,23 @@ class ServerWriterLock(WriterLock):
         self._heart.start()
 
     @contextmanager
-    def deciding(self) -> Iterator[None]:
-        if self._is_deciding:
+    def ask_lock(self) -> Iterator[None]:
+        if self._holds_ask_lock:
             yield
             return
         try:
             while not self._take_turn():
                 check_turn(self._turn, f"{self._session.place.label}: study {self._study}")  # now: it may lose the lock
                 self._renew()
-            self._is_deciding = True
-            with noting_turn(self._turn):
+            self._holds_ask_lock = True
+            with lock_owner(self._turn):
                 yield
         finally:
-            self._is_deciding, self._owes_turn = False, True
+            self._holds_ask_lock, self._owes_turn = False, True
             with suppress(StorageError):  # it cannot be reached in time; the heartbeat gives the turn back
                 self._give_turn_back(self._session.query_once)
 
-    def find_gone(self, owners: AbstractSet[str]) -> set[str]:
+    def find_dead_writers(self, owners: AbstractSet[str]) -> set[str]:
         present = {row[0]: row[2] for row in self._steps.query(_PRESENT, (self._study,))}
         is_back = self._is_back or self._steps.is_back  # asked last: the heartbeat may have been answered meanwhile
         here = {owner for owner, is_recent in present.items() if is_recent or is_back} | {self.owner}

@@ -16,7 +16,7 @@ from benchmarks.chaos.specimens import catch_moments, make_specimen, objective, 
 from bostruct.outcome import Outcome
 from bostruct.storage import reading, row_storage, rows
 from bostruct.storage.protocol import TrialRow
-from bostruct.storage.row_storage import Replica
+from bostruct.storage.row_storage import Snapshot
 from tests.stored import damage
 
 
@@ -45,7 +45,7 @@ def test_without_checksums_wrong_values_are_read_and_found(tmp_path: Path, monke
 def test_without_the_count_and_the_digest_lost_rows_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "_check_told", lambda *_: None)
     monkeypatch.setattr(rows.Progress, "advance", lambda self, *_: self._replace(digest=0))
-    monkeypatch.setattr(Replica, "check_rows", lambda *_: None)
+    monkeypatch.setattr(Snapshot, "check_rows", lambda *_: None)
     verdict = Verdict()
     strike_file("last rows deleted", tmp_path / "runs.db", random.Random(0), verdict)
     assert verdict.faults["wrong silently"]

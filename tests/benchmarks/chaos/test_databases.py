@@ -95,7 +95,7 @@ def test_sessions_and_locks_that_are_left_are_found(place: DatabasePlace, monkey
     monkeypatch.setattr(database_place, "LEAVE", 0.1)
     with bo.Study(SPACE, method="random", seed=0, storage=place.storage) as study:
         assert len(place.find_leftovers()) == 2
-        with study.deciding():
+        with study.ask_lock():
             assert len(place.find_leftovers()) == 3
     monkeypatch.setattr(database_place, "LEAVE", 10.0)
     assert place.find_leftovers() == []

@@ -182,7 +182,7 @@ def test_a_writer_that_ends_by_itself_and_an_end_by_another_signal_are_found(cro
 
 
 def test_writers_that_decide_side_by_side_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(FileWriterLock, "deciding", lambda _: nullcontext())
+    monkeypatch.setattr(FileWriterLock, "ask_lock", lambda _: nullcontext())
     assert "decided side by side" in str(judge(crowded_places.stop_while_deciding, tmp_path))
 
 
@@ -191,7 +191,7 @@ def test_a_study_that_keeps_its_trials_when_it_is_closed_is_found(
 ) -> None:
     assert judge(crowded_places.close_while_deciding, tmp_path) == {}
     monkeypatch.setattr(FileWriterLock, "leave", lambda _: None)
-    monkeypatch.setattr(SqliteWriter, "take_back", lambda *_: None)
+    monkeypatch.setattr(SqliteWriter, "release", lambda *_: None)
     (tmp_path / "broken").mkdir()
     assert "was not handed out" in str(judge(crowded_places.close_while_deciding, tmp_path / "broken"))
 

@@ -40,10 +40,10 @@ def test_a_message_names_the_rights_that_a_role_lacks_for_what_it_tried(server, 
     _, writer = as_bob.begin(STUDY)
     server.query("REVOKE USAGE ON SCHEMA bostruct FROM bob", database)
     with pytest.raises(StorageError, match=f"does not exist; role bob lacks {usage}, which who writes") as caught:
-        writer.look()
+        writer.poll()
     assert type(caught.value) is StorageError  # and no StorageLost: the study is there
     server.query("GRANT USAGE ON SCHEMA bostruct TO bob", database)
-    assert writer.look().trials == []
+    assert writer.poll().trials == []
     writer.close()
 
 

@@ -122,13 +122,13 @@ def test_a_heartbeat_comes_in_time_and_survives_its_connection(server, url, data
 
 def test_who_loses_the_connection_while_it_decides_hands_out_no_point_twice(server, pair):
     first, second = pair
-    with first.deciding():
+    with first.ask_lock():
         end_connection_of(server, first)
-        with second.deciding():  # would wait if the lock had not gone with the connection
+        with second.ask_lock():  # would wait if the lock had not gone with the connection
             trials = [second.ask(), first.ask(), second.ask(), first.ask()]
     points = {tuple(trial.point.values()) for trial in trials}
     assert (len(points), [trial.number for trial in trials]) == (4, [0, 1, 2, 3])
-    with first.deciding():
+    with first.ask_lock():
         pass
 
 
@@ -136,7 +136,7 @@ def test_who_loses_the_connection_while_it_decides_hands_out_no_point_twice(serv
 def test_who_loses_the_connection_while_it_decides_asks_for_no_trial_too_many(server, pair, n_waiting, monkeypatch):
     first, second = pair
     if n_waiting:
-        first.prepare(n_waiting)
+        first.prefetch(n_waiting)
     ask_again = first._ledger.ask_again
 
     def be_slow(*arguments: object) -> object:
@@ -145,12 +145,12 @@ def test_who_loses_the_connection_while_it_decides_asks_for_no_trial_too_many(se
         return ask_again(*arguments)
 
     monkeypatch.setattr(first._ledger, "ask_again", be_slow)
-    with first.deciding(lambda: first.n_finished + first.n_elsewhere < 1):
+    with first.ask_lock(lambda: first.n_finished + first.n_remote < 1):
         for _ in range(2):
             with pytest.raises(NotWanted, match="no further trial is wanted"):
                 first.ask()
     monkeypatch.undo()
-    assert (first.held, len(first.trials)) == ({}, max(1, n_waiting))
+    assert (first.in_flight, len(first.trials)) == ({}, max(1, n_waiting))
     assert first.ask().number == 1
 
 
@@ -158,7 +158,7 @@ def test_who_is_stopped_while_it_decides_holds_others_up_as_long_as_its_lease(se
     let_server_be_old(monkeypatch, "_PRESENT", "_END_DECIDER")
     first, second = pair
     seat_of(second)._session.query("SET lock_timeout = '50ms'")
-    with ThreadPoolExecutor(1) as executor, first.deciding():
+    with ThreadPoolExecutor(1) as executor, first.ask_lock():
         age(server, database, first, 55)
         asking = executor.submit(second.ask)
         time.sleep(0.4)
@@ -175,11 +175,11 @@ def test_waiting_to_decide_outlasts_a_turn(pair: tuple[bo.Study, bo.Study], monk
     monkeypatch.setattr(seat_of(second), "_renew", lambda: renewed.append(renew()))
 
     def decide() -> bool:
-        with second.deciding():
+        with second.ask_lock():
             return True
 
     with ThreadPoolExecutor(1) as executor:
-        with first.deciding():
+        with first.ask_lock():
             deciding = executor.submit(decide)
             time.sleep(0.4)
             assert not deciding.done()
@@ -217,7 +217,7 @@ def test_the_right_to_decide_is_given_back_once_a_slow_server_answers(monkeypatc
             taken.set()
             answered.wait(60.0)
 
-    with seat.deciding():
+    with seat.ask_lock():
         threading.Thread(target=beat).start()
         taken.wait(60.0)
     assert seat._owes_turn
@@ -263,7 +263,7 @@ def test_a_closed_writer_takes_no_turn(url: str) -> None:
     seat = seat_of(study)
     seat._owes_turn = True
     study.close()
-    with pytest.raises(StorageError, match="closed"), seat.deciding():
+    with pytest.raises(StorageError, match="closed"), seat.ask_lock():
         pass
 
 

@@ -20,7 +20,7 @@ from bostruct.storage.postgresql import session as session_module
 from bostruct.storage.postgresql.connecting import Place
 from bostruct.storage.postgresql.session import LockTaken, Session
 from bostruct.storage.postgresql.storage import PostgresqlStorage
-from bostruct.storage.protocol import StepUndone, StorageError, TrialRow
+from bostruct.storage.protocol import RolledBack, StorageError, TrialRow
 from bostruct.testing.storage_laws import STUDY
 from tests.storage.postgresql.proxy import COMMIT, Proxy
 from tests.storage.postgresql.server import PASSWORD, Server
@@ -330,7 +330,7 @@ def test_a_lock_that_is_not_given_in_time_is_waited_for_once_more(url: str, is_g
         other = open_study(url)
         other._ledger.store._session.query("SET lock_timeout = '300ms'")  # type: ignore[union-attr]
         with ThreadPoolExecutor(1) as threads:
-            with suppress(StepUndone), holder.writing(LOCK, (1,), is_made=lambda _: True):
+            with suppress(RolledBack), holder.writing(LOCK, (1,), is_made=lambda _: True):
                 telling = threads.submit(other.add, {"a": 1, "b": "x"}, 2.0)
                 time.sleep(0.45 if is_given_back else 1.0)
                 assert telling.done() != is_given_back
@@ -360,7 +360,7 @@ def test_a_step_that_stands_still_is_taken_back_by_the_server(url: str, statemen
     with open_study(url):
         pass
     session = Session(Place(url), idle_in_transaction_session_timeout="'100ms'")
-    with suppress(StepUndone), session.writing(LOCK, (1,), is_made=lambda _: False) as begun:
+    with suppress(RolledBack), session.writing(LOCK, (1,), is_made=lambda _: False) as begun:
         if statement is not None:
             begun.connection.execute(statement)
         time.sleep(1.0)
