@@ -33,6 +33,10 @@ class Settings(TypedDict, total=False):
     initial_points: Iterable[object] | None
     threads: int | None
     prior: Iterable[PriorSource] | None
+    n_more: int | None
+    timeout: float | None
+    patience: int | None
+    cancel_running: bool
     workers: int
     executor: Executor | None
     trial_timeout: float | None
@@ -64,15 +68,21 @@ def _show_settings(search: SearchFunction) -> SearchFunction:
 def minimize(
     objective: Callable[[Presented], object],
     space: Domain | Mapping[str, object],
-    n_trials: int,
+    n_trials: int | None = None,
     **settings: Unpack[Settings],
 ) -> Result:
     """Look for the point with the smallest value of an objective, and return the result.
 
     objective: called with a point as the user wrote it, returns a number, or what else `Study.tell` takes as a value.
     space: a `Space`, a dict of variables, or any other domain.
-    n_trials: finished trials that the study should have in the end, from 0; failed ones count.
+    n_trials: total number of finished trials of the study, from 0; failed ones count. None if `timeout`, `patience` or
+        `n_more` ends the run.
     settings: of the study and of the run, by name. They are the following.
+    timeout: seconds of this call, from 0. No trial begins afterward; running trials finish. A resumed call has the
+        whole time again. None for no limit.
+    patience: finished trials in a row without a better value that end the run, from 1; None for no such end.
+    n_more: finished trials beyond those that a stored study has at the call, in place of `n_trials`; None for none.
+    cancel_running: True gives running trials back when the timeout is up.
     method: a name, or a searcher from `bostruct.methods`.
     seed: an integer from 0; None draws one and records it.
     directions: ``minimize`` or ``maximize`` for each of several objectives, in place of one to minimize; the objective
@@ -113,14 +123,14 @@ def minimize(
 def maximize(
     objective: Callable[[Presented], object],
     space: Domain | Mapping[str, object],
-    n_trials: int,
+    n_trials: int | None = None,
     **settings: Unpack[Settings],
 ) -> Result:
     """Look for the point with the largest value of an objective, and return the result.
 
     objective: called with a point as the user wrote it, returns a number, or what else `Study.tell` takes as a value.
     space: a `Space`, a dict of variables, or any other domain.
-    n_trials: finished trials that the study should have in the end, from 0; failed ones count.
+    n_trials: total number of finished trials of the study, as of `minimize`.
     settings: of the study and of the run, by name, as of `minimize`, but for ``directions``: ``maximize`` for each of
         several objectives; None for one. Where one is to be minimized, call `minimize` with all directions.
 
@@ -133,7 +143,7 @@ def _search(
     direction: Direction,
     objective: Callable[[Presented], object],
     space: Domain | Mapping[str, object],
-    n_trials: int,
+    n_trials: int | None,
     settings: Mapping[str, Any],
 ) -> Result:
     """Run one study from start to end; a name of None is that which `Study` gives."""

@@ -18,9 +18,11 @@ from bostruct.cli.options import (
     json_option,
     load_problem,
     overwrite_option,
+    patience_option,
     plain_errors,
     progress_option,
     relabel_option,
+    timeout_option,
 )
 from bostruct.cli.text import echo_json
 
@@ -52,6 +54,8 @@ PICTURE = "convergence.png"
 @relabel_option
 @click.option("--processes", type=click.IntRange(1), default=2, show_default=True, help="Runs side by side.")
 @overwrite_option
+@timeout_option
+@patience_option
 @failures_option
 @progress_option
 @json_option
@@ -65,6 +69,8 @@ def compare(
     relabel: int | None,
     processes: int,
     overwrite: bool,
+    timeout: float | None,
+    patience: int | None,
     max_initial_failures: FailureLimit,
     progress: bool | None,
     as_json: bool,
@@ -95,7 +101,7 @@ def compare(
         files = {**TABLES, PICTURE: "picture"}
         check_outputs({os.path.join(out, name): kind for name, kind in files.items()}, overwrite=overwrite)
         settings: dict[str, Any] = {"storage": out, "progress": progress, "overwrite": overwrite}
-        settings |= {"max_initial_failures": max_initial_failures}
+        settings |= {"max_initial_failures": max_initial_failures, "timeout": timeout, "patience": patience}
         found = compare_methods(spec, names, n_trials=trials, seeds=seeds, workers=processes, **settings)
         _report(found.problems[0], seeds, Path(out), as_json, overwrite)
     if found.problems[0].failed:

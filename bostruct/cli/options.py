@@ -59,6 +59,15 @@ failures_option = click.option(
     callback=read_max_initial_failures,
     help="End a run after N failed trials without a completed one: a number, auto for 10 or more, or none.",
 )
+timeout_option = click.option(
+    "--timeout",
+    type=click.FloatRange(0.0),
+    metavar="SECONDS",
+    help="Begin no trial after so many seconds of a run; running trials finish. A resumed run has all of it again.",
+)
+patience_option = click.option(
+    "--patience", type=click.IntRange(1), metavar="N", help="End a run after N trials in a row without a better value."
+)
 space_option = click.option(
     "--problem",
     metavar="PROBLEM",

@@ -21,10 +21,12 @@ from bostruct.cli.options import (
     name_on_record,
     open_place,
     overwrite_option,
+    patience_option,
     plain_errors,
     plot_option,
     progress_option,
     relabel_option,
+    timeout_option,
 )
 from bostruct.cli.text import Facts, Rows, describe_findings, echo_json, format_pairs, incumbent_row, list_findings
 from bostruct.display import pluralize
@@ -78,6 +80,8 @@ JUDGED = ("best_value_without_noise", "reported", "regret")  # facts of a best v
     "successive halving.",
 )
 @click.option("--repeats", is_flag=True, help="Let the method ask for a told point again, of a noisy objective.")
+@timeout_option
+@patience_option
 @failures_option
 @plot_option
 @overwrite_option
@@ -98,6 +102,8 @@ def run(
     regret: float | None,
     stop_trials: str | None,
     repeats: bool,
+    timeout: float | None,
+    patience: int | None,
     max_initial_failures: FailureLimit,
     plot: str | None,
     overwrite: bool,
@@ -142,6 +148,8 @@ def run(
         "callbacks": [*reached, *([] if regret is None else [StopWhen(regret)])],
         "stopping_rule": None if rule is None else rule(),
         "max_initial_failures": max_initial_failures,
+        "timeout": timeout,
+        "patience": patience,
     }
     goals = replace(loaded.goals, repeats=repeats)
     with plain_errors():

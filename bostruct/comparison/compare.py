@@ -18,7 +18,7 @@ from bostruct.comparison.value import Comparison, ProblemComparison
 from bostruct.contracts import Searcher
 from bostruct.problems import registry
 from bostruct.problems.own import AnyProblem, Problem, as_problem
-from bostruct.study.run_settings import FailureLimit, check_max_initial_failures
+from bostruct.study.run_settings import FailureLimit, RunSettings
 
 
 def compare(
@@ -32,6 +32,8 @@ def compare(
     progress: bool | None = None,
     overwrite: bool = False,
     max_initial_failures: FailureLimit = "auto",
+    timeout: float | None = None,
+    patience: int | None = None,
 ) -> Comparison:
     """Compare methods on problems, each with several seeds, and return tables of paired differences.
 
@@ -50,6 +52,9 @@ def compare(
         there, too, and the report covers all runs there that have so many trials. None keeps nothing.
     progress: a bar on stderr, None shows it on a terminal and in a notebook.
     max_initial_failures: failed trials without a completed one that end a run, as of `Study.optimize`.
+    timeout: seconds of each run, from 0, after which it begins no trial; None for no limit. The same call gives each
+        unfinished run the whole time again.
+    patience: finished trials in a row without a better value that end a run, from 1; None for no such end.
     overwrite: True also replaces files in the place of the tables that bostruct did not write, but never a database.
 
     A run that fails is reported in the comparison, and costs no other. KeyboardInterrupt ends the call. Where the runs
@@ -63,12 +68,16 @@ def compare(
     check_integer("n_trials", n_trials, 1)
     check_integer("seeds", seeds, 1)
     check_integer("workers", workers, 1)
-    check_max_initial_failures(max_initial_failures)
+    of_run = {"max_initial_failures": max_initial_failures, "timeout": timeout, "patience": patience}
+    RunSettings(len, n_trials, **of_run)  # type: ignore[arg-type]  # checks them
     if storage is not None and not isinstance(storage, str | os.PathLike):
         raise TypeError(f"storage: expected the path of a folder, got {short_repr(storage)}")
     folder = Path(tempfile.mkdtemp(prefix="bostruct-compare-") if storage is None else os.path.expanduser(storage))
     places = [folder] if len(named) == 1 else [folder / quote(name, safe=" +,()[]=:") for name in named]
-    plans = [Plan(given, labeled, seeds, n_trials, place) for given, place in zip(named.values(), places, strict=True)]
+    plans = [
+        Plan(given, labeled, seeds, n_trials, place, of_run)
+        for given, place in zip(named.values(), places, strict=True)
+    ]
     try:
         for plan in plans:
             plan.check_methods()
@@ -78,7 +87,7 @@ def compare(
         _remove(folder, storage)
         raise
     try:
-        found = _compare_on_each(plans, lambda plan: execute(plan, workers, progress, max_initial_failures), overwrite)
+        found = _compare_on_each(plans, lambda plan: execute(plan, workers, progress), overwrite)
     except BaseException as error:
         note = f"The finished trials are in {folder}: the same call with storage={str(folder)!r} resumes"
         compared = _compare_so_far(plans)

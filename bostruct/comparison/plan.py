@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
 from bostruct import __version__
@@ -46,6 +46,7 @@ class Plan:
 
     seeds: runs of each method, at least 1.
     trials: finished trials of each run, at least 1.
+    of_run: arguments of `Study.optimize` that all runs share, such as `timeout`; they are not part of what is stored.
     """
 
     given: str | AnyProblem
@@ -53,6 +54,12 @@ class Plan:
     seeds: int
     trials: int
     folder: Path
+    of_run: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def may_end_early(self) -> bool:
+        """True if a run may be done before it has all trials."""
+        return any(self.of_run.get(name) is not None for name in ("timeout", "patience"))
 
     @property
     def problem(self) -> str:

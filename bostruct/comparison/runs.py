@@ -24,16 +24,13 @@ from bostruct.storage.protocol import LONGEST_NAME, StorageError, StudyMismatch
 from bostruct.storage.sqlite import SqliteStorage
 from bostruct.study.progress import progress_bar
 from bostruct.study.result import Result
-from bostruct.study.run_settings import FailureLimit
 from bostruct.study.study import Study
 
 POLL_SECONDS = 1.0
 
 
 @exit_on_sigterm()
-def execute(
-    plan: Plan, workers: int, progress: bool | None, max_initial_failures: FailureLimit = "auto"
-) -> dict[RunKey, str]:
+def execute(plan: Plan, workers: int, progress: bool | None) -> dict[RunKey, str]:
     """Bring every run to its number of trials, and return why runs failed, if any did.
 
     workers: runs side by side, each in a process, at least 1.
@@ -48,8 +45,7 @@ def execute(
     if not missing:
         return {}
     failed: dict[RunKey, str] = {}
-    run = partial(execute_run, plan, max_initial_failures=max_initial_failures)
-    pool = ProcessPool(run, min(workers, len(missing)), None)
+    pool = ProcessPool(partial(execute_run, plan), min(workers, len(missing)), None)
     try:
         with _watch_progress(plan, counts, progress):
             begun = ended = 0
@@ -99,7 +95,7 @@ def _watch_progress(plan: Plan, counts: dict[RunKey, int], progress: bool | None
                 look()
 
 
-def execute_run(plan: Plan, cell: RunKey, max_initial_failures: FailureLimit = "auto") -> int:
+def execute_run(plan: Plan, cell: RunKey) -> int:
     """Do one run from where it stopped, in this process and with one thread, and return how many trials it then has."""
     problem = plan.load_problem()
     if plan.file(cell).exists():
@@ -117,7 +113,7 @@ def execute_run(plan: Plan, cell: RunKey, max_initial_failures: FailureLimit = "
         objective = _Timed(problem)
         before, began = _count_chosen(study), process_time()
         try:
-            study.optimize(objective, plan.trials, progress=False, max_initial_failures=max_initial_failures)
+            study.optimize(objective, plan.trials, progress=False, **plan.of_run)
         finally:
             spent = process_time() - began - objective.seconds
             _add_cpu_seconds(plan.file(cell), _count_chosen(study) - before, spent)
@@ -218,7 +214,8 @@ def read_result(plan: Plan, cell: RunKey) -> Result:
     space = plan.load_problem().space
     with Study.load(plan.file(cell), space=space, read_only=True) as study:
         result = study.result
-        if study.n_finished < plan.trials and study.n_finished < space.size:
+        least = 1 if plan.may_end_early else min(plan.trials, space.size)
+        if study.n_finished < least:
             raise BostructError(f"it has {study.n_finished} of {plan.trials} trials")
     order = result.order[: plan.trials]
     return replace(result, order=order, trials=result.trials[: max(order, default=-1) + 1])

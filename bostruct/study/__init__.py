@@ -8,7 +8,6 @@ from bostruct.public_names import attach
 
 if TYPE_CHECKING:
     from bostruct.outcome import Outcome as Outcome
-    from bostruct.study.callbacks import Deadline as Deadline
     from bostruct.study.callbacks import Patience as Patience
     from bostruct.study.callbacks import TargetValue as TargetValue
     from bostruct.study.stopping import StoppingCallback as StoppingCallback
@@ -18,7 +17,7 @@ else:
         __name__,
         {
             "bostruct.outcome": "Outcome",
-            "bostruct.study.callbacks": "Deadline Patience TargetValue",
+            "bostruct.study.callbacks": "Patience TargetValue",
             "bostruct.study.stopping": "StoppingCallback StoppingRule",
         },
     )

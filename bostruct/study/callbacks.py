@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from time import monotonic
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bostruct.checks import check_integer, check_number
@@ -117,26 +116,3 @@ class StopWhen(StoppingCallback):
         if bound <= self.regret_probability:
             held = f"with probability {1.0 - bound:.3g} no point is better by more than {self.regret:g}"
             study.stop(f"{held}, as the model believes at this look")
-
-
-@dataclass(frozen=True)
-class Deadline(StoppingCallback):
-    """A callback that asks for no more points once some time has passed since it was made.
-
-    seconds: from 0.
-    began: the time of its making, by `time.monotonic`.
-    """
-
-    seconds: float
-    began: float = field(default_factory=monotonic, repr=False)
-
-    def __post_init__(self) -> None:
-        check_number("seconds", self.seconds, 0.0)
-
-    def check_study(self, study: Study) -> None:
-        """Stop a study once the time has passed.
-
-        study: that the callback is given to, also before its first trial.
-        """
-        if monotonic() - self.began >= self.seconds:
-            study.stop(f"deadline of {self.seconds:g} s passed")

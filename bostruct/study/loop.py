@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import warnings
 import weakref
 from collections import Counter, deque
@@ -13,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from statistics import fmean
+from time import monotonic, sleep
 from typing import Any, NoReturn
 
 from bostruct.checks import add_note, count_own_frames
@@ -24,6 +26,7 @@ from bostruct.execution.interrupts import defer_signals_once_begun, exit_on_sigt
 from bostruct.execution.pools import FinishedTrials, Pool, TrialLost
 from bostruct.goals.declared import Goals, LimitError
 from bostruct.storage.protocol import StorageLost
+from bostruct.study.callbacks import Patience
 from bostruct.study.history import Trial
 from bostruct.study.ledger import RETRIES, note_unreturned
 from bostruct.study.progress import trial_bar
@@ -31,6 +34,8 @@ from bostruct.study.run_settings import RunSettings
 from bostruct.study.stopping import Curves, StoppingCallback
 
 log = logging.getLogger(__name__)
+NOTHING_TO_DO = "nothing to do"  # how the reason of a run begins that had all its trials before
+POLL_SECONDS = 0.02  # between looks at whether a trial has finished, of a run whose deadline cancels what is running
 # The trials in flight of each run of a study, since threads may share it.
 _in_flight: weakref.WeakKeyDictionary[Any, list[dict[int, float]]] = weakref.WeakKeyDictionary()
 # Those of its runs that ended, which were given back unless another interrupt came in between.
@@ -45,21 +50,26 @@ def run_trials(study: Any, settings: RunSettings) -> str:
 
     Raises what `check_study` raises.
     """
+    deadline = None if settings.timeout is None else monotonic() + settings.timeout
     study.sync()
-    if study.n_finished >= settings.n_trials:
-        return f"nothing to do: n_trials is {settings.n_trials}, and {study.n_finished} are finished already"
+    total = math.inf if settings.n_trials is None else settings.n_trials
+    if settings.n_more is not None:
+        total = study.n_finished + settings.n_more
+    if study.n_finished >= total:
+        return f"{NOTHING_TO_DO}: n_trials is {total}, and {study.n_finished} are finished already"
     _give_back_left(study)
-    for callback in settings.callbacks:
+    callbacks = (*settings.callbacks, *(() if settings.patience is None else (Patience(settings.patience),)))
+    for callback in callbacks:
         if isinstance(callback, StoppingCallback):
             callback.check_study(study)  # may fit a model
     if study.stopping:  # as an earlier run of the same callbacks was: nothing is paid for again
         return study.stopping
     pool = settings.pool()
-    loop = _Loop(study, settings, pool)
-    log.info("study %r: %d of %d trials finished", study.name, study.n_finished, settings.n_trials)
+    loop = _Loop(study, settings, pool, total, deadline)
+    log.info("study %r: %d trials finished, %s wanted", study.name, study.n_finished, total)
     try:
-        with trial_bar(study.name, study, settings.n_trials, settings.progress) as show:
-            return loop.run((*settings.callbacks, show))
+        with trial_bar(study.name, study, None if total == math.inf else total, settings.progress) as show:
+            return loop.run((*callbacks, show))
     except BaseException as error:
         _give_back(study, loop, error)
         raise
@@ -104,10 +114,15 @@ def _find_held(study: Any, pending: dict[int, float]) -> list[Trial]:
 class _Loop:
     """One run: the trials in flight, and what has been met that ends it once they are back."""
 
-    def __init__(self, study: Any, settings: RunSettings, pool: Pool) -> None:
+    def __init__(
+        self, study: Any, settings: RunSettings, pool: Pool, total: float, deadline: float | None = None
+    ) -> None:
+        """Begin a run that ends at a total number of trials, and begins none after the deadline, by `monotonic`."""
         self.pending: dict[int, float] = {}
         self._study = study
         self._settings = settings
+        self._total = total
+        self._deadline = deadline
         self._pool = pool
         self._pace = ThroughputEstimate(pool.slots)
         self._sign = -1.0 if study.goals.directions[0] == "maximize" else 1.0
@@ -137,13 +152,38 @@ class _Loop:
                 self._submit(room if self._pace.is_behind else 1, callbacks)
             elif self.pending and self._prepares():
                 self._take(self._collect(self._pool.poll), callbacks)
+            elif self.pending and self._settings.cancel_running:
+                self._take(self._collect(self._poll_until_deadline), callbacks)
+                if self._is_late():
+                    self._cancel_running()
             elif self.pending:
                 self._take(self._collect(self._pool.wait), callbacks)
             elif not self._finds_left_behind():
                 break
         if self._lost is not None:
             raise self._lost
-        return self._study.stopping or str(self._exhausted or _stop_reason(self._settings, self._study.n_remote))
+        if self._study.stopping or self._exhausted:
+            return self._study.stopping or str(self._exhausted)
+        if self._study.n_finished < self._total and self._is_late():
+            return f"timeout of {self._settings.timeout:g} s reached"
+        return _stop_reason(self._total, self._study.n_remote)
+
+    def _is_late(self) -> bool:
+        """Return True once the deadline has passed."""
+        return self._deadline is not None and monotonic() >= self._deadline
+
+    def _poll_until_deadline(self) -> FinishedTrials:
+        """Wait until a trial has finished or the deadline has passed, and return the finished trials."""
+        while not (finished := self._pool.poll()) and not self._is_late():
+            sleep(POLL_SECONDS)
+        return finished
+
+    def _cancel_running(self) -> None:
+        """Give back what is running; the next run evaluates these points first."""
+        self._study.give_back(_find_held(self._study, self.pending))
+        for number in list(self.pending):
+            self._pool.cancel(number)
+            del self.pending[number]
 
     def _is_given_up(self, number: int) -> bool:
         """Tell whether a trial was given up in this process, or was handed out again since we began it.
@@ -153,19 +193,19 @@ class _Loop:
         return self._study.in_flight.get(number) != self.pending.get(number)
 
     @property
-    def _missing(self) -> int:
+    def _missing(self) -> float:
         """The number of trials that this run has still to evaluate, with those in flight."""
         beside = sum(len(pending) for pending in list(self._runs) if pending is not self.pending)
-        return self._settings.n_trials - self._study.n_finished - self._study.n_remote - beside
+        return self._total - self._study.n_finished - self._study.n_remote - beside
 
     @property
     def _room(self) -> int:
         """The number of trials that could be submitted now."""
-        return min(self._pool.slots, self._missing) - len(self.pending)
+        return int(min(self._pool.slots, self._missing)) - len(self.pending)
 
     def _is_ending(self) -> bool:
         """Tell whether no more points are to be asked for."""
-        return bool(self._exhausted or self._study.stopping or self._lost)
+        return bool(self._exhausted or self._study.stopping or self._lost or self._is_late())
 
     def _has_room(self) -> bool:
         """Tell whether to ask for another trial."""
@@ -311,7 +351,7 @@ def _judge(evaluation: Evaluation, goals: Goals) -> Evaluation:
     return evaluation
 
 
-def _stop_reason(settings: RunSettings, n_remote: int) -> str:
+def _stop_reason(total: float, n_remote: int) -> str:
     are = "is" if n_remote == 1 else "are"
     elsewhere = (
         f", of which {n_remote} {are} still out to other processes; where one of these has ended, the same call "
@@ -319,7 +359,7 @@ def _stop_reason(settings: RunSettings, n_remote: int) -> str:
         if n_remote
         else ""
     )
-    return f"n_trials reached ({settings.n_trials}){elsewhere}"
+    return f"n_trials reached ({total}){elsewhere}"
 
 
 # from the first trial: of the objective, not a property of points

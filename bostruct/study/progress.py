@@ -19,10 +19,10 @@ LABEL = (40, 24, 12, 0)  # letters of a label, fewer where it has to make room
 
 
 @contextmanager
-def progress_bar(label: str, total: int, done: int, wanted: bool | None) -> Iterator[Any]:
+def progress_bar(label: str, total: float | None, done: int, wanted: bool | None) -> Iterator[Any]:
     """Show a tqdm bar on stderr where it is wanted, else give None.
 
-    total: number of trials in all.
+    total: number of trials in all; None if nobody knows.
     done: number of trials finished already.
     wanted: whether there is a bar; None for one on a terminal and in a notebook.
     """
@@ -42,7 +42,7 @@ def progress_bar(label: str, total: int, done: int, wanted: bool | None) -> Iter
 
 @contextmanager
 def trial_bar(
-    label: str, study: Any, total: int, wanted: bool | None, optimum: float | None = None
+    label: str, study: Any, total: float | None, wanted: bool | None, optimum: float | None = None
 ) -> Iterator[Callable[[Any, Trial], None]]:
     """Give a callback that moves a bar by one trial, and shows the incumbent and how many trials have failed.
 

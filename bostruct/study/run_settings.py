@@ -21,7 +21,11 @@ FailureLimit = int | Literal["auto"] | None  # of failed trials, before a run en
 class RunSettings:
     """The arguments of `Study.optimize`; raises TypeError or ValueError, naming the one that is wrong.
 
-    n_trials: of the study in all, at least 0.
+    n_trials: of the study in all, at least 0; None for no such end.
+    n_more: finished trials beyond those at the start of the run, at least 0; None for no such end.
+    timeout: seconds after which no trial begins, at least 0; None for no limit.
+    patience: finished trials in a row without a better value that end the run, at least 1; None for no such end.
+    cancel_running: whether the timeout also gives back what is running then.
     workers: trials at once, at least 1.
     executor: a `concurrent.futures.Executor` to evaluate on; None for this process, or worker processes of our own.
     trial_timeout: seconds, at least 0.001; None for no limit, and with an executor.
@@ -35,14 +39,18 @@ class RunSettings:
     """
 
     objective: Callable[[Any], Any]
-    n_trials: int
-    workers: int
-    executor: Executor | None
-    trial_timeout: float | None
-    load_timeout: float
-    callbacks: tuple[Callable[[Any, Trial], None], ...]
-    progress: bool | None
-    reraise: tuple[type[Exception], ...]
+    n_trials: int | None = None
+    n_more: int | None = None
+    timeout: float | None = None
+    patience: int | None = None
+    cancel_running: bool = False
+    workers: int = 1
+    executor: Executor | None = None
+    trial_timeout: float | None = None
+    load_timeout: float = 60.0
+    callbacks: tuple[Callable[[Any, Trial], None], ...] = ()
+    progress: bool | None = None
+    reraise: tuple[type[Exception], ...] = ()
     stopping_rule: StoppingRule | None = None
     retries: int = 0
     max_initial_failures: FailureLimit = "auto"
@@ -50,7 +58,14 @@ class RunSettings:
     def __post_init__(self) -> None:
         if not callable(self.objective):
             raise TypeError(f"objective: expected a function of a point, got {short_repr(self.objective)}")
-        check_integer("n_trials", self.n_trials, 0)
+        for name in ("callbacks", "reraise"):  # one of them stands for a sequence of one
+            given = getattr(self, name)
+            several = (given,) if callable(given) else given
+            if not isinstance(several, Iterable) or isinstance(several, str):
+                what = "functions of (study, trial)" if name == "callbacks" else "exception classes"
+                raise TypeError(f"{name}: expected {what}, got {short_repr(given)}")
+            object.__setattr__(self, name, tuple(several))
+        self._check_ends()
         check_integer("workers", self.workers, 1)
         check_integer("retries", self.retries, 0)
         check_max_initial_failures(self.max_initial_failures)
@@ -81,35 +96,21 @@ class RunSettings:
                     f"executor: expected a concurrent.futures.Executor, got {short_repr(self.executor)}{hint}"
                 )
 
-    @classmethod
-    def from_arguments(
-        cls,
-        objective: Any,
-        n_trials: Any,
-        workers: Any,
-        executor: Any,
-        trial_timeout: Any,
-        load_timeout: Any,
-        callbacks: Any,
-        progress: Any,
-        reraise: Any,
-        stopping_rule: Any = None,
-        retries: Any = 0,
-        max_initial_failures: Any = "auto",
-    ) -> RunSettings:
-        """Make settings of what a user wrote: one callback, or one exception, stands for a sequence of one.
-
-        Raises TypeError and ValueError.
-        """
-        several = (callbacks,) if callable(callbacks) else callbacks
-        if not isinstance(several, Iterable):
-            raise TypeError(f"callbacks: expected functions of (study, trial), got {short_repr(callbacks)}")
-        kinds = (reraise,) if isinstance(reraise, type) else reraise
-        if not isinstance(kinds, Iterable) or isinstance(kinds, str):
-            raise TypeError(f"reraise: expected exception classes, got {short_repr(reraise)}")
-        limits = trial_timeout, load_timeout
-        ends = tuple(kinds), stopping_rule, retries, max_initial_failures
-        return cls(objective, n_trials, workers, executor, *limits, tuple(several), progress, *ends)
+    def _check_ends(self) -> None:
+        """Check what ends the run; raise TypeError where nothing does."""
+        for name, least in (("n_trials", 0), ("n_more", 0), ("patience", 1)):
+            if (given := getattr(self, name)) is not None:
+                check_integer(name, given, least)
+        if self.timeout is not None:
+            check_number("timeout", self.timeout, 0.0)
+        if self.n_trials is not None and self.n_more is not None:
+            raise TypeError(f"n_more: expected None with n_trials={self.n_trials}, the total; give one of them")
+        if self.n_trials is self.n_more is self.timeout is self.patience is None:
+            raise TypeError("n_trials: expected a total number of trials, n_more=, timeout= or patience=, got none")
+        if self.cancel_running not in (True, False):
+            raise TypeError(f"cancel_running: expected True or False, got {short_repr(self.cancel_running)}")
+        if self.cancel_running and self.timeout is None:
+            raise ValueError("cancel_running: expected False without timeout=, which it goes with")
 
     def check_goals(self, goals: Goals) -> None:
         """Raise ValueError for a stopping rule if a value alone says too little."""
@@ -119,7 +120,7 @@ class RunSettings:
     def pool(self) -> Pool:
         if self.executor is not None:
             return ExecutorPool(self.objective, self.executor, self.workers)
-        if self.workers == 1 and self.trial_timeout is None:
+        if self.workers == 1 and self.trial_timeout is None and not self.cancel_running:
             return InProcessPool(self.objective)
         return ProcessPool(self.objective, self.workers, self.trial_timeout, self.load_timeout)
 

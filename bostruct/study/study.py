@@ -5,7 +5,9 @@ It does no mathematics. Values flip once, here, where they are maximized.
 
 from __future__ import annotations
 
+import logging
 import os
+import sys
 import warnings
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -52,7 +54,7 @@ from bostruct.storage.protocol import (
 from bostruct.study.frames import FrameRow, Unmeasured, read_frame
 from bostruct.study.history import MACHINE, Trial
 from bostruct.study.ledger import RETRIES, Ledger, NextPoint, count_retries
-from bostruct.study.loop import run_trials
+from bostruct.study.loop import NOTHING_TO_DO, run_trials
 from bostruct.study.predictions import Fit, Lazy, Predictions, bound_regret
 from bostruct.study.prior import PriorSource, describe_prior, read_prior, with_prior
 from bostruct.study.records import (
@@ -89,6 +91,7 @@ if TYPE_CHECKING:
 
 Place = str | os.PathLike[str] | Storage  # the path of a file, postgresql://..., or a back end of the user's own
 Callback = Callable[["Study", Trial], None]
+log = logging.getLogger(__name__)
 CLOCKS_APART = 86_400.0  # seconds that the clocks of two machines may differ by
 
 
@@ -619,8 +622,12 @@ class Study:
     def optimize(
         self,
         objective: Callable[[Presented], object],
-        n_trials: int,
+        n_trials: int | None = None,
         *,
+        n_more: int | None = None,
+        timeout: float | None = None,
+        patience: int | None = None,
+        cancel_running: bool = False,
         workers: int = 1,
         executor: Executor | None = None,
         trial_timeout: float | None = None,
@@ -632,11 +639,19 @@ class Study:
         retries: int = 0,
         max_initial_failures: FailureLimit = "auto",
     ) -> Result:
-        """Evaluate until the study has n_trials finished trials, and return its result.
+        """Evaluate until a number of trials has finished or a time is up, and return the result.
 
         objective: called with a point, returns what `tell` takes as a value.
-        n_trials: a total, from 0; failed trials count, added ones do not. The same call again continues an interrupted
-            run, and does nothing after a finished one.
+        n_trials: total number of finished trials of the study, from 0; failed trials count, added ones do not. The same
+            call again continues an interrupted run, and does nothing after a finished one. None if `n_more`, `timeout`
+            or `patience` ends the run.
+        n_more: finished trials beyond those that the study has at the call, from 0, in place of `n_trials`. The same
+            call again evaluates as many again.
+        timeout: seconds of this call, from 0, by a clock that nobody sets. No trial begins afterward; running trials
+            finish, or end at their `trial_timeout`. A resumed call has the whole time again. None for no limit.
+        patience: finished trials in a row without a better value that end the run, from 1; None for no such end.
+        cancel_running: True gives running trials back when the timeout is up; the next run evaluates them first. A
+            single worker is then a process of its own.
         workers: processes, or trials in flight with an executor; 1 without trial_timeout runs in this process.
         executor: any `concurrent.futures.Executor`.
         trial_timeout: seconds, from 0.001, after which the worker is killed and the trial fails; not with an executor.
@@ -665,8 +680,24 @@ class Study:
         ``SystemExit(143)``, in the main thread and unless it has a handler. What ends a run carries the result so far,
         as `error.result`. Raises TypeError, ValueError.
         """
-        limits, ends = (trial_timeout, load_timeout), (reraise, stopping_rule, retries, max_initial_failures)
-        how = RunSettings.from_arguments(objective, n_trials, workers, executor, *limits, callbacks, progress, *ends)
+        how = RunSettings(
+            objective,
+            n_trials,
+            n_more,
+            timeout,
+            patience,
+            cancel_running,
+            workers,
+            executor,
+            trial_timeout,
+            load_timeout,
+            callbacks,  # type: ignore[arg-type]  # one stands for several
+            progress,
+            reraise,  # type: ignore[arg-type]
+            stopping_rule,
+            retries,
+            max_initial_failures,
+        )
         how.check_goals(self.goals)
         self._writable()
         self._stop = None
@@ -678,8 +709,26 @@ class Study:
                     raise
                 # the traceback then shows where the objective was, and few frames of ours
                 raise error.with_traceback(frames) from None
+            self._note_idle_run(n_trials, progress)
             self.sync()
             return self.result
+
+    def _note_idle_run(self, n_trials: int | None, progress: bool | None) -> None:
+        """Warn of a second run of this object that had nothing to do; print and log the same of a reopened study."""
+        if not (n_trials and self._stopped_because.startswith(NOTHING_TO_DO)):
+            self._has_run = True
+            return
+        hint = (
+            f"n_trials is a total; n_trials={2 * self.n_finished} or n_more={self.n_finished} evaluates as many again"
+        )
+        message = f"study {self.name!r}: {self._stopped_because}; {hint}"
+        if self._has_run:
+            warnings.warn(message, stacklevel=count_own_frames())
+            return
+        self._has_run = True
+        log.info(message)
+        if progress is not False:
+            print(message, file=sys.stderr)
 
     @contextmanager
     def result_on_error(self) -> Iterator[None]:
@@ -960,6 +1009,7 @@ class Study:
         self._fallbacks = FallbackWatch()
         self._stop: str | None = None
         self._stopped_because = "interrupted"
+        self._has_run = False
         self._ledger = Ledger(domain, stored, store, place.label)
         self._finalizer = weakref.finalize(self, defer_signals_unseen(end), self._ledger, self._mutex)
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import bostruct as bo
-from bostruct.study.callbacks import Deadline, Patience, TargetValue
+from bostruct.study.callbacks import Patience, TargetValue
 from bostruct.study.stopping import StoppingCallback
 
 BITS = {name: bool for name in "abcdefg"}
@@ -57,12 +57,6 @@ def test_patience_does_not_count_added_trials() -> None:
     result = study.optimize(lambda _: 2.0, 20, callbacks=Patience(3))
     assert study.n_finished == 3
     assert result.stopped_because == "no better value in 3 trials"
-
-
-def test_a_deadline_that_has_passed_leaves_no_time_for_a_trial() -> None:
-    result = bo.minimize(never, BITS, 5, method="random", seed=0, callbacks=Deadline(0.0))
-    assert result.trials == ()
-    assert result.stopped_because == "deadline of 0 s passed"
 
 
 def test_a_callback_of_ones_own_may_stop_before_the_first_trial_and_a_function_is_asked_after_it() -> None:

@@ -76,7 +76,8 @@ def test_a_run_with_nothing_to_do_fits_no_model(monkeypatch: pytest.MonkeyPatch)
         raise AssertionError("the model was fitted")
 
     monkeypatch.setattr(bo.Study, "bound_regret_probability", look)
-    assert study.optimize(value, 12, callbacks=bo.StopWhen(0.5)).stopped_because.startswith("nothing to do")
+    with pytest.warns(UserWarning, match="nothing to do"):
+        study.optimize(value, 12, callbacks=bo.StopWhen(0.5))
     with pytest.raises(AssertionError, match="fitted"):
         study.optimize(value, 13, callbacks=bo.StopWhen(0.5))
 

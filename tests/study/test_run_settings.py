@@ -16,14 +16,14 @@ from bostruct.study.run_settings import RunSettings
 def test_settings_name_the_argument_that_is_wrong() -> None:
     given: dict[str, Any] = {"executor": None, "trial_timeout": None, "callbacks": (), "progress": None, "reraise": ()}
     with pytest.raises(ValueError, match="load_timeout: expected"):
-        RunSettings.from_arguments(objective=float, n_trials=1, workers=1, load_timeout=0.0, **given)
+        RunSettings(objective=float, n_trials=1, workers=1, load_timeout=0.0, **given)
 
 
 def test_a_time_out_asks_for_processes() -> None:
     given: dict[str, Any] = {"executor": None, "callbacks": (), "progress": None, "reraise": (), "load_timeout": 9.0}
     pools = []
     for limit in (None, 5.0):
-        settings = RunSettings.from_arguments(objective=abs, n_trials=1, workers=1, trial_timeout=limit, **given)
+        settings = RunSettings(objective=abs, n_trials=1, workers=1, trial_timeout=limit, **given)
         pools.append(settings.pool())
         pools[-1].close()
     assert [type(pool) for pool in pools] == [InProcessPool, ProcessPool]

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import bostruct as bo
 from bostruct.contracts import BostructError, PointError, Searcher, SpaceExhausted, Suggestion
-from bostruct.study.callbacks import Deadline, Patience, TargetValue
+from bostruct.study.callbacks import Patience, TargetValue
 from bostruct.study.loop import ObjectiveError
 from bostruct.study.study import Study
 
@@ -314,7 +314,8 @@ def test_n_trials_is_a_total():
     s = study()
     s.optimize(value, 4)
     assert len(s.optimize(value, 7).trials) == 7
-    assert len(s.optimize(value, 3).trials) == 7
+    with pytest.warns(UserWarning, match="n_trials is a total"):
+        assert len(s.optimize(value, 3).trials) == 7
     assert s.result.stopped_because == "nothing to do: n_trials is 3, and 7 are finished already"
 
 
@@ -365,11 +366,6 @@ def test_target_value(direction, target):
     result = study(direction=direction).optimize(value, 24, callbacks=[TargetValue(target)])
     reached = [t.value <= target if direction == "minimize" else t.value >= target for t in result.trials]
     assert reached == [False] * (len(reached) - 1) + [True]
-
-
-@pytest.mark.parametrize(("seconds", "n_trials"), [(0.0, 0), (60.0, 24)])
-def test_deadline(seconds, n_trials):
-    assert len(study().optimize(value, 24, callbacks=[Deadline(seconds)]).trials) == n_trials
 
 
 def test_a_searcher_that_repeats_itself_is_named():
