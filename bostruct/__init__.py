@@ -55,11 +55,13 @@ if TYPE_CHECKING:
     from bostruct.domains.space.sequence import Sequence as Sequence
     from bostruct.domains.space.subset import Subset as Subset
     from bostruct.execution.evaluation import report as report
+    from bostruct.execution.evaluation import set_attribute as set_attribute
     from bostruct.kernels.otmann.distance import otmann as otmann
     from bostruct.kernels.otmann.plot import plot_transport as plot_transport
     from bostruct.kernels.space.registry import register_variable as register_variable
     from bostruct.optimize import maximize as maximize
     from bostruct.optimize import minimize as minimize
+    from bostruct.outcome import Outcome as Outcome
     from bostruct.problems.own import Problem as Problem
     from bostruct.storage.protocol import StorageError as StorageError
     from bostruct.storage.protocol import StudyLocked as StudyLocked
@@ -99,11 +101,12 @@ else:
             "bostruct.domains.space.permutation": "Permutation",
             "bostruct.domains.space.sequence": "Sequence",
             "bostruct.domains.space.subset": "Subset",
-            "bostruct.execution.evaluation": "report",
+            "bostruct.execution.evaluation": "report set_attribute",
             "bostruct.kernels.otmann.distance": "otmann",
             "bostruct.kernels.otmann.plot": "plot_transport",
             "bostruct.kernels.space.registry": "register_variable",
             "bostruct.optimize": "maximize minimize",
+            "bostruct.outcome": "Outcome",
             "bostruct.problems.own": "Problem",
             "bostruct.storage.protocol": "StorageError StudyLocked",
             "bostruct.study.callbacks": "StopWhen",

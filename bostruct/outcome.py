@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import math
+import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import repeat
 from numbers import Rational, Real
-from typing import Literal, SupportsFloat
+from typing import TYPE_CHECKING, Literal, SupportsFloat
 
 from bostruct.checks import short_repr
+from bostruct.contracts import Json
 
 Status = Literal["completed", "failed", "infeasible"]
 LONGEST_TEXT = 10_000  # characters of a reason; of a longer one the middle is left out
+MOST_ATTRIBUTES = 65_536  # characters of the attributes of a trial, as JSON
+LONGEST_KEY = 200  # characters of the name of an attribute
 MEAN_ROUNDING = 1e-9  # of the largest repeat: what another way to take a mean may differ by
 
 
@@ -21,12 +26,15 @@ MEAN_ROUNDING = 1e-9  # of the largest repeat: what another way to take a mean m
 class Outcome:
     """The outcome of one evaluation: exactly one of values, failed and infeasible is given.
 
-    values: a finite number for each objective, in the user's direction; empty where there is a reason instead.
+    values: a finite number, or a tuple of one for each objective, in the user's direction; empty if there is a reason
+        instead.
     failed, infeasible: the reason why there is no value; of more than 10,000 characters the middle is left out.
     constraints: a finite number for each constraint, by its name.
     cost: of the evaluation, a finite number from 0; None where nobody said.
     sd: standard deviation of the noise in the values, a finite number from 0; None where nobody said.
     repeats: finite numbers, several measurements of the same point.
+    attributes: what else was measured or made, such as the path of a file, JSON by name, for `Trial.attributes`. No
+        model learns from it.
 
     Raises TypeError or ValueError, naming the part that is wrong.
     """
@@ -38,8 +46,27 @@ class Outcome:
     cost: float | None = None
     sd: float | None = None
     repeats: tuple[float, ...] = ()
+    attributes: Mapping[str, object] = field(default_factory=dict, hash=False)
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            values: SupportsFloat | tuple[float, ...] = (),
+            failed: str | None = None,
+            infeasible: str | None = None,
+            constraints: Mapping[str, float] = ...,
+            cost: float | None = None,
+            sd: float | None = None,
+            repeats: tuple[float, ...] = (),
+            attributes: Mapping[str, object] = ...,
+        ) -> None: ...
 
     def __post_init__(self) -> None:
+        if not isinstance(self.values, tuple | list):
+            object.__setattr__(self, "values", (as_number("values", self.values),))
+        if not isinstance(self.attributes, Mapping):
+            raise TypeError(f"attributes: expected JSON by name, a dict, got {_typed(self.attributes)}")
         if (self.values != ()) + (self.failed is not None) + (self.infeasible is not None) != 1:
             raise ValueError("outcome: expected exactly one of values, failed and infeasible")
         for name, reason in (("failed", self.failed), ("infeasible", self.infeasible)):
@@ -68,7 +95,8 @@ class Outcome:
         value = _read_numbers("values", (value,))[0]
         made = cls.__new__(cls)
         object.__setattr__(made, "values", (value + 0.0,))
-        object.__setattr__(made, "constraints", {})  # all else is the default of the class
+        object.__setattr__(made, "constraints", {})
+        object.__setattr__(made, "attributes", {})  # all else is the default of the class
         return made
 
     @property
@@ -85,6 +113,43 @@ class Outcome:
     def status(self) -> Status:
         """The status of a trial with this outcome."""
         return "completed" if self.values else "infeasible" if self.failed is None else "failed"
+
+
+def read_attributes(attributes: object) -> dict[str, Json]:
+    """Return attributes as plain JSON; raise TypeError or ValueError, naming the attribute that cannot be kept.
+
+    attributes: JSON by name; numbers and arrays of NumPy become numbers and lists, paths strings.
+    """
+    if not isinstance(attributes, Mapping):
+        raise TypeError(f"attributes: expected JSON by name, a dict, got {_typed(attributes)}")
+    read: dict[str, Json] = {}
+    n_left = MOST_ATTRIBUTES
+    for name, value in attributes.items():
+        if not isinstance(name, str) or not 0 < len(name) <= LONGEST_KEY or name != storable(name):
+            raise TypeError(f"attributes: expected names of 1 to {LONGEST_KEY} characters, got {_typed(name)}")
+        try:
+            text = json.dumps(value, default=_simplify, allow_nan=False)
+        except (TypeError, ValueError, RecursionError) as error:
+            why = f"expected JSON (strings, finite numbers, booleans, None, lists, dicts), got {_typed(value)}"
+            raise TypeError(f"attributes[{name!r}]: {why}") from error
+        n_left -= len(name) + len(text)
+        if n_left < 0:
+            raise ValueError(
+                f"attributes[{name!r}]: expected at most {MOST_ATTRIBUTES:,} characters of JSON in all attributes of a "
+                f"trial, got {len(text):,} here; write large data to a file, and give its path"
+            )
+        read[name] = json.loads(text)
+    return read
+
+
+def _simplify(value: object) -> object:
+    """Return a number, list or string for a number or array of NumPy or a path; raise TypeError for anything else."""
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and isinstance(value, numpy.generic | numpy.ndarray):
+        return value.tolist()  # type: ignore[union-attr]
+    raise TypeError(f"no JSON: {_typed(value)}")
 
 
 def _check_reason(name: str, reason: object) -> str:
@@ -147,7 +212,8 @@ def outcome_of(value: object) -> Outcome:
     """Return the outcome of an objective that returned a value; NaN and infinities become failures.
 
     value: a number, as of `as_number`; a tuple of two numbers or more, one for each objective; a dict with the keys
-        ``value``, or ``repeats`` in its place, and any of ``constraints``, ``sd`` and ``cost``; or an outcome as it is.
+        ``value``, or ``repeats`` in its place, and any of ``constraints``, ``sd``, ``cost`` and ``attributes``; or an
+        outcome as it is.
 
     Raises TypeError, and ValueError for an outcome that cannot be.
     """
@@ -206,13 +272,14 @@ def parse_outcome(
 
 def _read_parts(given: Mapping[object, object]) -> Outcome:
     """Return the outcome that a dict tells."""
-    known = ("value", "repeats", "constraints", "sd", "cost")
+    known = ("value", "repeats", "constraints", "sd", "cost", "attributes")
     if not given or not given.keys() <= set(known):
         raise TypeError(f"value: expected a number, or a dict with the keys {', '.join(known)}, got {_typed(given)}")
-    value, repeats, constraints, sd, cost = (given.get(name) for name in known)
+    value, repeats, constraints, sd, cost, attributes = (given.get(name) for name in known)
     if isinstance(value, Outcome | Mapping):
         raise TypeError(f"value: expected a number, got {_typed(value)}")
-    return _make_outcome(value, repeats, constraints, sd, cost)
+    outcome = _make_outcome(value, repeats, constraints, sd, cost)
+    return outcome if attributes is None else replace(outcome, attributes=attributes)
 
 
 def _make_outcome(

@@ -48,6 +48,7 @@ STATUSES = ("completed", "failed", "infeasible", "running", "waiting")  # of tho
 @click.command()
 @click.argument("file", type=click.Path(dir_okay=False))
 @click.option("--name", help="Of the study; needed where the file holds several.")
+@click.option("--trial", type=click.IntRange(0), metavar="N", help="Show one trial, with all that is stored of it.")
 @click.option("--csv", type=file_to_write, callback=check_folder, help="Write its trials, a row each, to this file.")
 @plot_option
 @overwrite_option
@@ -57,6 +58,7 @@ def show(
     *,
     file: str,
     name: str | None,
+    trial: int | None,
     csv: str | None,
     plot: str | None,
     overwrite: bool,
@@ -69,6 +71,7 @@ def show(
     Examples:
       bostruct show runs.db
       bostruct show runs.db --problem mine.py:problem
+      bostruct show runs.db --trial 12
       bostruct show runs.db --name "branin auto seed=0" --csv trials.csv --plot run.png
     """
     with plain_errors():
@@ -76,13 +79,37 @@ def show(
         names = [row.name for row in place.studies()]
         check_not_empty(place, names)
         if name is None and len(names) != 1:
-            if any(option is not None for option in (csv, plot, problem)):
+            if any(option is not None for option in (trial, csv, plot, problem)):
                 raise click.UsageError(f"--name: expected one of {', '.join(map(repr, names))}")
             _list_studies(place, names, as_json)
             return
         with load_to_read(place, name, load_space(problem)) as study:
             check_outputs({csv: "table of trials", plot: "picture"}, overwrite=overwrite)
-            _show_one(study, csv, plot, overwrite, as_json)
+            if trial is None:
+                _show_one(study, csv, plot, overwrite, as_json)
+            else:
+                _show_trial(study, trial, as_json)
+
+
+def _show_trial(study: Study, number: int, as_json: bool) -> None:
+    """Print all that is stored of one trial."""
+    from bostruct.display import in_full
+
+    if number >= (n := len(study.trials)):
+        raise click.UsageError(f"--trial: expected a number below {n}, got {number}" if n else "--trial: there is none")
+    trial = study.trials[number]
+    facts = {name: value for name, value in vars(trial).items() if value not in (None, (), {}) and name[0] != "_"}
+    facts |= {"point": trial.point, "origin": trial.origin}
+    if as_json:
+        echo_json(facts)
+        return
+    for name in ("started", "finished"):
+        if name in facts:
+            facts[name] = datetime.fromtimestamp(facts[name], tz=UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    info = {name: value for name, value in facts.pop("info", {}).items() if name not in ("attributes", "origin")}
+    rows = [(name, value if isinstance(value, str) else in_full(value)) for name, value in facts.items()]
+    rows += [(f"attribute {name}", in_full(value)) for name, value in trial.attributes.items()]
+    click.echo(format_pairs([*rows, *((f"info {name}", in_full(value)) for name, value in info.items())]))
 
 
 def _study_facts(study: Study, result: Result) -> Facts:

@@ -14,18 +14,19 @@ import re
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import replace
 from traceback import clear_frames
 from types import CodeType, TracebackType
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
 from bostruct.checks import add_note, check_integer
-from bostruct.contracts import Infeasible
+from bostruct.contracts import Infeasible, Json
 from bostruct.execution.clock import restore_clocks
 from bostruct.execution.interrupts import handler_codes, is_from_handler
-from bostruct.outcome import Outcome, as_number, cut_middle, outcome_of, storable
+from bostruct.outcome import Outcome, as_number, cut_middle, outcome_of, read_attributes, storable
 
 MAX_PACKED = 2**24  # bytes of an exception, whose text may be of any size
 MAX_STEP = 2**53
@@ -50,6 +51,8 @@ class Evaluation(NamedTuple):
     stopped_at: the step at which a rule stopped it; None where none did.
     machine: the cause of a failure of the machine, as of `CAUSES`; None for any other outcome.
     is_declared: True if the objective returned the outcome itself, as an `Outcome`.
+    attributes: plain JSON by name, of the outcome and of `set_attribute`.
+    refused: why other attributes are not kept, in words.
     """
 
     outcome: Outcome
@@ -60,6 +63,8 @@ class Evaluation(NamedTuple):
     stopped_at: int | None = None
     machine: str | None = None
     is_declared: bool = False
+    attributes: Mapping[str, Json] = {}  # never written to
+    refused: tuple[str, ...] = ()
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the exception apart: it may load in this process only, or nowhere, and the rest must arrive."""
@@ -107,7 +112,10 @@ def evaluate(objective: Callable[[Any], Any], point: Any, handlers: frozenset[Co
     with receive_reports(watched.judge, watched.sign) as reporter:
         evaluation = _call_objective(objective, watched.point, handlers, reporter)
     restore_clocks()
-    return evaluation._replace(reports=reporter.reports)
+    reporter.keep_attributes(evaluation.outcome.attributes)
+    outcome = replace(evaluation.outcome, attributes={}) if evaluation.outcome.attributes else evaluation.outcome
+    kept = {"attributes": reporter.attributes, "refused": tuple(reporter.refused)}
+    return evaluation._replace(outcome=outcome, reports=reporter.reports, **kept)
 
 
 def evaluate_bytes(objective: Callable[[Any], Any], packed: bytes) -> Evaluation:
@@ -249,6 +257,8 @@ class Reporter:
     def __init__(self, judge: Judge | None = None, sign: float = 1.0) -> None:
         self.outcome: Outcome | None = None  # of an evaluation that was stopped
         self.stopped_at: int | None = None  # the step at which the judge stopped it
+        self.attributes: dict[str, Json] = {}
+        self.refused: list[str] = []  # why attributes are not kept
         self._judge = judge
         self._sign = sign
         self._kept: list[tuple[int, float]] = []
@@ -289,6 +299,14 @@ class Reporter:
             self.outcome, self.stopped_at = Outcome((number,)), step
             raise TrialStopped(f"stopped at step {step}")
 
+    def keep_attributes(self, attributes: Mapping[str, object]) -> None:
+        """Keep attributes as they are now, and note why others cannot be kept."""
+        for name, value in attributes.items():
+            try:
+                self.attributes = read_attributes({**self.attributes, name: value})
+            except (TypeError, ValueError) as error:
+                self.refused.append(str(error))
+
     def _keep(self, step: int, number: float) -> None:
         self._last = step, number
         if not self._kept or self._cell(step) != self._cell(self._kept[-1][0]):
@@ -327,6 +345,27 @@ def report(step: int, value: object) -> None:
         warnings.warn(message, stacklevel=2)
         return
     reporter.take(step, value)
+
+
+def set_attribute(name: str, value: object) -> None:
+    """Keep what a running objective has measured or made beside its value, in ``trial.attributes``.
+
+    Call it in an objective that `optimize` or `minimize` evaluates, in the thread that evaluates it. No model learns
+    from attributes.
+
+    name: of the attribute, a string of 1 to 200 characters; the last value of a name stays.
+    value: JSON (strings, finite numbers, booleans, None, lists, dicts), NumPy numbers and arrays, or a path. All
+        attributes of a trial have at most 65,536 characters as JSON.
+
+    What cannot be kept is left out with a warning, and the evaluation goes on. Anywhere else nothing is recorded, and a
+    warning says so.
+    """
+    reporter = _reporter.get()
+    if reporter is None:
+        message = "bostruct.set_attribute: nothing is recorded, since no study evaluates an objective in this thread"
+        warnings.warn(message, stacklevel=2)
+        return
+    reporter.keep_attributes({name: value})
 
 
 @contextmanager

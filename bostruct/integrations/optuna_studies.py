@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -15,11 +16,12 @@ from optuna.study import Study as OptunaStudy
 from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
-from bostruct.checks import short_repr
+from bostruct.checks import count_own_frames, short_repr
 from bostruct.contracts import BostructError, Domain, DomainError, ParsedJson, Point, PointError, Presented
 from bostruct.domains.registry import as_domain, domain_from_json
 from bostruct.domains.space.space import Space
 from bostruct.execution.clock import as_time
+from bostruct.execution.evaluation import Reporter
 from bostruct.goals.declared import Goals
 from bostruct.integrations.optuna_spaces import (
     add_conditions,
@@ -203,7 +205,7 @@ def _to_frozen_trial(study: Study, trial: Trial) -> FrozenTrial:
         values=list(trial.values) or None,
         params=params,
         distributions=distributions,
-        user_attrs=attributes | {MIRRORED: _mirrored_attributes(trial)},
+        user_attrs=attributes | dict(trial.attributes) | {MIRRORED: _mirrored_attributes(trial)},
         intermediate_values={int(step): float(value) for step, value in trial.info.get("reports", ())},
         constraints={
             limit.name: limit.slack(trial.constraints[limit.name]) for limit in study.goals.limits if trial.values
@@ -258,9 +260,14 @@ def import_study(
     if study.trials:
         study.close()
         raise BostructError(f"storage: expected none that holds study {study.name!r} already; Study.load opens it")
-    for point, outcome in zip(points, outcomes, strict=True):
+    for point, outcome, one in zip(points, outcomes, trials, strict=True):
         if point is not None:
-            study.add(point, outcome)
+            reporter = Reporter()
+            names = one.user_attrs.keys() - {MIRRORED, *domain.named_values}
+            reporter.keep_attributes({name: one.user_attrs[name] for name in names})
+            for why in reporter.refused:
+                warnings.warn(f"trial {one.number} of the study of Optuna: {why}", stacklevel=count_own_frames())
+            study.add(point, outcome, attributes=reporter.attributes)
     return study
 
 

@@ -122,6 +122,8 @@ def trial_to_json(domain: Domain, trial: Trial) -> Facts:
         shown["values"] = trial.values
     if trial.constraints:
         shown["constraints"] = dict(trial.constraints)
+    if trial.attributes:
+        shown["attributes"] = dict(trial.attributes)
     return shown | {"info": trial.info}
 
 

@@ -11,15 +11,16 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from bostruct.checks import count_own_frames, did_you_mean, optional_import, short_repr
-from bostruct.contracts import Domain, DomainError, PointError, Presented
+from bostruct.contracts import Domain, DomainError, Json, PointError, Presented
 from bostruct.display import pluralize
 from bostruct.domains.space.levels import RoundedNumbers, accept_rounded, note_under
 from bostruct.domains.space.rereading import OWN, fill_missing
 from bostruct.domains.space.space import Space
 from bostruct.domains.space.variable import Variable
 from bostruct.goals.declared import Goals
-from bostruct.outcome import Outcome, as_number, parse_outcome
+from bostruct.outcome import Outcome, as_number, parse_outcome, read_attributes
 from bostruct.output_files import unquote_cell
+from bostruct.storage.json_text import dump, parse
 from bostruct.study.space_changes import warn_of_rounded
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 POINT = "point"  # the column of points that are no dicts, and before a dot and a name that of a part of a dict
 LIMIT = "constraint."  # before the name of a limit
+ATTRIBUTE = "attribute."  # before the name of an attribute
 NO_REASON = "the data frame gives no reason"
 # fmt: off
 NA_TEXTS = frozenset((  # texts that pandas reads as missing by default
@@ -60,17 +62,20 @@ class FrameRow(NamedTuple):
     point: Presented
     outcome: Outcome | None
     measured: dict[str, float]
+    attributes: Mapping[str, Json] = {}  # never written to
 
 
 class _FrameColumns(NamedTuple):
     """The columns of a frame that are read.
 
     points: by the name of the part of a point; None for one column of whole points.
+    attributes: by the name of the attribute.
     status, reason, failed, no_data: None for none.
     """
 
     points: dict[str, str] | None
     numbers: dict[str, str]
+    attributes: dict[str, str]
     status: str | None
     reason: str | None
     failed: str | None
@@ -106,7 +111,8 @@ def read_frame(
             if outcome is None:
                 unfinished["some" if measured else "none"].append(label)
             if outcome is not None or measured or unmeasured == "queue":
-                found.append(FrameRow(reader.read(record), outcome, measured))
+                attributes = _read_attribute_cells(record, columns.attributes)
+                found.append(FrameRow(reader.read(record), outcome, measured, attributes))
         except (PointError, TypeError, ValueError) as error:
             is_header = place == 0 and all(isinstance(cell, str | None) for cell in record.values())
             hint = "; if the row is a second header, pass skiprows=[1] to pandas.read_csv" if is_header else ""
@@ -145,7 +151,34 @@ def _find_columns(
     ours = {name: name if name in names and name not in taken else None for name in ("status", "reason", "no_data")}
     if ours["status"] is not None and not _has_statuses(frame[ours["status"]], failed):
         ours["status"] = None  # of something else, such as a pump
-    return _FrameColumns(points, values | limits, failed=None if failed == ours["status"] else failed, **ours)
+    others = [str(name) for name in names if name not in taken and str(name).startswith(ATTRIBUTE)]
+    attributes = {name.removeprefix(ATTRIBUTE): name for name in others if name not in values.values()}
+    return _FrameColumns(
+        points, values | limits, attributes, failed=None if failed == ours["status"] else failed, **ours
+    )
+
+
+def _read_attribute_cells(record: Mapping[str, Presented], columns: Mapping[str, str]) -> dict[str, Json]:
+    """Return the attributes of a row, without empty cells; a text that is JSON is what it says, as in our tables."""
+    found = {}
+    for name, column in columns.items():
+        cell = unquote_cell(record[column])
+        if isinstance(cell, str):
+            with suppress(ValueError):
+                cell = parse(cell)
+        if cell is not None:
+            found[name] = cell
+    return read_attributes(found)
+
+
+def write_attribute(value: Json) -> object:
+    """Return the cell of an attribute in a table of text: strings and numbers as they are, all else as JSON."""
+    if isinstance(value, str):
+        try:
+            parse(value)
+        except ValueError:
+            return value
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else dump(value)
 
 
 def _has_statuses(column: Any, failed: str | None) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 
@@ -18,6 +18,7 @@ TrialStatus = Literal["running", "completed", "failed", "infeasible"]
 CANCELED = "canceled"  # in the info of a trial that was given up
 MACHINE = "machine_failure"  # of one that was given back since the machine failed: the cause, how many had completed
 NO_DATA = "no_data"  # of one that failed because of the machine once more: the cause
+ATTRIBUTES = "attributes"  # in the info of a trial: what the user keeps with it
 DOUBLE = "double"  # the origin of a second outcome of a trial that was handed out again
 
 
@@ -124,6 +125,11 @@ class Trial:
         return self.is_canceled or NO_DATA in self.info
 
     @property
+    def attributes(self) -> Mapping[str, Any]:
+        """What the user keeps with the trial, JSON by name: see `bostruct.set_attribute` and `Study.tell`."""
+        return self.info.get(ATTRIBUTES, {})
+
+    @property
     def stopped_at(self) -> int | None:
         """The step at which a stopping rule ended it, whose value is its own; None where none did."""
         return self.info.get("stopped_at")
@@ -134,6 +140,7 @@ class Trial:
         rows = {"status": self.status, "value": self.value, "values": values, "reason": self.reason}
         rows |= {"point": self.point, "constraints": dict(self.constraints) or None}
         rows |= {"breaks": ", ".join(self.broken) or None, "sd": self.sd, "repeats": self.repeats or None}
+        rows |= {"attributes": dict(self.attributes) or None}
         rows |= {"stopped at step": self.stopped_at, "no data, for": self.unread}
         rows |= {"chosen by": self.origin, "seconds": seconds}
         return html_table([(k, v) for k, v in rows.items() if v is not None], caption=f"Trial {self.number}")

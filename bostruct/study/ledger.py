@@ -28,7 +28,7 @@ from bostruct.storage.protocol import (
 )
 from bostruct.storage.reading import pause_collector
 from bostruct.storage.writing import defer_signals_and_note, retry_rolled_back
-from bostruct.study.history import CANCELED, DOUBLE, MACHINE, NO_DATA, Trial
+from bostruct.study.history import ATTRIBUTES, CANCELED, DOUBLE, MACHINE, NO_DATA, Trial
 from bostruct.study.point_forms import Kept, find_moved_numbers, find_names, restore_numbers, write_point_text
 from bostruct.study.records import read_goals, read_initial, read_trial, show_outcome, write_trial
 from bostruct.study.space_changes import current_row, is_over, read_trials
@@ -36,7 +36,7 @@ from bostruct.study.trial_table import Record, TrialTable
 
 RETRIES = 2  # of a failure that is no fault of the point, unless another number is asked for
 MAX_ATTEMPTS = 2
-OF_ONE_EVALUATION = ("reports", CANCELED, NO_DATA)  # in the info of a trial, until it is handed out again
+OF_ONE_EVALUATION = ("reports", ATTRIBUTES, CANCELED, NO_DATA)  # in the info of a trial, until it is handed out again
 log = logging.getLogger(__name__)
 
 

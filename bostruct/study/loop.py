@@ -128,6 +128,7 @@ class _Loop:
         self._sign = -1.0 if study.goals.directions[0] == "maximize" else 1.0
         self._curves = Curves(self._sign)
         self._failures = FailureWatch(study, settings)
+        self._warned: set[str] = set()  # of attributes that are not kept
         self._exhausted: SpaceExhausted | None = None
         self._lost: StorageLost | None = None  # then what is in flight is waited for, and kept in memory
         self._collected: FinishedTrials = []  # the last that had finished, told or not
@@ -338,7 +339,13 @@ class _Loop:
             retries, machine = 0, None
         elif isinstance(evaluation.error, Transient | TrialLost):
             retries = max(RETRIES, retries)
+        for why in evaluation.refused:
+            if (which := why.partition(":")[0]) in self._warned:  # once for each attribute
+                continue
+            self._warned.add(which)
+            warnings.warn(f"trial {number}: {why}; the attribute is left out", stacklevel=count_own_frames())
         how = {"finished": evaluation.ended, "reports": evaluation.reports, "retry": retries, "machine": machine}
+        how["attributes"] = evaluation.attributes or None
         return self._study.tell(number, outcome, **how)
 
 

@@ -68,6 +68,7 @@ _READ: dict[str, Any] = {  # of the info of a trial, what a study itself reads, 
     "failed_before": list,
     "given": dict,
     "retries": int,
+    "attributes": dict,
 }
 
 

@@ -17,7 +17,7 @@ from bostruct.display import html_table, in_full, pluralize, printable
 from bostruct.goals.declared import Direction, Goals, read_reference
 from bostruct.goals.pareto import default_reference, exclusive_volume, extend_front, find_nondominated, hypervolume
 from bostruct.output_files import format_csv, write_output
-from bostruct.study.frames import LIMIT, list_value_names
+from bostruct.study.frames import ATTRIBUTE, LIMIT, list_value_names, write_attribute
 from bostruct.study.history import CANCELED, NO_DATA, Trial, tell_stop
 from bostruct.study.predictions import (
     Fit,
@@ -150,6 +150,11 @@ class TrialTable:
         """
         rows = self.rows()
         columns = self._list_columns(rows)
+        for row in rows:
+            others = {
+                name: cell for name, cell in row.items() if name.startswith(ATTRIBUTE) and not isinstance(cell, str)
+            }
+            row |= {name: write_attribute(cell) for name, cell in others.items()}
         text = format_csv(columns, ([row.get(name) for name in columns] for row in rows))
         write_output(path, text, "table of trials", overwrite=overwrite)
 
@@ -542,6 +547,8 @@ def _trial_row(trial: Trial, goals: Goals) -> dict[str, object]:
         row["unread"] = trial.unread
     if trial.is_no_data:
         row["no_data"] = trial.info.get(NO_DATA, CANCELED)
+    for name, kept in trial.attributes.items():  # "3" is written as JSON, since a table of text cannot tell it from 3
+        row[f"{ATTRIBUTE}{name}"] = write_attribute(kept) if isinstance(kept, str) else kept
     if isinstance(trial.point, Mapping):
         return row | {f"point.{name}": value for name, value in trial.point.items()}
     return row | {"point": trial.point}

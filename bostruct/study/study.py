@@ -35,7 +35,7 @@ from bostruct.execution.clock import UNITS, name_unit, now
 from bostruct.execution.evaluation import objective_frames
 from bostruct.execution.interrupts import defer_signals_once_begun, defer_signals_unseen, make_lock
 from bostruct.goals.declared import Declared, Direction, Goals, declare_goals
-from bostruct.outcome import Outcome, cut_middle, parse_outcome, storable
+from bostruct.outcome import Outcome, cut_middle, parse_outcome, read_attributes, storable
 from bostruct.storage.backends import open_storage
 from bostruct.storage.json_text import dump, parse
 from bostruct.storage.postgresql.connecting import hide_passwords
@@ -52,7 +52,7 @@ from bostruct.storage.protocol import (
     find_study,
 )
 from bostruct.study.frames import FrameRow, Unmeasured, read_frame
-from bostruct.study.history import MACHINE, Trial
+from bostruct.study.history import ATTRIBUTES, MACHINE, Trial
 from bostruct.study.ledger import RETRIES, Ledger, NextPoint, count_retries
 from bostruct.study.loop import NOTHING_TO_DO, run_trials
 from bostruct.study.predictions import Fit, Lazy, Predictions, bound_regret
@@ -428,6 +428,7 @@ class Study:
         constraints: Mapping[str, float] | None = None,
         failed: str | None = None,
         infeasible: str | None = None,
+        attributes: Mapping[str, object] | None = None,
         finished: float | None = None,
         reports: Iterable[tuple[int, float]] = (),
         retry: bool | int = False,
@@ -442,6 +443,8 @@ class Study:
         repeats: several measurements of the point in place of a value, which is their mean.
         constraints: the measured number of each limit, by its name.
         failed, infeasible: instead of a value, the reason why there is none, a non-empty string.
+        attributes: what else to keep with the trial, such as the path of a file, for `Trial.attributes`: JSON by name,
+            at most 65,536 characters. No model learns from it. None for none.
         finished: seconds since the epoch when the evaluation ended, from a day before the trial began to a day from
             now, since clocks differ; None for now.
         reports: steps and values on the way there, ascending by step, which stopping rules learn from. Without a value
@@ -473,10 +476,8 @@ class Study:
             if is_stopped:
                 noted["stopped_at"], value = noted["reports"][-1]
             outcome = parse_outcome(value, failed, infeasible, sd=sd, repeats=repeats, constraints=constraints)
-            outcome, retries = (
-                self.goals.check(outcome),
-                (RETRIES * retry if isinstance(retry, bool) else check_integer("retry", retry, 0)),
-            )
+            outcome, kept = _split_attributes(self.goals.check(outcome), attributes)
+            retries = RETRIES * retry if isinstance(retry, bool) else check_integer("retry", retry, 0)
             if retries and outcome.failed is None and not (is_stopped or isinstance(value, Outcome)):
                 given = "a value" if outcome.infeasible is None else "infeasible="
                 raise ValueError(f"retry: expected it beside failed=, as only failures are retried, got {given}")
@@ -486,7 +487,7 @@ class Study:
             is_retried = MACHINE in blamed or (not blamed and has_retries)  # the machine has one retry
             if outcome.failed is not None and is_retried:
                 return self._ledger.retry(number, outcome.failed, begun, blamed)
-            return self._ledger.finish(number, outcome, ended, noted | blamed, begun)
+            return self._ledger.finish(number, outcome, ended, noted | blamed | kept, begun)
 
     def add(
         self,
@@ -498,6 +499,7 @@ class Study:
         constraints: Mapping[str, float] | None = None,
         failed: str | None = None,
         infeasible: str | None = None,
+        attributes: Mapping[str, object] | None = None,
     ) -> Trial:
         """Add data that the user already has, as a finished trial of origin `added`, which `n_trials` does not count.
 
@@ -505,14 +507,15 @@ class Study:
         A warning says where other numbers of an earlier trial lie on the same step.
 
         point: as the objective would receive it.
-        value, sd, repeats, constraints, failed, infeasible: what came of it, as in `tell`.
+        value, sd, repeats, constraints, failed, infeasible, attributes: its outcome, as in `tell`.
 
         Raises PointError, TypeError, ValueError.
         """
         with self._mutex:
             self._writable()
             outcome = parse_outcome(value, failed, infeasible, sd=sd, repeats=repeats, constraints=constraints)
-            return self._add(self.domain.parse(point), self.goals.check(outcome), point)
+            outcome, kept = _split_attributes(self.goals.check(outcome), attributes)
+            return self._add(self.domain.parse(point), outcome, point, kept)
 
     def _add(self, x: Point, outcome: Outcome, given: Presented, noted: Info | None = None) -> Trial:
         trial = self._ledger.add(x, outcome, given, noted)
@@ -568,10 +571,13 @@ class Study:
 
     def _add_row(self, row: FrameRow) -> Trial | None:
         """Add a row of a frame; return None for one without numbers that waits, if the study has its point."""
-        x, noted = self.domain.parse(row.point), {"measured": row.measured} if row.measured else {}
+        x = self.domain.parse(row.point)
+        noted: Info = {"measured": row.measured} if row.measured else {}
+        if row.attributes:
+            noted[ATTRIBUTES] = row.attributes
         if row.outcome is not None:
             return self._add(x, row.outcome, row.point, noted)
-        found = NextPoint(x, {"origin": "given", **noted}, self._ledger.state, may_repeat=bool(noted))
+        found = NextPoint(x, {"origin": "given", **noted}, self._ledger.state, may_repeat=bool(row.measured))
         return self._ledger.begin(found, waits=True)
 
     def requeue(self, trial: Trial | int) -> None:
@@ -1078,6 +1084,14 @@ def _check_end(finished: float, started: float) -> float:
             f"{latest:.0f}, a day from now, got {short_repr(finished)}; {hint}"
         )
     return ended
+
+
+def _split_attributes(outcome: Outcome, given: Mapping[str, object] | None) -> tuple[Outcome, Info]:
+    """Return an outcome without its attributes, and these and the given ones as a trial has them in its info."""
+    if given is None and not outcome.attributes:
+        return outcome, {}
+    kept = read_attributes(outcome.attributes) | ({} if given is None else read_attributes(given))
+    return replace(outcome, attributes={}), {ATTRIBUTES: kept} if kept else {}
 
 
 def _check_cause(machine: object, outcome: Outcome) -> str:

@@ -215,3 +215,17 @@ def test_a_problem_whose_space_changed_is_noted_by_a_run(tmp_path):
     again = call(*line, 3)
     assert again.stderr.startswith("Note: study 'mine'")
     assert "1 trial not in the problem's space" in again.stdout
+
+
+def test_one_trial_is_shown_with_its_attributes(tmp_path):
+    path = tmp_path / "runs.db"
+    with bo.Study({"x": range(5)}, method="random", seed=0, storage=path) as study:
+        study.tell(study.ask(), 1.5, attributes={"checkpoint": "a.pt"})
+    shown = call("show", path, "--trial", 0).stdout.splitlines()
+    assert [line.split() for line in shown if line.startswith(("value ", "attribute "))] == [
+        ["value", "1.5"],
+        ["attribute", "checkpoint", "'a.pt'"],
+    ]
+    facts = as_json("show", path, "--trial", 0)
+    assert (facts["number"], facts["info"]["attributes"]) == (0, {"checkpoint": "a.pt"})
+    assert "--trial: expected a number below 1, got 1" in call("show", path, "--trial", 1, code=2).output

@@ -95,6 +95,9 @@ def tabulate_best(run: Run) -> Html:
     for limit in run.result.goals.limits:
         rows.append([str(limit), *(format_value(trial.constraints.get(limit.name)) for trial in trials.values())])
     rows += [[name, *(point.get(name, "–") for point in points)] for name in names]
+    for name in dict.fromkeys(name for trial in trials.values() for name in trial.attributes):
+        cells = (in_full(trial.attributes.get(name, "–")) for trial in trials.values())
+        rows.append([f"attribute {name}", *(cut_end(cell, LONGEST_CELL) for cell in cells)])
     return write_table("The best point" + ("s" if len(trials) > 1 else ""), ["variable", *trials], rows)
 
 
