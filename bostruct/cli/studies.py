@@ -262,6 +262,47 @@ def copy(file: str, copy: str, as_json: bool) -> None:
         click.echo(f"{printable(source.label)} is copied to {printable(target.label)}, which holds {held}")
 
 
+@click.command()
+@click.argument("file", type=click.Path(dir_okay=False))
+@click.option("--name", required=True, help="Of the study.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+def delete(file: str, name: str, yes: bool) -> None:
+    """Delete a study and all its trials from a file or a database, for good.
+
+    \b
+    Example:
+      bostruct delete runs.db --name "branin auto seed=0"
+    """
+    with plain_errors():
+        place = open_place(file)
+        if not yes:
+            count = pluralize(len(place.read(name).trials), "trial")
+            click.confirm(f"Delete study {name!r} with {count} from {place.label} for good?", abort=True)
+        place.delete(name)
+        click.echo(f"study {name!r} is deleted from {place.label}")
+
+
+@click.command()
+@click.argument("file", type=click.Path(dir_okay=False))
+@click.argument("new")
+@click.option("--name", help="Of the study; needed where the file holds several.")
+def rename(file: str, new: str, name: str | None) -> None:
+    """Give a study in a file or a database another name, NEW.
+
+    \b
+    Example:
+      bostruct rename runs.db "branin, first try" --name "branin auto seed=0"
+    """
+    with plain_errors():
+        from bostruct.storage.protocol import find_study
+        from bostruct.study.study import Study
+
+        place = open_place(file)
+        name = find_study(place.studies(), name, place.label).name
+        Study.rename(place, name, new)
+        click.echo(f"study {name!r} in {place.label} is called {new!r} now")
+
+
 def copy_studies(source: str, target: str) -> None:
     """Copy all studies of a place, one after the other, to a new file or to a database that has none of their names.
 

@@ -43,6 +43,13 @@ class DocumentStorage(Storage):
         """
 
     @abstractmethod
+    def remove(self, name: str) -> None:
+        """Remove a study for good; raise StorageError.
+
+        name: of a study that is there, which is locked.
+        """
+
+    @abstractmethod
     def lock(self, name: str) -> Callable[[], object]:
         """Keep all others from writing a study, also one that is not there yet; raise StudyLocked if another writes it.
 
@@ -65,6 +72,14 @@ class DocumentStorage(Storage):
         if stored.study.name in self.names():
             raise explain_second(self.label, stored.study.name)
         return self._acquire(stored, is_new=True)
+
+    def delete(self, name: str) -> None:
+        find_study(self.studies(), name, self.label)
+        release = self.lock(name)
+        try:
+            self.remove(name)
+        finally:
+            release()
 
     def _acquire(self, stored: StoredStudy, *, is_new: bool = False) -> DocumentWriter:
         name = stored.study.name
@@ -156,6 +171,9 @@ class MemoryStorage(DocumentStorage):
 
     def write(self, stored: StoredStudy) -> None:
         self._kept[stored.study.name] = stored
+
+    def remove(self, name: str) -> None:
+        del self._kept[name]
 
     def lock(self, name: str) -> Callable[[], object]:
         if name in self._open:

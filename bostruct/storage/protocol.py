@@ -298,6 +298,27 @@ class Storage(ABC):
         Raises StorageError if a study of this name is there.
         """
 
+    @abstractmethod
+    def delete(self, name: str) -> None:
+        """Remove a study and all its trials for good; raise StudyLocked while a writer has it open, StorageError.
+
+        name: of a study that is there.
+        """
+
+    def rename(self, name: str, new: str) -> None:
+        """Give a study another name; the base writes it anew and deletes the old one.
+
+        name: of a study that is there and has no writer; StudyLocked is raised otherwise.
+        new: a name that no study there has; StorageError is raised otherwise.
+        """
+        stored = self.read(name)
+        self.save(stored._replace(study=stored.study._replace(name=new))).close()
+        try:
+            self.delete(name)
+        except BaseException:
+            self.delete(new)
+            raise
+
     def find_writers(self) -> frozenset[str] | None:
         """Return the names of the writers that are there; None if that is not known. No study is changed."""
         return None

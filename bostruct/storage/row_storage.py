@@ -11,7 +11,7 @@ from abc import abstractmethod
 from array import array
 from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from itertools import chain
 from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
 
@@ -27,9 +27,12 @@ from bostruct.storage.protocol import (
     StudyRow,
     StudyWriter,
     TrialRow,
+    check_new_name,
+    explain_second,
+    find_study,
 )
 from bostruct.storage.reading import StudyKey, WholeStudy, read_checksums, read_later, read_studies, read_study
-from bostruct.storage.rows import Progress, add_checksums
+from bostruct.storage.rows import Progress, add_checksums, seal, study_columns
 from bostruct.storage.schema import SCHEMA_VERSION
 from bostruct.storage.writing import Transaction, retry_rolled_back
 
@@ -51,6 +54,24 @@ class RowStorage(Storage):
 
     def save(self, stored: StoredStudy) -> StudyWriter:
         return self._become_writer(stored, is_new=True)[1]
+
+    def delete(self, name: str) -> None:
+        with self._opening_alone(name) as writer:
+            writer.delete()
+
+    def rename(self, name: str, new: str) -> None:
+        if new in {row.name for row in self.studies()}:
+            raise explain_second(self.label, new)
+        with self._opening_alone(name) as writer:
+            writer.rename(check_new_name(new))
+
+    @contextmanager
+    def _opening_alone(self, name: str) -> Iterator[RowWriter]:
+        """Give the only writer of a study that is there; raise StudyLocked if it has another one, StorageError."""
+        row = find_study(self.studies(), name, self.label)
+        with closing(self._open_writer(StoredStudy(row, []), is_new=False)) as writer:
+            writer.check_alone("cannot be deleted or renamed")
+            yield writer
 
     def _become_writer(self, stored: StoredStudy, *, is_new: bool) -> tuple[StoredStudy, RowWriter]:
         writer = self._open_writer(stored, is_new=is_new)
@@ -147,10 +168,27 @@ class RowWriter(StudyWriter):
             self._step = None
         self._snapshot.end(step, after)
 
-    def _check_alone(self) -> None:
-        """Raise StudyLocked if another writer is there."""
+    def delete(self) -> None:
+        """Remove the study and all its trials; nothing but `close` can be done then."""
+        with self._transaction() as (connection, _):
+            for table, column in (("trials", "study"), ("changes", "study"), ("progress", "study"), ("studies", "id")):
+                connection.execute(f"DELETE FROM {table} WHERE {column} = ?", (self._key.study,))
+
+    def rename(self, name: str) -> None:
+        """Give the study another name; nothing but `close` can be done then."""
+        study = self._read(lambda connection: read_study(connection, self._name, self._label, SCHEMA_VERSION)).stored
+        *_, checksum = seal(study_columns(self._key.study, study.study._replace(name=name)))
+        with self._transaction() as (connection, _):
+            values = (name, checksum, self._key.study)
+            connection.execute("UPDATE studies SET name = ?, checksum = ? WHERE id = ?", values)
+
+    def check_alone(self, refused: str = "its space cannot be changed") -> None:
+        """Raise StudyLocked if another writer is there.
+
+        refused: what cannot be done then.
+        """
         if (holder := self._lock.find_other()) is not None:
-            raise StudyLocked(f"{self._key.where}: its space cannot be changed while it is open in {holder}")
+            raise StudyLocked(f"{self._key.where}: {refused} while it is open in {holder}")
 
     @contextmanager
     def _noting_loss(self) -> Iterator[None]:

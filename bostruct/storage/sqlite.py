@@ -110,7 +110,7 @@ class SqliteWriter(RowWriter):
 
     def change_space(self, change: SpaceChange, state: str) -> None:
         with self._stepping() as step:
-            self._check_alone()
+            self.check_alone()
             step.change_space(change, state)
 
     def check_place(self) -> None:

@@ -171,7 +171,7 @@ def _read_attribute_cells(record: Mapping[str, Presented], columns: Mapping[str,
     return read_attributes(found)
 
 
-def write_attribute(value: Json) -> object:
+def write_attribute(value: object) -> object:
     """Return the cell of an attribute in a table of text: strings and numbers as they are, all else as JSON."""
     if isinstance(value, str):
         try:

@@ -319,6 +319,30 @@ class Study:
         settings = {"method": method, "seed": seed, "storage": storage, "name": name, "threads": threads}
         return load(cls, optuna_study, space, **settings)
 
+    @staticmethod
+    def delete(storage: Place, name: str) -> None:
+        """Remove a study and all its trials from a file or a database, for good.
+
+        storage: as of `Study`.
+        name: of the study.
+
+        Raises StudyLocked while somebody has the study open for writing, StorageError if it is not there.
+        """
+        open_storage(storage).delete(_check_study_name(name))
+
+    @staticmethod
+    def rename(storage: Place, name: str, new: str) -> None:
+        """Give a study in a file or a database another name.
+
+        storage: as of `Study`.
+        name: of the study.
+        new: the name to give, a string of 1 to 500 characters that no study there has.
+
+        Raises StudyLocked while somebody has the study open for writing, StorageError if it is not there or the new
+        name is taken.
+        """
+        open_storage(storage).rename(_check_study_name(name), check_new_name(_check_study_name(new)))
+
     @overload
     def ask(self) -> Trial: ...
 

@@ -253,6 +253,33 @@ def check_saved(make: MakeStorage) -> None:
     assert make().read("saved") == before, "a study that is there stays"
 
 
+def check_removed(make: MakeStorage) -> None:
+    """Check that studies are deleted and renamed whole, and only if nobody writes them."""
+
+    def names() -> set[str]:
+        return {row.name for row in make().studies()} & {"removed", "kept", "renamed"}
+
+    row = STUDY._replace(name="removed")
+    make().begin(STUDY._replace(name="kept"))[1].close()
+    writer = make().begin(row)[1]
+    writer.insert(_running(0))
+    for change in (lambda: make().delete("removed"), lambda: make().rename("removed", "renamed")):
+        assert is_raised(StudyLocked, change), "StudyLocked is raised if a study is open for writing"
+    writer.close()
+    for change in (lambda: make().rename("removed", "kept"), lambda: make().delete("renamed")):
+        assert is_raised(StorageError, change), "StorageError is raised if a name is taken, or is not there"
+    assert names() == {"removed", "kept"}, "what was refused changes nothing"
+    make().rename("removed", "renamed")
+    assert names() == {"renamed", "kept"}, "a renamed study has its new name alone"
+    expected, found = StoredStudy(row._replace(name="renamed"), [_running(0)]), make().read("renamed")
+    assert found == expected, f"a renamed study is as before: got {found}, expected {expected}"
+    make().delete("renamed")
+    assert names() == {"kept"}, "a deleted study is gone, and others stay"
+    stored, writer = make().begin(row)
+    writer.close()
+    assert stored.trials == [], "a study of the name of a deleted one has no trials"
+
+
 def check_storage_defaults(make: MakeStorage) -> None:
     """Check that what a storage or a writer overrides agrees with what the base does."""
     with_base, with_own = (make().begin(STUDY._replace(name=name))[1] for name in ("of the base", "of its own"))
@@ -309,6 +336,7 @@ LAWS: tuple[tuple[str, Callable[[MakeStorage], None]], ...] = (
     ("studies read", check_readers),
     ("change_space", check_space_changes),
     ("save", check_saved),
+    ("delete rename", check_removed),
     ("update reopen look find_dead_writers find_writers find_revisions", check_storage_defaults),
 )  # the members that a law is about, and the law
 

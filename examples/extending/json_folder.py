@@ -31,6 +31,9 @@ class JsonFolder(DocumentStorage):
         draft.write_text(to_json(stored))
         draft.rename(path)  # all of it, or nothing
 
+    def remove(self, name):
+        self._find(name).unlink()
+
     def lock(self, name):
         file = (self.folder / f"{quote(name, safe='')}.lock").open("w")
         try:

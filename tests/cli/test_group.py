@@ -14,7 +14,21 @@ from bostruct.methods import METHODS
 from tests.cli.invoke import call
 
 HEAVY = {"torch", "gpytorch", "sklearn", "ot", "matplotlib", "pandas", "networkx", "numba", "scipy.stats"}
-COMMANDS = ("problems", "methods", "run", "nas", "compare", "show", "report", "watch", "serve", "copy", "doctor")
+COMMANDS = (
+    "problems",
+    "methods",
+    "run",
+    "nas",
+    "compare",
+    "show",
+    "report",
+    "watch",
+    "serve",
+    "copy",
+    "rename",
+    "delete",
+    "doctor",
+)
 
 
 def test_help_loads_nothing_heavy_and_takes_little_time():

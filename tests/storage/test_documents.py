@@ -37,6 +37,9 @@ class Drawer(DocumentStorage):
             raise StorageError("jammed")
         self.kept[stored.study.name] = stored._replace(trials=list(stored.trials))
 
+    def remove(self, name: str) -> None:
+        del self.kept[name]
+
     def lock(self, name: str) -> Callable[[], object]:
         if name in self.locked:
             raise StudyLocked(name)
@@ -44,12 +47,12 @@ class Drawer(DocumentStorage):
         return lambda: self.locked.discard(name)
 
 
-def test_four_members_are_a_back_end() -> None:
+def test_five_members_are_a_back_end() -> None:
     drawer = Drawer()
     check_storage(lambda: drawer)
     assert (drawer.label, drawer.where) == ("the storage", None)
     assert Drawer.__abstractmethods__ == frozenset()
-    assert DocumentStorage.__abstractmethods__ == {"names", "load", "write", "lock"}
+    assert DocumentStorage.__abstractmethods__ == {"names", "load", "write", "remove", "lock"}
 
 
 def test_a_study_goes_on_in_it() -> None:

@@ -170,7 +170,7 @@ class PostgresqlWriter(RowWriter):
             return self._snapshot.take(self._read(self._snapshot.read_update))
 
     def change_space(self, change: SpaceChange, state: str) -> None:
-        self._check_alone()  # before the step: a connection that is lost in between is made again
+        self.check_alone()  # before the step: a connection that is lost in between is made again
         super().change_space(change, state)
 
     def check_place(self) -> None:
