@@ -29,7 +29,7 @@ from benchmarks.structures.page import (
 
 ROOT = Path(__file__).parents[2]
 FILE = Path(__file__).with_name("results.jsonl")
-PAGE = ROOT / "docs" / "experiments-evidence.md"
+PAGE = ROOT / "docs" / "evidence" / "experiments.md"
 PICTURES = Path("images", "experiments")  # beside the page
 HEADER = """\
 # Noise, failures, limits, several objectives, batches: `auto` beside other methods

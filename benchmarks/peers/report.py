@@ -64,7 +64,7 @@ INTRODUCTION = f"""\
 {WRITTEN}
 
 {{opening}}
-[docs/peers.md]({{guide}}) says what the problems and the searches are, and how the runs are repeated.
+[docs/evidence/peers.md]({{guide}}) says what the problems and the searches are, and how the runs are repeated.
 
 - **Pairs**: all problems are minimized. A seed is one instance of a problem and ten initial points, which searches
   share but for those that draw points of their own. "Minus `auto`" is the best value of a search minus that of `auto`:

@@ -27,7 +27,7 @@ from bostruct.comparison.statistics import Difference, estimate_difference
 
 ROOT = Path(__file__).parents[2]
 FILE = Path(__file__).with_name("results.jsonl")
-PAGE = ROOT / "docs" / "structures.md"
+PAGE = ROOT / "docs" / "evidence" / "structures.md"
 PICTURES = Path("images", "structures")  # beside the page
 HEADER = """\
 # Orders, subsets, sequences and tables: `auto` beside other methods

@@ -249,7 +249,7 @@ def write_runs(file: Path) -> None:
 
 def test_the_page_says_whether_the_targets_are_reached(tmp_path):
     pytest.importorskip("matplotlib")
-    file, page = tmp_path / "runs.jsonl", tmp_path / "docs" / "experiments-evidence.md"
+    file, page = tmp_path / "runs.jsonl", tmp_path / "docs" / "evidence" / "experiments.md"
     write_runs(file)
     report.publish(file, page)
     text = page.read_text(encoding="utf-8")

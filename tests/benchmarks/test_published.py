@@ -147,7 +147,7 @@ def test_the_command_goes_on_where_it_was(tmp_path, capsys):
     pytest.importorskip("matplotlib")
     (tmp_path / "maxsat").mkdir()
     (tmp_path / "maxsat" / "frb-frb10-6-4.wcnf").write_text(WCNF)
-    file, page = tmp_path / "runs.jsonl", tmp_path / "docs" / "published.md"
+    file, page = tmp_path / "runs.jsonl", tmp_path / "docs" / "evidence" / "published.md"
     words = ["--out", str(file), "--page", str(page), "--searches", "random", "--problems"]
     names = "branin,maxsat 43,maxsat 60"
     assert command.main([*words, names, "--configs", "1", "--data", str(tmp_path)]) == 0

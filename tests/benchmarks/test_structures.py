@@ -254,8 +254,8 @@ def test_the_page_says_whether_the_targets_are_reached(tmp_path):
         append_run(file, Run("qap 12", "evolution", seed, 200), found_at(29.0))
         if seed < 12:
             append_run(file, Run("qap 12", "Optuna TPE", seed, 200), found_at(40.0 + seed))
-    report.publish(file, tmp_path / "docs" / "structures.md")
-    text = (tmp_path / "docs" / "structures.md").read_text(encoding="utf-8")
+    report.publish(file, tmp_path / "docs" / "evidence" / "structures.md")
+    text = (tmp_path / "docs" / "evidence" / "structures.md").read_text(encoding="utf-8")
     assert "and worse on none: reached. The ratio is 0.24; worse on 0 of 1." in text
     assert "| ft06 | 55 | 6 | 3.5 | 0.833 |" in text
     assert "| auto | 6 | 55.83 ± 0.167 | 0.833 | 1 of 6 |" in text
@@ -263,7 +263,7 @@ def test_the_page_says_whether_the_targets_are_reached(tmp_path):
     assert "| random | 6 | 32.25 ± 0.0764 | +2.25 [+2.05, +2.45] | **ahead** |" in text
     assert "| Optuna TPE | 2 | 50.5 ± 0.5 | +20.5 | few seeds |" in text  # and takes no seed from the others
     for picture in ("ft06", "qap-12"):
-        assert (tmp_path / "docs" / "images" / "structures" / f"{picture}.svg").exists()
+        assert (tmp_path / "docs" / "evidence" / "images" / "structures" / f"{picture}.svg").exists()
         assert f"images/structures/{picture}.svg" in text
 
 
@@ -294,7 +294,7 @@ def test_labels_of_a_figure_keep_their_digits():
 
 def test_the_command_goes_on_where_it_was(tmp_path, capsys, monkeypatch):
     pytest.importorskip("matplotlib")
-    file, page = tmp_path / "runs.jsonl", tmp_path / "docs" / "structures.md"
+    file, page = tmp_path / "runs.jsonl", tmp_path / "docs" / "evidence" / "structures.md"
     words = ["--out", str(file), "--page", str(page), "--methods", "random,climbing by swaps", "--seeds", "1"]
     monkeypatch.setattr(command, "_take", lambda run, _: take(run, 1e9, None))
     assert command.main([*words, "--problems", "ft06,la01"]) == 0
