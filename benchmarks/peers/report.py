@@ -68,15 +68,15 @@ INTRODUCTION = f"""\
 
 - **Pairs**: all problems are minimized. A seed is one instance of a problem and ten initial points, which searches
   share but for those that draw points of their own. "Minus `auto`" is the best value of a search minus that of `auto`:
-  the mean over the seeds that both have, with its 95 % interval (Student's t). A positive difference is a gain of
+  the mean over the seeds that both have, with its 95% interval (Student's t). A positive difference is a gain of
   `auto`. Mean best values are over all seeds of a search, so that only those of equal seeds compare; the differences
   always do.
-- **Tied** means that the interval lies within 5 % of random search's gap, on either side of zero. The gap is the mean
+- **Tied** means that the interval lies within 5% of random search's gap, on either side of zero. The gap is the mean
   over seeds of random search's best value at that mark minus the lowest value known of the same instance: the optimum
-  where all seeds share it, else the lowest value that any run found. The 5 % were fixed before any interval was
+  where all seeds share it, else the lowest value that any run found. The 5% were fixed before any interval was
   compared with them.
 - **Behind** and **ahead** say where the search of the row stands beside `auto`: the t test finds a difference at the
-  5 % level after Holm's correction over all problems of the search at that mark. "Not after Holm" means that the
+  5% level after Holm's correction over all problems of the search at that mark. "Not after Holm" means that the
   interval excludes zero, but the corrected test finds nothing. Tied goes first: a difference may be certain, and small
   beside what random search leaves.
 - **Undecided** is all else. A row with fewer than five pairs has **few seeds**, and no verdict.
@@ -124,7 +124,7 @@ def _name_others(runs: Mapping[Run, Found]) -> str:
 
 
 def describe_difference(difference: Difference | None) -> str:
-    """Return a mean difference with its 95 % interval; empty for None.
+    """Return a mean difference with its 95% interval; empty for None.
 
     difference: of a search to `auto`.
     """
@@ -255,8 +255,8 @@ def _format_group(results: Results, group: str, guide: str, pictures: Mapping[st
 
 def _format_table(results: Results, group: str, problem: str) -> str:
     marks = list_marks(results.whole, group, problem)
-    named = [f"{what} {mark}" for mark in marks for what in ("mean best at", "minus `auto` [95 %] at")]
-    columns = ["search", "seeds", *named, "CPU s a suggestion"]
+    named = [f"{what} {mark}" for mark in marks for what in ("mean best at", "minus `auto` [95%] at")]
+    columns = ["search", "seeds", *named, "CPU s per suggestion"]
     lines = [f"| {' | '.join(columns)} |", f"|{' --- |' * len(columns)}"]
     lines += [_format_row(results, problem, name, marks) for name in list_searches(group, problem)]
     return "\n".join([line for line in lines if line])
