@@ -13,7 +13,7 @@ from benchmarks.experiments.comparisons import Row, compare_group, estimate_mult
 from benchmarks.experiments.fronts import LOST
 from benchmarks.experiments.targets import judge_targets
 from benchmarks.peers.before import BEFORE, describe_packages
-from benchmarks.peers.report import describe_difference
+from benchmarks.peers.report import CAPTION, describe_difference
 from benchmarks.peers.verdicts import Index, find_best
 from benchmarks.structures.page import (
     Layout,
@@ -76,9 +76,6 @@ not reached.
   orders are Lehmer codes; SMAC3 has several objectives by ParEGO. These tools get a failure as the worst value so far
   and as a violation of every constraint.
 
-In the figures a curve of a method with other seeds than `auto` is the mean of `auto` plus the mean paired difference,
-so it can rise.
-
 `python -m benchmarks.experiments --data DIR --python PYTHON --before FOLDER` takes the runs that
 `benchmarks/experiments/results.jsonl` lacks and writes this page; with `--seeds 0` it only writes it.
 """
@@ -124,7 +121,7 @@ def _format_problem(index: Index, group: Group, problem: str, rows: Mapping[tupl
     told = [f"### {problem}", format_table(columns, cells)]
     if _is_drawn(index, group, problem):
         values = "Hypervolume lost" if LOST in group.measures else "Best values"
-        told.append(f"![{values} on {problem}]({name_picture(PICTURES, problem).as_posix()})")
+        told += [f"![{values} on {problem}]({name_picture(PICTURES, problem).as_posix()})", CAPTION]
     return "\n\n".join(told)
 
 

@@ -58,6 +58,9 @@ NO_PAIRS = (
 )
 NO_SUMMARY = "Many variables, priors and variants of `auto` have tables below, and no part in this summary."
 WRITTEN = "<!-- Written by `benchmarks.peers`; not to be edited. -->"
+CAPTION = """\
+*At most seven methods: `auto`, random search, and those that end best. A method with fewer seeds than `auto` ("5 of
+25") is drawn as the mean of `auto` plus the mean paired difference, so its curve may rise.*"""
 INTRODUCTION = f"""\
 # Results
 
@@ -89,7 +92,8 @@ INTRODUCTION = f"""\
   share the optimum, it is subtracted, the error is the usual one, and a band that reaches the optimum is left out.
   Legends are in the order of the last values, but for that of the summary, with the seeds in parentheses. "5 of 25" are
   fewer than `auto` has, and their curve is one of differences. Searches that share fewer than five seeds with `auto`
-  are in the tables alone, unless `auto` has no more.
+  are in the tables alone, unless `auto` has no more. A figure has at most seven curves: `auto`, random search, and the
+  five others that end best.
 - **CPU seconds** are of the machines at the end of this page. Machines differ, other processes slow a run, and the
   first call of a model compiles it. Compare ratios of several times alone.
 """
@@ -165,7 +169,8 @@ def _summarize(results: Results, pictures: Mapping[str, str]) -> str:
             "The gap left is the mean best value minus the lowest value known of the instance, as a share of random\n"
             "search's after the initial points. It is averaged over the problems of a group, whose number is in\n"
             f"parentheses. A search is drawn where it shares {LEAST_SEEDS} seeds or more with `auto` on each of them.\n"
-            "Where these are not all, its gap is that of `auto` plus the mean paired difference.\n",
+            "Where these are not all, its gap is that of `auto` plus the mean paired difference. A panel has at most\n"
+            "seven curves: `auto`, random search, and the five others that leave the smallest gap.\n",
             _list_undrawn(results.whole),
         ]
     told += _count_verdicts(results.rows)
@@ -245,7 +250,7 @@ def _format_group(results: Results, group: str, guide: str, pictures: Mapping[st
         told.append(_format_table(results, group, problem))
         has_own_picture = group != "variants"  # whose problems are those of other groups
         if has_own_picture and (picture := name_picture(group, problem)) in pictures:
-            told.append(f"![Mean best values on {problem}]({pictures[picture]})")
+            told += [f"![Mean best values on {problem}]({pictures[picture]})", CAPTION]
     if absent := [problem for problem in GROUPS[group] if problem not in problems]:
         told.append(f"No runs yet: {'; '.join(absent)}.")
     if group == "transfer":

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.peers.groups import OURS
-from benchmarks.peers.report import describe_difference
+from benchmarks.peers.report import CAPTION, describe_difference
 from benchmarks.peers.verdicts import LEAST_SEEDS, Index, compare, find_best
 from benchmarks.structures.cases import GROUPS, Group
 from benchmarks.structures.page import (
@@ -61,8 +61,7 @@ a whole structure: an order, a subset, a sequence or a row of a measured table.
   `hill-climbing`, `annealing`, `evolution`, `tpe` and `random` are methods of this package. Optuna's TPE searches
   orders by their Lehmer codes and sequences letter by letter.
 
-In the figures a band is one standard error. If a method has fewer seeds than `auto`, its curve is the mean of `auto`
-plus the mean paired difference, so it can rise.
+In the figures a band is one standard error.
 
 `python -m benchmarks.structures --data DIR --python PYTHON` takes the runs that `benchmarks/structures/results.jsonl`
 lacks and writes this page, its figures and its tables; with `--seeds 0` it only writes them.
@@ -88,7 +87,7 @@ def format_group(index: Index, group: Group) -> str:
             rows.insert(0, [OURS, "0", "not run yet", *[""] * (len(columns) - 3)])
         told += [f"### {problem}", format_table(columns, rows)]
         if has_seeds(index, problem):
-            told.append(f"![Mean best values on {problem}]({name_picture(PICTURES, problem).as_posix()})")
+            told += [f"![Mean best values on {problem}]({name_picture(PICTURES, problem).as_posix()})", CAPTION]
     return "\n\n".join(told)
 
 

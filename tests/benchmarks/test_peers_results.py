@@ -522,3 +522,9 @@ def test_gaps_of_a_search_that_ends_without_a_value_are_not_averaged():
     assert gaps is not None
     assert np.isfinite(gaps).tolist() == [False, True]
     assert curves.average_gaps(verdicts.index_runs(never), ["ising", "qubo-80"], "evolution", at) is None
+
+
+def test_a_figure_has_at_most_seven_curves_auto_and_random_among_them(figures):
+    ends = {"auto": 9.0, "random": 10.0, **{f"s{i}": float(i) for i in range(8)}}
+    assert figures.thin(ends) == ["s0", "s1", "s2", "s3", "s4", "auto", "random"]
+    assert figures.thin({"b": 1.0, "a": 1.0}) == ["a", "b"]
