@@ -309,9 +309,7 @@ def best_so_far(results: Sequence[Result]) -> tuple[Array, Array]:
     """
     curves = [[math.nan if s.best_value is None else s.best_value for s in result.incumbents] for result in results]
     if any(not curve or math.isnan(curve[-1]) for curve in curves):
-        raise ValueError(
-            "results: expected a completed trial that satisfies all constraints in each, got a result without one"
-        )
+        raise ValueError("results: expected a feasible completed trial in each, got a result without one")
     longest = max(map(len, curves))
     padded = np.array([curve + [curve[-1]] * (longest - len(curve)) for curve in curves])
     first = int(np.isnan(padded).sum(axis=1).max())

@@ -135,9 +135,7 @@ def tabulate_limits(run: Run) -> Html:
         kept = sum(limit.name not in trial.broken for trial in completed)
         share = f"{100 * kept / len(completed):.0f}%" if completed else "–"
         rows.append([str(limit), f"{kept:,} of {len(completed):,}", share])
-    return write_table(
-        "Constraints, and the completed trials that satisfy them", ["constraint", "satisfied by", "share"], rows
-    )
+    return write_table("Constraints, and how many completed trials satisfy them", ["constraint", "by", "share"], rows)
 
 
 def tabulate_reasons(run: Run) -> Html:
