@@ -2,9 +2,9 @@
 # make test    install and run the tests, in minutes; ROOM=kernels runs those of one room, tests/kernels
 # make test-full  run all tests, also those that are marked slow: before a release, and before a change is called done
 # make bench   compare auto with other cheap methods of the package on six problems; leaves out/bench/RESULTS.md
-# make docs    write the site of the docs, with the reference and the gallery, to out/site/index.html; its search works
-#              where the folder is served: python -m http.server -d out/site. The first time it runs all examples, which
-#              takes minutes; what they print and draw stays in out/gallery until an example changes
+# make docs    write the site of the docs, with the reference and the gallery, to out/site/index.html. To search it,
+#              serve the folder: python -m http.server -d out/site. The first time it runs all examples, which takes
+#              minutes, and says so; their output stays in out/gallery, and only a changed example runs again
 # make check   what a change has to pass besides: lint, format, types
 #
 # PYTHON    the interpreter that makes .venv (3.11 or later)

@@ -1,6 +1,6 @@
 """Compare one far value, or many noisy ones, with the same trials observed as failed, in runs of `auto`.
 
-    python -m benchmarks.far_values                            # the table of docs/auto-evidence.md: seeds 0 to 15
+    python -m benchmarks.far_values                            # the table of docs/evidence/auto.md: seeds 0 to 15
     python -m benchmarks.far_values --first-seed 16 --seeds 32 --rows "Branin, 1e4"   # one row on other seeds
 
 A row is a kind of problem with one disturbance; a seed is an instance of it, and three runs: without the disturbance

@@ -4,7 +4,7 @@
 
 There are always as many trials in flight as there are workers. Whenever a batch of them has ended, as many are asked
 for: by `Study.ask_jointly`, and by `Study.ask`. Both begin with the same points. A row has the mean best value of each,
-and the mean difference of the paired runs with its interval of 95 % (Student's t); below 0 the joint points are better.
+and the mean difference of the paired runs with its interval of 95% (Student's t); below 0 the joint points are better.
 """
 
 from __future__ import annotations

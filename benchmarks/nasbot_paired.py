@@ -9,7 +9,7 @@ already is not run again, and a problem whose file is missing is skipped. Seeds 
 below 100 were looked at when settings were chosen.
 
 A run is judged by what the problem reports of the best value told: the test error where there is one. A difference is
-NASBOT's minus the other's at the same seed, so that below 0 NASBOT is ahead. The interval is Student's, at 95 %.
+NASBOT's minus the other's at the same seed, so that below 0 NASBOT is ahead. The interval is Student's, at 95%.
 Fewer rows and epochs make perceptrons cheap; both and the rate belong to the name of the problem, so that FILE keeps
 them apart.
 
@@ -91,7 +91,7 @@ def report(file: Path, marks: Sequence[int]) -> str:
     file: of runs.
     marks: numbers of trials after which runs are compared.
     """
-    header = [f"nasbot - other after {mark}, 95 %" for mark in marks]
+    header = [f"nasbot - other after {mark}, 95%" for mark in marks]
     lines = [f"| problem | other | seeds | nasbot | other | {' | '.join(header)} | wins / losses |"]
     lines.append("|---" * (6 + len(marks)) + "|")
     best: dict[str, dict[str, dict[int, Array]]] = {}

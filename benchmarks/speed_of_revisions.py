@@ -5,7 +5,7 @@
 
 Each row is run by two processes of one thread, one for the package in FOLDER and one for that in this checkout. They
 take turns, and the first of a pair changes. Figures are CPU seconds of the row, and the ratio of this checkout to
-FOLDER: the geometric mean over the pairs with its 95 % interval. --check makes the exit code 1 where the mean over all
+FOLDER: the geometric mean over the pairs with its 95% interval. --check makes the exit code 1 where the mean over all
 rows is above 1.02, or the interval of a row lies wholly above 1.05.
 """
 
@@ -26,7 +26,7 @@ from typing import Any
 HERE = Path(__file__).parents[1]
 MOST_MEAN = 1.02
 MOST_ROW = 1.05
-QUANTILES = {10: 2.262, 12: 2.201, 15: 2.145, 20: 2.093, 30: 2.045}  # of Student's t, two-sided, 95 %, by pairs
+QUANTILES = {10: 2.262, 12: 2.201, 15: 2.145, 20: 2.093, 30: 2.045}  # of Student's t, two-sided, 95%, by pairs
 SPACES: dict[str, Callable[[Any], dict[str, Any]]] = {
     "bits": lambda _: {f"b{i}": bool for i in range(40)},
     "categories": lambda _: {f"c{i}": list("abcde") for i in range(12)},
@@ -177,7 +177,7 @@ def compare(before: Path, rows: list[str], pairs: int) -> dict[str, list[tuple[f
 
 
 def summarize(pairs: list[tuple[float, float]]) -> tuple[float, float, float]:
-    """Return the geometric mean of the ratios now / before, and the ends of its 95 % interval."""
+    """Return the geometric mean of the ratios now / before, and the ends of its 95% interval."""
     logs = [math.log(now / before) for before, now in pairs]
     quantile = next(t for n, t in sorted(QUANTILES.items(), reverse=True) if n <= len(logs))
     half = quantile * stdev(logs) / math.sqrt(len(logs))

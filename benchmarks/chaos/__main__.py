@@ -4,7 +4,7 @@
 
 --short, the default, takes some cases of each row, within three minutes on a busy core. --long takes all of them, for
 hours. It keeps a line for each finished case in FILE (out/chaos.jsonl), goes on where it was ended, and renews the
-table of docs/reliability.md. The exit code is 1 where anything was found that must not be. Linux only.
+table of docs/evidence/reliability.md. The exit code is 1 where anything was found that must not be. Linux only.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.chaos", description="studies under fire")
     forms = parser.add_mutually_exclusive_group()
     forms.add_argument("--short", action="store_true", help="some cases of each row, the default")
-    forms.add_argument("--long", action="store_true", help="all cases; renews the table of docs/reliability.md")
+    forms.add_argument("--long", action="store_true", help="all cases; renews docs/evidence/reliability.md")
     parser.add_argument("--seconds", type=float, default=math.inf, help="for each row, after which no case begins")
     parser.add_argument("--out", type=Path, help="a JSON line for each finished case; what it holds is not taken again")
     parser.add_argument("rows", nargs="*", metavar="ROW", help=f"of {', '.join(ROWS)}; all by default")

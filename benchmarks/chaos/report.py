@@ -10,7 +10,7 @@ from benchmarks.chaos.results import ROOT, Result
 from benchmarks.chaos.row import Row
 from benchmarks.speed.__main__ import machine, put_between
 
-PAGE = ROOT / "docs" / "reliability.md"
+PAGE = ROOT / "docs" / "evidence" / "reliability.md"
 
 
 def format_table(rows: Sequence[Row], results: Sequence[Result], form: str) -> str:

@@ -99,7 +99,7 @@ def find_needed(wide: np.ndarray, narrow: np.ndarray) -> float:
 
 
 def estimate_needed(wide: np.ndarray, narrow: np.ndarray, draws: int = 2_000) -> tuple[float, float, float]:
-    """Return `find_needed` and its 95 % interval, by drawing seeds with replacement.
+    """Return `find_needed` and its 95% interval, by drawing seeds with replacement.
 
     wide, narrow: as of `find_needed`, the same seeds in the same rows.
     draws: of the bootstrap.
@@ -120,8 +120,8 @@ def _make_sat(spec: str, seed: int, data: Path | None = None) -> Instance:
 FEW = {"max-3-sat 60 in batches": partial(_make_sat, "max3sat:seed={}")}
 MANY = {"max-3-sat 100 in flight": partial(_make_sat, "max3sat:variables=100,clauses=500,seed={}")}
 TEXT = """\
-`auto` with several evaluations in flight beside `auto` with one, on Max-3-SAT. **Needed** is after how many
-evaluations its mean best is what the sequential mean best is in the end, as a multiple of the sequential evaluations.
-The interval draws seeds with replacement."""
-FEW_TEXT = f"{TEXT} A batch of 8 is asked for, and told as a whole."
-MANY_TEXT = f"{TEXT} With 64 workers, an evaluation takes a random time, and a point is asked for as soon as one ends."
+`auto` with several evaluations in flight compared with `auto` with one, on Max-3-SAT. **Needed** is the number of
+evaluations after which its mean best value equals the final sequential one, as a multiple of the sequential
+evaluations. The interval is a bootstrap over seeds."""
+FEW_TEXT = f"{TEXT} Batches of 8 are suggested and observed as a whole."
+MANY_TEXT = f"{TEXT} Each of 64 workers takes a random time and gets a new point when it ends."

@@ -125,7 +125,7 @@ GROUPS: dict[str, Group] = {
         judged=("best", "failed"),
     ),
     "limits": Group(
-        "Limits",
+        "Outcome constraints",
         limits.TEXT,
         100,
         limits.LIMITS,

@@ -24,7 +24,7 @@ from benchmarks.peers.verdicts import (
 from bostruct.comparison.statistics import LEVEL, Difference, correct_by_holm, estimate_difference
 
 BEHIND = "*behind*"  # where `auto` stands, as AHEAD
-Multiple = tuple[float, float, float]  # a ratio and its 95 % interval
+Multiple = tuple[float, float, float]  # a ratio and its 95% interval
 
 
 class Row(NamedTuple):

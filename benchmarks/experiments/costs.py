@@ -70,5 +70,6 @@ def take_seconds(
 
 COSTS = {f"after {n} trials": n for n in (100, 300)}
 TEXT = """\
-The median CPU seconds of five suggestions of `auto` after random points of Max-3-SAT of 60 variables: as it is, where
-two pairs of values fail, with a limit on the number of true variables, and with that number as a second objective."""
+The median CPU seconds of five suggestions of `auto` after random points of Max-3-SAT of 60 variables: plain, with
+two pairs of values that fail, with a constraint on the number of true variables, and with that number as a second
+objective."""

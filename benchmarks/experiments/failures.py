@@ -78,9 +78,9 @@ EHRLICH = {"ehrlich 15 categories": letters_15, "ehrlich holo 15": holo_15, "ehr
 KERNELS = {f"kernel {name} hidden": partial(hidden_kernel, name) for name in DEVICES}
 EHRLICH_TEXT = """\
 Ehrlich functions (Stanton et al. 2024), whose sequences with a banned step fail: 15 letters of 8 as categories, and 15
-letters of 20 and 32 of 32 by pytorch-holo as a `Sequence`. All begin with ten sequences that do not fail. The optimum
+letters of 20 and 32 of 32 by pytorch-holo as a `Sequence`. All start with ten sequences that do not fail. The optimum
 is -1. **Failed** is the share of the trials after the 50th that fail."""
 KERNELS_TEXT = """\
-Run times of GPU kernels in milliseconds (Kernel Tuner's hub), of which half the configurations break a condition that
-no method is told, and fail. The seed chooses the GPU. **Failed** is the share of the trials after the 50th that fail.
-Optuna is told a failure as a broken constraint with the worst value so far, once there is one."""
+Run times of GPU kernels in milliseconds (Kernel Tuner's hub), half of which break a condition that no method knows,
+and fail. The seed chooses the GPU. **Failed** is the share of the trials after the 50th that fail.
+Optuna gets a failure as a violated constraint with the worst value so far, if any."""

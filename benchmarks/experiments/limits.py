@@ -148,5 +148,5 @@ TEXT = """\
 A 0/1 knapsack of 40 items, weakly correlated, that holds 35 % of their weight: minus the value. Max-3-SAT of 60
 variables of which at most 24 may be true. The validation error of cells of NAS-Bench-201 on ImageNet-16-120 with at
 most 0.35 million parameters. The run time of a GPU kernel (Kernel Tuner's hub) whose standard deviation is at most the
-median share of the mean; configurations that its conditions forbid fail, and no method is told them. Methods are told
-the number that is limited. The value is that of the best point that keeps the limit."""
+median share of the mean; configurations that its conditions forbid fail, and no method knows these conditions.
+Methods observe the constrained quantity. The value is that of the best feasible point."""

@@ -138,8 +138,8 @@ NOISY = {
 QUIET = {"max-3-sat 28 quiet": partial(max3sat, 0.0), "contamination quiet": quiet_contamination}
 NOISE = NOISY | QUIET
 TEXT = """\
-A linear function of 16 bits, of whose values half the variance is noise; contamination and pest control, whose noise
-is that of their 100 simulations; Max-3-SAT of 28 variables with noise of half the spread of random points; and two
-problems without noise. A point that is evaluated again gets new noise. **Recommended** is the value without noise of
-the point that a method recommends after the last trial: of `auto` by its model, of BoTorch by the posterior mean of
-its model, of the others the point with the best value told, which **best told** is for all."""
+A linear function of 16 bits, where noise is half the variance of the values; contamination and pest control, whose
+noise is that of their 100 simulations; Max-3-SAT of 28 variables with noise of half the spread of random points; and
+two problems without noise. A point that is evaluated again gets new noise. **Recommended** is the noise-free value of
+the point that a method recommends after the last trial: for `auto` and BoTorch the point with the best posterior mean,
+for the others the best observed point, which **best observed** is for all."""

@@ -101,8 +101,8 @@ TWO = {
 }
 THREE = {"nas-bench-201 three objectives": partial(cells, 3)}
 LOST = """\
-The number is the **hypervolume lost**: the share of the box between the best and the worst values that count which no
-point told dominates. Methods are not told the box."""
+The number is the **hypervolume lost**: the share of the box between the best and the worst values that no evaluated
+point dominates. Methods do not know the box."""
 TWO_TEXT = f"""\
 The validation error of cells of NAS-Bench-201 on ImageNet-16-120, and their size. A knapsack: minus the value and the
 weight of 30 items. An Ehrlich function of 15 letters, and how many different letters a sequence has; sequences with a

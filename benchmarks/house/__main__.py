@@ -16,6 +16,7 @@ from pathlib import Path
 from benchmarks.house import growth, rooms, sentences, words
 from benchmarks.house.figures import Figure, is_exceeded, limit_of
 from benchmarks.house.form import measure_form
+from benchmarks.house.prose import measure_prose
 from benchmarks.house.source import read_package
 
 REPOSITORY = Path(__file__).parents[2]
@@ -38,6 +39,7 @@ def measure(repository: Path, package: str = "bostruct") -> list[Figure]:
         sentences.coverage(files),
         growth.naming_files(files),
         sentences.wide_markdown(pages),
+        *measure_prose(pages, files),
         words.british(pages | {file.name: file.source for file in files}),
     ]
 

@@ -53,6 +53,14 @@ LIMITS = (
     Limit("public docstrings that leave a parameter out", 0),
     Limit("code lines in Markdown over 100 characters", 0),
     Limit("British spellings", 0),
+    Limit("wrong phrases in pages", 0),
+    Limit("wrong phrases in messages", 0),
+    Limit("wrong phrases in docstrings", 370),
+    Limit("lines of README", 130),
+    Limit("line of the first Python block of README", 15),
+    Limit("words of user documentation", 40_000),
+    Limit("lines of prose over 120 characters", 0),
+    Limit("paragraphs over 80 words", 0),
     Limit("most files that name one part", 4),
 )
 

@@ -16,7 +16,7 @@ PYTHON is the interpreter of the peers, in whose environment botorch, bounce, cm
 package's dependencies are installed; by default the running one. A peer that is not installed there is left out, and
 the tables say so. FOLDER has the package of an earlier revision (`git archive REVISION bostruct | tar x -C FOLDER`),
 whose `auto` is run as `auto before`; without it, that is skipped. A file REVISION beside the package names it. DIR has
-the tables that some problems are, see docs/peers.md; without it they are skipped.
+the tables that some problems are, see docs/evidence/peers.md; without it they are skipped.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ QUICK = (
 )
 QUICK_SEARCHES = ("auto", "evolution", "random", "hill-climbing", "annealing")
 QUICK_SEEDS, QUICK_TRIALS = 5, 50
-NOT_COMPARED = "none of these searches is compared on these problems; see docs/peers.md"
+NOT_COMPARED = "none of these searches is compared on these problems; see docs/evidence/peers.md"
 NO_TABLES = "all of these problems are tables, so that nothing is left to run: name their folder as --data DIR"
 MOST_SECONDS = 3_600.0  # of CPU for one run, after which it is cut, and printed as cut
 LONGEST_START = 60.0  # seconds that an interpreter may take to begin
@@ -94,7 +94,7 @@ def _parse(arguments: Sequence[str], groups: Sequence[str], name: str) -> argpar
     parser.add_argument("--first-seed", type=integer_from(0), default=0, help="the first of them (%(default)s)")
     parser.add_argument("--trials", type=integer_from(1), default=100, help="of each run (%(default)s)")
     parser.add_argument("--python", default=sys.executable, help="interpreter that has the peers (the running one)")
-    parser.add_argument("--data", type=Path, metavar="DIR", help="the folder of the tables, see docs/peers.md")
+    parser.add_argument("--data", type=Path, metavar="DIR", help="the folder of the tables, see docs/evidence/peers.md")
     parser.add_argument("--before", type=Path, metavar="FOLDER", help="has the package of an earlier revision")
     parser.add_argument("--searches", default=",".join(ALL_SEARCHES))
     parser.add_argument("--problems", default=",".join(problems))
@@ -122,7 +122,7 @@ def _check_places(parser: argparse.ArgumentParser, given: argparse.Namespace) ->
     """End the command where a folder or the interpreter is not there; keep the runs of the file as ``given.done``."""
     check_before(parser, given.before)
     if given.data is not None and not given.data.is_dir():
-        parser.error(f"--data: expected a folder with tables, see docs/peers.md; got {given.data}")
+        parser.error(f"--data: expected a folder with tables, see docs/evidence/peers.md; got {given.data}")
     if not _runs_python(given.python):
         parser.error(
             f"--python: expected an interpreter that has numpy and scipy, such as {sys.executable}; got {given.python}"

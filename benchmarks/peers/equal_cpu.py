@@ -3,7 +3,7 @@
     python -m benchmarks.peers.equal_cpu [--seeds 3] [--problems NAME,...]
 
 CPU time is that of all suggestions of `auto`; the others search until theirs have taken as long. Differences are to
-`auto`, paired by seed, with 95 % intervals of Student's t; positive ones are gains of `auto`.
+`auto`, paired by seed, with 95% intervals of Student's t; positive ones are gains of `auto`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def differ(other: np.ndarray, auto: np.ndarray) -> str:
-    """Return the mean paired difference and half its 95 % interval."""
+    """Return the mean paired difference and half its 95% interval."""
     gaps = other - auto
     found = estimate_difference(gaps)
     half = math.nan if found is None else found.high - found.mean

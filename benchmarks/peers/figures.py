@@ -51,6 +51,7 @@ COLORS = {  # told apart by color-blind readers; methods of this package but aut
     "opposite prior": "#CC79A7",
 }
 DASHED = ("smac", "combo", "bocs", "evolution", "hill-climbing", "annealing", "tpe", "auto before")
+MOST_CURVES = 7  # of a panel; more cannot be told apart
 LEAST_GAP = 1e-6  # that a logarithmic axis shows
 LEAST_DECADE = 5.0  # the ratio of values from which an axis is logarithmic
 BESIDE: Any = {"loc": "center left", "bbox_to_anchor": (1.02, 0.5)}  # the place of a legend
@@ -69,7 +70,8 @@ def draw_problem(index: Index, problem: str, searches: Sequence[str]) -> Figure:
 
     index: of the runs.
     problem: its name.
-    searches: names, of which those that share `LEAST_SEEDS` seeds with `auto`, or all of its seeds, are drawn.
+    searches: names, of which those that share `LEAST_SEEDS` seeds with `auto`, or all of its seeds, may be drawn:
+        `thin` chooses among them.
     """
     runs = _list_runs(index, problem, searches)
     base, optimum = index.get((problem, OURS), {}), OPTIMA.get(problem)
@@ -78,7 +80,7 @@ def draw_problem(index: Index, problem: str, searches: Sequence[str]) -> Figure:
         for make in (curve_by_trials, curve_by_seconds)
     ]
     figure, (left, right) = _make_panels(8.6, 2.9, 2)
-    order = sorted(runs, key=lambda name: (float(curves[0][name].mean[-1]), name))
+    order = thin({name: float(curves[0][name].mean[-1]) for name in runs})
     for axes, own in zip((left, right), curves, strict=True):
         for name in reversed(order):
             axes.plot(own[name].x, own[name].mean, **_line(name))
@@ -94,6 +96,17 @@ def draw_problem(index: Index, problem: str, searches: Sequence[str]) -> Figure:
     left.set_ylabel("mean best − optimum" if problem in OPTIMA else f"mean {_name_values(problem, runs)}")
     _put_legend(right, {name: f"{name} ({_tell_seeds(runs[name], base)})" for name in order}, BESIDE)
     return figure
+
+
+def thin(ends: Mapping[str, float]) -> list[str]:
+    """Return the searches to draw, the best one at the end first: `auto`, random search and the best of the others.
+
+    ends: the last value of each curve, by search.
+    """
+    order = sorted(ends, key=lambda name: (ends[name], name))
+    always = [name for name in (OURS, "random") if name in ends]
+    others = [name for name in order if name not in always][: MOST_CURVES - len(always)]
+    return [name for name in order if name in always or name in others]
 
 
 def _list_runs(index: Index, problem: str, searches: Sequence[str]) -> dict[str, dict[int, Found]]:
@@ -140,11 +153,11 @@ def draw_headline(index: Index, panels: Mapping[str, Sequence[str]], searches: S
     at = space_trials(trials)
     shown: set[str] = set()
     for axes, (title, problems) in zip(rooms, panels.items(), strict=True):
-        for name in searches:
-            gaps = average_gaps(index, problems, name, at)
-            if gaps is not None:
-                axes.plot(at, _hide_negative(gaps), **_line(name))
-                shown.add(name)
+        averages = {name: average_gaps(index, problems, name, at) for name in searches}
+        gaps = {name: found for name, found in averages.items() if found is not None}
+        for name in sorted(thin({name: float(found[-1]) for name, found in gaps.items()}), key=list(gaps).index):
+            axes.plot(at, _hide_negative(gaps[name]), **_line(name))
+            shown.add(name)
         axes.set_title(f"{title} ({len(problems)})", fontsize=9.5)
         _set_trials(axes, float(trials))
     rooms[0].set(yscale="log", ylabel="gap left, share of the start")

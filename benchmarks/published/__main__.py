@@ -1,4 +1,4 @@
-"""Run every published benchmark of COMBO (Oh et al. 2019) on its 25 configurations, and write docs/published.md.
+"""Run every published benchmark of COMBO (Oh et al. 2019) on its 25 configurations; writes docs/evidence/published.md.
 
     python -m benchmarks.published [--data DIR] [--searches NAME,...] [--problems NAME,...] [--configs 25]
         [--processes 1] [--out FILE] [--page PAGE]

@@ -1,4 +1,4 @@
-"""Run every speed benchmark, one after the other, and write the tables into docs/speed.md.
+"""Run every speed benchmark, one after the other, and write the tables into docs/evidence/speed.md.
 
     python -m benchmarks.speed [--check] [--miniature] [NAME ...]
 
@@ -18,7 +18,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "speed.md"
+PAGE = ROOT / "docs" / "evidence" / "speed.md"
 SCRIPTS = (
     "sampler",
     "acquisition",

@@ -3,8 +3,8 @@
     python -m benchmarks.speed.choices [--check]
 
 NK landscapes of 30 variables of 5 choices, pest control, rough Ackley on 20 ordinals of 11 levels, and a bowl on 30
-ordinals of 6 levels, as docs/peers.md describes them. The limits are those of bits (`benchmarks.speed.auto`). Data are
-n - 60 random points and 60 changes of the best of them. Each suggestion is told before the next is timed.
+ordinals of 6 levels, as docs/evidence/peers.md describes them. The limits are those of bits (`benchmarks.speed.auto`).
+Data are n - 60 random points and 60 changes of the best of them. Each suggestion is told before the next is timed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Compare `auto` with local search, evolution and Optuna on structures as variables, and write docs/structures.md.
+"""Compare `auto` with local search, evolution and Optuna on structures; writes docs/evidence/structures.md.
 
     python -m benchmarks.structures [--groups NAME,...] [--problems NAME,...] [--methods NAME,...] [--seeds 10]
         [--first-seed 10] [--data DIR] [--python PYTHON] [--processes 1] [--out FILE] [--page PAGE]

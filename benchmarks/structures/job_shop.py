@@ -122,8 +122,8 @@ def make(name: str, seed: int, data: Path | None) -> Task:
 
 JOB_SHOPS = {name: partial(make, name) for name in OPTIMA}
 TEXT = """\
-Every job is a row of operations, each on its own machine. A point is an order in which each job occurs as often as it
-has operations; its k-th occurrence is its k-th operation. The value is the time at which the last operation ends.
+Every job is a series of operations, each on its own machine. A point is an order in which each job occurs as often as
+it has operations; its k-th occurrence is its k-th operation. The value is the time at which the last operation ends.
 ft06 has 6 jobs on 6 machines (Muth and Thompson 1963), la01 to la05 have 10 jobs on 5 machines (Lawrence 1984). Their
-optima are proved. Seeds differ in their initial points. `auto` is told which machine an operation uses, as
-`Permutation(jobs, resources=machines)`, and not how long it takes; no other method has a use for that."""
+optima are proved. Seeds differ in their initial points. `auto` knows which machine an operation uses, by
+`Permutation(jobs, resources=machines)`, and not how long it takes; no other method can use that."""

@@ -32,7 +32,7 @@ ORDERS = {
     "ordering 20": partial(make_order, ordering, 20),
 }
 TEXT = """\
-A quadratic assignment says which facility stands in which place, and sums flow times distance over all pairs. A tour is
-the length of a round trip through cities. An ordering gains, for each two items, what it is worth that one is before
-the other. The number in the name is that of the items. A seed is an instance. With ten seeds many
-intervals held zero, so there are more."""
+A quadratic assignment (qap) places facilities and sums flow times distance over all pairs. A tour (tsp) has the length
+of a round trip through cities. A linear ordering gains a weight for each pair of items by which of them is first. The
+number in the name is the number of items. A seed is an instance. With ten seeds many intervals contained zero, so seeds
+were added."""

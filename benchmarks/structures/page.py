@@ -1,7 +1,10 @@
-"""What the pages of comparisons share: sections by group, how the runs were taken, and a figure for each problem."""
+"""What the pages of comparisons share: sections by group, a figure for each problem, and tables as files beside."""
 
 from __future__ import annotations
 
+import csv
+import io
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from pathlib import Path
@@ -12,6 +15,8 @@ import numpy as np
 from benchmarks.peers.groups import OURS
 from benchmarks.peers.record import describe_conditions, list_absent, read_file
 from benchmarks.peers.verdicts import LEAST_SEEDS, Index, index_runs
+
+RUNS = "How the runs were taken"  # title of the last section
 
 
 class Layout(NamedTuple):
@@ -34,7 +39,7 @@ class Layout(NamedTuple):
 
 
 def publish_page(layout: Layout, file: Path, page: Path) -> str:
-    """Write a page and its figures, and return what was written in words.
+    """Write a page, its figures and its tables, and return what was written in words.
 
     layout: of the page.
     file: of the runs.
@@ -51,8 +56,60 @@ def publish_page(layout: Layout, file: Path, page: Path) -> str:
             if layout.is_drawn(index, group, problem):
                 picture = page.parent / name_picture(layout.pictures, problem)
                 save_figure(draw_problem(index, problem, group.searches), picture)
-    page.write_text(text, encoding="utf-8")
+    write_with_tables(text, layout.name.rpartition(".")[2], page)
     return f"{page}: {sum(map(len, index.values()))} runs"
+
+
+def write_with_tables(text: str, name: str, page: Path) -> None:
+    """Write a page, and the tables of its problems as files in the folder `tables` beside it.
+
+    text: of the page with all tables.
+    name: with which the names of the files begin.
+    page: to write.
+    """
+    short, files = file_tables(text, name)
+    (page.parent / "tables").mkdir(parents=True, exist_ok=True)
+    for file, content in files.items():
+        (page.parent / "tables" / file).write_text(content, encoding="utf-8")
+    page.write_text(short, encoding="utf-8")
+
+
+def file_tables(text: str, name: str) -> tuple[str, dict[str, str]]:
+    """Return a page without the tables of its problems, and the files that have them: CSV, a section each.
+
+    text: Markdown. A section may have a table under each heading `### problem`; text and figures there stay.
+    name: with which the names of the files begin.
+    """
+    files: dict[str, str] = {}
+    sections = re.split(r"^(?=## )", text, flags=re.MULTILINE)
+    for i, section in enumerate(sections):
+        head, *problems = re.split(r"^### ", section, flags=re.MULTILINE)
+        title = head.partition("\n")[0].removeprefix("## ")
+        file = f"{name}-{'-'.join(re.findall(r'[a-z0-9]+', title.lower()))}.csv"
+        if title == RUNS:
+            file = f"{name}-runs.txt"
+            files[file] = head.partition("\n")[2].strip() + "\n"
+            sections[i] = f"## {RUNS}\n\n[{file}](tables/{file}) has commands, revisions, versions and machines.\n"
+        elif problems:
+            files[file] = _format_csv(problems)
+            rest = [re.sub(r"^\|.*\n*", "", problem, flags=re.MULTILINE).strip() for problem in problems]
+            kept = "".join(f"### {text}\n\n" for text in rest if "\n" in text)
+            sections[i] = f"{head.strip()}\n\nAll numbers: [{file}](tables/{file}).\n\n{kept}"
+    return "".join(sections), files
+
+
+def _format_csv(problems: Sequence[str]) -> str:
+    """Return the tables of problems, each after its name, as one; a column without a name is the verdict."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    for problem in problems:
+        name, *lines = problem.splitlines()
+        rows = [re.sub(r"[*`]", "", line).strip("|").split("|") for line in lines if line.startswith("|")]
+        cells = [[cell.strip() for cell in row] for row in rows if "---" not in row[0]] or [[], ["no runs yet"]]
+        if not out.tell():
+            writer.writerow(["problem", *(cell or "verdict" for cell in cells[0])])
+        writer.writerows([name, *row] for row in cells[1:])
+    return out.getvalue()
 
 
 def lay_out(layout: Layout, file: Path) -> tuple[str, Index]:
@@ -69,7 +126,7 @@ def lay_out(layout: Layout, file: Path) -> tuple[str, Index]:
         raise ValueError(f"{file}: expected at least one run, got none; python -m {layout.name} takes them")
     record = "\n".join([*list_absent(runs), describe_conditions(conditions)])
     groups = (layout.format_group(index, group) for group in layout.groups.values())
-    sections = [layout.header, *groups, f"## How the runs were taken\n\n{record.strip()}"]
+    sections = [layout.header, *groups, f"## {RUNS}\n\n{record.strip()}"]
     return "\n\n".join(section.strip() for section in sections if section) + "\n", index
 
 

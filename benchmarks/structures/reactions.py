@@ -60,10 +60,10 @@ def _parts(task: Task) -> list[tuple[str, bo.Categorical]]:
 REACTIONS = {name: partial(reactions, table) for name, table in NAMES.items()}
 TEXT = """\
 The best of the measured reactions of two tables, Suzuki-Miyaura couplings (Perera et al. 2018) and Buchwald-Hartwig
-aminations (Ahneman et al. 2018), in 50 experiments; the value is minus the yield. `auto` knows of each part which
-fragments its SMILES string has, and searches what was measured. **auto on plain categories** knows the names alone.
+aminations (Ahneman et al. 2018), in 50 experiments; the value is minus the yield. `auto` knows which fragments
+the SMILES string of each part has, and searches the measured reactions. **auto on plain categories** knows only names.
 
 - **BoTorch Tanimoto** is a `SingleTaskGP` with a scaled Tanimoto kernel on the same fragments of all parts together,
   fitted by `fit_gpytorch_mll`. It asks for the reaction of the table with the largest log expected improvement.
-- **Optuna GP** and **Optuna TPE** know the names alone. They do not know that 5 of the 3,960 aminations were not
-  measured: asking for one of these is a trial, and counts as the worst yield so far."""
+- **Optuna GP** and **Optuna TPE** know only names. They do not know that 5 of the 3,960 aminations were not
+  measured: such a suggestion is a trial and counts as the worst yield so far."""

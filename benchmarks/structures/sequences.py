@@ -133,10 +133,10 @@ def _fold(puzzle: str, seed: int, data: Path | None) -> Task:
 RNA = {f"rna {puzzle}": partial(_fold, puzzle) for puzzle in PUZZLES}
 EHRLICH = {"ehrlich holo 15": ehrlich_holo}
 RNA_TEXT = """\
-Sequences of bases that are to fold into a structure of Eterna100, three branches, three arms or a bulge; the value is
-the share of bases that are paired otherwise. Needs ViennaRNA, and the puzzles as `--data DIR`."""
+Sequences of bases that should fold into a structure of Eterna100: three branches, three arms or a bulge. The value is
+the share of bases that are paired differently. Needs ViennaRNA, and the puzzles as `--data DIR`."""
 EHRLICH_TEXT = """\
 Ehrlich functions of pytorch-holo (Stanton et al. 2024), 15 letters of 20 with two motifs of five. Sequences with a
-banned step fail. All begin with ten sequences that do not. The optimum is -1."""
+banned step fail. All start with ten sequences that do not. The optimum is -1."""
 MOTIF_TEXT = """\
-Sequences of 10 to 30 letters of 8 that are to have two hidden motifs of four letters anywhere."""
+Sequences of 10 to 30 letters of 8 that should have two hidden motifs of four letters anywhere."""

@@ -97,5 +97,5 @@ SUBSETS = {"features 40/5": features, "coverage 60/5": coverage, "spread 60/5": 
 TEXT = """\
 Which 5 of 40 features serve nearest neighbors best (breast cancer data of scikit-learn, with 10 features of noise), and
 which 5 of 60 nodes of a graph cover or infect most of it. The nodes have their graph, `Subset(nodes, 5, graph=graph)`.
-**bits with a predicate** is `auto` on a bit for each item, under the constraint that five are set. With ten seeds half
-the intervals held zero, so there are more."""
+**bits with a predicate** is `auto` on a bit for each item with the constraint that five are set. With ten seeds half
+the intervals contained zero, so seeds were added."""

@@ -84,13 +84,13 @@ def _draw_predictions(axes: Axes, found: LeftOutTrials, direction: str, of_objec
             ecolor=color,
             elinewidth=0.8,
             alpha=0.85,
-            label=f"{pluralize(count, 'value')} {'inside' if inside else 'outside'} the 95 % interval",
+            label=f"{pluralize(count, 'value')} {'inside' if inside else 'outside'} the 95% interval",
         )
-    axes.plot([low, high], [low, high], color=GRAY, linestyle=(0, (4, 3)), linewidth=1.2, label="told = predicted")
+    axes.plot([low, high], [low, high], color=GRAY, linestyle=(0, (4, 3)), linewidth=1.2, label="observed = predicted")
     beyond = f", {int(is_beyond.sum())} beyond" if is_beyond.any() else ""
     axes.set(
-        xlabel=f"told ({direction}d{of_objective}){beyond}",
-        ylabel="predicted without it, 95 % interval",
+        xlabel=f"observed ({direction}d{of_objective}){beyond}",
+        ylabel="predicted without it, 95% interval",
         xlim=(low, high),
     )
     _limit_predictions(axes, found, low, high)
@@ -125,7 +125,7 @@ def _draw_residuals(axes: Axes, found: LeftOutTrials) -> None:
         axes.scatter(found.numbers[own], heights, s=18, color=color, marker=marker, linewidths=0, zorder=2)
     for height, line in ((0.0, "solid"), (HALF_WIDTH, (0, (4, 3))), (-HALF_WIDTH, (0, (4, 3)))):
         axes.axhline(height, color=GRAY, linestyle=line, linewidth=1.0, zorder=1)
-    axes.set(xlabel="number of the trial, from 0", ylabel="(told - predicted) / s.d.")
+    axes.set(xlabel="number of the trial, from 0", ylabel="(observed - predicted) / s.d.")
     reach = max(3.0, 1.1 * min(float(np.max(np.abs(residuals))), MOST_DEVIATIONS))
     axes.set_ylim(-reach, reach)
     clear_frame(axes)
@@ -156,4 +156,4 @@ def describe_coverage(found: LeftOutTrials) -> str:
     n_far, expected = int(np.sum(np.abs(found.residuals) > 3.0)), 0.0027 * n
     if n_far > expected + 2.0 * float(np.sqrt(expected)):
         verdict = f"too sure of some, {n_far} beyond 3 s.d."
-    return f"{count} of {n} in the 95 % interval: {verdict}"
+    return f"{count} of {n} in the 95% interval: {verdict}"

@@ -69,7 +69,12 @@ def plot_front(result: Result | Study, ax: Axes | None = None, objectives: tuple
         axes.scatter(*_read(others, objectives), s=18, color=GRAY, alpha=0.7, linewidths=0, label="dominated", zorder=2)
     if broken:
         axes.scatter(
-            *_read(broken, objectives), s=18, facecolors="none", edgecolors=GRAY, label="breaks a limit", zorder=1
+            *_read(broken, objectives),
+            s=18,
+            facecolors="none",
+            edgecolors=GRAY,
+            label="violates a constraint",
+            zorder=1,
         )
     stair = _draw_stair(result, front, objectives, axes) if result.goals.n_objectives == 2 else np.empty((0, 2))
     if front:
@@ -225,7 +230,7 @@ def _explain_zero(axes: Axes, drawn: list[Line2D], runs: list[Result]) -> None:
         reason = explain_lack(runs[0])
     elif any(run.list_completed() for run in runs):
         limits = ", ".join(map(str, runs[0].goals.limits))
-        reason = escape_dollars(printable(f"no trial of {len(runs)} runs keeps all limits: {limits}"))
+        reason = escape_dollars(printable(f"no trial of {len(runs)} runs satisfies all constraints: {limits}"))
     else:
         reason = f"no trial of {len(runs)} runs has completed"
     axes.set(ylim=(0.0, 1.0), yticks=[0.0])

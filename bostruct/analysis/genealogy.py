@@ -57,7 +57,7 @@ def plot_genealogy(result: Result | Study, ax: Axes | None = None) -> Axes:
     if not pairs:
         raise BostructError(
             f"result: no trial of {result.method} records which trial it came from; evolution, regularized-evolution, "
-            "annealing and hill-climbing do, other methods choose points from all that was told"
+            "annealing and hill-climbing do, other methods use all observations"
         )
     scale = choose_run_scale(result)
     axes = take_axes(ax, 7.2, 4.4)

@@ -64,7 +64,7 @@ ORIGINS = {  # color-blind safe: Okabe and Ito
     "added": ("#009E73", "s"),
     "double": ("#009E73", "D"),
 }
-BROKEN = ValueMark("breaks a limit", GRAY, size=20.0, is_hollow=True)
+BROKEN = ValueMark("violates a constraint", GRAY, size=20.0, is_hollow=True)
 STOPPED = ValueMark("stopped early", GRAY, "_", 36.0)
 WITHOUT_VALUE = {"failed": ("x", "#D55E00"), "infeasible": ("|", INK)}  # at the worse border
 BoolArray = npt.NDArray[np.bool_]
@@ -309,7 +309,7 @@ def best_so_far(results: Sequence[Result]) -> tuple[Array, Array]:
     """
     curves = [[math.nan if s.best_value is None else s.best_value for s in result.incumbents] for result in results]
     if any(not curve or math.isnan(curve[-1]) for curve in curves):
-        raise ValueError("results: expected a completed trial that keeps all limits in each, got one without")
+        raise ValueError("results: expected a feasible completed trial in each, got a result without one")
     longest = max(map(len, curves))
     padded = np.array([curve + [curve[-1]] * (longest - len(curve)) for curve in curves])
     first = int(np.isnan(padded).sum(axis=1).max())

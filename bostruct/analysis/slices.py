@@ -50,7 +50,7 @@ LINE = 10.0  # points that a line of letters takes
 STEEP = 1.5  # lines apart, below which slanted labels overlap
 GOLDEN = 0.6180339887498949  # multiples of it spread evenly: jitter that is the same every time
 INITIAL, CHOSEN = ValueMark("initial", "#999999", "s", 16.0), ValueMark("chosen by the method", BLUE, size=16.0)
-BROKEN = ValueMark("breaks a limit", GRAY, size=16.0, is_hollow=True)
+BROKEN = ValueMark("violates a constraint", GRAY, size=16.0, is_hollow=True)
 MOST_PANELS = 9
 ACROSS = 3  # panels in a row
 GRID = 48  # points of a line through the best point
@@ -65,7 +65,7 @@ def plot_slices(
 ) -> NDArray[np.object_]:
     """Draw values against each variable, the most important first, and return the matplotlib axes (k,).
 
-    A line and its 95 % band are what the method's model expects, noise aside, where one variable of the best point
+    A line and its 95% band are what the method's model expects, noise aside, where one variable of the best point
     changes and all others stay. A method without a model draws trials alone, and so does a study in which no trial
     keeps all limits, which the title says. Categories stand side by side, jittered.
     Trials of the initial phase are gray, the best one is a star. Values beyond the axis are triangles at the border.
@@ -162,7 +162,7 @@ def put_slice_legend(panels: NDArray[np.object_]) -> None:
 
 def _draw_slice(axes: Axes, column: PointColumn, found: Slice) -> None:
     low, high = found.mean - HALF_WIDTH * found.sd, found.mean + HALF_WIDTH * found.sd
-    look: dict[str, Any] = {"color": ORANGE, "zorder": 3, "label": "model through the best, 95 %"}
+    look: dict[str, Any] = {"color": ORANGE, "zorder": 3, "label": "model through the best, 95%"}
     if column.categories:
         axes.errorbar(found.places, found.mean, HALF_WIDTH * found.sd, fmt="_", ms=16, lw=1.2, **look)
         return

@@ -42,7 +42,7 @@ FILES = {
 DATASETS = ("digits", "diabetes", "cifar10")
 PROTOCOL_NAMES = ("combo", "deeparchitect", "nasbot", "wrs", "fast")
 NAS_METHODS = ("nasbot", "auto", "evolution", "regularized-evolution", "random")
-SCRIPT = '''"""The network that `bostruct nas {dataset}` found: builds it, trains it anew, and says its test error."""
+SCRIPT = '''"""The network that `bostruct nas {dataset}` found: builds it, trains it again, and says its test error."""
 
 import json
 
@@ -122,7 +122,7 @@ def nas(
     """Search a network: convolutional ones for digits and cifar10, perceptrons for diabetes.
 
     Leaves best.json, best.png, convergence.png, network.py (the best network in torch alone), best.pt (its weights)
-    and retrain.py, which builds and trains it anew.
+    and retrain.py, which builds and trains it again.
     A file of --layers defines FAMILY, BUILDERS and, where it likes, POOL: docs/nasbot.md has one.
 
     \b
@@ -267,7 +267,7 @@ def _nas_text(summary: Facts, search: Search, found: RetrainedScore, by_hand: Re
         ("error", search.measure),
         ("trials", f"{summary['trials']}, {summary['failed']} failed"),
         ("validation", format_number(summary["validation_error"])),
-        ("test", f"{format_error(found)}, trained anew with 5 other seeds"),
+        ("test", f"{format_error(found)}, trained again with 5 other seeds"),
         ("by hand", f"{format_error(by_hand)}, {search.by_hand}"),
         ("gained", f"{gap:.4f}, {gap / spread:.1f} standard errors" if spread > 0.0 else f"{gap:.4f}"),
         ("files", " ".join(summary["files"])),

@@ -215,8 +215,8 @@ def warn_if_exposed(server: GuardedServer, host: str, does: str) -> None:
     if not server.is_loopback:
         port = server.server_port
         click.echo(
-            f"Warning: {printable(host)} is not a loopback address. Whoever reaches it and knows the token {does} the "
-            f"studies, and the connection is not encrypted. A tunnel is safer: ssh -L {port}:127.0.0.1:{port} "
+            f"Warning: {printable(host)} is not a loopback address. Anyone who can reach it and knows the token {does} "
+            f"the studies, and the connection is not encrypted. A tunnel is safer: ssh -L {port}:127.0.0.1:{port} "
             "THIS_MACHINE",
             err=True,
         )

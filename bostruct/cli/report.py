@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("file", type=click.Path(dir_okay=False))
-@click.option("--name", help="Of the study; without it the page tells of all in the file.")
+@click.option("--name", help="Name of the study; without it the page shows all studies of the file.")
 @click.option(
     "--out",
     type=file_to_write,
@@ -71,7 +71,7 @@ def report(
     if as_json:
         echo_json({"file": place.label, "page": str(page), "studies": names})
     else:
-        click.echo(f"{printable(str(page))} tells of {', '.join(map(repr, names))}")
+        click.echo(f"{printable(str(page))} shows {', '.join(map(repr, names))}")
 
 
 def _write_page(page: Path, text: str, *, is_chosen: bool, overwrite: bool) -> None:

@@ -71,7 +71,7 @@ JUDGED = ("best_value_without_noise", "reported", "regret")  # facts of a best v
 @click.option(
     "--regret",
     type=click.FloatRange(0.0, min_open=True),
-    help="Stop once the model believes that no point is better by more than this.",
+    help="Stop when the model predicts that no point is better by more than this.",
 )
 @click.option(
     "--stop-trials",
@@ -79,7 +79,7 @@ JUDGED = ("best_value_without_noise", "reported", "regret")  # facts of a best v
     help="End trials that lag behind, of an objective that reports values on its way: by the median rule, or by "
     "successive halving.",
 )
-@click.option("--repeats", is_flag=True, help="Let the method ask for a told point again, of a noisy objective.")
+@click.option("--repeats", is_flag=True, help="Let the method evaluate a point again if the objective is noisy.")
 @timeout_option
 @patience_option
 @failures_option
@@ -131,7 +131,7 @@ def run(
     for option, is_given in of_one_objective.items():
         if is_given and not loaded.goals.is_single:
             raise click.UsageError(
-                f"--{option}: expected a problem of one objective without limits; {loaded.name} is to {loaded.goals}"
+                f"--{option}: expected one objective and no constraints; {loaded.name} is to {loaded.goals}"
             )
     named = f"{loaded.name} {method} seed={seed}" + ("" if config is None else f" config={config}")
     of_study: dict[str, Any] = {

@@ -78,7 +78,7 @@ def serve(
     token_file: str | None,
     as_json: bool,
 ) -> None:
-    """Serve studies to other programs: they ask for points and tell values, as JSON.
+    """Serve studies to other programs, which ask for points and report values as JSON.
 
     All studies in FILE are served, and those of --problem and --study, which are kept in FILE; without FILE in memory.
     Over HTTP each request needs the random token that is printed. docs/serve.md has the requests. Ctrl-C ends; trials

@@ -144,7 +144,7 @@ def _front_facts(result: Result, reference: Sequence[float] | None) -> Facts:
 def _best_rows(facts: Facts, result: Result, with_points: bool) -> Rows:
     from bostruct.study.history import tell_stop
 
-    best = f"{format_number(facts['best_value'], 10)} as told of trial {facts['best_trial']} (counted from 0)"
+    best = f"{format_number(facts['best_value'], 10)} (trial {facts['best_trial']})"
     rows = [("best value", f"{best}{tell_stop(result.best_trial)}")]
     if facts["best_constraints"] is not None:
         rows.append(("it measures", _write_measured(facts["best_constraints"])))

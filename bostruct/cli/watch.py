@@ -9,12 +9,12 @@ from bostruct.cli.options import load_space, open_place, plain_errors, space_opt
 
 @click.command()
 @click.argument("file", type=click.Path(dir_okay=False))
-@click.option("--name", help="Of the study; without it the page tells of all in the file.")
+@click.option("--name", help="Name of the study; without it the page shows all studies of the file.")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="0, the default, takes a free one.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
 @space_option
 def watch(file: str, name: str | None, port: int, host: str, problem: str | None) -> None:
-    """Show the studies in a file or a database (postgresql://...) in the browser; the page follows what is told.
+    """Show the studies in a file or a database (postgresql://...) in the browser; the page is updated as values arrive.
 
     FILE is only read, while other processes write it. The address that is printed holds a random token: it opens the
     page, and without it there is no answer. Ctrl-C ends.

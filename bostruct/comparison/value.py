@@ -65,7 +65,7 @@ class ProblemComparison:
         known = problem.best_known if problem.optimum is None else problem.optimum
         value = "not known" if known is None else f"{format_number(known)} ({problem.optimum_source})"
         optimum = "" if problem.goals.n_objectives > 1 else f" Optimum {value}."
-        noise = " Values are without noise; the picture shows them as told." if problem.noisy else ""
+        noise = " Values are without noise; the plot shows observed values." if problem.noisy else ""
         goals = "" if problem.goals.is_default else f" Goals: {problem.goals}."
         begin = f", the first {self.n_initial} at points that all methods share"
         shared = begin if self.n_initial and self._has_several_methods else ""
@@ -236,7 +236,7 @@ def table_of(rows: Sequence[MethodRow], merit: str) -> tuple[tuple[str, ...], li
         "feasible",
         f"{merit} (± s.e.)",
         f"difference to {first}",
-        "95 % interval",
+        "95% interval",
         "p (Holm)",
         "pairs",
         "regret",
@@ -288,11 +288,10 @@ def describe_rows(rows: Sequence[MethodRow]) -> str:
     if any(row.pairs > 1 for row in rows):
         said.append(
             f"Differences to {rows[0].method} are means over pairs of runs with the same seed and initial points, with "
-            "Student's 95 % interval; p is corrected for the number of methods (Holm)."
+            "Student's 95% interval; p is corrected for the number of methods (Holm)."
         )
     if any(row.feasible < row.runs for row in rows):
         said.append(
-            "Means are over the feasible runs alone, which found a point that keeps all limits; there is no difference "
-            "where a run of a pair is not feasible."
+            "Means are only over the runs that found a feasible point. A pair with another run has no difference."
         )
     return " ".join(said)

@@ -100,7 +100,7 @@ class GramKernel(Kernel):
         """
         del params  # a structured kernel has no use for what GPyTorch passes on
         if last_dim_is_batch:
-            raise ValueError("last_dim_is_batch: expected False, for a kernel over structures is no sum over columns")
+            raise ValueError("last_dim_is_batch: expected False: a kernel over structures is not a sum over columns")
         if diag and x1.shape[-2] != x2.shape[-2]:
             raise ValueError(f"diag: expected as many rows in x1 as in x2, got {x1.shape[-2]} and {x2.shape[-2]}")
         theta = self.theta
@@ -238,7 +238,7 @@ class _ClosedFormFunction(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *cotangents: Tensor) -> tuple[Tensor, None]:
         if torch.is_grad_enabled():
-            raise RuntimeError("create_graph: expected False, for kernels of bostruct have no second derivatives")
+            raise RuntimeError("create_graph: expected False: kernels of bostruct have no second derivatives")
         rows = cotangents[0].detach().to("cpu", torch.float64).numpy()
         gradient = np.stack([pullback(row) for pullback, row in zip(ctx.pullbacks, rows, strict=True)])
         dtype, device = ctx.like
@@ -247,7 +247,7 @@ class _ClosedFormFunction(torch.autograd.Function):
 
 def _choice_counts(points: Batch | None, n_choices: Sequence[int] | None) -> IntArray:
     if points is not None and n_choices is not None:
-        raise ValueError("n_choices: expected None where points are given, for inputs are then row numbers")
+        raise ValueError("n_choices: expected None if points are given: inputs are then row numbers")
     return np.array([len(points)] if points is not None else n_choices, dtype=np.int64)
 
 

@@ -105,7 +105,7 @@ class BostructSampler(BaseSampler):
         threads: int | None = 1,
     ) -> None:
         if search_space is not None and structure is not None:
-            raise ValueError("structure: expected None beside search_space, whose variables have the structure")
+            raise ValueError("structure: expected None with search_space, whose variables have the structure")
         if not isinstance(method, str) and search_space is None:
             raise TypeError("method: expected a name without search_space, because a searcher is made for one space")
         self._domain = None if search_space is None else read_search_space(search_space)
@@ -319,7 +319,7 @@ class BostructSampler(BaseSampler):
         if seen.model is None:  # the first trials of define-by-run are random
             return
         if name in seen.names and name not in seen.conditions:
-            why = "not all trials have it, and no other tells when; give search_space"
+            why = "not all trials have it, and no other parameter shows when; give search_space"
             self._warn_once(name, f"parameter {name!r} is drawn at random: {why}")
         else:
             log.info(

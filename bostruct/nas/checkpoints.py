@@ -88,12 +88,12 @@ def load_checkpoint(path: Path | None, state: TrainingState, about: Mapping[str,
     try:
         saved = torch.load(path, map_location="cpu", weights_only=True)
         if differing := [name for name, value in about.items() if saved["about"][name] != value]:
-            warnings.warn(f"{path}: of another training (other {', '.join(differing)}), this begins anew", stacklevel=3)
+            warnings.warn(f"{path}: of another training (other {', '.join(differing)}), it starts over", stacklevel=3)
             return
         _restore(state, saved)
     except Exception as error:  # it saves time and holds nothing that a training cannot make again
         _restore(state, before)
-        warnings.warn(f"{path}: not a whole checkpoint, the training begins anew ({error!r})", stacklevel=3)
+        warnings.warn(f"{path}: not a whole checkpoint, the training starts over ({error!r})", stacklevel=3)
 
 
 def delete_checkpoint(path: Path | None) -> None:

@@ -207,7 +207,7 @@ PROTOCOLS: dict[str, Protocol] = {
         40_000,
         10_000,
         1,
-        "split, batch size and augmentation are not published; what was found was trained anew by a grid of 18 recipes "
+        "split, batch size and augmentation are not published; the result was trained again by a grid of 18 recipes "
         "around bostruct.nas.recipes.DEEP_ARCHITECT_RETRAIN",
     ),
     "nasbot": Protocol(
@@ -238,7 +238,7 @@ def objective_settings(protocol: Protocol, settings: Mapping[str, object]) -> di
     """
     if unknown := sorted(set(settings) - RECIPE_SETTINGS - OBJECTIVE_FIELDS):
         known = ", ".join(sorted(RECIPE_SETTINGS | OBJECTIVE_FIELDS))
-        raise ValueError(f"settings: {unknown[0]!r} is none; expected some of {known}")
+        raise ValueError(f"settings: {unknown[0]!r} is not a setting; expected some of {known}")
     given = {"recipe": protocol.recipe, "repeats": protocol.repeats}
     given |= {name: value for name, value in settings.items() if name in OBJECTIVE_FIELDS}
     if not isinstance(given["recipe"], Recipe):

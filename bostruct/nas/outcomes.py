@@ -296,7 +296,7 @@ def describe_failure(error: Exception, context: DeviceContext) -> TrainingFailed
         return failure
     if ONE_VALUE_MESSAGE in str(error):
         return TrainingFailed(
-            f"batch normalization was given one value a channel ({str(error).partition(': ')[2]}): images of one "
+            f"batch normalization was given one value per channel ({str(error).partition(': ')[2]}): images of one "
             f"pixel, or features, need batch_size of at least 2 and as many examples"
         )
     if isinstance(error, CaptureFailed):

@@ -179,6 +179,6 @@ def frb(groups: int = 10, size: int = 6, seed: int = 0) -> SpaceProblem:
         source="generated: model RB, forced satisfiable, Xu et al. 2007; like the frb files of the MaxSAT Evaluation",
         configs=tuple(GENERATED_SEEDS),
         optimum=float(groups * size - groups),
-        optimum_source="proved: a hidden solution takes one value a group, and to take two costs more than it gains",
+        optimum_source="proved: a hidden solution takes one value per group; a second one costs more than it gains",
         optimal_vertices=hidden,
     )

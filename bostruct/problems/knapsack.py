@@ -68,7 +68,7 @@ def biknapsack(n: int = 30, seed: int = 0) -> StructuredProblem:
         objective=partial(_measure_objectives, values, together, weights),
         source="generated: quadratic knapsack, Gallo, Hammer and Simeone 1980",
         goals=declare_goals("minimize", ["minimize", "minimize"], None),
-        optimum_source="not known, for two objectives have a front",
+        optimum_source="not known: two objectives have a Pareto front",
         reference=(0.0, float(weights.sum())),
     )
 

@@ -106,7 +106,7 @@ def parse(spec: str) -> tuple[str, dict[str, str]]:
         given[key] = text
     required = [p.name for p in ENTRIES[name].parameters if not p.default]
     if missing := [key for key in required if key not in given]:
-        raise ValueError(f"{name}: expected {name}:{missing[0]}=..., for {missing[0]} has no default")
+        raise ValueError(f"{name}: expected {name}:{missing[0]}=..., because {missing[0]} has no default")
     return name, given
 
 

@@ -106,7 +106,7 @@ def _read_goals(given: dict[str, ParsedJson]) -> Goals:
     limits = given.get("constraints")
     if limits is not None:
         if not isinstance(limits, dict) or not all(isinstance(one, list) for one in limits.values()):
-            raise TypeError(f'constraints: expected limits as {{"latency": ["<=", 10]}}, got {short_repr(limits)}')
+            raise TypeError(f'constraints: expected constraints as {{"latency": ["<=", 10]}}, got {short_repr(limits)}')
         limits = {name: tuple(limit) for name, limit in limits.items()}
     try:
         return declare_goals(given.get("direction") or "minimize", given.get("directions"), limits)

@@ -145,7 +145,7 @@ def point_from_json(domain: Domain, point: ParsedJson) -> Presented:
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON; a trial without a value is told with `failed`")
+    raise ValueError(f"{name} is not JSON; report a trial without a value with `failed`")
 
 
 def _read_float(text: str) -> float:

@@ -152,7 +152,7 @@ class ServedStudy:
                     "trial_finished", f"trial: number {trial} is {known.status} already", trial=told
                 ) from None
             raise Refusal(
-                "lease_lost", f"trial: the lease of number {trial} has run out; tell its value all the same"
+                "lease_lost", f"trial: the lease of number {trial} has expired; you can still report its value"
             ) from None
 
     def find_best(self) -> Facts:
@@ -378,4 +378,4 @@ class SuggestionQueue:
 
     def _check_open(self) -> None:
         if self._is_over:
-            raise Refusal("stopping", "the server is ending; trials that are out are handed out again later")
+            raise Refusal("stopping", "the server is stopping; running trials will be requeued")

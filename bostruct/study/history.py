@@ -265,7 +265,7 @@ def _find_variances(noise: Array) -> Array | None:
     """Return the variance of each value: as told, or the pooled variance of repeats over their number; None for none.
 
     A single value counts as one repeat: a model that learned its noise would know nothing of the scatter within points
-    (docs/auto-evidence.md). Repeats that all agree, up to the rounding of their mean, may be one measurement, read
+    (docs/evidence/auto.md). Repeats that all agree, up to the rounding of their mean, may be one measurement, read
     several times. They tell nothing of the noise, which is learned then.
 
     noise: told variance, number of repeats, sum of their squared deviations, square of the largest, of each value

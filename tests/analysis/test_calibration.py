@@ -41,13 +41,13 @@ def left_out(n_outside: int, n: int = 100) -> LeftOutTrials:
     ("n_outside", "verdict"), [(5, "as it should be"), (30, "too sure of itself"), (0, "too cautious")]
 )
 def test_the_verdict_follows_the_coverage(n_outside, verdict):
-    assert describe_coverage(left_out(n_outside)) == f"{100 - n_outside} of 100 in the 95 % interval: {verdict}"
+    assert describe_coverage(left_out(n_outside)) == f"{100 - n_outside} of 100 in the 95% interval: {verdict}"
 
 
 def test_values_far_off_are_counted_though_the_coverage_is_right():
     found = left_out(5)
     found = found._replace(told=np.where(np.arange(100) < 2, 9.0, found.told))
-    assert describe_coverage(found) == "95 of 100 in the 95 % interval: too sure of some, 2 beyond 3 s.d."
+    assert describe_coverage(found) == "95 of 100 in the 95% interval: too sure of some, 2 beyond 3 s.d."
 
 
 def test_intervals_are_shown_whole_where_they_leave_the_means_room():
@@ -76,7 +76,7 @@ def test_values_far_worse_than_most_leave_the_others_their_room(direction, sign)
     far = [abs(trial.value) for trial in study.trials if abs(trial.value) > 1e8]
     assert far
     left = plot_calibration(study)[0]
-    assert left.get_xlabel() == f"told ({direction}d), {len(far)} beyond"
+    assert left.get_xlabel() == f"observed ({direction}d), {len(far)} beyond"
     assert np.ptp(left.get_xlim()) < 100.0
     assert np.ptp(left.get_ylim()) < 250.0
 
@@ -102,7 +102,7 @@ def test_the_best_value_is_on_the_axis_however_far_it_is(direction, sign):
     told = sign * np.array([-1e6, *np.linspace(0.0, 10.0, 20), 1e9])
     found = LeftOutTrials(np.arange(22), told, np.zeros(22), np.ones(22))
     left = draw_calibration(study.result, found, 0, None)[0]
-    assert left.get_xlabel() == f"told ({direction}d), 1 beyond"
+    assert left.get_xlabel() == f"observed ({direction}d), 1 beyond"
     low, high = sorted(sign * end for end in left.get_xlim())
     assert -1.1e6 < low < -1e6
     assert 10.0 < high < 1e5
@@ -113,8 +113,8 @@ def test_the_best_value_is_on_the_axis_however_far_it_is(direction, sign):
 def test_the_legend_counts_what_is_there_and_the_verdict_fits_the_figure():
     study = study_of()
     for n_outside, labels in (
-        (0, ["100 values inside the 95 % interval", "told = predicted"]),
-        (1, ["99 values inside the 95 % interval", "1 value outside the 95 % interval", "told = predicted"]),
+        (0, ["100 values inside the 95% interval", "observed = predicted"]),
+        (1, ["99 values inside the 95% interval", "1 value outside the 95% interval", "observed = predicted"]),
     ):
         pair = draw_calibration(study.result, left_out(n_outside), 0, None)
         assert sorted(text.get_text() for text in pair[0].get_legend().get_texts()) == sorted(labels)

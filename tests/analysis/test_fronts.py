@@ -1,4 +1,4 @@
-"""Pictures of several objectives show the front that the result has, and mark what breaks a limit."""
+"""Pictures of several objectives show the front that the result has, and mark what violates a constraint."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_every_completed_trial_is_drawn_once_in_its_place(result: bo.Result) -> 
     axes = result.plot()
     drawn = {marks.get_label(): marks.get_offsets().tolist() for marks in axes.collections}
     assert sorted(drawn["front of 7"]) == [[float(a), float(a + 3)] for a in range(7)]
-    assert sorted(drawn["breaks a limit"]) == [[7.0, 7.0 + b] for b in range(4)]
+    assert sorted(drawn["violates a constraint"]) == [[7.0, 7.0 + b] for b in range(4)]
     assert len(drawn["dominated"]) == 32 - 7 - 4
     (stair,) = axes.get_lines()
     assert stair.get_xdata().tolist() == [float(a) for a in range(7)]
@@ -204,8 +204,12 @@ def test_a_trial_that_breaks_a_limit_is_hollow_among_the_values_of_one_objective
 
     axes = bo.minimize(heavy, SPACE, 12, method="random", seed=1, constraints={"w": ("<=", 4.0)}).plot()
     drawn = {marks.get_label(): marks.get_offsets()[:, 1].tolist() for marks in axes.collections}
-    assert drawn["breaks a limit"]
-    assert max(drawn["breaks a limit"]) < -4.0 <= min(value for name in drawn for value in drawn[name] if value >= -4.0)
+    assert drawn["violates a constraint"]
+    assert (
+        max(drawn["violates a constraint"])
+        < -4.0
+        <= min(value for name in drawn for value in drawn[name] if value >= -4.0)
+    )
 
 
 def test_a_trial_that_breaks_a_limit_is_hollow_where_its_value_is_beyond_the_axis() -> None:
@@ -220,7 +224,7 @@ def test_a_trial_that_breaks_a_limit_is_hollow_where_its_value_is_beyond_the_axi
         hollow = [marks for marks in axes.collections if len(marks.get_facecolor()) == 0]
         at_border = [marks for marks in hollow if marks.get_offset_transform() == axes.get_xaxis_transform()]
         assert sum(len(marks.get_offsets()) for marks in at_border) == broken
-        assert [marks.get_label() for marks in at_border] == ["breaks a limit"]  # where no other mark is seen
+        assert [marks.get_label() for marks in at_border] == ["violates a constraint"]  # where no other mark is seen
 
 
 def test_points_on_the_corner_count_and_trials_that_were_not_kept_are_not_there() -> None:

@@ -140,14 +140,17 @@ def test_most_of_what_the_method_chose_is_seen_where_few_trials_keep_a_limit(at)
     chosen = [trial.value for trial in done.trials[10:]]
     assert sum(low <= value <= high for value in chosen) > 0.6 * len(chosen)
     labels = [text.get_text() for text in axes.get_legend().get_texts()]
-    assert labels == ["breaks a limit", *["best so far"] * (at < 59)]  # no dot but the star, and no line of one point
+    assert labels == [
+        "violates a constraint",
+        *["best so far"] * (at < 59),
+    ]  # no dot but the star, and no line of one point
 
 
 def test_trials_that_break_a_limit_by_far_do_not_squeeze_the_others():
     values = [-1e6 if i % 4 == 0 else 5.0 - 0.05 * i for i in range(60)]
     axes = plot_history(limited(60, {i for i in range(60) if i % 4}, values))
     assert axes.get_ylim()[0] > 0.0
-    beyond = [one for one in axes.collections if one.get_label() == "breaks a limit"]
+    beyond = [one for one in axes.collections if one.get_label() == "violates a constraint"]
     assert [len(one.get_offsets()) for one in beyond] == [15]  # triangles alone, which the legend shows
     assert beyond[0].get_offset_transform() == axes.get_xaxis_transform()
 

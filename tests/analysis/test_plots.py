@@ -119,7 +119,7 @@ def test_nothing_to_draw_is_refused(nothing):
 
 
 def test_a_result_without_a_value_is_refused():
-    with pytest.raises(ValueError, match="expected a completed trial that keeps all limits in each"):
+    with pytest.raises(ValueError, match="expected a feasible completed trial in each"):
         plots.plot_convergence([result([None])])
 
 

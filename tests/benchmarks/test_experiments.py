@@ -249,10 +249,10 @@ def write_runs(file: Path) -> None:
 
 def test_the_page_says_whether_the_targets_are_reached(tmp_path):
     pytest.importorskip("matplotlib")
-    file, page = tmp_path / "runs.jsonl", tmp_path / "docs" / "experiments-evidence.md"
+    file, page = tmp_path / "runs.jsonl", tmp_path / "docs" / "evidence" / "experiments.md"
     write_runs(file)
     report.publish(file, page)
-    text = page.read_text(encoding="utf-8")
+    text = report.make_page(file)[0]
     ahead = "on 2 after Holm's correction (knapsack 40, max-3-sat 60 few true), on 2 by the interval, on 2 by the mean"
     lacking = "no runs of auto, Optuna GP, BoTorch on kernel convolution steady"
     assert f"Target: ahead of Optuna GP, BoTorch on 3 of 4 problems: not judged, {ahead}; {lacking}." in text
@@ -419,7 +419,9 @@ def test_the_command_goes_on_where_it_was(tmp_path, capsys, monkeypatch):
     assert file.read_text(encoding="utf-8") == before
     page.unlink()
     assert command.main([*words[:-1], "0"]) == 0
-    assert "### linear 16 noisy" in page.read_text(encoding="utf-8")
+    table = page.parent / "tables" / "experiments-noise.csv"
+    assert f"({table.relative_to(page.parent).as_posix()})" in page.read_text(encoding="utf-8")
+    assert "\nlinear 16 noisy,random,1," in table.read_text(encoding="utf-8")
 
 
 def test_a_run_of_the_revision_before_is_a_process_of_its_own(tmp_path):

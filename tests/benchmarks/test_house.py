@@ -196,6 +196,52 @@ def test_american_ones_are_not(word):
     assert british({"page.md": f"the {word} of"}).places == ()
 
 
+WRONG = "No gain is beyond\nchance; 95 % of it."
+FINE = 'I told you: where it holds, 100% of the trials.\n\n> beyond chance\n\n| noise aside |\n\n"as told", `as told`\n'
+
+
+def test_wrong_phrases_are_found_in_pages_and_not_in_quotations_tables_code_and_evidence(plant):
+    page = f"{FINE}\n```text\nas told\n```\n\n{WRONG}\n"
+    root = plant(**{"docs/page.md": page, "docs/evidence/page.md": WRONG, "CHANGELOG.md": WRONG, "README.md": FINE})
+    assert places(root, "wrong phrases in pages") == ("docs/page.md:13 beyond chance", "docs/page.md:14 5 %")
+
+
+def test_wrong_phrases_are_found_in_messages_and_docstrings(plant):
+    more = '''"""As told of a trial."""
+X = "the best point " "told"
+"""What came of it."""
+def f(x):
+    """Run; noise aside."""
+    raise ValueError(f"{x:.0f} % of {x} are on record, told me")
+@click.command()
+def g():
+    """Show the last word is of noon."""
+'''
+    root = plant(**{"bostruct/more.py": more})
+    said = ["2 point told", "6 0 %", "6 on record", "9 last word is of"]
+    assert sorted(places(root, "wrong phrases in messages")) == [f"bostruct/more.py:{one}" for one in said]
+    said = ["1 As told", "3 What came of", "5 noise aside"]
+    assert sorted(places(root, "wrong phrases in docstrings")) == [f"bostruct/more.py:{one}" for one in said]
+
+
+def test_long_lines_and_paragraphs_of_prose_are_found(plant):
+    long, link = "x" * 121, f"[x](https://{'y' * 200})"
+    words, item = "word " * 16, "- " + "item " * 20
+    lines = [long, "", link, "", f"| {long} |", "", *[words] * 5, "", *[words] * 5, "more", "", *[item] * 3]
+    root = plant(**{"docs/page.md": "\n".join(lines), "CONTRIBUTING.md": long, "docs/evidence/page.md": long})
+    name = "lines of prose over 120 characters"
+    assert set(places(root, name)) == {"docs/page.md:1 121", "CONTRIBUTING.md:1 121"}
+    assert places(root, "paragraphs over 80 words") == ("docs/page.md 81 words",)
+
+
+def test_the_readme_and_user_documentation_are_measured(plant):
+    readme = "# A\n\n```python\nx\n```\n"
+    pages = {"README.md": readme, "docs/a.md": "one two", "docs/architecture.md": "one", "docs/evidence/b.md": "one"}
+    found = figures(plant(**pages))
+    names = ("lines of README", "line of the first Python block of README", "words of user documentation")
+    assert [found[name] for name in names] == [5, 3, 7]
+
+
 def test_check_fails_where_a_figure_is_over_its_limit_and_only_there(plant, capsys):
     assert main([], plant()) == 0
     assert main(["--check"], plant()) == 1  # the cycle

@@ -455,7 +455,7 @@ INTERPRETER = "--python: expected an interpreter that has numpy and scipy, such 
 @pytest.mark.parametrize(
     ("option", "value", "said"),
     [
-        ("--data", "nowhere", "--data: expected a folder with tables, see docs/peers.md; got "),
+        ("--data", "nowhere", "--data: expected a folder with tables, see docs/evidence/peers.md; got "),
         ("--before", "nowhere", "--before: expected a folder that has the folder bostruct; got "),
         ("--python", "nowhere", f"{INTERPRETER} "),
         *(

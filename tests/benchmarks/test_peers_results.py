@@ -145,7 +145,7 @@ def figures():
 
 
 def format_results(runs: dict[Run, dict]) -> str:
-    return report.format_page(comparison.judge_runs(runs), [], "docs/peers.md", {})
+    return report.format_page(comparison.judge_runs(runs), [], "docs/evidence/peers.md", {})
 
 
 def test_the_page_says_what_is_missing_cut_and_lost():
@@ -445,7 +445,7 @@ def test_a_curve_of_fewer_seeds_is_not_moved_by_easy_instances(figures):
 def test_the_page_opens_with_what_was_run(searches, sentence):
     runs = {Run("branin", name, 0, 20): found_at(1.0) for name in searches}
     runs[Run("branin", "Bounce", 0, 20)] = {"missing": "No module named 'bounce'"}
-    assert f"\n\n{sentence}\n[docs/peers.md]" in format_results(runs)
+    assert f"\n\n{sentence}\n[docs/evidence/peers.md]" in format_results(runs)
 
 
 def test_each_search_of_a_peer_has_its_package():
@@ -522,3 +522,9 @@ def test_gaps_of_a_search_that_ends_without_a_value_are_not_averaged():
     assert gaps is not None
     assert np.isfinite(gaps).tolist() == [False, True]
     assert curves.average_gaps(verdicts.index_runs(never), ["ising", "qubo-80"], "evolution", at) is None
+
+
+def test_a_figure_has_at_most_seven_curves_auto_and_random_among_them(figures):
+    ends = {"auto": 9.0, "random": 10.0, **{f"s{i}": float(i) for i in range(8)}}
+    assert figures.thin(ends) == ["s0", "s1", "s2", "s3", "s4", "auto", "random"]
+    assert figures.thin({"b": 1.0, "a": 1.0}) == ["a", "b"]

@@ -13,6 +13,7 @@ from benchmarks.peers.verdicts import index_runs
 from benchmarks.published import __main__ as command
 from benchmarks.published import cases, regrets, report
 from benchmarks.published.run import take
+from benchmarks.structures.page import file_tables
 from bostruct import methods
 from bostruct.comparison.statistics import estimate_difference
 
@@ -147,7 +148,7 @@ def test_the_command_goes_on_where_it_was(tmp_path, capsys):
     pytest.importorskip("matplotlib")
     (tmp_path / "maxsat").mkdir()
     (tmp_path / "maxsat" / "frb-frb10-6-4.wcnf").write_text(WCNF)
-    file, page = tmp_path / "runs.jsonl", tmp_path / "docs" / "published.md"
+    file, page = tmp_path / "runs.jsonl", tmp_path / "docs" / "evidence" / "published.md"
     words = ["--out", str(file), "--page", str(page), "--searches", "random", "--problems"]
     names = "branin,maxsat 43,maxsat 60"
     assert command.main([*words, names, "--configs", "1", "--data", str(tmp_path)]) == 0
@@ -177,8 +178,11 @@ def test_unknown_names_are_refused(refusal):
 def test_the_published_page_is_what_the_runs_say():
     """Renew it by `python -m benchmarks.published --configs 0` whenever runs are added."""
     text, results = report.make_page(report.FILE)
-    assert report.PAGE.read_text(encoding="utf-8") == text, "python -m benchmarks.published --configs 0 renews the page"
-    assert "is generated" in "\n".join(text.splitlines()[:6])
+    short, files = file_tables(text, "published")
+    assert report.PAGE.read_text(encoding="utf-8") == short, "python -m benchmarks.published --configs 0 renews it"
+    for name, content in files.items():
+        assert (report.PAGE.parent / "tables" / name).read_text(encoding="utf-8") == content
+    assert "not to be edited" in text.splitlines()[2]
     for link in re.findall(r"\]\(([^)#]+)", text):
         assert (report.PAGE.parent / link).exists()
     assert {problem for problem, _ in results.whole} <= set(cases.PROBLEMS)

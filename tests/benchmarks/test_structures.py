@@ -15,6 +15,7 @@ from benchmarks.peers.tasks import Task
 from benchmarks.structures import __main__ as command
 from benchmarks.structures import job_shop, report
 from benchmarks.structures.cases import GROUPS, PROBLEMS, make_task
+from benchmarks.structures.page import file_tables
 from benchmarks.structures.reactions import fingerprints
 from benchmarks.structures.run import take
 from benchmarks.structures.searches import SEARCHES, climb_by_swaps, from_code, to_code
@@ -254,8 +255,9 @@ def test_the_page_says_whether_the_targets_are_reached(tmp_path):
         append_run(file, Run("qap 12", "evolution", seed, 200), found_at(29.0))
         if seed < 12:
             append_run(file, Run("qap 12", "Optuna TPE", seed, 200), found_at(40.0 + seed))
-    report.publish(file, tmp_path / "docs" / "structures.md")
-    text = (tmp_path / "docs" / "structures.md").read_text(encoding="utf-8")
+    page = tmp_path / "docs" / "evidence" / "structures.md"
+    report.publish(file, page)
+    text = report.make_page(file)[0]
     assert "and worse on none: reached. The ratio is 0.24; worse on 0 of 1." in text
     assert "| ft06 | 55 | 6 | 3.5 | 0.833 |" in text
     assert "| auto | 6 | 55.83 ± 0.167 | 0.833 | 1 of 6 |" in text
@@ -263,8 +265,21 @@ def test_the_page_says_whether_the_targets_are_reached(tmp_path):
     assert "| random | 6 | 32.25 ± 0.0764 | +2.25 [+2.05, +2.45] | **ahead** |" in text
     assert "| Optuna TPE | 2 | 50.5 ± 0.5 | +20.5 | few seeds |" in text  # and takes no seed from the others
     for picture in ("ft06", "qap-12"):
-        assert (tmp_path / "docs" / "images" / "structures" / f"{picture}.svg").exists()
-        assert f"images/structures/{picture}.svg" in text
+        assert (page.parent / "images" / "structures" / f"{picture}.svg").exists()
+        assert f"images/structures/{picture}.svg" in page.read_text(encoding="utf-8")
+
+
+def test_tables_of_problems_become_files_beside_the_page():
+    table = "| method |  |\n| --- | --- |\n| `a` | **ahead** |\n"
+    text = f"# T\n\n## All, of it\n\nText.\n\n{table}\n"
+    text += f"### p\n\n{table}\n![x](y)\n\n### q\n\nNo runs yet.\n\n### r\n\n{table}"
+    short, files = file_tables(text + "\n## How the runs were taken\n\n- `b`\n", "t")
+    assert files == {
+        "t-all-of-it.csv": "problem,method,verdict\np,a,ahead\nq,no runs yet\nr,a,ahead\n",
+        "t-runs.txt": "- `b`\n",
+    }
+    assert f"Text.\n\n{table.strip()}\n\nAll numbers: [t-all-of-it.csv](tables/t-all-of-it.csv)." in short
+    assert "### p\n\n![x](y)\n\n### q\n\nNo runs yet.\n\n## How the runs were taken\n\n[t-runs.txt](tables/" in short
 
 
 def test_a_page_of_few_runs_compares_what_is_there(tmp_path):
@@ -294,7 +309,7 @@ def test_labels_of_a_figure_keep_their_digits():
 
 def test_the_command_goes_on_where_it_was(tmp_path, capsys, monkeypatch):
     pytest.importorskip("matplotlib")
-    file, page = tmp_path / "runs.jsonl", tmp_path / "docs" / "structures.md"
+    file, page = tmp_path / "runs.jsonl", tmp_path / "docs" / "evidence" / "structures.md"
     words = ["--out", str(file), "--page", str(page), "--methods", "random,climbing by swaps", "--seeds", "1"]
     monkeypatch.setattr(command, "_take", lambda run, _: take(run, 1e9, None))
     assert command.main([*words, "--problems", "ft06,la01"]) == 0

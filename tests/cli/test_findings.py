@@ -22,7 +22,7 @@ def test_one_objective_has_a_best_trial_and_a_line_of_values():
     facts = describe_findings(result)
     assert (facts["best_value"], facts["best_trial"], facts["feasible"]) == (0.0, 1, None)
     assert json.loads(json.dumps(facts, default=str))["best_point"] == result.best_point
-    assert dict(list_findings(facts, result))["best value"] == "0 as told of trial 1 (counted from 0)"
+    assert dict(list_findings(facts, result))["best value"] == "0 (trial 1)"
     assert [name for name, _ in list_findings(facts, result, with_points=True)] == [
         "best value",
         "best point",
@@ -41,7 +41,7 @@ def test_limits_are_counted(most, kept):
     rows = dict(list_findings(facts, result))
     assert rows["limits"] == f"kept by {kept} of 3 completed trials"
     assert ("nothing_feasible" in facts) == (kept == 0)
-    assert rows["best value"].startswith("none: no trial keeps all limits" if kept == 0 else "2 as told of trial 1")
+    assert rows["best value"].startswith("none: no trial keeps all limits" if kept == 0 else "2 (trial 1")
     assert rows.get("it measures") == ("size 0" if kept else None)
 
 

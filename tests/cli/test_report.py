@@ -37,7 +37,7 @@ def test_writes_the_page_of_one(tmp_path):
     file = make_file(tmp_path)
     name = as_json("show", file)["studies"][1]["study"]
     said = call("report", file, "--name", name, "--out", tmp_path / "one.html").stdout
-    assert said == f"{tmp_path / 'one.html'} tells of {name!r}\n"
+    assert said == f"{tmp_path / 'one.html'} shows {name!r}\n"
     text, names = render_file(str(file), name)
     assert names == [name]
     assert text == (tmp_path / "one.html").read_text(encoding="utf-8")

@@ -113,7 +113,11 @@ def test_progress_shows_incumbent_and_regret():
         (f"{SMALL},relabel=4", ("--relabel", 4), "relabel"),
         pytest.param("pest", ("--until-optimum",), "not known", id="unknown optimum"),
         *(
-            ("knapsack:items=5", option, f"{option[0]}: expected a problem of one objective without limits; knapsack")
+            (
+                "knapsack:items=5",
+                option,
+                f"{option[0]}: expected one objective and no constraints; knapsack",
+            )
             for option in (("--repeats",), ("--regret", 1), ("--stop-trials", "median"))
         ),
     ],

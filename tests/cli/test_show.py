@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from pathlib import Path
 
 import pytest
@@ -43,7 +44,7 @@ def test_says_which_is_told_and_which_recommended(tmp_path):
     assert run == shown | {"value_without_noise": None}
     assert shown["low"] < shown["mean"] < shown["high"]
     for lines in (call(*line).stdout, call("show", tmp_path / "r.db").stdout):
-        assert "as told of trial" in lines
+        assert re.search(r"best value  +\S+ \(trial \d+\)", lines)
         assert f"trial {shown['trial']}, by the model's mean {shown['mean']:.6g}" in lines
 
 

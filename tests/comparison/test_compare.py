@@ -142,7 +142,7 @@ def test_values_of_a_noisy_problem_are_judged_without_noise():
     problem = bo.Problem(lambda point: cost(point) + point["b"] % 3, SPACE, noise_free=cost, optimum=0.0, initial=3)
     one = compare(problem, ["random"], n_trials=6, seeds=2, progress=False).problems[0]
     assert one.rows[0].mean == np.mean([cost(result.best_point) for result in one.results.values()])
-    assert one.title.endswith(" Values are without noise; the picture shows them as told.")
+    assert one.title.endswith(" Values are without noise; the plot shows observed values.")
 
 
 def test_a_folder_resumes_and_keeps_others_out(tmp_path):
@@ -212,7 +212,7 @@ def test_means_over_feasible_runs_say_how_many_there_are_and_are_not_compared():
     assert math.isnan(second.difference)
     header, cells = found["measure"].table()
     assert cells[0][header.index("feasible")] == "2 of 3"
-    assert "Means are over the feasible runs alone" in repr(found)
+    assert "Means are only over the runs that found a feasible point" in repr(found)
     pytest.importorskip("matplotlib")
     assert "mean of 2 runs, feasible ones alone" in found.plot().get_title(loc="left")
 

@@ -37,7 +37,7 @@ def test_a_constant_lead_has_no_error():
     assert (second.p, second.p_holm) == (None, None)  # equal differences are no evidence by Student's test
     header, cells = table_of([first, second], "best value")
     shown = dict(zip(header, cells[1], strict=True))
-    assert (shown["p (Holm)"], shown["95 % interval"], shown["difference to a"]) == ("-", "-", "0.5")
+    assert (shown["p (Holm)"], shown["95% interval"], shown["difference to a"]) == ("-", "-", "0.5")
     assert "feasible" not in header
     assert math.isnan(first.difference)
     assert second.seconds == 0.5

@@ -244,7 +244,7 @@ def test_what_a_sampler_draws_at_random_is_logged(caplog):
         optuna.create_study(sampler=BostructSampler(seed=0)).optimize(objective, 8)
     messages = [record.getMessage() for record in caplog.records]
     assert [message for message in messages if "'y'" in message] == [
-        "BostructSampler: parameter 'y' is drawn at random: not all trials have it, and no other tells when; "
+        "BostructSampler: parameter 'y' is drawn at random: not all trials have it, and no other parameter shows when; "
         "give search_space"
     ]
 
@@ -267,7 +267,7 @@ def test_a_new_branch_whose_condition_is_learned_is_no_warning(caplog):
 @pytest.mark.parametrize(
     ("arguments", "error", "words"),
     [
-        ({"search_space": SMALL, "structure": {}}, ValueError, "structure: expected None beside search_space"),
+        ({"search_space": SMALL, "structure": {}}, ValueError, "structure: expected None with search_space"),
         ({"search_space": {"x": bo.Real(0, 1)}, "method": "combo"}, DomainError, "x"),
         ({"method": bo.Study(SMALL)._searcher}, TypeError, "method: expected a name without search_space"),
         ({"structure": {"x": "path"}}, TypeError, "structure['x']: expected 'ordinal' or a variable"),

@@ -247,8 +247,9 @@ def test_settings_are_the_objectives_or_the_recipes():
     made = CIFAR10Objective(official(), "combo", **sizes, settings={"epochs": 3, "seed": 7, "recipe": recipes.WRS})
     assert made.objective.recipe == replace(recipes.WRS, epochs=3)
     assert (made.objective.seed, made.objective.repeats) == (7, 4)
-    for wrong, message in (({"epoch": 3}, "settings: 'epoch' is none"), ({"data": 3}, "settings: 'data' is none")):
+    settings = {"epoch": "settings: 'epoch' is not a setting", "data": "settings: 'data' is not a setting"}
+    for wrong, message in settings.items():
         with pytest.raises(ValueError, match=message):
-            CIFAR10Objective(official(), **sizes, settings=wrong)
+            CIFAR10Objective(official(), **sizes, settings={wrong: 3})
     with pytest.raises(TypeError, match="settings: recipe: expected a Recipe, got 'wrs'"):
         CIFAR10Objective(official(), **sizes, settings={"recipe": "wrs", "epochs": 3})

@@ -201,7 +201,7 @@ def test_another_data_set_of_the_same_name_begins_anew(tmp_path):
 
     with pytest.raises(KeyError):
         NetworkObjective(data, QUICK, checkpoints=tmp_path, watch=stop)(PERCEPTRON)
-    with pytest.warns(UserWarning, match=r"of another training \(other data\), this begins anew"):
+    with pytest.warns(UserWarning, match=r"of another training \(other data\), it starts over"):
         value = NetworkObjective(other, QUICK, checkpoints=tmp_path)(PERCEPTRON)
     assert value == NetworkObjective(other, QUICK)(PERCEPTRON)
 

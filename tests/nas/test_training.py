@@ -42,7 +42,7 @@ def test_batch_normalization_of_one_value_is_said_in_words():
     data = digits()
     parts = (Examples(one.inputs[:, :, :1, :1], one.targets) for one in (data.train, data.validation, data.test))
     tiny = Dataset("tiny", data.task, *parts, 10)
-    with pytest.raises(TrainingFailed, match=r"batch normalization was given one value a channel .* at least 2"):
+    with pytest.raises(TrainingFailed, match=r"batch normalization was given one value per channel .* at least 2"):
         trained(tiny, replace(QUICK, batch_size=1))
     by_batch = replace(QUICK, batch_size=46, statistics="batch")
     assert len(data.validation.inputs) % 46 == 1

@@ -57,7 +57,7 @@ def _frame(picture: Picture, run: Run) -> Html | None:
             return None
         text, source = printable(picture.describe(run)), _draw_svg(picture, run)
     except Exception as error:  # told text can be what no font and no axis can take; the tables still have all of it
-        return element("p", f"{picture.title}: not drawn, for {error!r}", class_="note")
+        return element("p", f"{picture.title}: not drawn: {error!r}", class_="note")
     image = element("img", src=f"data:image/svg+xml;base64,{source}", alt=text)
     scroll = {"class_": "wide", "role": "region", "tabindex": "0", "aria_label": picture.title}
     framed = element("div", image, **(scroll if picture.size(run)[0] == WIDE else {}))
@@ -157,9 +157,9 @@ def draw_slices(run: Run, figure: Any) -> None:
 def describe_slices(run: Run) -> str:
     """Say in words what the slices show."""
     names = [cut_end(name, LONGEST_EFFECT) for name in sort_variables(run, 0)[:MOST_SLICES]]
-    said = f"Values told against each of {', '.join(names)}, the most important first"
+    said = f"Observed values against each of {', '.join(names)}, the most important first"
     if run.recommended is not None and run.recommended.mean is not None:
-        said += ", and what the model expects where this variable of the best point changes, with its 95 % interval"
+        said += ", and what the model expects where this variable of the best point changes, with its 95% interval"
     return f"{said}.{_say_objectives(run)}"
 
 
@@ -181,7 +181,7 @@ def describe_parallel_coordinates(run: Run) -> str:
 
 def _describe_history(run: Run) -> str:
     values = [step.best_value for step in run.result.incumbents if step.best_value is not None]
-    said = f"Values of {pluralize(len(run.result.list_completed()), 'completed trial')} in the order told"
+    said = f"Values of {pluralize(len(run.result.list_completed()), 'completed trial')} in the order of completion"
     return f"{said}, and the best so far, which goes from {values[0]:.6g} to {values[-1]:.6g}."
 
 
@@ -290,8 +290,8 @@ PICTURES = (
         lambda run: run.recommended is not None and run.recommended.mean is not None and run.left_out is not None,
         _draw_calibration,
         lambda run: (
-            f"Values told of {pluralize(len(run.result.list_completed()), 'trial')} against what the model "
-            "predicts of each from the others, with 95 % intervals, and the residuals beside a normal distribution."
+            f"Observed values of {pluralize(len(run.result.list_completed()), 'trial')} against what the model "
+            "predicts of each from the others, with 95% intervals, and the residuals beside a normal distribution."
         ),
         lambda _: (WIDE, 4.2),
     ),

@@ -24,7 +24,7 @@ ORIGINS = {
     "repeat": "asked for again",
     "fallback": "drawn at random since the model failed",
     "added": "added with their values",
-    "double": "told a second time, since their trials had been handed out again",
+    "double": "duplicates of trials that had been requeued",
 }
 
 
@@ -147,14 +147,14 @@ def _tell_best(run: Run) -> Iterator[object]:
         return
     if not run.has_best:
         if run.counts["completed"]:
-            yield "No completed trial keeps all limits."
+            yield "No completed trial satisfies all constraints."
         elif result.trials:
             yield "No trial has a value, so that there is no best one."
         return
     best = result.best_trial
     position = result.order.index(best.number) + 1
     ending = f", of trial {best.number}{tell_stop(best)}."
-    yield element("span", "The best value told is ", element("b", f"{best.value:.10g}"), ending)
+    yield element("span", "The best observed value is ", element("b", f"{best.value:.10g}"), ending)
     later = len(result.order) - position
     brought = f"{pluralize(later, 'later trial')} brought nothing better." if later else "it is the last."
     yield f"It was the {write_ordinal(position)} of {len(result.order):,} to finish; {brought}"
@@ -162,7 +162,7 @@ def _tell_best(run: Run) -> Iterator[object]:
     if found is not None and found.mean is not None:
         same = "the same trial" if found.trial.number == best.number else f"trial {found.trial.number}"
         yield f"The model recommends {same}, where it expects {found.mean:.6g} without noise"
-        yield f"(95 % interval {found.low:.6g} to {found.high:.6g})."
+        yield f"(95% interval {found.low:.6g} to {found.high:.6g})."
 
 
 def _tell_end(run: Run) -> Iterator[object]:
@@ -170,7 +170,7 @@ def _tell_end(run: Run) -> Iterator[object]:
     if trials:
         last = max(max(trial.started, trial.finished or 0.0) for trial in trials)
         yield f"The first trial began {format_time(min(trial.started for trial in trials))},"
-        yield f"the last word is of {format_time(last)}."
+        yield f"the last update was {format_time(last)}."
     suggest = [trial.info["suggest_seconds"] for trial in run.result.trials if "suggest_seconds" in trial.info]
     spent = [t.seconds for t in run.result.trials if t.seconds is not None and t.origin != "added"]
     if suggest and spent:

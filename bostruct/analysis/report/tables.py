@@ -85,13 +85,13 @@ def format_value(value: object, digits: int = 6) -> str:
 def tabulate_best(run: Run) -> Html:
     """Write the best point as told beside the recommended one, whole."""
     best, found = run.result.best_trial, run.recommended
-    trials = {"best as told": best}
+    trials = {"best observed": best}
     if found is not None and found.trial.number != best.number:
         trials["recommended by the model"] = found.trial
     points = [write_point(trial.point) for trial in trials.values()]
     names = dict.fromkeys(name for point in points for name in point)
     rows: list[Sequence[object]] = [["trial", *(trial.number for trial in trials.values())]]
-    rows.append(["value as told", *(repr(trial.value) for trial in trials.values())])
+    rows.append(["observed value", *(repr(trial.value) for trial in trials.values())])
     for limit in run.result.goals.limits:
         rows.append([str(limit), *(format_value(trial.constraints.get(limit.name)) for trial in trials.values())])
     rows += [[name, *(point.get(name, "–") for point in points)] for name in names]
@@ -136,9 +136,9 @@ def tabulate_limits(run: Run) -> Html:
     completed, rows = run.result.list_completed(), []
     for limit in run.result.goals.limits:
         kept = sum(limit.name not in trial.broken for trial in completed)
-        share = f"{100 * kept / len(completed):.0f} %" if completed else "–"
+        share = f"{100 * kept / len(completed):.0f}%" if completed else "–"
         rows.append([str(limit), f"{kept:,} of {len(completed):,}", share])
-    return write_table("Limits, and the completed trials that keep them", ["limit", "kept by", "share"], rows)
+    return write_table("Constraints, and how many completed trials satisfy them", ["constraint", "by", "share"], rows)
 
 
 def tabulate_reasons(run: Run) -> Html:
@@ -177,13 +177,13 @@ def tabulate_model(run: Run) -> Html | None:
     if (found := run.recommended) is not None:
         facts.append(("recommended", f"trial {found.trial.number}, {found.why}"))
         if found.mean is not None and found.low is not None and found.high is not None:
-            facts.append(("expected there, noise aside", f"{found.mean:.6g}"))
-            facts.append(("95 % interval", f"{found.low:.6g} to {found.high:.6g}"))
-            facts.append(("value told there", format_value(found.trial.value)))
+            facts.append(("posterior mean, without noise", f"{found.mean:.6g}"))
+            facts.append(("95% interval", f"{found.low:.6g} to {found.high:.6g}"))
+            facts.append(("observed value there", format_value(found.trial.value)))
     noise = next((trial.info["noise"] for trial in reversed(run.result.trials) if "noise" in trial.info), None)
     if isinstance(noise, int | float) and math.isfinite(noise):
         facts.append(("noise", f"{min(noise, 1.0):.2g} of the variance of the values, in the last model"))
-    return write_facts("What the model believes", facts) if facts else None
+    return write_facts("What the model predicts", facts) if facts else None
 
 
 def tabulate_time(run: Run) -> Html:
@@ -200,7 +200,7 @@ def tabulate_time(run: Run) -> Html:
     if (busy := run.busy) is None:
         return table
     pauses = f", {pluralize(busy.pauses, 'pause')} of more than a minute left out" if busy.pauses else ""
-    share = f"{100 * busy.share:.0f} %"
+    share = f"{100 * busy.share:.0f}%"
     said = f"At most {pluralize(busy.workers, 'trial')} ran at a time. Evaluations filled {share} of the time of "
     said += f"{pluralize(busy.workers, 'worker')} over {format_seconds(busy.seconds)}{pauses}."
     return Html(table + element("p", said))

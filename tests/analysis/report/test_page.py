@@ -149,7 +149,7 @@ def test_several_studies_are_told_one_by_one(monkeypatch):
     found = check_page(html)
     assert found.headings[:3] == [1, 2, 3]
     assert found.headings.count(2) == 2
-    assert "The first 2 are told below" in html
+    assert "The first 2 are described below" in html
     assert "holds no study" in render()
 
 

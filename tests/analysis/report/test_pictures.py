@@ -58,7 +58,7 @@ def fail(*_):
 def test_a_picture_that_fails_or_cannot_tell_whether_it_is_drawn_is_a_note(monkeypatch, applies, draws):
     monkeypatch.setattr(pictures, "PICTURES", (Picture("One", applies, draws, lambda _: "a"),))
     (found,) = draw_pictures(read_run(make_plain(2)))
-    assert "One: not drawn, for ValueError(&#x27;&lt;no&gt;&#x27;)" in found
+    assert "One: not drawn: ValueError(&#x27;&lt;no&gt;&#x27;)" in found
 
 
 def test_an_architecture_is_found_in_a_point():
@@ -110,7 +110,7 @@ def test_each_study_has_the_pictures_that_it_has_the_facts_for(evolved, both):
 
 def test_texts_say_what_pictures_of_variables_and_ancestors_show(evolved, both):
     study, html = evolved
-    assert "Values told against each of b, " in html
+    assert "Observed values against each of b, " in html
     assert "A line for each of 30 completed trials through its variables (b, " in html
     line = [study.best_trial]
     while "parent" in line[-1].info:

@@ -22,7 +22,7 @@ def test_the_story_of_a_search():
     best = study.best_trial
     assert "minimizes its objective over a space of 3 variables by the method random with seed 1." in said
     assert "There are 24 trials: 24 completed." in said
-    assert f"The best value told is {best.value:g} , of trial {best.number}." in said
+    assert f"The best observed value is {best.value:g} , of trial {best.number}." in said
     assert f"; {23 - best.number} later trials brought nothing better." in said
 
 
@@ -58,7 +58,7 @@ def test_the_model_is_told_where_there_is_one():
 def test_limits_show_the_share_that_keeps_them():
     study = make_hostile()
     kept = sum(trial.is_feasible for trial in study.trials)
-    assert f"{kept} of 24 {100 * kept / 24:.0f} %" in read(tabulate_limits(read_run(study))).replace("  ", " ")
+    assert f"{kept} of 24 {100 * kept / 24:.0f}%" in read(tabulate_limits(read_run(study))).replace("  ", " ")
 
 
 def test_a_row_of_a_trial_says_why_it_failed():

@@ -27,7 +27,7 @@ def test_the_most_important_variable_is_first_for_each_objective():
     found = run(space, lambda p: (9.0 * p["b"] + p["c"], 9.0 * p["c"] + p["a"]), directions=["minimize"] * 2)
     assert sort_variables(found, 0)[0] == "b"
     assert sort_variables(found, 1)[0] == "c"
-    assert describe_slices(found).startswith("Values told against each of b, c, a, the most important first.")
+    assert describe_slices(found).startswith("Observed values against each of b, c, a, the most important first.")
 
 
 def test_a_variable_that_the_best_point_lacks_comes_last():
