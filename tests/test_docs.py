@@ -12,7 +12,7 @@ import pytest
 import bostruct as bo
 
 REPOSITORY = Path(__file__).parents[1]
-PAGES = [*sorted(REPOSITORY.glob("docs/*.md")), REPOSITORY / "README.md"]
+PAGES = [*sorted(REPOSITORY.glob("docs/**/*.md")), REPOSITORY / "README.md"]
 ELSEWHERE = {"Resample", "SingleOnlySamplerTestCase"}  # classes of other libraries, which no code here names
 _FENCE = re.compile(r"^( *)```.*?^\1```", re.MULTILINE | re.DOTALL)
 _QUOTED = re.compile(r"`([^`\n]+)`")
@@ -71,7 +71,7 @@ def known() -> tuple[frozenset[str], frozenset[str]]:
     return read_names() | ELSEWHERE, read_definitions()
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.relative_to(REPOSITORY).as_posix())
 def test_a_page_names_what_there_is(page, known):
     assert find_missing(page.read_text(encoding="utf-8"), *known) == []
 

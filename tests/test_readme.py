@@ -15,10 +15,17 @@ from bostruct.methods import METHODS
 
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```$)?", re.DOTALL | re.MULTILINE)
-LINK = re.compile(r"\]\(([^)#:]+)\)")
-OWN_TEST = {"experiments.md", "studies.md", "plots.md"}  # pages that a test of their own runs
+LINK = re.compile(r"\]\(([^)#:\s]*)(?:#([^)\s]+))?\)")
+HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+FENCE = re.compile(r"^( *)```.*?^\1```", re.DOTALL | re.MULTILINE)
+OWN_TEST = {"docs/plots.md"}  # pages that a test of their own runs
 EXTRAS = {"gpytorch.md": "botorch"}  # what the blocks of a page import that is not always installed
-PAGES = [ROOT / "README.md", *(page for page in sorted((ROOT / "docs").glob("*.md")) if page.name not in OWN_TEST)]
+PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))]
+
+
+def locate(page: Path) -> str:
+    """Return the path of a page in the repository."""
+    return page.relative_to(ROOT).as_posix()
 
 
 @pytest.fixture(autouse=True)
@@ -42,7 +49,7 @@ def run(text: str, where: str) -> list[tuple[str, str | None]]:
     return printed
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [page for page in PAGES if locate(page) not in OWN_TEST], ids=locate)
 def test_python_blocks_run_and_print_what_they_say(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     if page.name in EXTRAS:
@@ -63,12 +70,26 @@ def test_the_readme_begins_with_an_example_that_prints():
     assert first[0][0] == first[0][1] != ""
 
 
-@pytest.mark.parametrize(
-    "page", [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))], ids=lambda page: page.name
-)
+@pytest.mark.parametrize("page", PAGES, ids=locate)
 def test_links_lead_somewhere(page):
-    links = LINK.findall(page.read_text(encoding="utf-8"))
-    assert [link for link in links if not (page.parent / link).exists()] == []
+    links = LINK.findall(FENCE.sub("", page.read_text(encoding="utf-8")))
+    assert [link for link in links if not is_there(page, *link)] == []
+
+
+def is_there(page: Path, target: str, anchor: str) -> bool:
+    """Return whether a link of a page leads to a file, and its anchor to a heading there."""
+    place = page.parent / target if target else page
+    if not anchor or place.suffix != ".md" or not place.exists():
+        return place.exists()
+    headings = HEADING.findall(FENCE.sub("", place.read_text(encoding="utf-8")))
+    return anchor in [re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings]
+
+
+def test_a_link_that_leads_nowhere_is_found(tmp_path):
+    page = tmp_path / "a.md"
+    page.write_text("# Where `auto` fails\n\n```sh\n# no heading\n```\n")
+    links = [("", "where-auto-fails"), ("a.md", ""), ("", "no-heading"), ("b.md", ""), ("b.md", "where-auto-fails")]
+    assert [is_there(page, *link) for link in links] == [True, True, False, False, False]
 
 
 def test_the_commands_shown_exist_and_have_the_options_shown():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from pathlib import Path
@@ -47,19 +48,18 @@ def redirect_links(text: str, source: Path) -> str:
     source: of the page in the repository.
     """
 
+    folder = source.parent.relative_to("docs") if source.parts[0] == "docs" else Path()
+
     def redirect(found: re.Match[str]) -> str:
         label, target, anchor = found[1], found[2], found[3] or ""
         if "://" in target or target.startswith("mailto:"):
             return found[0]
-        place = (ROOT / source.parent / target).resolve()
-        name = place.relative_to(ROOT).as_posix()
-        if name.startswith("docs/"):
-            return f"{label}({name.removeprefix('docs/')}{anchor})"
-        if name in COPIES:
-            return f"{label}({COPIES[name]}{anchor})"
+        name = (ROOT / source.parent / target).resolve().relative_to(ROOT).as_posix()
         if name.startswith("examples"):
-            return f"{label}({GALLERY})"
-        return label[1:-1]
+            page, anchor = GALLERY, ""
+        else:
+            page = name.removeprefix("docs/") if name.startswith("docs/") else COPIES.get(name)
+        return label[1:-1] if page is None else f"{label}({os.path.relpath(page, folder)}{anchor})"
 
     return _LINK.sub(redirect, text)
 
