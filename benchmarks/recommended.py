@@ -1,6 +1,6 @@
 """Compare the true values of `recommended` and of `best_point` on a space with conditions, without and with noise.
 
-    python -m benchmarks.recommended [--seeds 16] [--trials 50]
+    python -m benchmarks.recommended [--seeds 16] [--trials 50]    # the table in docs/evidence/studies.md
 
 Ten variables of a network's training, five of them under conditions; values go from 0 to about 10. The noise is normal.
 The last column is the mean paired difference with its standard error: below 0, `recommended` is the better point.

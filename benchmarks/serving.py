@@ -1,6 +1,6 @@
 """How long `bostruct serve` lets clients wait, alone and beside a study whose suggestions are slow.
 
-    python -m benchmarks.serving    # the table in docs/evidence/guides.md, a minute
+    python -m benchmarks.serving    # the table in docs/evidence/studies.md, a minute
 
 A server in a process of its own has a study by random search and one by `combo`, both in one file, of 30 variables of 5
 choices; the latter has 100 trials. A client asks, tells and describes the former in turns, for some seconds alone and

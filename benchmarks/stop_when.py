@@ -1,6 +1,6 @@
 """How often `bostruct.StopWhen` keeps its promise: of the runs that it stops, the share within the regret asked for.
 
-    python -m benchmarks.stop_when bits8 table      # rows of the table in docs/evidence/guides.md, a CPU minute
+    python -m benchmarks.stop_when bits8 table      # rows of the table in docs/evidence/studies.md, a CPU minute
     python -m benchmarks.stop_when --seeds 5 bits14
 
 Each objective is drawn anew for each seed, its optimum found by listing all points. The regret is a share of the

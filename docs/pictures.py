@@ -1,4 +1,4 @@
-"""Draw the pictures of docs/spaces.md and docs/experiments.md into docs/images: python docs/pictures.py [FOLDER]."""
+"""Draw the pictures of docs/spaces.md and docs/constraints.md into docs/images: python docs/pictures.py [FOLDER]."""
 
 import sys
 from collections.abc import Sequence
@@ -245,8 +245,8 @@ def draw_likeness() -> Figure:
 
 
 def draw_front() -> Figure:
-    """Draw the front of the example of docs/experiments.md: seconds and kilobytes of a program."""
-    page = (Path(__file__).parent / "experiments.md").read_text(encoding="utf-8")
+    """Draw the front of the example of docs/constraints.md: seconds and kilobytes of a program."""
+    page = (Path(__file__).parent / "constraints.md").read_text(encoding="utf-8")
     names: dict[str, Any] = {}
     exec(page.split("```python\n")[1].split("```")[0], names)
     goals: Any = {"directions": ["minimize", "minimize"]}

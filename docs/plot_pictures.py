@@ -2,6 +2,8 @@
 
 import re
 import sys
+import tempfile
+from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,8 @@ def draw_pictures(folder: Path) -> None:
     folder: where the pictures are written; it exists.
     """
     names: dict[str, Any] = {}
-    with mpl.rc_context(STYLE):
+    folder = folder.resolve()
+    with mpl.rc_context(STYLE), tempfile.TemporaryDirectory() as elsewhere, chdir(elsewhere):  # the page writes a report
         for code, picture in PART.findall(PAGE.read_text(encoding="utf-8")):
             if code:
                 exec(code, names)

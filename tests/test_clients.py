@@ -1,4 +1,4 @@
-"""The clients of `bostruct serve` in other languages run, find good points and are short; the docs begin likewise."""
+"""The clients of `bostruct serve` in other languages run, find good points and are short; the docs start likewise."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_a_client_says_with_each_value_whose_it_is(tmp_path, client):
 
 def test_the_blocks_that_the_docs_begin_with_run_from_top_to_bottom(tmp_path):
     need("curl")
-    begin = PAGE.read_text().partition("## Begin\n")[2].partition("\n## ")[0]
+    begin = PAGE.read_text().partition("## Start a server\n")[2].partition("\n## ")[0]
     with socket.create_server(("127.0.0.1", 0)) as free:
         begin = begin.replace("8765", str(free.getsockname()[1]))
     serve, *blocks = re.findall(r"```sh\n(.*?)```", begin, re.DOTALL)

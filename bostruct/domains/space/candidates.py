@@ -41,7 +41,7 @@ class Candidates(ChoiceVariable):
     label: name of the column that names the rows, which is no descriptor, or of the index of a frame; None for the
         index, and for the numbers of the rows, from 0, where there is none.
     when: mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
-    default: a value, which trials had that were told before the variable existed; see docs/studies.md.
+    default: a value, which trials had that were told before the variable existed; see docs/space-changes.md.
 
     A point has the label of a row, so that `frame.loc[point["solvent"]]` is the row. Columns of numbers are
     standardized; up to 8 of them have a lengthscale each, more have one for all. From 8 columns of zeros and ones on,

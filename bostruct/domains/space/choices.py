@@ -35,7 +35,7 @@ class ChoiceVariable(Variable):
     choices: the values, in order.
     graph: the choices that are one change apart; vertex v is choice v.
     when: the conditions under which a point has the variable, see `bostruct.Space`; None for always.
-    default: a value, which trials had that were told before the variable existed; see docs/studies.md.
+    default: a value, which trials had that were told before the variable existed; see docs/space-changes.md.
     """
 
     def __init__(

@@ -33,7 +33,7 @@ class Binary(ChoiceVariable):
     """A variable that is False or True (0 and 1 are understood).
 
     when: mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
-    default: a value, which trials had that were told before the variable existed; see docs/studies.md.
+    default: a value, which trials had that were told before the variable existed; see docs/space-changes.md.
 
     Raises DomainError.
     """
@@ -69,7 +69,7 @@ class Categorical(ChoiceVariable):
     kernel: a symmetric matrix of how alike the choices are (choices, choices), or a frame of one, whose diagonal is
         positive. It is scaled to a diagonal of ones; models take exp((kernel - 1) / l^2).
     when: mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
-    default: a value, which trials had that were told before the variable existed; see docs/studies.md.
+    default: a value, which trials had that were told before the variable existed; see docs/space-changes.md.
 
     At most one of descriptors, distances and kernel is given. A matrix that is not positive semi-definite, as a kernel
     or as one of Euclidean distances, is clipped to the nearest one that is, with a warning; `likeness.clipped` is the
@@ -122,7 +122,7 @@ class Ordinal(ChoiceVariable):
     choices: 2 to 1000 distinct values, in order.
     weight: float from 1e-300 to 1e300, the weight of the graph's edges, which scales diffusion along them.
     when: mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
-    default: a value, which trials had that were told before the variable existed; see docs/studies.md.
+    default: a value, which trials had that were told before the variable existed; see docs/space-changes.md.
 
     Raises DomainError and ValueError.
     """
@@ -162,7 +162,7 @@ class Graph(ChoiceVariable):
     graph: connected undirected `networkx.Graph` of 2 to 1000 nodes without loops; edges may have the attribute `weight`
         > 0.
     when: mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
-    default: a value, which trials had that were told before the variable existed; see docs/studies.md.
+    default: a value, which trials had that were told before the variable existed; see docs/space-changes.md.
 
     Raises DomainError.
     """
@@ -196,7 +196,7 @@ class Fidelity(ChoiceVariable):
 
     costs: positive numbers, ascending: what an evaluation costs at each fidelity, in any unit.
     when: not taken, because all points have a fidelity; anything but None raises TypeError.
-    default: a value, which trials had that were told before the variable existed; see docs/studies.md.
+    default: a value, which trials had that were told before the variable existed; see docs/space-changes.md.
 
     Hyperband and successive halving raise it for points that do well; to all other methods it is an ordered variable.
     Raises DomainError.

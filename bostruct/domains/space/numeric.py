@@ -30,7 +30,7 @@ class Integer(ChoiceVariable):
     low, high: int from -2^53 to 2^53, low < high, at most 2^53 values.
     log: bool, True to draw, change and model them on the scale of their logarithms; then low is at least 1.
     when: mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
-    default: a value, which trials had that were told before the variable existed; see docs/studies.md.
+    default: a value, which trials had that were told before the variable existed; see docs/space-changes.md.
 
     Up to 1000 integers without `log` are a path: a step up or down is one change, and every method accepts them.
     Others are numbers as those of `Real`: a change is a step of 1, or of 1/2, 1/4, ... of them; with `log` a step of a
@@ -130,7 +130,7 @@ class Real(ChoiceVariable):
     low, high: finite numbers, low < high.
     log: bool, True to draw and change values on the scale of their logarithms; then low > 0.
     when: mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
-    default: a value, which trials had that were told before the variable existed; see docs/studies.md.
+    default: a value, which trials had that were told before the variable existed; see docs/space-changes.md.
 
     Values lie on a grid of a trillion steps, to the nearest of which your own numbers are moved. `auto` and most other
     methods accept it; `combo`, `bocs`, `smbo` and `mcts` refuse it by name.

@@ -38,7 +38,7 @@ class Permutation(Variable):
         of one resource, and occurrences of one item, happen one after the other, all others side by side. Points and
         changes are the same as without; models learn how long each item takes.
     when: mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
-    default: a value, which trials had that were told before the variable existed; see docs/studies.md.
+    default: a value, which trials had that were told before the variable existed; see docs/space-changes.md.
 
     A point has a tuple of the items, in order. One change swaps two items, moves an item to another place, or reverses
     a stretch; of more than 46 items the neighbors are those that change few places in a row. An item that occurs

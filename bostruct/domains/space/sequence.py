@@ -38,7 +38,7 @@ class Sequence(Variable):
     length: int from 2 to 500, or (shortest, longest), where shortest is at least 1. Letters times longest is at most
         10,000.
     when: mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
-    default: a value, which trials had that were told before the variable existed; see docs/studies.md.
+    default: a value, which trials had that were told before the variable existed; see docs/space-changes.md.
 
     A point has a text where the alphabet is a text, else a tuple of letters. One change replaces a letter, or, where
     the length varies, puts a letter in or leaves one out. All lengths are drawn by the same chance, and so are all

@@ -32,7 +32,7 @@ class Subset(Variable):
     graph: which items are alike, as a networkx graph of all items, or a list of edges between items; None for no such
         knowledge. It connects all items; the weights of edges count.
     when: mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
-    default: a value, which trials had that were told before the variable existed; see docs/studies.md.
+    default: a value, which trials had that were told before the variable existed; see docs/space-changes.md.
 
     A point has a tuple of the items, in the order of `items`. One change exchanges an item for another, along an edge
     where there is a graph; in a range of sizes an item may also leave or join. Where a subset has more than 4,000
