@@ -33,7 +33,9 @@ def reference() -> ModuleType:
 
 def test_each_page_of_the_docs_and_of_the_reference_is_in_the_navigation(reference):
     listed = set(re.findall(r": (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE))
-    pages = {path.name for path in (ROOT / "docs").glob("*.md")} | {f"api/{name}.md" for name in reference.MODULES}
+    docs = ROOT / "docs"
+    pages = {path.relative_to(docs).as_posix() for path in docs.glob("**/*.md")}
+    pages |= {f"api/{name}.md" for name in reference.MODULES}
     assert listed - pages == {"index.md", "results.md", "changelog.md", "gallery.md"}
     assert pages <= listed
 
