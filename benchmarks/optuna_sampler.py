@@ -1,6 +1,6 @@
 """CPU seconds of 100 trials in Optuna with `BostructSampler`, beside the same trials in a study of ours.
 
-    python -m benchmarks.optuna_sampler      # the table in docs/evidence/guides.md, half a CPU minute
+    python -m benchmarks.optuna_sampler      # the table in docs/evidence/integrations.md, half a CPU minute
 
 All runs are in one process, in turns, so that a busy machine slows all of them alike; the objective costs nothing.
 """

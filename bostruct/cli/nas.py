@@ -123,7 +123,7 @@ def nas(
 
     Leaves best.json, best.png, convergence.png, network.py (the best network in torch alone), best.pt (its weights)
     and retrain.py, which builds and trains it again.
-    A file of --layers defines FAMILY, BUILDERS and, where it likes, POOL: docs/nasbot.md has one.
+    A file of --layers defines FAMILY, BUILDERS and, if you like, POOL: see docs/nas.md.
 
     \b
     Examples:

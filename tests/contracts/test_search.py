@@ -50,7 +50,7 @@ def test_a_searcher_that_only_suggests_is_whole(rng):
 
 
 def test_a_searcher_takes_twelve_lines_of_the_guide_which_the_tests_of_docs_run():
-    guide = (Path(__file__).parents[2] / "docs/extending.md").read_text(encoding="utf-8")
+    guide = (Path(__file__).parents[2] / "docs/extending-method.md").read_text(encoding="utf-8")
     lines = re.search(r"@dataclass\(frozen=True\)\nclass \w+\(Searcher\):\n(?:(?: .*)?\n)+", guide)
     assert lines is not None
     assert len(lines[0].strip().splitlines()) <= 12

@@ -196,7 +196,7 @@ def number_parameters(placed: Sequence[PlacedFactor]) -> list[PlacedFactor]:
     for factor, variables, *_ in placed:
         n = check_part("factors", factor, Factor).n_parameters
         if not isinstance(n, int) or n < 1 or (n > 1 and n % len(variables)):
-            allowed = f"1 or a multiple of its {len(variables)} variables (docs/extending.md)"
+            allowed = f"1 or a multiple of its {len(variables)} variables (docs/extending-variable.md)"
             raise DomainError(f"{type(factor).__name__}.n_parameters: expected {allowed}, got {n}")
         counts[list(variables)] = factor.n_parameters // len(variables)
         if factor.n_parameters == 1:
