@@ -33,7 +33,9 @@ def reference() -> ModuleType:
 
 def test_each_page_of_the_docs_and_of_the_reference_is_in_the_navigation(reference):
     listed = set(re.findall(r": (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE))
-    pages = {path.name for path in (ROOT / "docs").glob("*.md")} | {f"api/{name}.md" for name in reference.MODULES}
+    docs = ROOT / "docs"
+    pages = {path.relative_to(docs).as_posix() for path in docs.glob("**/*.md")}
+    pages |= {f"api/{name}.md" for name in reference.MODULES}
     assert listed - pages == {"index.md", "results.md", "changelog.md", "gallery.md"}
     assert pages <= listed
 
@@ -84,6 +86,8 @@ def test_links_lead_to_the_pages_of_the_site():
     assert redirect("[a](docs/combo.md#model)", Path("README.md")) == "[a](combo.md#model)"
     assert redirect("[a](../RESULTS.md#all)", Path("docs/auto.md")) == "[a](results.md#all)"
     assert redirect("![a](images/a.svg) [b](combo.md)", Path("docs/auto.md")) == "![a](images/a.svg) [b](combo.md)"
+    assert redirect("[a](../combo.md) [b](auto.md)", Path("docs/evidence/x.md")) == "[a](../combo.md) [b](auto.md)"
+    assert redirect("[a](../../RESULTS.md#all)", Path("docs/evidence/x.md")) == "[a](../results.md#all)"
     assert redirect("[a](examples/maxsat.py)", Path("README.md")) == "[a](gallery.md)"
     assert redirect("[MIT](LICENSE) [b](https://x.org) [c](#here)", Path("README.md")) == (
         "MIT [b](https://x.org) [c](#here)"
