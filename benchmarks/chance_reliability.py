@@ -3,8 +3,8 @@
     python -m benchmarks.chance_reliability [--seeds 5] [--picture FILE]     # about five CPU minutes
 
 Each rule fails points for a reason that only an evaluation reveals. After 30, 60 and 90 trials of `auto` the chance is
-predicted of 200 random points, and before each trial of the point that is asked. Prints the table of
-docs/evidence/guides.md; FILE, docs/images/reliability/chance.svg by default, shows it.
+predicted of 200 random points, and before each trial of the point that is asked. The table of
+docs/evidence/auto-parts.md is printed; FILE, docs/images/reliability/chance.svg by default, shows it.
 """
 
 from __future__ import annotations

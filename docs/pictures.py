@@ -1,4 +1,4 @@
-"""Draw the pictures of docs/spaces.md and docs/constraints.md into docs/images: python docs/pictures.py [FOLDER]."""
+"""Draw the pictures of spaces.md, orders.md and others into docs/images: python docs/pictures.py [FOLDER]."""
 
 import sys
 from collections.abc import Sequence

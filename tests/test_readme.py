@@ -102,11 +102,6 @@ def test_the_commands_shown_exist_and_have_the_options_shown():
         assert [option for option in re.findall(r"--[\w-]+", rest) if option not in known] == []
 
 
-def test_the_readme_names_every_method():
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert [name for name in METHODS if f'`"{name}"`' not in text] == []
-
-
 def test_the_commands_of_make_are_there():
     rules = (ROOT / "Makefile").read_text(encoding="utf-8")
     for rule in re.findall(r"^make (\w+)", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE):

@@ -191,7 +191,7 @@ def _describe_one(spec: str, as_json: bool) -> None:
 
 
 @click.command()
-@click.option("--markdown", "as_markdown", is_flag=True, help="The tables of docs/methods.md.")
+@click.option("--markdown", "as_markdown", is_flag=True, help="Print the tables as Markdown.")
 @json_option
 def methods(as_markdown: bool, as_json: bool) -> None:
     """List the methods, and which domains each searches: `auto`, models, cheap evaluations first, without a model.
