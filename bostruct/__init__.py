@@ -65,13 +65,13 @@ if TYPE_CHECKING:
     from bostruct.problems.own import Problem as Problem
     from bostruct.storage.protocol import StorageError as StorageError
     from bostruct.storage.protocol import StudyLocked as StudyLocked
-    from bostruct.study.callbacks import StopWhen as StopWhen
     from bostruct.study.history import Trial as Trial
     from bostruct.study.loop import ObjectiveError as ObjectiveError
     from bostruct.study.records import OtherVersion as OtherVersion
     from bostruct.study.result import Result as Result
     from bostruct.study.space_changes import SpaceChanged as SpaceChanged
     from bostruct.study.stopping import MedianRule as MedianRule
+    from bostruct.study.stopping import StopWhen as StopWhen
     from bostruct.study.stopping import SuccessiveHalvingRule as SuccessiveHalvingRule
     from bostruct.study.study import Study as Study
 else:
@@ -109,13 +109,12 @@ else:
             "bostruct.outcome": "Outcome",
             "bostruct.problems.own": "Problem",
             "bostruct.storage.protocol": "StorageError StudyLocked",
-            "bostruct.study.callbacks": "StopWhen",
             "bostruct.study.history": "Trial",
             "bostruct.study.loop": "ObjectiveError",
             "bostruct.study.records": "OtherVersion",
             "bostruct.study.result": "Result",
             "bostruct.study.space_changes": "SpaceChanged",
-            "bostruct.study.stopping": "MedianRule SuccessiveHalvingRule",
+            "bostruct.study.stopping": "MedianRule StopWhen SuccessiveHalvingRule",
             "bostruct.study.study": "Study",
         },
     )

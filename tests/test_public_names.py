@@ -138,8 +138,8 @@ def test_an_example_uses_public_names_alone(program, checker):
 @pytest.mark.parametrize(
     ("source", "private"),
     [
-        ("from bostruct.study.callbacks import Patience", ["bostruct.study.callbacks.Patience"]),
-        ("from bostruct.study import callbacks", ["bostruct.study.callbacks"]),
+        ("from bostruct.study.stopping import Patience", ["bostruct.study.stopping.Patience"]),
+        ("from bostruct.study import callbacks", ["bostruct.study.stopping"]),
         ("from bostruct.kernels import Nothing, Factor", ["bostruct.kernels.Nothing"]),
         ("import bostruct.outcome", ["bostruct.outcome"]),
         ("import bostruct as bo\nbo.Nothing(3)\nbo.Space({}).sample", ["bostruct.Nothing"]),

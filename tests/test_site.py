@@ -53,7 +53,7 @@ def test_a_page_has_each_public_name_once_with_its_parameters(reference):
     assert heads == sorted(bo.__all__, key=str.lower)
     assert len(set(re.findall(r"^##+ (\S+) ", page, re.MULTILINE))) == len(re.findall(r"^##+ \S+ ", page, re.MULTILINE))
     entry = page.split("## minimize ")[1].split("\n## ")[0]
-    assert "    n_trials: int," in entry
+    assert "    n_trials: int | None = None," in entry
     assert "- `n_trials`: " in entry
     assert "self" not in re.findall(r"ask\((.*)\)", page)[0]
 

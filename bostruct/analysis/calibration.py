@@ -29,7 +29,7 @@ def plot_calibration(
 ) -> NDArray[np.object_]:
     """Draw the value of each trial against what the model predicts without it, and return both matplotlib axes (2,).
 
-    On the left are predictions with their 95 % intervals, noise included. On the right are the differences in standard
+    On the left are predictions with their 95% intervals, noise included. On the right are the differences in standard
     deviations, by trial: they should look like draws of a standard normal distribution, 95 % of them between the lines.
     The predictions are leave-one-out in closed form (`Result.cross_validate`), at the hyperparameters that the model
     learned from all values. Where values far worse than most would squeeze the others, the left axis ends before them:

@@ -139,7 +139,7 @@ def curve_style(number: int) -> CurveStyle:
 
 
 def explain_lack(result: Result) -> str:
-    """Say why no trial counts: none has completed, or none keeps all limits, and which one is the nearest."""
+    """Say why no trial counts: none has completed, or none satisfies all constraints, and which one is the nearest."""
     try:
         front = result.pareto_front
     except BostructError as error:
@@ -152,7 +152,7 @@ def explain_lack(result: Result) -> str:
 
 
 def describe_limits(result: Result) -> str:
-    """Say that no trial keeps all limits, and which one is the nearest; empty where one does, or none has a value."""
+    """Say that no trial satisfies all constraints, and which is the nearest; empty if one does, or none has a value."""
     return "" if result.has_feasible or not result.list_completed() else explain_lack(result)
 
 

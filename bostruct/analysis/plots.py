@@ -79,7 +79,7 @@ def plot_history(result: Result | Study, ax: Axes | None = None, optimum: float 
     phase is on gray and takes little room. Values are marked by how their points were chosen, with bars of one standard
     deviation where their noise was told or they were measured several times. They are hollow where they break a limit,
     and dashes where a stopping rule ended the trial early. Trials that failed or were infeasible are marked at the
-    border. Where no trial keeps all limits, the title names the limits and the nearest trial.
+    border. Where no trial satisfies all constraints, the title names the limits and the nearest trial.
 
     result: a result or a study, of one objective.
     ax: axes to draw on, None for those of a new figure.

@@ -126,7 +126,7 @@ def draw_panel(
 ) -> None:
     """Draw the trials, the best of them, and what the model expects through it; triangles stand for what lies beyond.
 
-    best: position of the best of them; None where none keeps all limits.
+    best: position of the best of them; None where none satisfies all constraints.
     objective: to draw, its position from 0.
     found: what the model expects; None without a model.
     """

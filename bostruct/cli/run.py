@@ -122,8 +122,7 @@ def run(
       bostruct run mine.py:problem --method mine.py:method --trials 40
     """
     from bostruct.comparison.runs import name_in_file
-    from bostruct.study.callbacks import StopWhen, TargetValue
-    from bostruct.study.stopping import MedianRule, SuccessiveHalvingRule
+    from bostruct.study.stopping import MedianRule, StopWhen, SuccessiveHalvingRule, TargetValue
 
     loaded = load_problem(add_relabel(problem, relabel))
     check_method(method, loaded)
@@ -143,14 +142,9 @@ def run(
     }
     reached = [TargetValue(_target(loaded), "optimum reached")] if until_optimum else []
     rule = {"median": MedianRule, "halving": SuccessiveHalvingRule}.get(stop_trials or "")
-    of_run: dict[str, Any] = {
-        "workers": workers,
-        "callbacks": [*reached, *([] if regret is None else [StopWhen(regret)])],
-        "stopping_rule": None if rule is None else rule(),
-        "max_initial_failures": max_initial_failures,
-        "timeout": timeout,
-        "patience": patience,
-    }
+    of_run: dict[str, Any] = {"workers": workers, "timeout": timeout, "patience": patience}
+    of_run["callbacks"] = [*reached, *([] if regret is None else [StopWhen(regret)])]
+    of_run |= {"stopping_rule": None if rule is None else rule(), "max_initial_failures": max_initial_failures}
     goals = replace(loaded.goals, repeats=repeats)
     with plain_errors():
         label = None if storage is None else open_place(storage).label

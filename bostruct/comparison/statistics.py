@@ -31,7 +31,7 @@ class MethodRow(NamedTuple):
     feasible: number of these whose run has a figure of merit: all of several objectives, else those with a completed
         trial that keeps all limits.
     pairs: number of these seeds; 0 for the first method itself.
-    low, high: ends of the 95 % interval of the difference; NaN where all differences are equal, and not zero.
+    low, high: ends of the 95% interval of the difference; NaN where all differences are equal, and not zero.
     p, p_holm: of the test that the difference is zero, as it is and corrected for the number of methods; None where
         there is no interval.
     optima: number of runs that reached the optimum.
@@ -142,7 +142,7 @@ def _compare_with(
 class Difference(NamedTuple):
     """The mean of paired differences.
 
-    low, high: ends of its 95 % interval, Student's t.
+    low, high: ends of its 95% interval, Student's t.
     p: of the two-sided t test that the mean is zero; None where the differences are equal, and not zero, for which the
         test is not defined. The interval has no width then.
     n: number of pairs, at least 2.

@@ -19,8 +19,8 @@ CLOCKS = {
     for name in ("time", "monotonic", "perf_counter", "time_ns", "monotonic_ns", "perf_counter_ns")
 }
 
-IMPOSSIBLE = "says %.40r s since 1970, which is impossible; a possible time is on record instead"
-OUTSIDE = "says %.40r s since 1970, which lies outside of its trial; the time of day is on record instead"
+IMPOSSIBLE = "says %.40r s since 1970, which is impossible; a possible time is stored instead"
+OUTSIDE = "says %.40r s since 1970, which lies outside of its trial; the time of day is stored instead"
 
 log = logging.getLogger(__name__)
 _wrong: set[str] = set()  # clocks that a warning was logged for

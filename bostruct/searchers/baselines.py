@@ -73,7 +73,7 @@ class HillClimbing(Searcher):
             return Suggestion(self.domain.sample_unseen(history.seen, rng), state, {"origin": "initial"})
         start = state["start"]
         if len(history.completed) == start:
-            why = "no value told yet to climb from"
+            why = "no observed value to climb from yet"
             return Suggestion(self.domain.sample_unseen(history.seen, rng), state, {"origin": "random", "why": why})
         best = start + int(np.argmin(history.values[start:]))
         stays = self.best_improvement and state["center"] is not None

@@ -162,12 +162,16 @@ class ServedStudy:
             best = self.study.incumbent
             found = () if best is None else (best,)
         else:
-            with self._queue.hurry(), self._changing, suppress(BostructError):  # where no trial keeps all limits
+            with (
+                self._queue.hurry(),
+                self._changing,
+                suppress(BostructError),
+            ):  # where no trial satisfies all constraints
                 found = self.study.result.pareto_front
         return {"trials": [trial_to_json(self.study.domain, one) for one in found]}
 
     def recommend(self) -> Facts:
-        """Return the completed trial with the best posterior mean, and its 95 % interval."""
+        """Return the completed trial with the best posterior mean, and its 95% interval."""
         if self.study.goals.n_objectives > 1:
             raise Refusal("several_objectives", "recommended: expected one objective; `best` has the front of several")
         with self._queue.suggest():

@@ -8,16 +8,15 @@ from bostruct.public_names import attach
 
 if TYPE_CHECKING:
     from bostruct.outcome import Outcome as Outcome
-    from bostruct.study.callbacks import Patience as Patience
-    from bostruct.study.callbacks import TargetValue as TargetValue
+    from bostruct.study.stopping import Patience as Patience
     from bostruct.study.stopping import StoppingCallback as StoppingCallback
     from bostruct.study.stopping import StoppingRule as StoppingRule
+    from bostruct.study.stopping import TargetValue as TargetValue
 else:
     __getattr__, __dir__, __all__ = attach(
         __name__,
         {
             "bostruct.outcome": "Outcome",
-            "bostruct.study.callbacks": "Patience TargetValue",
-            "bostruct.study.stopping": "StoppingCallback StoppingRule",
+            "bostruct.study.stopping": "Patience StoppingCallback StoppingRule TargetValue",
         },
     )

@@ -126,7 +126,7 @@ class Trial:
 
     @property
     def attributes(self) -> Mapping[str, Any]:
-        """What the user keeps with the trial, JSON by name: see `bostruct.set_attribute` and `Study.tell`."""
+        """JSON by name that the user keeps with the trial, through `bostruct.set_attribute` or `Study.tell`."""
         return self.info.get(ATTRIBUTES, {})
 
     @property

@@ -26,12 +26,11 @@ from bostruct.execution.interrupts import defer_signals_once_begun, exit_on_sigt
 from bostruct.execution.pools import FinishedTrials, Pool, TrialLost
 from bostruct.goals.declared import Goals, LimitError
 from bostruct.storage.protocol import StorageLost
-from bostruct.study.callbacks import Patience
 from bostruct.study.history import Trial
 from bostruct.study.ledger import RETRIES, note_unreturned
 from bostruct.study.progress import trial_bar
 from bostruct.study.run_settings import RunSettings
-from bostruct.study.stopping import Curves, StoppingCallback
+from bostruct.study.stopping import Curves, Patience, StoppingCallback
 
 log = logging.getLogger(__name__)
 NOTHING_TO_DO = "nothing to do"  # how the reason of a run begins that had all its trials before

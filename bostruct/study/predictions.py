@@ -36,13 +36,13 @@ from bostruct.study.point_forms import PointStore
 from bostruct.study.records import parse_points
 from bostruct.study.threads import ThreadLimit
 
-HALF_WIDTH = 1.959963984540054  # of a 95 % interval, in standard deviations of a normal distribution
+HALF_WIDTH = 1.959963984540054  # of a 95% interval, in standard deviations of a normal distribution
 FEWEST_VALIDATED = 3  # completed trials: of two, each is predicted by one value
 STREAM = 2**32 - 1  # keeps the generator apart from those that suggestions are drawn from
 PREDICTION_STREAM = 2**32 - 2  # keeps the generator apart from those of suggestions and recommendations
 REGRET_STREAM = 2**32 - 3  # keeps the generator apart from those of suggestions, recommendations and predictions
 NO_SINGLE = "not: of several objectives none is the best, see pareto_front"
-NO_MEAN = "by the value told: the method gives no posterior mean"
+NO_MEAN = "by its observed value: the method gives no posterior mean"
 
 
 class Predictions(NamedTuple):
@@ -90,7 +90,7 @@ class Recommendation(NamedTuple):
     """The completed trial with the best posterior mean or, without a model, the one with the best value told.
 
     mean: what the model expects of the objective there, noise aside, in the user's units; None without a model.
-    low, high: the ends of the 95 % interval around the mean, which is as good as the model; None without one.
+    low, high: the ends of the 95% interval around the mean, which is as good as the model; None without one.
     """
 
     trial: Trial
@@ -104,14 +104,14 @@ class Recommendation(NamedTuple):
         return self._asdict() | {"trial": self.trial.number, "point": self.trial.point}
 
     def _repr_html_(self) -> str:
-        rows = [("recommended", str(self)), ("point", self.trial.point), ("value as told", self.trial.value)]
+        rows = [("recommended", str(self)), ("point", self.trial.point), ("observed value", self.trial.value)]
         return html_table(rows)
 
     def __str__(self) -> str:
         stopped = tell_stop(self.trial)
         if self.mean is None:
             return f"trial {self.trial.number}, {self.why}{stopped}"
-        interval = f"95 % interval {self.low:.6g} to {self.high:.6g}"
+        interval = f"95% interval {self.low:.6g} to {self.high:.6g}"
         return f"trial {self.trial.number}, {self.why} {self.mean:.6g} ({interval}){stopped}"
 
 
@@ -191,11 +191,11 @@ class Fit:
             with self.limit():
                 found = searcher.appraise(self._history(searcher.domain, completed), parse(state), rng)
         except NumericalError as error:
-            return Beliefs(told, None, f"by the value told: the model cannot be fitted, {error}")
+            return Beliefs(told, None, f"by its observed value: the model cannot be fitted, {error}")
         except BostructError as error:
-            return Beliefs(told, None, f"by the value told: there is no model, {error}")
+            return Beliefs(told, None, f"by its observed value: there is no model, {error}")
         except MALFORMED as error:  # a state that no searcher wrote
-            return Beliefs(told, None, f"by the value told: the model cannot use its state, {error!r}")
+            return Beliefs(told, None, f"by its observed value: the model cannot use its state, {error!r}")
         eligible = frozenset(number for number, fit in zip(completed, found.eligible, strict=True) if fit)
         if found.prediction is None:
             return Beliefs(eligible, None, f"{NO_MEAN}, and {found.why}" if found.why else NO_MEAN)
@@ -260,7 +260,7 @@ def recommend(beliefs: Beliefs, completed: Sequence[Trial], direction: str) -> R
 
 def without_model(completed: Sequence[Trial]) -> Beliefs:
     """Return the beliefs of a result that was made by hand."""
-    return Beliefs(frozenset(t.number for t in completed), None, "by the value told: the result has no model")
+    return Beliefs(frozenset(t.number for t in completed), None, "by its observed value: the result has no model")
 
 
 def predict(

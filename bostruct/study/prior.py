@@ -68,7 +68,7 @@ def _decode_task(domain: Domain, task: ParsedJson) -> PriorTask:
     except PredicateError:
         raise
     except MALFORMED as error:
-        raise StorageError(f"the prior on record cannot be read: {error!r}") from error
+        raise StorageError(f"the stored prior cannot be read: {error!r}") from error
     return PriorTask(domain.join(points), np.array(task["values"], dtype=np.float64))
 
 
@@ -98,7 +98,7 @@ def check_same_prior(stored: StudyRow, now: Sequence[ParsedJson], given: StudyRo
     other = " with other points or values" if counts[0] == counts[1] else ""
     raise StudyMismatch(
         f"study {stored.name!r} in {where} was made with another prior: trials of each earlier study: {counts[0]} there"
-        f", {counts[1]} here{other}; leave prior= away to go on with what is on record, or give the study another name"
+        f", {counts[1]} here{other}; omit prior= to go on with the stored one, or give the study another name"
     )
 
 

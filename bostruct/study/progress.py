@@ -52,7 +52,7 @@ def trial_bar(
 
         def show(study: Any, trial: Trial) -> None:
             if bar is not None:
-                seconds = f"{trial.info.get('suggest_seconds', 0.0):.2f} s a suggestion"
+                seconds = f"{trial.info.get('suggest_seconds', 0.0):.2f} s per suggestion"
                 _say(bar, label, _facts(study, optimum), seconds)
                 bar.update(1)
 

@@ -260,7 +260,7 @@ class Result:
 
     @cached_property
     def recommended(self) -> Recommendation:
-        """The completed trial with the best posterior mean, with its 95 % interval; for an objective without noise it
+        """The completed trial with the best posterior mean, with its 95% interval; for an objective without noise it
         is `best_trial`, or close to it.
 
         The model learns from all trials of the study, also where this result keeps only some of them. Of studies over a
@@ -320,7 +320,7 @@ class Result:
         completed = self._require_completed_trials()
         feasible = [trial for trial in completed if trial.is_feasible]
         if not feasible:
-            raise BostructError(f"no trial keeps all limits: {self._describe_nearest(completed)}")
+            raise BostructError(f"no trial satisfies all constraints: {self._describe_nearest(completed)}")
         return feasible
 
     def _describe_nearest(self, completed: Sequence[Trial]) -> str:
@@ -462,11 +462,11 @@ class Result:
             lack = "none: no completed trial was kept" if self.n_completed else f"none has completed: {self._lack()}"
             return [(what, lack)]
         if not self.has_feasible:
-            return [(what, f"none keeps all limits: {self._describe_nearest(completed)}")]
+            return [(what, f"none satisfies all constraints: {self._describe_nearest(completed)}")]
         if self.goals.n_objectives > 1:
             return self._front_lines()
         trial = self.best_trial
-        best = f"{self.best_value!r} ({self.goals}), as told of trial {trial.number}{tell_stop(trial)}"
+        best = f"{self.best_value!r} ({self.goals}), observed in trial {trial.number}{tell_stop(trial)}"
         return [(what, best), ("best point", self.best_point), *self._recommended_lines()]
 
     def _front_lines(self) -> list[tuple[str, object]]:

@@ -89,7 +89,7 @@ def _reread_point(data: ParsedJson, domain: Domain, description: ParsedJson) -> 
     except (PointError, PredicateError):
         raise
     except MALFORMED as error:
-        raise StorageError(f"the prior on record cannot be read: {error!r}") from error
+        raise StorageError(f"the stored prior cannot be read: {error!r}") from error
     return point
 
 

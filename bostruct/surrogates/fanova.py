@@ -91,7 +91,7 @@ class Importances(NamedTuple):
     def sample_warning(self) -> str:
         """A sentence that a search chose the trials; empty where none did."""
         chosen = f"a search chose {self.searched:.0%} of the trials"
-        return f"{chosen}: shares tell of where it looked, not of the whole space" if self.searched > 0.0 else ""
+        return f"{chosen}: shares describe where it looked, not of the whole space" if self.searched > 0.0 else ""
 
     def __repr__(self) -> str:
         width = max(map(len, ["variable", *self._named()]))

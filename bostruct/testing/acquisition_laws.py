@@ -190,13 +190,13 @@ def _maximize(
             runs.append(maximizer(one, domain, starts, np.random.default_rng(seed)))
     for found in runs:
         is_pair = isinstance(found, tuple) and len(found) == 2
-        assert is_pair, f"a maximizer returns points and what goes on record: got {short_repr(found)}"
+        assert is_pair, f"a maximizer returns points and their info: got {short_repr(found)}"
     (points, info), (again, _) = runs
     keys = domain.keys(points)
     assert keys_of(domain, starts) == before, "a maximizer leaves the starts as they are"
     assert domain.keys(again) == keys, "the same seed leads to the same points"
     is_same = recorded[0].asked == recorded[1].asked
-    assert is_same, "the same seed asks for the scores of the same points: the generator is the only source of chance"
+    assert is_same, "the same seed asks for the scores of the same points: all randomness comes from the generator"
     assert read_back(info) == info, f"the info survives JSON: {short_repr(info)} does not"
     return keys, info, points
 
@@ -209,7 +209,7 @@ def _check_maxima(score: RandomScore, domain: Domain, found: tuple[list[Hashable
     scores = score(points)
     assert np.all(np.diff(scores) <= 0.0), f"points are returned best first, not with scores {scores.tolist()}"
     if "best_score" in info:
-        assert_close(info["best_score"], scores[0], 0.0, "best_score on record is the score of the first point")
+        assert_close(info["best_score"], scores[0], 0.0, "best_score is the score of the first point")
 
 
 def _check_without_starts(maximizer: Maximizer, score: RandomScore, domain: Domain, seed: int) -> None:

@@ -181,7 +181,7 @@ def check_features(domain: FeatureDomain, xs: Batch) -> None:
     """Check that features are finite, as many for each point, and the same whatever else is in the batch."""
     with unchanged(domain, xs, "features"):
         found = check_array(domain.features(xs), 2, "features returns the features of each point (m, k)")
-    assert len(found) == len(xs), f"features have one row a point: expected {len(xs)}, got {len(found)}"
+    assert len(found) == len(xs), f"features have one row for each point: expected {len(xs)}, got {len(found)}"
     assert np.all(np.isfinite(found)), "features are finite"
     assert_close(domain.features(xs[1:]), found[1:], 0.0, "features of a point do not depend on the rest of the batch")
 

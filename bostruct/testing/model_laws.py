@@ -52,7 +52,7 @@ def check_surrogate(surrogate: Surrogate, domain: Domain, rng: np.random.Generat
     posterior, state = _condition(surrogate, xs, values, first, seed)
     mean, spread = posterior.predict(xs).mean, float(np.std(values))
     is_near = np.abs(mean - np.mean(values)) <= REACH * spread
-    assert np.all(is_near), f"predictions are in the units of the values told, {SHIFT} and around: got {mean}"
+    assert np.all(is_near), f"predictions are in the units of the observed values, {SHIFT} and around: got {mean}"
     _check_training_means(posterior, domain, xs, values)
     check_posterior(posterior, domain, rng)
     learned = Learned(xs, values, seed, posterior, state)

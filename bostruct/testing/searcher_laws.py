@@ -309,7 +309,7 @@ def check_changed(searcher: Searcher, history: HistoryView, state: State, seed: 
     assert repeating is None or repeating.repeats, "with_repeats returns a searcher that repeats, or None"
     found = searcher.with_note(Suggestion(None, None, {"origin": "model"}))
     noted = {} if searcher.note is None else {"auto": searcher.note}
-    assert found.info == {"origin": "model", **noted}, "with_note puts the note alone on record"
+    assert found.info == {"origin": "model", **noted}, "with_note stores only the note"
 
 
 MEMBER_LAWS: dict[str, Callable[[Searcher, HistoryView, State, int], None]] = {

@@ -188,14 +188,14 @@ def test_volumes_of_runs_that_keep_no_limit_are_zero_for_a_reason() -> None:
 
     done = bo.minimize(heavy, SPACE, 8, method="random", seed=0, **GOALS | {"constraints": {"w": ("<=", 1.0)}})
     alone, several = plot_hypervolume(done), plot_hypervolume({"x": [done], "y": [done]})
-    nearest = "no trial keeps all limits: w <= 1\nthe nearest of 8 completed"
+    nearest = "no trial satisfies all constraints: w <= 1\nthe nearest of 8 completed"
     for axes, said in ((alone, nearest), (several, "of 2 runs")):
         (text,) = axes.texts
         assert said in text.get_text()
         assert axes.get_xticks().tolist() == list(range(1, 9))
         assert axes.get_ylim()[0] == 0.0
     assert several.get_title(loc="left") == "hypervolume of 1 run each, 8 trials"
-    assert "no trial keeps all limits: w <= 1" in plot_front(done).get_title(loc="left")
+    assert "no trial satisfies all constraints: w <= 1" in plot_front(done).get_title(loc="left")
 
 
 def test_a_trial_that_breaks_a_limit_is_hollow_among_the_values_of_one_objective() -> None:

@@ -158,7 +158,7 @@ def test_trials_that_break_a_limit_by_far_do_not_squeeze_the_others():
 def test_a_run_without_a_trial_that_keeps_the_limits_names_them_and_the_nearest():
     axes = plot_history(limited(40, set()))
     name, limits, nearest = axes.get_title(loc="left").split("\n")
-    assert (name, limits) == ("fake, 40 trials", "no trial keeps all limits: l <= 1")
+    assert (name, limits) == ("fake, 40 trials", "no trial satisfies all constraints: l <= 1")
     assert nearest == "the nearest of 40 completed trials is trial 20, whose l is 1.25"
     assert not [text for text in axes.texts if "no trial" in text.get_text()]
     axes.figure.draw_without_rendering()

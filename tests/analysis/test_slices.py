@@ -77,7 +77,7 @@ def test_without_a_trial_that_keeps_the_limits_there_are_no_slices_and_the_title
     done.optimize(lambda point: {"value": worth(point), "constraints": {"l": 2.0 + point["x"]}}, 12, progress=False)
     panels = plot_slices(done, ["x", "c"])
     what, limits, nearest = panels[0].get_title(loc="left").split("\n")
-    assert (what, limits) == ("values by variable of auto, 12 trials", "no trial keeps all limits: l <= 1")
+    assert (what, limits) == ("values by variable of auto, 12 trials", "no trial satisfies all constraints: l <= 1")
     assert nearest.startswith("the nearest of 12 completed trials is ")
     assert plot_slices(study("random", 6))[0].get_title(loc="left") == "values by variable of random, 6 trials"
 

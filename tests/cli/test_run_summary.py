@@ -52,7 +52,7 @@ def test_where_no_trial_keeps_the_limit_the_run_is_reported_without_a_best(tmp_p
     line = ("run", "knapsack:items=40,seed=1", "--method", "random", "--trials", 3, "--plot", tmp_path / "a.png")
     summary, shown = as_json(*line), call(*line).stdout
     assert (summary["best_value"], summary["best_point"], summary["feasible"]) == (None, None, 0)
-    assert "none: no trial keeps all limits: weight <= 623; the nearest of 3 completed trials is" in shown
+    assert "none: no trial satisfies all constraints: weight <= 623; the nearest of 3 completed trials is" in shown
     assert (tmp_path / "a.png").stat().st_size > 0
 
 

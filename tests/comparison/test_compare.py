@@ -135,7 +135,7 @@ def test_with_limits_the_best_value_that_keeps_them_counts():
     (row,) = nothing.problems[0].rows
     assert (row.runs, row.feasible, row.p) == (1, 0, None)
     assert math.isnan(row.mean)
-    assert "not feasible: random, seed 0: no trial keeps all limits" in repr(nothing)
+    assert "not feasible: random, seed 0: no trial satisfies all constraints" in repr(nothing)
 
 
 def test_values_of_a_noisy_problem_are_judged_without_noise():

@@ -46,7 +46,7 @@ def test_a_searcher_that_only_suggests_is_whole(rng):
     check_searcher(Draws, SPACE, cost, rng, n_trials=8)
     study = bo.Study(SPACE, method=Draws(SPACE), seed=0)
     result = study.optimize(cost, 12, workers=2, progress=False)
-    assert (study.n_initial, result.recommended.why) == (0, "by the value told: the method gives no posterior mean")
+    assert (study.n_initial, result.recommended.why) == (0, "by its observed value: the method gives no posterior mean")
 
 
 def test_a_searcher_takes_twelve_lines_of_the_guide_which_the_tests_of_docs_run():

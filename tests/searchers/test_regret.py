@@ -15,8 +15,8 @@ from bostruct import methods
 from bostruct.contracts import Array, Batch, BostructError, Feasibility, NumericalError, Posterior, Prediction
 from bostruct.searchers.proposals import neighbors_of
 from bostruct.searchers.regret import CONFIDENCE, N_DRAWS, ToldChance, _bound_share, bound_regret_probability
-from bostruct.study.callbacks import LEAST_PROBABILITY
 from bostruct.study.history import History
+from bostruct.study.stopping import LEAST_PROBABILITY
 
 
 @dataclass

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import bostruct as bo
-from bostruct.study.callbacks import Patience, TargetValue
+from bostruct.study import Patience, TargetValue
 from bostruct.study.stopping import StoppingCallback
 
 BITS = {name: bool for name in "abcdefg"}

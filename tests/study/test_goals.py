@@ -17,7 +17,7 @@ from bostruct.goals import declared
 from bostruct.goals.declared import Goals
 from bostruct.outcome import Outcome
 from bostruct.storage.protocol import StudyMismatch
-from bostruct.study.callbacks import Patience, TargetValue
+from bostruct.study import Patience, TargetValue
 from bostruct.study.space_changes import SpaceChanged
 from tests.permutations import Permutations
 
@@ -50,11 +50,13 @@ def test_the_best_trial_is_the_best_that_keeps_the_limits(tmp_path: Path) -> Non
 
 def test_where_no_trial_keeps_the_limits_the_nearest_is_named() -> None:
     found = bo.minimize(heavy, SPACE, 5, method="random", seed=0, constraints={"w": ("<=", -1.0)})
-    with pytest.raises(BostructError, match=r"no trial keeps all limits: w <= -1; the nearest of 5 completed trials"):
+    with pytest.raises(
+        BostructError, match=r"no trial satisfies all constraints: w <= -1; the nearest of 5 completed trials"
+    ):
         _ = found.best_trial
-    with pytest.raises(BostructError, match="no trial keeps all limits"):
+    with pytest.raises(BostructError, match="no trial satisfies all constraints"):
         _ = found.recommended
-    assert "none keeps all limits" in repr(found)
+    assert "none satisfies all constraints" in repr(found)
     assert found.hypervolume() == 0.0
 
 

@@ -84,7 +84,7 @@ def test_a_model_that_cannot_be_fitted_costs_no_printing() -> None:
     result = bo.minimize(cost, SPACE, 12, method=Known(SPACE, fails=True), seed=0)
     assert result.recommended.trial == result.best_trial
     assert result.recommended.mean is None
-    assert "by the value told: the model cannot be fitted, not positive definite" in repr(result)
+    assert "by its observed value: the model cannot be fitted, not positive definite" in repr(result)
     huge = bo.minimize(lambda point: 1e200 * (1 + point["x0"]), SPACE, 12, seed=0)
     assert "expected magnitudes up to 1e+150" in repr(huge)
 
@@ -92,7 +92,7 @@ def test_a_model_that_cannot_be_fitted_costs_no_printing() -> None:
 @pytest.mark.parametrize("method", ["random", "bocs", "annealing"])
 def test_without_a_posterior_mean_the_best_value_told_is_recommended_and_said_to_be(method: str) -> None:
     result = bo.minimize(noisy, SPACE, 12, method=method, seed=0)
-    expected = "by the value told: the method gives no posterior mean"
+    expected = "by its observed value: the method gives no posterior mean"
     assert result.recommended == Recommendation(result.best_trial, None, None, None, expected)
     assert f"the same: trial {result.best_trial.number}, {expected}" in repr(result)
 
@@ -100,7 +100,7 @@ def test_without_a_posterior_mean_the_best_value_told_is_recommended_and_said_to
 def test_a_result_made_by_hand_says_that_it_has_no_model() -> None:
     trials = (bo.Trial(0, {"a": 1}, "completed", 2.0), bo.Trial(1, {"a": 2}, "completed", 1.0))
     found = bo.Result(trials, (0, 1), Goals(), 0, "mine", "done").recommended
-    assert (found.trial.number, found.why) == (1, "by the value told: the result has no model")
+    assert (found.trial.number, found.why) == (1, "by its observed value: the result has no model")
 
 
 def test_without_a_completed_trial_nothing_is_recommended() -> None:
@@ -178,7 +178,7 @@ def test_reading_only_a_method_or_space_that_the_file_cannot_hold_is_said_or_giv
     file, known = tmp_path / "runs.db", Known(SPACE)
     result = bo.minimize(noisy, SPACE, 12, method=known, seed=0, storage=file, name="object")
     with bo.Study.load(file, "object", read_only=True) as reader:
-        assert "by the value told: there is no model" in repr(reader.result)
+        assert "by its observed value: there is no model" in repr(reader.result)
     with bo.Study.load(file, "object", read_only=True, method=known) as reader:
         assert reader.result.recommended == result.recommended
     space = bo.Space({f"x{i}": bool for i in range(4)}, constraints=[lambda point: point["x0"] or point["x1"]])

@@ -218,4 +218,4 @@ def test_trials_that_were_stopped_are_counted_named_and_in_the_table():
     assert frame["stopped_at"].dropna().tolist() == [trial.stopped_at for trial in stopped]
     named = Recommendation(stopped[0], 1.0, 0.5, 1.5, "by the model's mean")
     assert str(named).endswith(f", which was stopped at step {stopped[0].stopped_at}")
-    assert "stopped at step" in str(Recommendation(stopped[0], None, None, None, "by the value told"))
+    assert "stopped at step" in str(Recommendation(stopped[0], None, None, None, "by its observed value"))

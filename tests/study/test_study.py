@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import bostruct as bo
 from bostruct.contracts import BostructError, PointError, Searcher, SpaceExhausted, Suggestion
-from bostruct.study.callbacks import Patience, TargetValue
+from bostruct.study import Patience, TargetValue
 from bostruct.study.loop import ObjectiveError
 from bostruct.study.study import Study
 

@@ -128,5 +128,5 @@ def test_a_maximizer_with_a_generator_of_its_own_fails(domain):
 
 
 def test_points_without_a_record_fail(rng):
-    with pytest.raises(AssertionError, match=r"^Faulty: a maximizer returns points and what goes on record: got array"):
+    with pytest.raises(AssertionError, match=r"^Faulty: a maximizer returns points and their info: got array"):
         check_maximizer(Faulty("returns points alone"), SPACE, rng)
