@@ -142,6 +142,17 @@ def read_attributes(attributes: object) -> dict[str, Json]:
     return read
 
 
+def keep_attributes(kept: dict[str, Json], attributes: Mapping[str, object]) -> tuple[dict[str, Json], list[str]]:
+    """Return attributes with those of new ones that can be kept, and why others cannot, a sentence each."""
+    refused = []
+    for name, value in attributes.items():
+        try:
+            kept = read_attributes({**kept, name: value})
+        except (TypeError, ValueError) as error:
+            refused.append(str(error))
+    return kept, refused
+
+
 def _simplify(value: object) -> object:
     """Return a number, list or string for a number or array of NumPy or a path; raise TypeError for anything else."""
     if isinstance(value, os.PathLike):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 MOST_DEVIATIONS = 6.0  # larger residuals stand at the border, with their number
 AXIS_PAD = 0.05  # of the axis of what was told, at each end
-LOOSE = 3.5  # a residual from which on a trial is named
+FAR = 3.0  # a residual beyond which a trial counts as far off, and is named
 MOST_NAMES = 5
 
 
@@ -138,7 +138,7 @@ def _name_loose(axes: Axes, found: LeftOutTrials) -> None:
     """Name the trials of the largest residuals, with those that stand at the border."""
     residuals = found.residuals
     heights = np.clip(residuals, -MOST_DEVIATIONS, MOST_DEVIATIONS)
-    loose = [i for i in np.argsort(-np.abs(residuals)).tolist() if abs(residuals[i]) >= LOOSE][:MOST_NAMES]
+    loose = [i for i in np.argsort(-np.abs(residuals)).tolist() if abs(residuals[i]) > FAR][:MOST_NAMES]
     labels = []
     for i in loose:
         residual = f": {residuals[i]:.4g}" if abs(residuals[i]) > MOST_DEVIATIONS else ""
@@ -153,7 +153,7 @@ def describe_coverage(found: LeftOutTrials) -> str:
     verdict = "as it should be" if abs(count / n - 0.95) <= max(slack, 1.0 / n) else ""
     if not verdict:
         verdict = "too sure of itself" if count / n < 0.95 else "too cautious"
-    n_far, expected = int(np.sum(np.abs(found.residuals) > 3.0)), 0.0027 * n
+    n_far, expected = int(np.sum(np.abs(found.residuals) > FAR)), 0.0027 * n
     if n_far > expected + 2.0 * float(np.sqrt(expected)):
         verdict = f"too sure of some, {n_far} beyond 3 s.d."
     return f"{count} of {n} in the 95% interval: {verdict}"

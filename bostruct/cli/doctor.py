@@ -46,8 +46,9 @@ LARGEST_POT = 60e6  # bytes; the wheels of 0.9.7 were shipped with debug symbols
 
 
 @click.command()
+@click.option("--all", "shows_all", is_flag=True, help="Say of each optional package what it is for.")
 @json_option
-def doctor(as_json: bool) -> None:
+def doctor(shows_all: bool, as_json: bool) -> None:
     """Check the installation: versions, threads, extras, and a tiny study from ask to disk.
 
     A missing package that the core needs is a PROBLEM (exit code 1); a missing optional one is a note.
@@ -61,7 +62,7 @@ def doctor(as_json: bool) -> None:
     if as_json:
         echo_json(found)
     else:
-        click.echo(_doctor_text(found))
+        click.echo(_doctor_text(found, shows_all))
     if found["problems"]:
         raise click.exceptions.Exit(FAILED)
 
@@ -203,7 +204,7 @@ def self_test() -> Facts:
     return {"ok": True, "seconds": perf_counter() - began, "trials": len(told.trials), "from_model": chosen}
 
 
-def _doctor_text(found: Facts) -> str:
+def _doctor_text(found: Facts, shows_all: bool) -> str:
     test = found["self_test"]
     passed = f"passed: {test['trials']} trials, {test['seconds']:.1f} s" if test["ok"] else f"FAILED: {test['why']}"
     rows = [
@@ -214,8 +215,17 @@ def _doctor_text(found: Facts) -> str:
         *(("threads", f"{p['library']} {p['version'] or ''}: {p['threads']}") for p in found["threads"]),
         ("extras", ", ".join(extra for extra, present in found["extras"].items() if present) or "none"),
         ("self-test", passed),
-        *(("note", text) for text in found["notes"]),
+        *(("note", text) for text in found["notes"] if shows_all),
+        *([] if shows_all or not found["notes"] else [_name_absent(found)]),
         *(("warning", text) for text in found["warnings"]),
         *(("PROBLEM", text) for text in found["problems"]),
     ]
     return format_pairs(rows)
+
+
+def _name_absent(found: Facts) -> tuple[str, str]:
+    """Return a row that names what is optional and not installed."""
+    absent = [name for name, number in found["versions"].items() if number is None and name in OPTIONAL]
+    absent += [extra for extra, present in found["extras"].items() if not present]
+    what = f"not installed: {', '.join(absent)}; " if absent else ""
+    return "optional", f"{what}bostruct doctor --all says what each is for"

@@ -85,7 +85,7 @@ class ProblemComparison:
             )
         return failed + [
             f"not feasible: {cell.method}, seed {cell.seed}: no trial "
-            f"{'keeps all limits' if result.n_completed else 'has completed'}"
+            f"{'satisfies all constraints' if result.n_completed else 'has completed'}"
             for cell, result in lacks.items()
         ]
 

@@ -26,7 +26,7 @@ from bostruct.checks import add_note, check_integer
 from bostruct.contracts import Infeasible, Json
 from bostruct.execution.clock import restore_clocks
 from bostruct.execution.interrupts import handler_codes, is_from_handler
-from bostruct.outcome import Outcome, as_number, cut_middle, outcome_of, read_attributes, storable
+from bostruct.outcome import Outcome, as_number, cut_middle, keep_attributes, outcome_of, storable
 
 MAX_PACKED = 2**24  # bytes of an exception, whose text may be of any size
 MAX_STEP = 2**53
@@ -301,11 +301,8 @@ class Reporter:
 
     def keep_attributes(self, attributes: Mapping[str, object]) -> None:
         """Keep attributes as they are now, and note why others cannot be kept."""
-        for name, value in attributes.items():
-            try:
-                self.attributes = read_attributes({**self.attributes, name: value})
-            except (TypeError, ValueError) as error:
-                self.refused.append(str(error))
+        self.attributes, refused = keep_attributes(self.attributes, attributes)
+        self.refused += refused
 
     def _keep(self, step: int, number: float) -> None:
         self._last = step, number

@@ -21,7 +21,6 @@ from bostruct.contracts import BostructError, Domain, DomainError, ParsedJson, P
 from bostruct.domains.registry import as_domain, domain_from_json
 from bostruct.domains.space.space import Space
 from bostruct.execution.clock import as_time
-from bostruct.execution.evaluation import Reporter
 from bostruct.goals.declared import Goals
 from bostruct.integrations.optuna_spaces import (
     add_conditions,
@@ -40,7 +39,7 @@ from bostruct.integrations.optuna_spaces import (
     read_trial_point,
     read_value,
 )
-from bostruct.outcome import Outcome, outcome_of
+from bostruct.outcome import Outcome, keep_attributes, outcome_of
 from bostruct.output_files import check_output
 from bostruct.study.history import Trial
 from bostruct.study.records import JsonDomain
@@ -262,12 +261,12 @@ def import_study(
         raise BostructError(f"storage: expected none that holds study {study.name!r} already; Study.load opens it")
     for point, outcome, one in zip(points, outcomes, trials, strict=True):
         if point is not None:
-            reporter = Reporter()
-            names = one.user_attrs.keys() - {MIRRORED, *domain.named_values}
-            reporter.keep_attributes({name: one.user_attrs[name] for name in names})
-            for why in reporter.refused:
+            own_names = {MIRRORED, *domain.named_values}
+            given = {name: value for name, value in one.user_attrs.items() if name not in own_names}
+            kept, refused = keep_attributes({}, given)
+            for why in refused:
                 warnings.warn(f"trial {one.number} of the study of Optuna: {why}", stacklevel=count_own_frames())
-            study.add(point, outcome, attributes=reporter.attributes)
+            study.add(point, outcome, attributes=kept)
     return study
 
 

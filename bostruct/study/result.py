@@ -172,7 +172,7 @@ class Result:
     goals: the directions of its objectives, and its limits.
     seed: of the study.
     method: its name.
-    stopped_because: the reason why the run ended, in words.
+    stopped_because: the reason why the run ended; empty for a study that was loaded, or asked in a loop of your own.
     beliefs: what the method's model makes of the completed trials, fitted when `recommended` is first asked for; None
         without a model. Printing a result asks for it, and so does pickling one, since the model stays behind.
     domain: of the points; None in a pickled result, for constraints are functions that pickle cannot hold.
@@ -503,7 +503,7 @@ class Result:
             ("trials", counts),
             ("time", seconds),
             ("method", method),
-            ("stopped", self.stopped_because),
+            *([("stopped", self.stopped_because)] if self.stopped_because else []),
         ]
 
 

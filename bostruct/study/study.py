@@ -1038,7 +1038,7 @@ class Study:
         self._mutex = make_lock()
         self._fallbacks = FallbackWatch()
         self._stop: str | None = None
-        self._stopped_because = "interrupted"
+        self._stopped_because = ""
         self._has_run = False
         self._ledger = Ledger(domain, stored, store, place.label)
         self._finalizer = weakref.finalize(self, defer_signals_unseen(end), self._ledger, self._mutex)

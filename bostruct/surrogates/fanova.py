@@ -81,17 +81,19 @@ class Importances(NamedTuple):
     def warnings(self) -> tuple[str, ...]:
         """The reasons not to take the shares at their word, a sentence each."""
         found = []
-        vague = [name for name, effect in self._named().items() if effect.is_vague and effect.share >= WORTH_A_WORD]
+        effects = {name: effect for name, effect in self._named().items() if effect.is_vague}
+        vague = [name for name, effect in effects.items() if effect.share >= WORTH_A_WORD]
         if vague:
             shown = ", ".join(vague[:MOST_NAMED]) + (f" and {len(vague) - MOST_NAMED} more" * (len(vague) > MOST_NAMED))
-            found.append(f"no clear effect, the spread is as large as the share: {shown}")
+            rest = ", and those with smaller shares" if len(vague) < len(effects) else ""
+            found.append(f"no clear effect, the spread is as large as the share: {shown}{rest}")
         return (*found, self.sample_warning) if self.sample_warning else tuple(found)
 
     @property
     def sample_warning(self) -> str:
         """A sentence that a search chose the trials; empty where none did."""
         chosen = f"a search chose {self.searched:.0%} of the trials"
-        return f"{chosen}: shares describe where it looked, not of the whole space" if self.searched > 0.0 else ""
+        return f"{chosen}: shares describe where it looked, not the whole space" if self.searched > 0.0 else ""
 
     def __repr__(self) -> str:
         width = max(map(len, ["variable", *self._named()]))

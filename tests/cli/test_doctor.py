@@ -27,7 +27,8 @@ def test_passes_here():
 def test_says_in_words_how_to_get_an_extra(monkeypatch):
     known = doctor.installed_version
     monkeypatch.setattr(doctor, "installed_version", lambda name: None if name == "pandas" else known(name))
-    shown = call("doctor").stdout
+    shown = call("doctor", "--all").stdout
+    assert "not installed: pandas" in call("doctor").stdout
     assert "no data frames (to_dataframe); pip install '.[pandas]' in a checkout of bostruct" in shown
     assert "passed" in shown
 

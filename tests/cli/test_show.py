@@ -51,7 +51,7 @@ def test_says_which_is_told_and_which_recommended(tmp_path):
 def test_a_noisy_problem_is_recommended_from_without_noise():
     found = as_json("run", "pest", "--method", "random", "--trials", 3)["recommended"]
     assert found["value_without_noise"] == problems.load("pest").noise_free(found["point"])
-    assert (found["mean"], found["why"][:17]) == (None, "by its observed value")
+    assert (found["mean"], found["why"][:21]) == (None, "by its observed value")
 
 
 def test_a_study_of_another_version_is_noted(tmp_path):

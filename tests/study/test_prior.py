@@ -60,7 +60,7 @@ def test_a_copy_keeps_the_prior(file) -> None:
 
 def test_another_prior_is_refused(file) -> None:
     bo.minimize(value, SPACE, 6, seed=2, storage=file, prior=[earlier()])
-    with pytest.raises(StudyMismatch, match=r"another prior: .* 15 there, 12 here; leave prior= away"):
+    with pytest.raises(StudyMismatch, match=r"another prior: .* 15 there, 12 here; omit prior="):
         bo.Study(SPACE, seed=2, storage=file, prior=[earlier(n_trials=12)])
     with pytest.raises(StudyMismatch, match="15 there, 15 here with other points or values"):
         bo.Study(SPACE, seed=2, storage=file, prior=[earlier(seed=4)])
@@ -105,7 +105,7 @@ def test_a_prior_that_makes_no_sense_is_no_study(file, prior: object) -> None:
 @pytest.mark.parametrize("point", [[0, 0], [0, 7, 0], "x", None, [0.5, {}, 0]])
 def test_a_point_on_record_that_is_none_of_the_space_is_refused(point: object) -> None:
     searcher = methods.auto(bo.Space(SPACE))
-    with pytest.raises(StorageError, match="prior on record"):
+    with pytest.raises(StorageError, match="stored prior"):
         with_prior(searcher, [{"points": [point], "values": [1.0]}])
 
 

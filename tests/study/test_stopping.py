@@ -223,8 +223,8 @@ def test_a_best_trial_that_was_stopped_is_told_as_such(tmp_path: Path) -> None:
         result = study.result
     assert [trial.stopped_at for trial in result.trials] == [3, None]
     told = "trial 0, which was stopped at step 3"
-    assert f"as told of {told}" in repr(result)
+    assert f"observed in {told}" in repr(result)
     assert "stopped at step" in result.best_trial._repr_html_()
-    assert "trial 0 (counted from 0), which was stopped at step 3" in call("show", tmp_path / "r.db").stdout
+    assert "(trial 0), which was stopped at step 3" in call("show", tmp_path / "r.db").stdout
     call("report", tmp_path / "r.db", "--out", tmp_path / "r.html")
     assert f"{told}." in (tmp_path / "r.html").read_text(encoding="utf-8")
