@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from types import ModuleType
 from typing import NamedTuple
@@ -170,12 +170,15 @@ class NumberEffect(EffectKernel):
     is_conditional: True where some points lack the number.
     """
 
-    grid: NumberGrid
+    grid: NumberGrid = field()  # pyright: ignore[reportIncompatibleVariableOverride]
     is_conditional: bool = False
 
     @property
     def has_unit_diagonal(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         return not self.is_conditional
+
+    def conditional(self) -> NumberEffect:
+        return NumberEffect(self.grid, True)
 
     def gram(self, xs: IntArray, ys: IntArray) -> Array:
         return sum_effects((self.grid,), xs, ys)

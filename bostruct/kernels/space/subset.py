@@ -24,7 +24,7 @@ from bostruct.domains.space.subset import Subset
 from bostruct.kernels.space.effects import EffectKernel
 from bostruct.kernels.space.extent import Extent
 from bostruct.kernels.space.factor import Factor, VariableChanges
-from bostruct.kernels.space.spectra import DenseSpectrum, compute_rates, spectrum_of
+from bostruct.kernels.space.spectra import compute_rates
 
 MOST_RELEVANCES = 100  # items that have a lengthscale each
 KNOTS = 60  # lengthscales at which the kernel is computed; splines are in between
@@ -80,8 +80,7 @@ def _smoother(graph: WeightedGraph) -> Array:
 
     The time is 3 over the mean degree. The mean square of a feature is that of a bit.
     """
-    spectrum = spectrum_of(graph)
-    assert isinstance(spectrum, DenseSpectrum)
+    spectrum = graph.spectrum()
     decay = np.exp(-TIME * spectrum.values[1:] / spectrum.values.mean())
     return spectrum.vectors[:, 1:] * np.sqrt(decay * (len(decay) / decay.sum()))
 

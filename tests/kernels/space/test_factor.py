@@ -16,9 +16,8 @@ from bostruct.domains.space.scale import RealGrid
 from bostruct.domains.space.subset import Subset
 from bostruct.domains.space.variable import ABSENT
 from bostruct.kernels.space.complete import CompleteFactor
-from bostruct.kernels.space.conditional import ConditionalEffect
 from bostruct.kernels.space.diffusion import TableFactor
-from bostruct.kernels.space.effects import EffectKernel, FactorEffect, GraphEffect
+from bostruct.kernels.space.effects import ConditionalEffect, EffectKernel, FactorEffect, GraphEffect
 from bostruct.kernels.space.extent import Extent
 from bostruct.kernels.space.factor import MAX_CODES, Factor, VariableChanges
 from bostruct.kernels.space.likeness import ChoiceEffect, DistanceFactor, LikenessDistances, LikenessEffect
