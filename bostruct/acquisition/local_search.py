@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from bostruct.acquisition.bounded_search import best, best_of_each, best_of_each_unpruned
-from bostruct.checks import check_integer, first_occurrences
+from bostruct.checks import check_integer, check_part, first_occurrences
 from bostruct.contracts import ADDED_LATER, Array, Batch, Info, LocalDomain, Maximizer, Point, Score
 
 PRUNED_UP_TO = 0.35  # share of a step's neighbors scored, above which the next step scores all of them at once
@@ -175,6 +175,7 @@ class PairSearch(Maximizer):
     kept: int = 10
 
     def __post_init__(self) -> None:
+        check_part("begin", self.begin, Maximizer)
         for name in ("most", "steps", "kept"):
             check_integer(name, getattr(self, name), 1)
 

@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 
 from bostruct.acquisition.bounded_search import best
 from bostruct.acquisition.local_search import MAX_NEIGHBORS, ascend, draw_with_neighbors
-from bostruct.checks import check_integer, first_occurrences
+from bostruct.checks import check_integer, check_part, first_occurrences
 from bostruct.contracts import (
     ADDED_LATER,
     Array,
@@ -77,6 +77,8 @@ class MixedSearch(Maximizer):
             check_integer(name, getattr(self, name), 1)
         for name in ("spray", "incumbents"):
             check_integer(name, getattr(self, name), 0)
+        if self.begin is not None:
+            check_part("begin", self.begin, Maximizer)
 
     def __call__(
         self, score: Score, domain: LocalDomain, starts: Batch, rng: np.random.Generator

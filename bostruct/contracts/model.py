@@ -319,7 +319,14 @@ class AcquisitionFunction(ABC):
         prediction: mean and variance, (s, m) each.
         incumbent: the value to improve on, in the user's units.
         """
-        return _differentiate_worth(lambda at: self(at, incumbent), prediction)
+        mean, variance = prediction
+        steps = STEP * np.sqrt(variance), STEP * variance
+        slopes = [
+            (self(Prediction(mean + a, variance + b), incumbent) - self(Prediction(mean - a, variance - b), incumbent))
+            / (2.0 * (a + b))
+            for a, b in ((steps[0], 0.0), (0.0, steps[1]))
+        ]
+        return WorthSlopes(self(prediction, incumbent), *slopes)
 
     def with_noise(self, noise: Array) -> AcquisitionFunction:
         """Return the function for values of this noise; itself, by default, for one that does not depend on it.
@@ -328,17 +335,6 @@ class AcquisitionFunction(ABC):
         """
         del noise
         return self
-
-
-def _differentiate_worth(worth: Callable[[Prediction], Array], prediction: Prediction) -> WorthSlopes:
-    """Return acquisition values, and their central differences in the mean and in the variance."""
-    mean, variance = prediction
-    steps = STEP * np.sqrt(variance), STEP * variance
-    slopes = [
-        (worth(Prediction(mean + a, variance + b)) - worth(Prediction(mean - a, variance - b))) / (2.0 * (a + b))
-        for a, b in ((steps[0], 0.0), (0.0, steps[1]))
-    ]
-    return WorthSlopes(worth(prediction), *slopes)
 
 
 class Score(ABC):

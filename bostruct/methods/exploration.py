@@ -11,11 +11,10 @@ import numpy.typing as npt
 
 from bostruct.checks import check_integer, check_number, try_mutation
 from bostruct.contracts import Array, Batch, Domain, HistoryView, Point, State
-from bostruct.domains.space.permutation import Permutation
 from bostruct.domains.space.single_changes import Layout
 from bostruct.domains.space.variable import ABSENT
 from bostruct.methods.defaults import has_schedules
-from bostruct.searchers.bayesian import Explored
+from bostruct.searchers.bayesian import Exploration, Explored
 
 CANDIDATES = 256  # random points, which show the branches
 PROGRESS = 0.01  # of the distance from the median value to the best: a smaller gain is none
@@ -26,7 +25,7 @@ START: Counts = [[0.0, 0.0], [0.0, 0.0]]  # gains and failures of the model, and
 
 
 @dataclass(frozen=True)
-class BranchExploration:
+class BranchExploration(Exploration):
     """A rule that explores the branch with the fewest trials while nothing better is found.
 
     A few bad values of a branch make a model expect little of all of it. Then the search would never see the small
@@ -109,7 +108,7 @@ def _reach(values: Array) -> float:
 
 
 @dataclass(frozen=True)
-class OperatorSelection:
+class OperatorSelection(Exploration):
     """A rule that mutates the best point where that has brought better values more often than the model of late.
 
     Many changes of an order leave the value as it is, and a model that cannot tell which ones do asks for one after
@@ -159,12 +158,12 @@ def select_operators(domain: Domain) -> OperatorSelection | None:
     """
     variables = domain.variables.values()
     wide = [one for one in variables if one.width > 1]
-    are_orders = bool(wide) and all(isinstance(one, Permutation) and one.resources is None for one in wide)
+    are_orders = bool(wide) and all(one.is_order and one.resources is None for one in wide)
     return OperatorSelection() if are_orders and domain.traits.mutable else None
 
 
 @dataclass(frozen=True)
-class PlateauEscape:
+class PlateauEscape(Exploration):
     """A rule that mutates the best point at every other suggestion while the search stays on a plateau.
 
     Values that equal the best teach a model of schedules nothing of how long items take, however many they are. It may

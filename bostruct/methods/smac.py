@@ -15,16 +15,15 @@ from bostruct.acquisition.local_search import LocalSearch
 from bostruct.checks import check_part, name_wide
 from bostruct.contracts import (
     Array,
+    Batch,
     Choice,
     Domain,
     DomainError,
     FeatureDomain,
-    IntArray,
     Point,
 )
 from bostruct.domains.architecture.measures import summarize
 from bostruct.domains.part_choices import DescribedParts
-from bostruct.domains.space.space import Space
 from bostruct.methods.defaults import stands_for_architectures
 from bostruct.methods.refusals import domain_label
 from bostruct.searchers.bayesian import BayesianSearch
@@ -57,11 +56,12 @@ def smac(domain: Domain) -> BayesianSearch:
     )
 
 
-def _find_coordinate_values(domain: Domain) -> Callable[[IntArray], Array] | None:
-    """Return the values of all coordinates of many points at once, where every point has the same ones; else None."""
-    if isinstance(domain, Space) and not domain.conditions:
-        return domain.coordinate_values
-    return None
+def _find_coordinate_values(domain: Domain) -> Callable[[Batch], Array] | None:
+    """Return the values of all choices of many points at once, if every point has the same ones; else None."""
+    choices = domain.traits.choices if domain.variables else None
+    if choices is None or any(one.when for one in domain.variables.values()):
+        return None
+    return choices.coordinate_values
 
 
 def describe_points(domain: Domain, method: str) -> Callable[[Point], Sequence[Choice]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator
 from collections.abc import Set as AbstractSet
@@ -19,7 +20,6 @@ from bostruct.checks import (
     check_part,
     first_occurrences,
     has_spread,
-    short_repr,
 )
 from bostruct.contracts import (
     ADDED_LATER,
@@ -78,7 +78,18 @@ class Explored(NamedTuple):
     origin: str = "random"
 
 
-Exploration = Callable[[Any, HistoryView, State, np.random.Generator], Explored]
+class Exploration(ABC):
+    """A rule of exploration, the field `exploration` of a `BayesianSearch`."""
+
+    @abstractmethod
+    def __call__(self, domain: Any, history: HistoryView, state: State, rng: np.random.Generator) -> Explored:
+        """Return another point than the model's to suggest, if it is the rule's turn.
+
+        domain: the points to search, a `Domain`.
+        history: all that was observed so far, at least one value.
+        state: what the last call returned; None for the first.
+        rng: the only source of chance.
+        """
 
 
 @lru_cache(maxsize=1)
@@ -103,8 +114,7 @@ class BayesianSearch(Searcher):
     n_starts: how many of the best completed points the maximizer is told of, at least 0; None for all.
     design: (domain, seen, rng) -> an unseen initial point.
     surroundings: (domain, x, rng) -> points around x, suggested when all that the maximizer found was seen before.
-    exploration: (domain, history, its last state or None, rng) -> `Explored`, whether another point is suggested than
-        the model's; None never explores.
+    exploration: whether another point is suggested than the model's; None never explores.
     repeats: whether a told point may be suggested again, where a value there is worth more than a new point, or no new
         point is left; such a suggestion has the origin ``repeat``.
     note: goes on record with each suggestion, as ``info["auto"]``; None for nothing.
@@ -137,8 +147,8 @@ class BayesianSearch(Searcher):
         if self.n_starts is not None:
             check_integer("n_starts", self.n_starts, 0)
         check_bool("repeats", self.repeats)
-        if self.exploration is not None and not callable(self.exploration):
-            raise TypeError(f"exploration: expected a function or None, got {short_repr(self.exploration)}")
+        if self.exploration is not None:
+            check_part("exploration", self.exploration, Exploration, also="None or ")
 
     def change_model(self, change: Callable[[Any], Searcher | None], other: Callable[[Searcher], Searcher]) -> Searcher:
         return other(self) if (changed := change(self)) is None else changed

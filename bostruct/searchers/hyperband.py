@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bostruct.checks import check_integer, check_number
+from bostruct.checks import check_integer, check_number, check_part
 from bostruct.contracts import (
     Appraisal,
     Batch,
@@ -74,6 +74,8 @@ class Hyperband(Searcher):
 
     def __post_init__(self) -> None:
         check_number("reduction", self.reduction, above=1.0)
+        if self.proposals is not None:
+            check_part("proposals", self.proposals, Searcher)
 
     @property
     def n_initial(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]

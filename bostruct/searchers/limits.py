@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr
 
+from bostruct.checks import check_part
 from bostruct.contracts import (
     AcquisitionFunction,
     Array,
@@ -93,6 +94,8 @@ class WithinLimits(ScoreBuilder):
     n_objectives: int = 1
 
     def __post_init__(self) -> None:
+        check_part("score", self.score, ScoreBuilder)
+        check_part("chance", self.chance, AcquisitionFunction)
         for name, one in (("score", self.score), ("chance", self.chance)):
             if not one.is_logarithm:
                 raise ValueError(f"{name}: chances multiply what is a logarithm; got {one}")

@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from bostruct.checks import check_part
 from bostruct.contracts import (
     Array,
     Batch,
@@ -146,6 +147,9 @@ class Scalarized(Searcher):
     """
 
     searcher: Searcher
+
+    def __post_init__(self) -> None:
+        check_part("searcher", self.searcher, Searcher)
 
     @property
     def domain(self) -> Domain:  # pyright: ignore[reportIncompatibleVariableOverride]

@@ -331,6 +331,8 @@ class NoisyImprovement(ScoreBuilder):
     least_noise: float
 
     def __post_init__(self) -> None:
+        check_part("plain", self.plain, ScoreBuilder)
+        check_part("acquisition", self.acquisition, AcquisitionFunction)
         check_number("least_noise", self.least_noise, 0.0, 1.0)
 
     @property

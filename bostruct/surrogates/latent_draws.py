@@ -66,10 +66,8 @@ class LatentPosterior(Posterior):
     def believe(self, xs: Batch) -> Posterior:
         if not len(xs):
             return self
-        believed = self.posterior.believe(xs)
-        assert isinstance(believed, GaussianPosterior)  # `LatentSampler` draws from no other
         padded = [np.concatenate([one, np.zeros((len(xs), one.shape[1]))]) for one in self.weights]
-        return replace(self, posterior=believed, weights=padded)
+        return replace(self, posterior=self.posterior.with_points(xs), weights=padded)
 
     def vary_shares(self, xs: Batch) -> VariedPrediction | None:
         told = self.posterior

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from bostruct.checks import check_integer, check_number
-from bostruct.contracts import ADDED_LATER, Array, Batch, Info, Kernel, State, Surrogate
+from bostruct.checks import check_integer, check_number, check_part
+from bostruct.contracts import ADDED_LATER, Array, Batch, Info, Kernel, Prior, State, Surrogate
 from bostruct.surrogates.chain import ChainData, ChainTally, sweep
 from bostruct.surrogates.hyperparameters import (
     LOG_HIGH,
@@ -77,9 +77,11 @@ class MarginalizedGP(Surrogate):
         Returns the posterior; the chain's last hyperparameters as the state; counts on record. Raises NumericalError.
         """
         check_values(values)
-        tally = ChainTally()
+        priors, tally = self.priors(values), ChainTally()
+        for name, prior in priors._asdict().items():
+            check_part(f"priors: {name}", prior, Prior)
         known = find_known_variances(self.variances, len(values))
-        data = ChainData(self.kernel, self.kernel.prepare(xs), values, self.priors(values), self.nugget, known)
+        data = ChainData(self.kernel, self.kernel.prepare(xs), values, priors, self.nugget, known)
         now = self.start(values) if state is None else Hyperparameters.from_json(state)
         if known is not None and data.is_noise_known:
             log_noise = math.log(max(float(np.median(known)), math.exp(LOG_LOW)))

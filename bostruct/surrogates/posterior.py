@@ -191,6 +191,14 @@ class GaussianPosterior(Posterior):
         """
         if not len(xs):
             return self
+        believed = self.with_points(xs)
+        return FantasizedPosterior(self, believed) if self.kernel.depends_on_training else believed
+
+    def with_points(self, xs: Batch) -> GaussianPosterior:
+        """Return the posterior with more training points, whose weights are 0.
+
+        xs: at least one point.
+        """
         augmented = self.join(self.xs, xs)
         known = None if self.known is None else np.concatenate([self.known, np.full(len(xs), np.nan)])
         members = [
@@ -199,8 +207,7 @@ class GaussianPosterior(Posterior):
             )
             for one in self.members
         ]
-        believed = replace(self, xs=augmented, members=members, known=known)
-        return FantasizedPosterior(self, believed) if self.kernel.depends_on_training else believed
+        return replace(self, xs=augmented, members=members, known=known)
 
     def find_training_means(self, xs: Batch) -> Array:
         """Return the mean at those of the points that it learned from (s, k)."""

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import log_ndtr
 
-from bostruct.checks import check_integer
+from bostruct.checks import check_integer, check_part
 from bostruct.contracts import (
     Array,
     Batch,
@@ -56,6 +56,7 @@ class RegressedSuccess(SuccessModel):
     most: int | None = None
 
     def __post_init__(self) -> None:
+        check_part("surrogate", self.surrogate, Surrogate)
         if self.most is not None:
             check_integer("most", self.most, 2 * FEWEST_OF_EACH)
 
@@ -124,6 +125,10 @@ class AveragedSuccess(SuccessModel):
 
     models: tuple[SuccessModel, ...]
     take: Callable[[Batch, IntArray], Batch]
+
+    def __post_init__(self) -> None:
+        for i, model in enumerate(self.models):
+            check_part(f"models[{i}]", model, SuccessModel)
 
     def condition(
         self, points: Batch, succeeded: BoolArray, state: State, rng: np.random.Generator, *, keep: bool = False

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from bostruct.checks import check_part
 from bostruct.contracts import (
     Array,
     Batch,
@@ -26,6 +27,9 @@ class AtTargetFidelity(Surrogate):
 
     surrogate: Surrogate
     to_target: Callable[[Batch], Batch]
+
+    def __post_init__(self) -> None:
+        check_part("surrogate", self.surrogate, Surrogate)
 
     def with_variances(self, variances: Array) -> AtTargetFidelity:
         return replace(self, surrogate=self.surrogate.with_variances(variances))

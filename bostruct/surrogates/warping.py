@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bostruct.checks import ROUNDING, check_number
+from bostruct.checks import ROUNDING, check_number, check_part
 from bostruct.contracts import ADDED_LATER, Array, Batch, Info, NumericalError, Posterior, Prediction, State, Surrogate
 from bostruct.goals.logarithms import log_density, log_mean_exp
 from bostruct.surrogates.standardization import check_variances, find_known_variances
@@ -52,6 +52,7 @@ class OutputWarping(Surrogate):
     variances: Array | None = field(default=None, metadata=ADDED_LATER, compare=False)
 
     def __post_init__(self) -> None:
+        check_part("surrogate", self.surrogate, Surrogate)
         check_number("beyond", self.beyond, 0.0)
 
     def with_variances(self, variances: Array) -> OutputWarping:
@@ -254,6 +255,7 @@ class SlackWarping(Surrogate):
     beyond: float = 3.0
 
     def __post_init__(self) -> None:
+        check_part("surrogate", self.surrogate, Surrogate)
         check_number("beyond", self.beyond, 0.0)
 
     def initial_state(self) -> State:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from bostruct.checks import check_part
 from bostruct.contracts import AcquisitionFunction, Array, Batch, Domain, Kernel, Posterior, Prediction, Score
 from bostruct.testing.common import assert_close
 
@@ -71,7 +72,7 @@ def check_score_gradient(score: Score, domain: Domain, xs: Batch, rng: np.random
     xs: m points.
     rng: draws shares.
     """
-    varied, shares = score.vary_shares(xs), domain.shares(xs)
+    varied, shares = check_part("score", score, Score).vary_shares(xs), domain.shares(xs)
     assert varied is not None, "a score has a gradient in the continuous coordinates: vary_shares returned None"
     moved = domain.with_shares(xs, rng.random(shares.shape))
     for points in (xs, moved):

@@ -8,7 +8,7 @@ import pytest
 import bostruct as bo
 from bostruct.acquisition.annealed_search import AnnealedSearch
 from bostruct.acquisition.mixed_search import MixedSearch
-from bostruct.contracts import Score
+from bostruct.contracts import Maximizer, Score
 from bostruct.testing.acquisition_laws import check_maximizer
 
 SPACE = bo.Space({"x": bo.Real(-1, 1), "c": list("abcd"), "y": bo.Real(1e-3, 1e3, log=True), "n": bo.Integer(0, 5_000)})
@@ -122,14 +122,15 @@ def test_the_best_points_of_another_search_climb():
     given = SPACE.sample(3, np.random.default_rng(3))
     asked = []
 
-    def search(score, domain, starts, rng):
-        del domain, rng
-        asked.append(len(starts))
-        order = np.argsort(-score(given))
-        return given[order], {"walks": 7}
+    class Three(Maximizer):
+        def __call__(self, score, domain, starts, rng):
+            del domain, rng
+            asked.append(len(starts))
+            order = np.argsort(-score(given))
+            return given[order], {"walks": 7}
 
     starts = SPACE.sample(2, np.random.default_rng(1))
-    mixed = MixedSearch(ascents=2, incumbents=0, begin=search)
+    mixed = MixedSearch(ascents=2, incumbents=0, begin=Three())
     found, info = mixed(Bowl(), SPACE, starts, np.random.default_rng(0))
     assert asked == [2]
     assert 1 <= len(found) <= 2

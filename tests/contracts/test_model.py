@@ -11,8 +11,9 @@ import pytest
 
 import bostruct as bo
 from bostruct import contracts
-from bostruct.acquisition.functions import LogAugmentedExpectedImprovement, LogExpectedImprovement
+from bostruct.acquisition.functions import LOG_EI, LogAugmentedExpectedImprovement, LogExpectedImprovement
 from bostruct.acquisition.local_search import JointAscent
+from bostruct.acquisition.mixed_search import MixedSearch
 from bostruct.checks import check_part
 from bostruct.contracts.model import (
     AcquisitionFunction,
@@ -28,12 +29,15 @@ from bostruct.contracts.search import ScoreBuilder
 from bostruct.domains.space.choices import ChoiceVariable
 from bostruct.domains.space.graphs import CompleteGraph
 from bostruct.domains.space.registry import KINDS
+from bostruct.kernels.distance import DistanceKernel
 from bostruct.kernels.space.registry import KERNELS, VariableKernels
 from bostruct.methods import auto, bayesian, smac
-from bostruct.searchers.scores import AcquisitionScore, Feasible, Improvement, best_predicted
+from bostruct.searchers.scores import AcquisitionScore, Feasible, Improvement, NoisyImprovement, best_predicted
 from bostruct.study.history import History
+from bostruct.surrogates.hyperparameters import Bounded
 from bostruct.surrogates.outputs import Outputs
-from bostruct.surrogates.success import AveragedChance, RegressedChance
+from bostruct.surrogates.success import AveragedChance, RegressedChance, RegressedSuccess
+from bostruct.surrogates.warping import OutputWarping
 from bostruct.testing import acquisition_laws, check_acquisition, check_surrogate, model_laws
 
 SPACE = bo.Space({"a": bool, "b": list("pqr"), "c": range(5), "r": bo.Real(0.0, 1.0)})
@@ -206,15 +210,29 @@ class Thing:
         ("score", "ScoreBuilder", lambda: dataclasses.replace(auto(SPACE), score=Thing())),
         ("maximizer", "Maximizer", lambda: dataclasses.replace(auto(SPACE), maximizer=Thing())),
         ("acquisition", "AcquisitionFunction", lambda: bayesian(SPACE, acquisition=Thing())),
+        ("acquisition", "AcquisitionFunction", lambda: bayesian(SPACE, acquisition=len)),
+        ("acquisition", "AcquisitionFunction", lambda: NoisyImprovement(Improvement(LOG_EI), Thing(), Thing(), 0.5)),
+        ("plain", "ScoreBuilder", lambda: NoisyImprovement(Thing(), LOG_EI, Thing(), 0.5)),
+        ("begin", "Maximizer", lambda: MixedSearch(begin=Thing())),
+        ("surrogate", "Surrogate", lambda: OutputWarping(Thing())),
+        ("slack", "Surrogate", lambda: Outputs(auto(SPACE).surrogate, Thing())),
+        ("surrogate", "Surrogate", lambda: RegressedSuccess(Thing(), SPACE.take)),
+        ("prior", "Prior", lambda: Bounded(Thing(), 0.0, 1.0)),
+        ("prior", "Prior", lambda: DistanceKernel(len, Thing(), 0.0)),
         ("success", "SuccessModel", lambda: dataclasses.replace(auto(SPACE).score, success=Thing())),
         ("score", "ScoreBuilder", lambda: dataclasses.replace(auto(SPACE).score, score=Thing())),
     ],
 )
 def test_a_plain_object_is_refused_by_the_name_of_the_base(name, base, make):
     with pytest.raises(
-        TypeError, match=rf"^{name}: expected a bostruct\.contracts\.{base} \(subclass it\), got .*Thing"
+        TypeError, match=rf"^{name}: expected a bostruct\.contracts\.{base} \(subclass it\), got .*(Thing|len)"
     ):
         make()
+
+
+def test_a_plain_function_is_no_exploration():
+    with pytest.raises(TypeError, match=r"exploration: expected None or a bostruct\.searchers\.Exploration"):
+        dataclasses.replace(auto(SPACE), exploration=len)
 
 
 def search_with(**changes: Any) -> Any:

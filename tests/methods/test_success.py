@@ -17,7 +17,7 @@ BANNED = {("a", "c"), ("d", "b"), ("f", "g"), ("h", "a"), ("c", "h"), ("b", "e")
 
 
 def test_choices_have_a_noisy_or_beside_the_regression():
-    surrogate = object()
+    surrogate = auto(bo.Space({"b": bool})).surrogate
     model = success_model(bo.Space({"b": bool}), surrogate)
     assert isinstance(model, AveragedSuccess)
     assert [type(one) for one in model.models] == [RegressedSuccess, NoisyOr]

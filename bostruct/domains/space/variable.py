@@ -44,6 +44,8 @@ class Variable(ABC):
     when: When = MappingProxyType({})  # the conditions under which a point has the variable; empty for always
     is_even: bool = True  # False where `sample` draws some values more often than others
     choices: Any = None  # its values in order, where they are listed
+    is_order: bool = False  # True where a value puts things in order, and each column has what comes in its place
+    resources: Any = None  # of an order: the resources of each of its items, for which items wait; None for none
     default_columns: tuple[int, ...] | None = None  # of the value that trials had before the variable existed
 
     @property
