@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -80,7 +79,11 @@ class AnnealedSearch(Maximizer):
             heat = max(self.temperature * (1.0 - step / self.steps) ** 2, COLDEST)
             walkers = _move_walkers(domain, walkers, found, has, heat, rng)
             met.append(found)
-        ends = _rank_moves(domain, met)
+        points, scores = domain.join(*(one.points for one in met)), np.concatenate([one.scores for one in met])
+        order = np.argsort(-scores, kind="stable")
+        ranked = domain.take(points, order)
+        first = first_occurrences(domain, ranked)[:MOST_ENDS]
+        ends = Scored(domain.take(ranked, first), scores[order[first]])
         info = {"candidates": len(candidates), "steps": self.steps, "best_score": float(ends.scores[0])}
         return ends.points, info
 
@@ -116,12 +119,3 @@ def _move_walkers(
     places[goes] = n + np.cumsum(has)[goes] - 1
     scores = np.concatenate([here.scores, found.scores])[places]
     return Scored(domain.take(domain.join(here.points, found.points), places), scores)
-
-
-def _rank_moves(domain: Domain, met: Sequence[Scored]) -> Scored:
-    """Return the best points of all that were met, best first, each once."""
-    points, scores = domain.join(*(one.points for one in met)), np.concatenate([one.scores for one in met])
-    order = np.argsort(-scores, kind="stable")
-    ranked = domain.take(points, order)
-    first = first_occurrences(domain, ranked)[:MOST_ENDS]
-    return Scored(domain.take(ranked, first), scores[order[first]])

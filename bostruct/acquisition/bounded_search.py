@@ -40,12 +40,11 @@ def best(score: Score, domain: Domain, xs: Batch, k: int) -> tuple[npt.NDArray[n
         done, block = done + len(fresh), max(block, min(block * BLOCK_GROWTH, LARGEST_BLOCK))
         candidates = np.concatenate([ranked, fresh])
         ranked = candidates[np.lexsort((candidates, -scores[candidates]))][:k]
-        if (
-            done < len(bounds)
-            and len(ranked) == k
-            and not _could_enter(float(bounds[order[done]]), order[done], scores, ranked)
-        ):
-            break
+        if done < len(bounds) and len(ranked) == k:
+            last, following = ranked[-1], order[done]
+            bound, least = bounds[following], scores[last]
+            if bound < least or (bound == least and following >= last):
+                break
     return ranked, scores[ranked]
 
 
@@ -58,11 +57,6 @@ def _sort_first(bounds: Array, most: int) -> npt.NDArray[np.int64]:
         return np.argsort(-bounds, kind="stable")
     head = np.flatnonzero(bounds > np.partition(bounds, -most)[-most])
     return head[np.argsort(-bounds[head], kind="stable")]
-
-
-def _could_enter(bound: float, index: int, scores: Array, ranked: npt.NDArray[np.int64]) -> bool:
-    last = ranked[-1]
-    return bool(bound > scores[last] or (bound == scores[last] and index < last))
 
 
 def best_of_each(

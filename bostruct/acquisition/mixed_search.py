@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -16,12 +17,10 @@ from bostruct.contracts import (
     ADDED_LATER,
     Array,
     Batch,
-    Domain,
     Info,
     IntArray,
     LocalDomain,
     Maximizer,
-    Point,
     PointError,
     Score,
     VariedValues,
@@ -187,18 +186,11 @@ def _move_coordinate(domain: LocalDomain, points: Batch, begin: Array, end: Arra
     moved = domain.with_shares(points, end)
     for i in range(len(begin)):
         for part in RETREATS:
-            if _is_valid(domain, moved[i]):
+            with suppress(PointError):
+                domain.check(moved[i])
                 break
             ends = begin.copy()
             ends[i] += part * (end[i] - begin[i])
             one = domain.take(domain.with_shares(points, ends), [i])
             moved = domain.join(domain.take(moved, range(i)), one, domain.take(moved, range(i + 1, len(begin))))
     return moved
-
-
-def _is_valid(domain: Domain, x: Point) -> bool:
-    try:
-        domain.check(x)
-    except PointError:
-        return False
-    return True

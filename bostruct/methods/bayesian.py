@@ -93,7 +93,8 @@ def bayesian(
 def default_search(domain: Domain) -> SearchSettings:
     """Return the search that a domain's capabilities allow."""
     wide = LocalSearch(random=2_000, spray=1_000, ascents=10, leaps=True, most=400_000)
-    if _is_table(domain):
+    if domain.count_at_most() <= MOST_LISTED and any(likeness_of(one) is not None for one in domain.variables.values()):
+        # along descriptors neighbors need not be better
         listed = LocalSearch(MOST_LISTED, spray=20, ascents=10, leaps=True, most=20_000, neighbors=200, distinct=True)
         return SearchSettings(listed, 5, neighbors_of)
     if domain.lists_many and len(domain.variables) > MOST_BY_ONE and not domain.n_continuous:
@@ -110,9 +111,3 @@ def default_search(domain: Domain) -> SearchSettings:
     if domain.traits.mutable:
         return SearchSettings(Evolution(domain.pool), None, mutations_of)
     return SearchSettings(Sampling(), 0, nothing_around)
-
-
-def _is_table(domain: Domain) -> bool:
-    """Tell whether a domain has few points, and choices with descriptors, along which neighbors need not be better."""
-    few = domain.count_at_most() <= MOST_LISTED
-    return few and any(likeness_of(one) is not None for one in domain.variables.values())

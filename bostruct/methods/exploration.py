@@ -137,7 +137,9 @@ class OperatorSelection(Exploration):
         last = None if state is None else state["last"]
         is_better = state is not None and bool(np.min(values) < recall_best(state, values))
         counts = self._update(START if state is None else state["counts"], last, is_better)
-        x = mutate_best(domain, history, rng) if _draw_turn(counts, rng) else None
+        pairs = zip(counts, PRIOR, strict=True)
+        drawn = [rng.beta(gains + own[0], failures + own[1]) for (gains, failures), own in pairs]  # Thompson sampling
+        x = mutate_best(domain, history, rng) if drawn[1] > drawn[0] else None
         memory = {"told": len(values), "last": int(x is not None), "counts": counts}
         why = "" if x is None else f"mutations gained {counts[1][0]:.2g}, the model {counts[0][0]:.2g}"
         return Explored(x, memory, why, "mutation")
@@ -214,14 +216,6 @@ def recall_best(memory: State, values: Array) -> float:
     values: told until now (n,), in the order told.
     """
     return float(np.min(values[: memory["told"]])) if "told" in memory else float(memory["best"])
-
-
-def _draw_turn(counts: Counts, rng: np.random.Generator) -> bool:
-    """Draw whether it is the turn of a mutation, by Thompson sampling."""
-    chances = [
-        rng.beta(gains + own[0], failures + own[1]) for (gains, failures), own in zip(counts, PRIOR, strict=True)
-    ]
-    return chances[1] > chances[0]
 
 
 def mutate_best(domain: Domain, history: HistoryView, rng: np.random.Generator) -> Point | None:

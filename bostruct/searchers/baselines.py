@@ -90,22 +90,18 @@ class HillClimbing(Searcher):
         x = history.completed[center]
         local = self.domain.traits.local
         if local is None or (not self.best_improvement and self.domain.n_continuous > 0):
-            return self._unseen_mutation(history, x, rng)
+            for _ in range(MUTATION_TRIES):
+                if (changed := try_mutation(self.domain, x, rng)) is None:
+                    return None
+                if self.domain.key(changed) not in history.seen:
+                    return changed
+            return None
         # Of one more neighbor than there are seen points, one is unseen: so these bounds lose nothing.
         for most in (16, len(history.seen) + 1):
             neighbors = local.sample_neighbors(x, most, rng)
             unseen = [i for i, key in enumerate(self.domain.keys(neighbors)) if key not in history.seen]
             if unseen:
                 return neighbors[unseen[rng.integers(len(unseen))]]
-        return None
-
-    def _unseen_mutation(self, history: HistoryView, x: Point, rng: np.random.Generator) -> Point | None:
-        """Draw mutations until one is unseen; return None where none of 100 is."""
-        for _ in range(MUTATION_TRIES):
-            if (changed := try_mutation(self.domain, x, rng)) is None:
-                return None
-            if self.domain.key(changed) not in history.seen:
-                return changed
         return None
 
 

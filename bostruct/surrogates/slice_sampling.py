@@ -67,7 +67,7 @@ def _try_width(density: CachedLogDensity, x0: float, rng: Uniforms, width: float
     height = math.log(rng.random()) + density(x0)
     lower, upper = _double(density, lower, upper, height, rng)
     left, right = lower, upper
-    while not _is_close(left, right):
+    while abs(left - right) > 1e-8 + 1e-5 * abs(right):  # as numpy.isclose
         x1 = left + rng.random() * (right - left)
         if density(x1) > height and _reachable(density, x0, x1, height, (lower, upper), width):
             return x1
@@ -108,8 +108,3 @@ def _reachable(
         if parted and height >= density(lower) and height >= density(upper):
             return False
     return True
-
-
-def _is_close(left: float, right: float) -> bool:
-    """Tell whether two numbers are close, as numpy.isclose has it."""
-    return abs(left - right) <= 1e-8 + 1e-5 * abs(right)

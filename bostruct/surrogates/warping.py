@@ -110,7 +110,12 @@ class OutputWarping(Surrogate):
         return self._find_compression(values).expand(prediction)
 
     def _find_compression(self, values: Array) -> Compression:
-        return Compression.of(_list_distinct(values) if self.of_distinct else values, self.beyond)
+        if self.of_distinct:
+            values = np.unique(values)
+            with np.errstate(over="ignore"):
+                is_apart = np.diff(values) > ROUNDING * np.abs(values[1:])  # by more than rounding
+            values = values[np.append(True, is_apart)]
+        return Compression.of(values, self.beyond)
 
 
 class Compression(NamedTuple):
@@ -214,14 +219,6 @@ def _find_scale(values: Array, middle: float) -> float:
         return largest * float(np.sqrt(np.mean(np.square(better / largest))))
     worse = values[values > middle + rounding] - middle  # half of the values are the best one
     return float(np.median(worse)) if len(worse) else 0.0
-
-
-def _list_distinct(values: Array) -> Array:
-    """Return the values that differ by more than rounding from the next lower one, in order."""
-    listed = np.unique(values)
-    with np.errstate(over="ignore"):
-        is_apart = np.diff(listed) > ROUNDING * np.abs(listed[1:])
-    return listed[np.append(True, is_apart)]
 
 
 def compress_upper_tail(values: Array, beyond: float) -> Array:

@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from operator import is_not
 from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
@@ -318,7 +319,7 @@ class LastCall(Generic[CachedValue]):
 
     def __call__(self, *arrays: IntArray) -> CachedValue:
         held = self._last
-        if held is None or any(one is not other for one, other in zip(held[0], arrays, strict=True)):
+        if held is None or any(map(is_not, held[0], arrays)):
             self._last = held = (arrays, self._make(*arrays))
         return held[1]
 

@@ -168,21 +168,15 @@ class LogLengthscale(Link):
         return math.exp(-0.5 * math.exp(min(-2.0 * theta, LARGEST_EXPONENT)))
 
     def edge_weights(self, theta: Array, gap: float) -> tuple[Array, Array]:
-        fade, slope = _log_nome(theta)
-        return np.minimum(fade / gap, LARGEST_EDGE_WEIGHT), slope
-
-
-def _log_nome(theta: Array) -> tuple[Array, Array]:
-    """Return -log q of the nome q at which the ends of a path correlate as the RBF's, and the slope of its logarithm.
-
-    The slope follows from the derivative of the nome in its parameter m = 1 - p, -pi^2 / (4 m (1 - m) K(m)^2).
-    """
-    half = np.exp(np.minimum(-2.0 * theta, LARGEST_EXPONENT))  # 1 / l^2
-    p, rest = np.exp(-2.0 * half), np.maximum(-np.expm1(-2.0 * half), SMALLEST_PARAMETER)
-    above = ellipkm1(rest)  # K(p)
-    small = p <= SMALLEST_NORMAL
-    below = np.where(small, math.log(4.0) + half, ellipkm1(np.where(small, 1.0, p)))  # K(1 - p), log(16 / p) / 2
-    return math.pi * above / below, math.pi * half / (rest * above * below)
+        # -log q of the nome q, and the slope of its logarithm, which follows from the derivative of the nome in its
+        # parameter m = 1 - p, -pi^2 / (4 m (1 - m) K(m)^2)
+        half = np.exp(np.minimum(-2.0 * theta, LARGEST_EXPONENT))  # 1 / l^2
+        p, rest = np.exp(-2.0 * half), np.maximum(-np.expm1(-2.0 * half), SMALLEST_PARAMETER)
+        above = ellipkm1(rest)  # K(p)
+        small = p <= SMALLEST_NORMAL
+        below = np.where(small, math.log(4.0) + half, ellipkm1(np.where(small, 1.0, p)))  # K(1 - p), log(16 / p) / 2
+        fade = math.pi * above / below
+        return np.minimum(fade / gap, LARGEST_EDGE_WEIGHT), math.pi * half / (rest * above * below)
 
 
 def compute_rates(theta: Array | float) -> Array:
