@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy.typing as npt
 from bostruct.acquisition.bounded_search import best_of_each_unpruned
 from bostruct.acquisition.local_search import draw_with_neighbors
 from bostruct.checks import check_integer, check_number, first_occurrences
-from bostruct.contracts import Array, Batch, Domain, Info, LocalDomain, Maximizer, Score
+from bostruct.contracts import Array, Batch, Domain, Info, LocalDomain, Maximizer, Score, stored_as
 
 MOST_SPRAYED = 5  # starts whose neighbors are candidates
 ELITE = 0.25  # share of the starts that walks begin from
@@ -38,8 +38,8 @@ class AnnealedSearch(Maximizer):
     of them, if that is better, or else with the chance exp(difference / temperature). The temperature falls from the
     first to 0, as a parabola.
 
-    random: number of candidates drawn as the domain draws, at least 1.
-    spray: number of candidates drawn among the neighbors of each of the best five starts, at least 0.
+    raw_samples: number of candidates drawn as the domain draws, at least 1.
+    num_spray_points: number of candidates drawn among the neighbors of each of the best five starts, at least 0.
     walks: how many, in lockstep, at least 2.
     steps: of each walk, at least 1.
     neighbors: how many neighbors a step looks at, at least 1.
@@ -48,15 +48,15 @@ class AnnealedSearch(Maximizer):
     Raises TypeError, ValueError.
     """
 
-    random: int = 300
-    spray: int = 60
+    raw_samples: int = field(default=300, metadata=stored_as("random"))
+    num_spray_points: int = field(default=60, metadata=stored_as("spray"))
     walks: int = 10
     steps: int = 30
     neighbors: int = 20
     temperature: float = 1.0
 
     def __post_init__(self) -> None:
-        for name, least in (("random", 1), ("spray", 0), ("walks", 2), ("steps", 1), ("neighbors", 1)):
+        for name, least in (("raw_samples", 1), ("num_spray_points", 0), ("walks", 2), ("steps", 1), ("neighbors", 1)):
             check_integer(name, getattr(self, name), least)
         check_number("temperature", self.temperature, 0.0)
 
@@ -89,11 +89,11 @@ class AnnealedSearch(Maximizer):
 
     def _draw_candidates(self, domain: LocalDomain, starts: Batch, rng: np.random.Generator) -> Batch:
         """Draw points of the domain, and changes of the first starts."""
-        drawn = draw_with_neighbors(domain, self.random, 0, starts[:MOST_SPRAYED], rng)
-        if not len(starts) or not self.spray:
+        drawn = draw_with_neighbors(domain, self.raw_samples, 0, starts[:MOST_SPRAYED], rng)
+        if not len(starts) or not self.num_spray_points:
             return drawn
         first = domain.take(starts, np.arange(min(len(starts), MOST_SPRAYED)))
-        return domain.join(drawn, domain.change_each(first, self.spray, rng)[0])
+        return domain.join(drawn, domain.change_each(first, self.num_spray_points, rng)[0])
 
     def _begin(
         self, score: Score, domain: Domain, candidates: Batch, starts: Batch, rng: np.random.Generator

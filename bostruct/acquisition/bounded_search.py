@@ -6,13 +6,13 @@ index. What is returned is what scoring every point would return, ties by lowest
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
 from bostruct.checks import check_integer, first_occurrences
-from bostruct.contracts import Array, Batch, Domain, Info, Maximizer, Score
+from bostruct.contracts import Array, Batch, Domain, Info, Maximizer, Score, stored_as
 
 FIRST_BLOCK = 32
 BLOCK_GROWTH = 4
@@ -131,17 +131,17 @@ def _could_win(
 class Sampling(Maximizer):
     """A search for the best of random points.
 
-    random: number of points drawn as the domain draws, at least 1.
+    raw_samples: number of points drawn as the domain draws, at least 1.
     kept: how many of them are returned, the best ones, at least 1.
 
     Raises TypeError, ValueError.
     """
 
-    random: int = 1_000
+    raw_samples: int = field(default=1_000, metadata=stored_as("random"))
     kept: int = 20
 
     def __post_init__(self) -> None:
-        check_integer("random", self.random, 1)
+        check_integer("raw_samples", self.raw_samples, 1)
         check_integer("kept", self.kept, 1)
 
     def __call__(self, score: Score, domain: Domain, starts: Batch, rng: np.random.Generator) -> tuple[Batch, Info]:
@@ -150,7 +150,7 @@ class Sampling(Maximizer):
         rng: the only source of chance.
         """
         del starts  # nothing leads from one point to another
-        drawn = domain.sample(self.random, rng)
+        drawn = domain.sample(self.raw_samples, rng)
         distinct = domain.take(drawn, first_occurrences(domain, drawn))
         chosen, scores = best(score, domain, distinct, self.kept)
         return domain.take(distinct, chosen), {"candidates": len(distinct), "best_score": float(scores[0])}

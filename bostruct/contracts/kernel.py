@@ -179,7 +179,7 @@ class Kernel(ABC):
         """
         return change(self)
 
-    def vary_shares(self, theta: Array, xs: Batch, ys: Batch) -> Callable[[Array], tuple[Array, Pullback]] | None:
+    def input_vjp(self, theta: Array, xs: Batch, ys: Batch) -> Callable[[Array], tuple[Array, Pullback]] | None:
         """Return the Gram matrix K of xs and ys as a function of the continuous coordinates of xs.
 
         None, the default, is for a kernel that knows no gradient in them. Of others k(x, x) does not depend on them.

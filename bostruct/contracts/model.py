@@ -91,7 +91,7 @@ class Posterior(ABC):
         """
         return self.screen(xs)
 
-    def bound_above(self, xs: Batch) -> Prediction:
+    def upper_bound(self, xs: Batch) -> Prediction:
         """Return a mean and a variance that are never below those of `predict`, (s, m) each.
 
         xs: m points.
@@ -141,7 +141,7 @@ class Posterior(ABC):
         """
         return self.screen(xs).mean
 
-    def vary_shares(self, xs: Batch) -> VariedPrediction | None:
+    def input_vjp(self, xs: Batch) -> VariedPrediction | None:
         """Return the prediction at m points as a function of their continuous coordinates, with gradients.
 
         None, by default, is for a posterior without gradients, whose points climb from neighbor to neighbor.
@@ -259,15 +259,15 @@ class Surrogate(ABC):
         return None
 
 
-class WorthSlopes(NamedTuple):
-    """The worth of predictions, and its derivatives, (s, m) each.
+class AcquisitionGradient(NamedTuple):
+    """The acquisition values of predictions, and their derivatives, (s, m) each.
 
-    worth: as the acquisition function returns it.
+    value: as the acquisition function returns it.
     mean: its derivative in the mean.
     variance: its derivative in the variance.
     """
 
-    worth: Array
+    value: Array
     mean: Array
     variance: Array
 
@@ -311,7 +311,7 @@ class AcquisitionFunction(ABC):
             return np.asarray(np.logaddexp.reduce(scores, axis=0)) - math.log(len(scores))
         return scores.mean(axis=0)
 
-    def worth_and_slopes(self, prediction: Prediction, incumbent: float) -> WorthSlopes:
+    def value_and_gradient(self, prediction: Prediction, incumbent: float) -> AcquisitionGradient:
         """Return the acquisition value of each point under each posterior sample, and its derivatives, (s, m) each.
 
         The derivatives are central differences by default.
@@ -321,12 +321,12 @@ class AcquisitionFunction(ABC):
         """
         mean, variance = prediction
         steps = STEP * np.sqrt(variance), STEP * variance
-        slopes = [
+        derivatives = [
             (self(Prediction(mean + a, variance + b), incumbent) - self(Prediction(mean - a, variance - b), incumbent))
             / (2.0 * (a + b))
             for a, b in ((steps[0], 0.0), (0.0, steps[1]))
         ]
-        return WorthSlopes(self(prediction, incumbent), *slopes)
+        return AcquisitionGradient(self(prediction, incumbent), *derivatives)
 
     def with_noise(self, noise: Array) -> AcquisitionFunction:
         """Return the function for values of this noise; itself, by default, for one that does not depend on it.
@@ -363,7 +363,7 @@ class Score(ABC):
         del xs
         return None
 
-    def vary_shares(self, xs: Batch) -> VariedValues | None:
+    def input_vjp(self, xs: Batch) -> VariedValues | None:
         """Return the score of m points as a function of their continuous coordinates, with gradients.
 
         None, by default, is for a score without gradients, whose points climb from neighbor to neighbor.
@@ -392,20 +392,20 @@ class Feasibility(ABC):
     """The chance that points succeed, as a model of success believes."""
 
     @abstractmethod
-    def log_chance(self, xs: Batch) -> Array:
+    def log_probability(self, xs: Batch) -> Array:
         """Return the logarithm of the chance that each of m points has a value (m,), at most 0.
 
         xs: m points.
         """
 
-    def bound_log_chance(self, xs: Batch) -> Array:
+    def log_probability_bound(self, xs: Batch) -> Array:
         """Return bounds that are never below the log chance of the same point, at most 0 (m,); by default itself.
 
         xs: m points.
         """
-        return self.log_chance(xs)
+        return self.log_probability(xs)
 
-    def vary_log_chance(self, xs: Batch) -> VariedValues | None:
+    def log_probability_vjp(self, xs: Batch) -> VariedValues | None:
         """Return the log chance of m points as a function of their continuous coordinates, with gradients.
 
         None, by default, is for a chance without gradients.

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from bostruct.contracts.errors import BostructError
 from bostruct.contracts.model import Feasibility, Posterior, Prediction, Score
-from bostruct.contracts.types import ADDED_LATER, Array, Batch, Info, Json, Point, State
+from bostruct.contracts.types import ADDED_LATER, STORED_AS, Array, Batch, Info, Json, Point, State
 
 PARENT_POSITION = "parent_position"  # in `Suggestion.info`
 NO_SETTINGS = ("domain", "note")  # of a searcher's fields
@@ -53,7 +53,7 @@ class ScoreBuilder(ABC):
 
     @property
     def is_logarithm(self) -> bool:
-        """True where its scores are logarithms of a worth, to which that of a chance may be added."""
+        """True if its scores are logarithms, to which that of a probability of feasibility may be added."""
         return False
 
     def around(self, change: Callable[[ScoreBuilder], ScoreBuilder]) -> ScoreBuilder:
@@ -93,7 +93,7 @@ class ScoreBuilder(ABC):
         del state
         return self(posterior, history, rng), None
 
-    def learn_chance(
+    def learn_feasibility(
         self, posterior: Posterior, history: HistoryView, state: State, rng: np.random.Generator
     ) -> Feasibility | None:
         """Return the chance that a point has a value and keeps all limits, as the scores know it.
@@ -126,7 +126,7 @@ class Suggestion(NamedTuple):
     info: Info
 
 
-class Appraisal(NamedTuple):
+class TrainingPrediction(NamedTuple):
     """A method's judgement of the n completed points, in the order told.
 
     eligible: the points to recommend one of (n,). prediction: of the latent objective (s, n), None without a model.
@@ -142,16 +142,16 @@ class Predicted(NamedTuple):
     """The belief of a method about m points.
 
     mean, variance: of each of k latent objectives under s posterior samples (k, s, m), minimized, in the user's units.
-    log_chance: logarithm of the chance that each point has a value and keeps all limits (m,); zeros where nothing
+    log_probability: logarithm of the chance that each point has a value and keeps all limits (m,); zeros where nothing
         failed and nothing is limited.
     """
 
     mean: Array
     variance: Array
-    log_chance: Array
+    log_probability: Array
 
 
-class LeftOut(NamedTuple):
+class LeaveOneOut(NamedTuple):
     """The predictions of values that were told, each made without the value itself.
 
     positions: of the completed points that the model learned from (n,), in the order told.
@@ -237,7 +237,7 @@ class Searcher(ABC):
         """Return the state before the first suggestion, plain JSON."""
         return None
 
-    def appraise(self, history: HistoryView, state: State, rng: np.random.Generator) -> Appraisal:
+    def appraise(self, history: HistoryView, state: State, rng: np.random.Generator) -> TrainingPrediction:
         """Judge how good the completed points are, at least one, once noise is set aside: by default, by their values.
 
         history: all that was told so far.
@@ -247,7 +247,7 @@ class Searcher(ABC):
         Raises NumericalError where the model cannot be fitted.
         """
         del state, rng
-        return Appraisal(np.ones(len(history.values), dtype=np.bool_), None)
+        return TrainingPrediction(np.ones(len(history.values), dtype=np.bool_), None)
 
     def predict(self, history: HistoryView, state: State, xs: Batch, rng: np.random.Generator) -> Predicted:
         """Predict points, where the searcher `has_model`; one that has none at times calls `super()` then.
@@ -279,7 +279,9 @@ class Searcher(ABC):
         del history, state, regret, rng
         return 1.0
 
-    def cross_validate(self, history: HistoryView, state: State, objective: int, rng: np.random.Generator) -> LeftOut:
+    def cross_validate(
+        self, history: HistoryView, state: State, objective: int, rng: np.random.Generator
+    ) -> LeaveOneOut:
         """Predict each value told from all others, where the searcher `cross_validates`.
 
         history: at least one completed point.
@@ -317,4 +319,4 @@ def _settings_of(part: Any) -> Iterator[tuple[str, object]]:
     for one in fields(part):
         value = getattr(part, one.name)
         if not (ADDED_LATER.items() <= one.metadata.items() and value == one.default):
-            yield one.name, value
+            yield one.metadata.get(STORED_AS, one.name), value

@@ -21,7 +21,7 @@ from bostruct.contracts import (
 )
 from bostruct.kernels.algebra import WeightedSum
 from bostruct.kernels.space.product import SpaceKernel
-from bostruct.kernels.space.registry import has_extents, has_order_to_doubt, main_effects
+from bostruct.kernels.space.registry import has_lengths, has_order_to_doubt, main_effects
 from bostruct.methods.baselines import evolution, random
 from bostruct.methods.bayesian import MOST_BY_ONE, bayesian, default_search
 from bostruct.methods.defaults import (
@@ -141,9 +141,9 @@ def for_space(domain: Domain) -> BayesianSearch:
     scheduled = has_schedules(domain)
     note = _note_many(product)
     kernel: Kernel = WeightedSum(main_effects(domain), product, Normal(0.4, 1.0), initial=0.4)
-    if has_extents(domain):
-        by_extent = main_effects(domain, by_extent=True)
-        kernel = WeightedSum(kernel, by_extent, EXTENT_ODDS, initial=EXTENT_ODDS.mean)
+    if has_lengths(domain):
+        by_length = main_effects(domain, by_length=True)
+        kernel = WeightedSum(kernel, by_length, EXTENT_ODDS, initial=EXTENT_ODDS.mean)
     if has_order_to_doubt(domain):
         unordered = main_effects(domain, trusts_order=False)
         kernel = WeightedSum(kernel, unordered, ORDER_ODDS, initial=ORDER_ODDS.mean)
@@ -160,7 +160,7 @@ def for_space(domain: Domain) -> BayesianSearch:
     search = default_search(domain)
     maximizer = search.maximizer
     if climbs and scheduled:  # from the best points of the annealed search
-        maximizer = MixedSearch(ascents=3, most=2_000, neighbors=100, begin=maximizer)
+        maximizer = MixedSearch(num_restarts=3, most=2_000, neighbors=100, begin=maximizer)
     elif climbs:
         maximizer = MixedSearch()
     acquisition = LogAugmentedExpectedImprovement() if has_numbers else LOG_EI

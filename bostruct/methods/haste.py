@@ -24,7 +24,7 @@ PARENTS = 10  # best points that are mutated without a model
 TRIES = 200  # mutations, until one was not seen
 
 
-def suggest_in_haste(
+def suggest_within(
     searcher: Searcher, history: HistoryView, state: State, rng: np.random.Generator, haste: int
 ) -> Iterator[Suggestion]:
     """Yield what a searcher suggests, jointly if it can, from the fewer values the greater the haste.

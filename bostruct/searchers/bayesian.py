@@ -23,7 +23,6 @@ from bostruct.checks import (
 )
 from bostruct.contracts import (
     ADDED_LATER,
-    Appraisal,
     Array,
     Batch,
     BostructError,
@@ -32,7 +31,7 @@ from bostruct.contracts import (
     HistoryView,
     Info,
     IntArray,
-    LeftOut,
+    LeaveOneOut,
     Maximizer,
     NumericalError,
     Point,
@@ -46,11 +45,12 @@ from bostruct.contracts import (
     State,
     Suggestion,
     Surrogate,
+    TrainingPrediction,
 )
 from bostruct.goals.pareto import is_feasible
 from bostruct.searchers.limits import find_kept
 from bostruct.searchers.proposals import Design, draw_blindly, fall_back, neighbors_of, random_design
-from bostruct.searchers.regret import ToldChance, bound_regret_probability
+from bostruct.searchers.regret import ObservedFeasibility, bound_regret_probability
 from bostruct.searchers.views import keep
 
 MAX_FALLBACK_DRAWS = 1_000  # random points, where all maxima and their neighbors were seen
@@ -205,13 +205,13 @@ class BayesianSearch(Searcher):
         state = state | {"surrogate": learned} | kept
         x, origin = self._choose_point(maxima, score, believed, history, search_rng)
         yield Suggestion(x, state, {"origin": origin, **info, **found})
-        others = choose_beside(
+        others = select_batch(
             x, maxima, score, self.domain, history.seen, lambda y: self.surroundings(self.domain, y, search_rng)
         )
         for place, other in enumerate(others, 1):
             yield Suggestion(other, state, {"origin": "model", "joint": place})
 
-    def appraise(self, history: HistoryView, state: State, rng: np.random.Generator) -> Appraisal:
+    def appraise(self, history: HistoryView, state: State, rng: np.random.Generator) -> TrainingPrediction:
         """Predict the completed points by the surrogate; raises NumericalError.
 
         A surrogate of several outputs predicts the first objective, and the points that `find_kept` finds are eligible.
@@ -230,7 +230,7 @@ class BayesianSearch(Searcher):
         if kept.any():
             slacks = posterior.outputs[history.objectives.shape[1] :]
             eligible = np.isin(np.arange(len(kept)), find_kept(slacks, history, self.domain.take))
-        return Appraisal(eligible, posterior.predict(history.completed))
+        return TrainingPrediction(eligible, posterior.predict(history.completed))
 
     def bound_regret_probability(
         self, history: HistoryView, state: State, regret: float, rng: np.random.Generator
@@ -247,8 +247,8 @@ class BayesianSearch(Searcher):
         if n_completed <= self.n_initial or not has_spread(history.values):
             return 1.0
         posterior, _, _ = self._condition(history, state, rng)
-        chance = self._learn_chance(posterior, history, state, rng)
-        told = None if chance is None else ToldChance(chance, self.domain, history.failed, history.completed)
+        chance = self._learn_feasibility(posterior, history, state, rng)
+        told = None if chance is None else ObservedFeasibility(chance, self.domain, history.failed, history.completed)
         completed = history.completed
         return bound_regret_probability(posterior, self.domain, completed, regret, self.surroundings, rng, told)
 
@@ -265,12 +265,14 @@ class BayesianSearch(Searcher):
         values = history.values[None] if self.surrogate.n_outputs is None else history.objectives.T
         objectives = zip(posterior.outputs[: len(values)], values, strict=True)
         found = [self.surrogate.restore_units(one.predict(xs), own) for one, own in objectives]
-        chance = self._learn_chance(posterior, history, state, rng)
-        log_chance = np.zeros(len(xs)) if chance is None else chance.log_chance(xs)
+        chance = self._learn_feasibility(posterior, history, state, rng)
+        log_probability = np.zeros(len(xs)) if chance is None else chance.log_probability(xs)
         mean, variance = (np.stack(one) for one in zip(*found, strict=True))
-        return Predicted(mean, variance, log_chance)
+        return Predicted(mean, variance, log_probability)
 
-    def cross_validate(self, history: HistoryView, state: State, objective: int, rng: np.random.Generator) -> LeftOut:
+    def cross_validate(
+        self, history: HistoryView, state: State, objective: int, rng: np.random.Generator
+    ) -> LeaveOneOut:
         """Predict each value told from all others, in the user's units, at the hyperparameters learned from all.
 
         history: at least one completed point, or NumericalError is raised.
@@ -288,7 +290,7 @@ class BayesianSearch(Searcher):
             )
         positions, kept = _find_learned(self.domain, history.completed, held_out.xs)
         found = Prediction(held_out.prediction.mean[:, kept], held_out.prediction.variance[:, kept])
-        return LeftOut(positions, self.surrogate.restore_units(found, history.objectives[:, objective]))
+        return LeaveOneOut(positions, self.surrogate.restore_units(found, history.objectives[:, objective]))
 
     def _learn(self, history: HistoryView, state: State, rng: np.random.Generator) -> Posterior:
         """Return the posterior of all that was told; raise NumericalError, or BostructError where limits have no model.
@@ -301,11 +303,11 @@ class BayesianSearch(Searcher):
             raise BostructError("predict: the method has no model of limits; auto has one")
         return self._condition(history, state, rng)[0]
 
-    def _learn_chance(
+    def _learn_feasibility(
         self, posterior: Posterior, history: HistoryView, state: State, rng: np.random.Generator
     ) -> Feasibility | None:
         """Return the chance that points have a value and keep all limits; None for certainty, or where none learns."""
-        return self.score.learn_chance(posterior, history, state.get("score"), rng)
+        return self.score.learn_feasibility(posterior, history, state.get("score"), rng)
 
     def _condition(self, history: HistoryView, state: State, rng: np.random.Generator) -> tuple[Posterior, State, Info]:
         """Condition the surrogate on the completed points, all their outputs, and what is known of their noise."""
@@ -393,7 +395,7 @@ def _best(xs: Batch, score: Score) -> Point:
     return xs[int(np.argmax(score(xs)))]
 
 
-def choose_beside(
+def select_batch(
     x: Point,
     maxima: Batch,
     score: Score,

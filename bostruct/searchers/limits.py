@@ -49,8 +49,8 @@ class ProductScore(Score):
         believing = [one for score in self.scores if (one := score.believe(xs)) is not None]
         return ProductScore(believing) if len(believing) == len(self.scores) else None
 
-    def vary_shares(self, xs: Batch) -> VariedValues | None:
-        varied = [one for score in self.scores if (one := score.vary_shares(xs)) is not None]
+    def input_vjp(self, xs: Batch) -> VariedValues | None:
+        varied = [one for score in self.scores if (one := score.input_vjp(xs)) is not None]
         if len(varied) < len(self.scores):
             return None
 
@@ -62,7 +62,7 @@ class ProductScore(Score):
 
 
 @dataclass(frozen=True, eq=False)
-class ScoredChance(Feasibility):
+class ScoredFeasibility(Feasibility):
     """A chance whose logarithm is a score.
 
     score: the logarithm of a chance.
@@ -70,7 +70,7 @@ class ScoredChance(Feasibility):
 
     score: Score
 
-    def log_chance(self, xs: Batch) -> Array:
+    def log_probability(self, xs: Batch) -> Array:
         return self.score(xs)
 
 
@@ -118,12 +118,12 @@ class WithinLimits(ScoreBuilder):
         view = keep(history, kept, _believe_kept(slacks, history.running), self.take)
         return ProductScore([self.score(target, view, rng), *chances])
 
-    def learn_chance(
+    def learn_feasibility(
         self, posterior: Posterior, history: HistoryView, state: State, rng: np.random.Generator
     ) -> Feasibility | None:
         """Return the chance that points keep all limits; raises TypeError for one output."""
         del history, state, rng  # the posterior knows all
-        return ScoredChance(ProductScore(self._score_chances(self._slacks_of(posterior))))
+        return ScoredFeasibility(ProductScore(self._score_chances(self._slacks_of(posterior))))
 
     def _slacks_of(self, posterior: Posterior) -> tuple[Posterior, ...]:
         if len(posterior.outputs) <= self.n_objectives:

@@ -86,14 +86,14 @@ class FrontScore(Score):
         believing = [one.believe(xs) for one in self.posteriors]
         return FrontScore(believing, self.front.extend(_predict_means(self.posteriors, xs)))
 
-    def vary_shares(self, xs: Batch) -> VariedValues | None:
-        varied = [one for posterior in self.posteriors if (one := posterior.vary_shares(xs)) is not None]
+    def input_vjp(self, xs: Batch) -> VariedValues | None:
+        varied = [one for posterior in self.posteriors if (one := posterior.input_vjp(xs)) is not None]
         if len(varied) < len(self.posteriors):
             return None
 
         def at_shares(shares: Array) -> tuple[Array, Array]:
             predictions, pulls = zip(*(vary(shares) for vary in varied), strict=True)
-            worth, slopes = self.front.acquisition.worth_and_slopes(predictions)
+            worth, slopes = self.front.acquisition.value_and_gradient(predictions)
             return worth, np.sum([pull(slope) for pull, slope in zip(pulls, slopes, strict=True)], axis=0)
 
         return at_shares

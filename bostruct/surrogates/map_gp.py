@@ -29,7 +29,7 @@ from bostruct.contracts import (
 )
 from bostruct.surrogates.gaussian import cholesky, evidence_from, inverse_from_cholesky, log_determinant
 from bostruct.surrogates.hyperparameters import Hyperparameters, check_kernel_base, check_values, make_initial_theta
-from bostruct.surrogates.posterior import GaussianPosterior, TrainingMeans, member_from_gram
+from bostruct.surrogates.posterior import GaussianPosterior, TrainingMeans, posterior_sample_from_gram
 from bostruct.surrogates.standardization import (
     check_variances,
     find_known_variances,
@@ -215,7 +215,7 @@ class MAPGP(Surrogate):
         log_noise, theta = float(mode.packed[0]), mode.packed[1:]
         gram = self.kernel.gram(theta, fit.prepared)
         hyper = Hyperparameters(0.0, 0.0, log_noise, theta)
-        one = member_from_gram(gram, fit.values, hyper, 0.0, fit.noise)
+        one = posterior_sample_from_gram(gram, fit.values, hyper, 0.0, fit.noise)
         ones = one.whitener.T @ one.whitener.sum(axis=1)  # (K + noise I)^-1 1
         mean = float(ones @ fit.values) / float(ones.sum())  # of the largest evidence
         one = one._replace(hyper=hyper._replace(mean=mean), weights=one.weights - mean * ones)
@@ -247,20 +247,20 @@ class MAPGP(Surrogate):
         cotangent = np.outer(weights, weights)
         cotangent -= inverse
         cotangent *= 0.5
-        prior, slope = self._log_prior(packed)
+        prior, gradient = self._log_prior(packed)
         learned = np.trace(cotangent) if fit.noise is None else cotangent.diagonal()[np.isnan(fit.noise)].sum()
-        return evidence + prior, slope + np.concatenate([[noise * learned], pullback(cotangent)])
+        return evidence + prior, gradient + np.concatenate([[noise * learned], pullback(cotangent)])
 
     def _log_prior(self, packed: Array) -> tuple[float, Array]:
         """Return the log prior of (log noise, theta), and its gradient."""
-        total, noise_slope = self.noise_prior.value_and_grad(packed[:1])
-        slopes, first = [noise_slope], 1
+        total, noise_gradient = self.noise_prior.value_and_grad(packed[:1])
+        gradients, first = [noise_gradient], 1
         for block in self.kernel.parameters:
-            value, slope = block.prior.value_and_grad(packed[first : first + block.size])
+            value, gradient = block.prior.value_and_grad(packed[first : first + block.size])
             total += value
-            slopes.append(slope)
+            gradients.append(gradient)
             first += block.size
-        return total, np.concatenate(slopes)
+        return total, np.concatenate(gradients)
 
     def _maximize(self, fit: TrainingData, starts: list[Array], log_noises: tuple[float, float]) -> tuple[Array, Info]:
         calls, at_starts = 0, dict[bytes, tuple[float, Array]]()

@@ -75,8 +75,8 @@ class TargetFidelityPosterior(Posterior):
         """Predict each value at its own fidelity, given all others."""
         return self.posterior.leave_one_out()
 
-    def vary_shares(self, xs: Batch) -> VariedPrediction | None:
-        return self.posterior.vary_shares(self.to_target(xs))
+    def input_vjp(self, xs: Batch) -> VariedPrediction | None:
+        return self.posterior.input_vjp(self.to_target(xs))
 
     def believe(self, xs: Batch) -> TargetFidelityPosterior:
         """Return the posterior once running trials were told their mean at the fidelity at which they run."""

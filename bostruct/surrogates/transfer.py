@@ -95,7 +95,7 @@ class TransferLearning(Surrogate):
 
     def _conditional_evidence(self, joint: GaussianPosterior, values: Array, n: int) -> float:
         """Return the log density of the first n values given all others; raise NumericalError."""
-        hyper, kernel = joint.members[0].hyper, joint.kernel
+        hyper, kernel = joint.samples[0].hyper, joint.kernel
         residual = (values - joint.shift) / joint.scale - hyper.mean
         gram, ratio = kernel.gram(hyper.theta, kernel.prepare(joint.xs)), hyper.ratio(joint.nugget, joint.known)
         given = gram[n:, n:]

@@ -232,7 +232,7 @@ class ConditionalNumbers(Factor):
         ratio = np.divide(after, before, out=after)
         return np.log(ratio, out=ratio)
 
-    def vary_shares(self, theta: Array, xs: IntArray, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]]:
+    def input_vjp(self, theta: Array, xs: IntArray, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]]:
         (x_has, _), (y_has, others) = self._read_points(xs), self._read_points(ys)
         rates, c = self._read_parameters(theta)
         every, y_counts = np.arange(self.n_variables), y_has.astype(np.float64)

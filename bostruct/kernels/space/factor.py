@@ -172,7 +172,7 @@ class Factor(ABC):
         before, after = prepared
         return self.log_gram(theta, after) - self.log_gram(theta, before)
 
-    def vary_shares(self, theta: Array, xs: IntArray, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]] | None:
+    def input_vjp(self, theta: Array, xs: IntArray, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]] | None:
         """Return `log_gram` of numbers, one column each, as a function of the shares of their ranges of m points.
 
         None, the default, is for a factor without a gradient in them.

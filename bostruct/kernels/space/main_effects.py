@@ -93,7 +93,7 @@ class MainEffects(Kernel):
             xs, ys = xs.take(signs, axis=1), ys.take(signs, axis=1)
         return len(signs) - 2.0 * count_disagreements(xs, ys, 2)  # the same numbers, for they are whole
 
-    def vary_shares(self, theta: Array, xs: IntArray, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]]:
+    def input_vjp(self, theta: Array, xs: IntArray, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]]:
         del theta  # there is none
         d, fixed, own = len(self.effects), self.prepare(xs, ys), self._numbers
         if own is None:
@@ -108,9 +108,9 @@ class MainEffects(Kernel):
             gram += fixed
 
             def pullback(cotangent: Array) -> Array:
-                slopes = np.zeros(shares.shape)
-                slopes[:, at] = pull(cotangent) / d
-                return slopes
+                gradient = np.zeros(shares.shape)
+                gradient[:, at] = pull(cotangent) / d
+                return gradient
 
             return gram, pullback
 

@@ -84,16 +84,16 @@ class MaternFactor(Factor):
         return np.zeros_like(total) if log_gram is None else log_gram
 
     def gradient(self, theta: Array, prepared: NumberPair, weighted: Array) -> Array:
-        slopes = np.empty(self.n_variables)
+        gradient = np.empty(self.n_variables)
         if prepared.is_same:
             own = weighted + weighted.T
             own *= 0.5
         else:
             own = np.ascontiguousarray(weighted)
-        load_loops().sum_slopes(prepared.xs, prepared.ys, ROOT * np.exp(-theta), prepared.is_same, own, slopes)
-        return slopes
+        load_loops().sum_slopes(prepared.xs, prepared.ys, ROOT * np.exp(-theta), prepared.is_same, own, gradient)
+        return gradient
 
-    def vary_shares(self, theta: Array, xs: IntArray, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]]:
+    def input_vjp(self, theta: Array, xs: IntArray, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]]:
         del xs  # all of them vary
         others, rates = shares_of(self.grids, ys), ROOT * np.exp(-theta)
 

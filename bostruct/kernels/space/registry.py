@@ -252,12 +252,12 @@ def _make_conditional(
     return [(ConditionalFactor(_single_factor(kernels, one, settings)), (i,)) for i, one in enumerate(variables)]
 
 
-def main_effects(domain: Domain, trusts_order: bool = True, by_extent: bool = False) -> MainEffects:
+def main_effects(domain: Domain, trusts_order: bool = True, by_length: bool = False) -> MainEffects:
     """Build the linear kernel with one effect for each variable of a domain; none where a point has not the variable.
 
     trusts_order: False for effects of ordered choices that need not be smooth along their order, and of choices with
         descriptors or a matrix that need not be alike, as those of categories need not be.
-    by_extent: True for effects of sequences of varying length, and of subsets of a range of sizes, that depend on their
+    by_length: True for effects of sequences of varying length, and of subsets of a range of sizes, that depend on their
         lengths and sizes alone.
 
     Raises DomainError, naming the variable whose kind has no kernel.
@@ -265,7 +265,7 @@ def main_effects(domain: Domain, trusts_order: bool = True, by_extent: bool = Fa
     variables, effects = list(domain.variables.values()), _effects(domain)
     if not trusts_order:
         effects |= _unordered_effects(variables, effects)
-    if by_extent:
+    if by_length:
         effects |= _length_effects(domain)
     own = (effects[i].conditional() if one.when else effects[i] for i, one in enumerate(variables))
     return MainEffects(tuple(own), _layout(variables), _grids(variables))
@@ -280,7 +280,7 @@ def has_order_to_doubt(domain: Domain) -> bool:
     return bool(_unordered_effects(variables, _effects(domain)))
 
 
-def has_extents(domain: Domain) -> bool:
+def has_lengths(domain: Domain) -> bool:
     """Tell whether a domain has sequences of varying length, or subsets of a range of sizes."""
     return bool(_length_effects(domain))
 

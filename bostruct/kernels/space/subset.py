@@ -22,7 +22,7 @@ from bostruct.contracts import Array, IntArray, Prepared
 from bostruct.domains.space.graphs import WeightedGraph
 from bostruct.domains.space.subset import Subset
 from bostruct.kernels.space.effects import EffectKernel
-from bostruct.kernels.space.extent import Extent
+from bostruct.kernels.space.extent import LengthKernel
 from bostruct.kernels.space.factor import Factor, VariableChanges
 from bostruct.kernels.space.spectra import compute_rates
 
@@ -47,7 +47,7 @@ class SubsetFeatures:
     apart: bool
     together: bool
     graph: WeightedGraph | None = None
-    sizes: Extent | None = None
+    sizes: LengthKernel | None = None
 
     @property
     def groups(self) -> IntArray:
@@ -409,9 +409,9 @@ class SubsetShape(NamedTuple):
     graph: WeightedGraph | None
 
     @property
-    def range(self) -> Extent | None:
+    def range(self) -> LengthKernel | None:
         """The range of the sizes; None where there is one."""
-        return Extent(*self.sizes, 0) if self.sizes[0] < self.sizes[1] else None
+        return LengthKernel(*self.sizes, 0) if self.sizes[0] < self.sizes[1] else None
 
     @classmethod
     def of(cls, variable: Subset) -> SubsetShape:
