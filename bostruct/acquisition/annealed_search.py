@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from bostruct.acquisition.bounded_search import best_of_each_unpruned
 from bostruct.acquisition.local_search import draw_with_neighbors
@@ -63,9 +62,9 @@ class AnnealedSearch(Maximizer):
     def __call__(
         self, score: Score, domain: LocalDomain, starts: Batch, rng: np.random.Generator
     ) -> tuple[Batch, Info]:
-        """Return the best points met, best first, each once, and what goes on record.
+        """Return the best points met, best first, each once, and the info to record.
 
-        rng: the only source of chance.
+        rng: random number generator.
         """
         candidates = self._draw_candidates(domain, starts, rng)
         walkers = self._begin(score, domain, candidates, starts, rng)
@@ -77,7 +76,12 @@ class AnnealedSearch(Maximizer):
             has = winner >= 0  # which walks have a neighbor above -inf
             found = Scored(domain.take(neighbors, winner[has]), top[has])
             heat = max(self.temperature * (1.0 - step / self.steps) ** 2, COLDEST)
-            walkers = _move_walkers(domain, walkers, found, has, heat, rng)
+            losses = np.full(n_walks, -np.inf)
+            losses[has] = np.minimum(found.scores - walkers.scores[has], 0.0)
+            goes = rng.random(n_walks) < np.exp(losses / heat)  # Metropolis et al. 1953
+            places = np.where(goes, n_walks + np.cumsum(has) - 1, np.arange(n_walks))  # the others stay where they were
+            both = np.concatenate([walkers.scores, found.scores])
+            walkers = Scored(domain.take(domain.join(walkers.points, found.points), places), both[places])
             met.append(found)
         points, scores = domain.join(*(one.points for one in met)), np.concatenate([one.scores for one in met])
         order = np.argsort(-scores, kind="stable")
@@ -106,16 +110,3 @@ class AnnealedSearch(Maximizer):
         points = domain.join(domain.take(candidates, chosen), domain.take(starts, elite))
         of_elite = score(points[len(chosen) :]) if len(elite) else np.zeros(0)
         return Scored(points, np.concatenate([scores[chosen], of_elite]))
-
-
-def _move_walkers(
-    domain: Domain, here: Scored, found: Scored, has: npt.NDArray[np.bool_], heat: float, rng: np.random.Generator
-) -> Scored:
-    """Return where walks are after a step: at the neighbor found, or where they were."""
-    n = len(has)
-    places, losses = np.arange(n), np.full(n, -np.inf)
-    losses[has] = np.minimum(found.scores - here.scores[has], 0.0)
-    goes = rng.random(n) < np.exp(losses / heat)  # Metropolis et al. 1953
-    places[goes] = n + np.cumsum(has)[goes] - 1
-    scores = np.concatenate([here.scores, found.scores])[places]
-    return Scored(domain.take(domain.join(here.points, found.points), places), scores)

@@ -75,7 +75,11 @@ def best_of_each(
     winner = np.full(n_groups, -1, dtype=np.int64)
     top = floor.astype(np.float64, copy=True)
     block, n_scored = 1, 0
-    while len(open_groups := _contending_groups(bounds, order, position, stop, winner, top)):
+    while True:
+        groups = np.flatnonzero(position < stop)
+        open_groups = groups[_could_win(bounds, order[position[groups]], winner[groups], top[groups])]
+        if not len(open_groups):
+            return winner, top, n_scored / max(len(bounds), 1)
         fresh = np.concatenate([order[position[g] : min(position[g] + block, stop[g])] for g in open_groups])
         fresh = fresh[_could_win(bounds, fresh, winner[group[fresh]], top[group[fresh]])]
         n_scored += len(fresh)
@@ -85,7 +89,6 @@ def best_of_each(
                 winner[g], top[g] = index, value
         position[open_groups] = np.minimum(position[open_groups] + block, stop[open_groups])
         block *= BLOCK_GROWTH
-    return winner, top, n_scored / max(len(bounds), 1)
 
 
 def best_of_each_unpruned(
@@ -104,19 +107,6 @@ def best_of_each_unpruned(
     winner, top = np.full(n_groups, -1, dtype=np.int64), floor.astype(np.float64, copy=True)
     winner[group[first]], top[group[first]] = first, scores[first]
     return winner, top
-
-
-def _contending_groups(
-    bounds: Array,
-    order: npt.NDArray[np.int64],
-    position: npt.NDArray[np.int64],
-    stop: npt.NDArray[np.int64],
-    winner: npt.NDArray[np.int64],
-    top: Array,
-) -> npt.NDArray[np.int64]:
-    """Return the groups whose next point could still win."""
-    groups = np.flatnonzero(position < stop)
-    return groups[_could_win(bounds, order[position[groups]], winner[groups], top[groups])]
 
 
 def _could_win(
@@ -145,9 +135,9 @@ class Sampling(Maximizer):
         check_integer("kept", self.kept, 1)
 
     def __call__(self, score: Score, domain: Domain, starts: Batch, rng: np.random.Generator) -> tuple[Batch, Info]:
-        """Return the best points, best first, each once, and what goes on record.
+        """Return the best points, best first, each once, and the info to record.
 
-        rng: the only source of chance.
+        rng: random number generator.
         """
         del starts  # nothing leads from one point to another
         drawn = domain.sample(self.raw_samples, rng)

@@ -76,8 +76,8 @@ LOG_EI = LogExpectedImprovement()
 class LogAugmentedExpectedImprovement(AcquisitionFunction):
     """The logarithm of augmented expected improvement, which asks for points that still have something to teach.
 
-    Expected improvement times 1 - sqrt(noise / (noise + variance)) (Huang et al. 2006). Beside points told the variance
-    of the objective is small against the noise, so that one more value tells little of it.
+    Expected improvement times 1 - sqrt(noise / (noise + variance)) (Huang et al. 2006). Beside observed points the
+    variance of the objective is small against the noise, so that one more value tells little of it.
 
     noise: variance of the noise of a value, (s, 1) or a number, at least 0, in the user's units squared; without noise
         it is the logarithm of expected improvement. `Improvement` puts in that of the posterior.

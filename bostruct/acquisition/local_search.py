@@ -57,14 +57,14 @@ class LocalSearch(Maximizer):
     def __call__(
         self, score: Score, domain: LocalDomain, starts: Batch, rng: np.random.Generator
     ) -> tuple[Batch, Info]:
-        """Return local maxima of the score, best first, each once, and what goes on record.
+        """Return local maxima of the score, best first, each once, and the info to record.
 
         Where `most` ended the ascents, the points are on the way to local maxima.
 
         score: the function to maximize.
         domain: with neighbors.
         starts: good points to start from; may be empty.
-        rng: the only source of chance.
+        rng: random number generator.
         """
         draw = draw_distinct if self.distinct else draw_with_neighbors
         candidates = draw(domain, self.raw_samples, self.num_spray_points, starts, rng)
@@ -83,7 +83,7 @@ def draw_with_neighbors(
 
     raw_samples: number of points, at least 1.
     num_spray_points: number of neighbors of each start, at least 0.
-    rng: the only source of chance.
+    rng: random number generator.
     """
     drawn = domain.sample_candidates(raw_samples, starts, rng)
     return domain.join(drawn, domain.sample_neighborhoods(starts, num_spray_points, rng)[0]) if len(starts) else drawn
@@ -98,7 +98,7 @@ def draw_distinct(
 
     raw_samples: number of points, at least 1.
     num_spray_points: number of neighbors of each start, at least 0.
-    rng: the only source of chance.
+    rng: random number generator.
     """
     few = domain.list_few(raw_samples)
     if few is not None:
@@ -186,9 +186,9 @@ class PairSearch(Maximizer):
     def __call__(
         self, score: Score, domain: LocalDomain, starts: Batch, rng: np.random.Generator
     ) -> tuple[Batch, Info]:
-        """Return the maxima and the best of the points looked at, best first, each once, and what goes on record.
+        """Return the maxima and the best of the points looked at, best first, each once, and the info to record.
 
-        rng: the only source of chance.
+        rng: random number generator.
         """
         maxima, info = self.begin(score, domain, starts, rng)
         scores, n_pairs = score(maxima), 0
@@ -248,9 +248,9 @@ class JointAscent(Maximizer):
     def __call__(
         self, score: Score, domain: LocalDomain, starts: Batch, rng: np.random.Generator
     ) -> tuple[Batch, Info]:
-        """Return the ends of the ascents, best first, and what goes on record.
+        """Return the ends of the ascents, best first, and the info to record.
 
-        rng: the only source of chance.
+        rng: random number generator.
         """
         first = domain.join(starts, domain.sample(self.raw_samples, rng))
         scores, steps, ends = score(first), 0, list[Point]()

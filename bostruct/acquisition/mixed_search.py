@@ -44,7 +44,7 @@ class Climbers(NamedTuple):
 class MixedSearch(Maximizer):
     """Search for the maxima of a score that has gradients in the continuous coordinates of points.
 
-    The best of many candidates, and the best points told, climb in turns: by L-BFGS in the continuous coordinates,
+    The best of many candidates, and the best observed points, climb in turns: by L-BFGS in the continuous coordinates,
     whose ends are moved to the nearest points that the domain has, then from neighbor to neighbor in the others; until
     neither leads on. Another search may find the points that climb. Without gradients they climb from neighbor to
     neighbor in all coordinates.
@@ -83,9 +83,9 @@ class MixedSearch(Maximizer):
     def __call__(
         self, score: Score, domain: LocalDomain, starts: Batch, rng: np.random.Generator
     ) -> tuple[Batch, Info]:
-        """Return the points where the climbs ended, best first, each once, and what goes on record.
+        """Return the points where the climbs ended, best first, each once, and the info to record.
 
-        rng: the only source of chance.
+        rng: random number generator.
         """
         found, begun = self._begin(score, domain, starts, rng)
         incumbents = domain.join(domain.take(starts, range(min(self.incumbents, len(starts)))))
@@ -100,7 +100,7 @@ class MixedSearch(Maximizer):
     def _begin(
         self, score: Score, domain: LocalDomain, starts: Batch, rng: np.random.Generator
     ) -> tuple[Climbers, Info]:
-        """Return the points that climb beside the incumbents, and what goes on record."""
+        """Return the points that climb beside the incumbents, and the info to record."""
         if self.begin is None:
             candidates = draw_with_neighbors(domain, self.raw_samples, self.num_spray_points, starts, rng)
             chosen, scores = best(score, domain, candidates, self.num_restarts)
@@ -112,7 +112,7 @@ class MixedSearch(Maximizer):
     def _climb(
         self, score: Score, domain: LocalDomain, climbers: Climbers, rng: np.random.Generator
     ) -> tuple[Climbers, Info]:
-        """Let points climb in turns; return where they end, and what goes on record."""
+        """Let points climb in turns; return where they end, and the info to record."""
         varied = score.input_vjp(climbers.points) if domain.n_continuous else None
         if varied is None:
             points, scores, steps = ascend(

@@ -185,9 +185,9 @@ class Surrogate(ABC):
         xs: n points.
         values: (n,), in the user's units, minimized; (n, q) where `n_outputs` is q.
         state: of `initial_state`, or what the last call returned.
-        rng: the only source of chance.
+        rng: random number generator.
 
-        Returns the posterior, the state for the next call, and what goes on record.
+        Returns the posterior, the state for the next call, and the info to record.
         """
 
     def condition_at(self, xs: Batch, values: Array, state: State) -> Posterior | None:
@@ -379,12 +379,12 @@ class Maximizer(ABC):
 
     @abstractmethod
     def __call__(self, score: Score, domain: Any, starts: Batch, rng: np.random.Generator) -> tuple[Batch, Info]:
-        """Return local maxima of the score, best first, each once, and what goes on record.
+        """Return local maxima of the score, best first, each once, and the info to record.
 
         score: the function to maximize.
         domain: has what the maximizer asks of it, neighbors or mutations.
         starts: good points to start from, best first; may be empty.
-        rng: the only source of chance.
+        rng: random number generator.
         """
 
 
@@ -434,7 +434,7 @@ class SuccessModel(ABC):
         points: n points.
         succeeded: for each, whether it did (n,), bool.
         state: None, or what the last call returned, where a fit may start; plain JSON.
-        rng: the only source of chance.
+        rng: random number generator.
         keep: whether the hyperparameters of the state serve, so that nothing is fitted where that takes long.
 
         Returns the chance, and the state for the next call.

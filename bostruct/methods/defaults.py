@@ -182,7 +182,7 @@ def space_kernel(domain: Domain) -> SpaceKernel:
 
     The prior is that of Hvarfner et al. 2024, stated on the lengthscale that is equivalent to each edge weight. The
     mode is theirs. The spread is smaller than theirs; it was chosen among a few on random weighted Max-3-SAT, where the
-    differences were hardly beyond chance.
+    differences were hardly statistically significant.
 
     More than 1,000 variables on equal graphs share one lengthscale: a fit of so many takes long, and few values hardly
     tell them apart.

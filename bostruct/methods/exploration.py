@@ -49,9 +49,9 @@ class BranchExploration(Exploration):
 
         It is not where all unseen points drawn are of one branch.
 
-        history: all that was told so far, at least one value.
+        history: all that was observed so far, at least one value.
         state: what the last call returned; None for the first.
-        rng: the only source of chance.
+        rng: random number generator.
         """
         values = history.values
         memory = {"told": len(values), "asked": 1}
@@ -129,9 +129,9 @@ class OperatorSelection(Exploration):
     def __call__(self, domain: Domain, history: HistoryView, state: State, rng: np.random.Generator) -> Explored:
         """Return an unseen mutation of the best point where it is its turn.
 
-        history: all that was told so far, at least one value.
+        history: all that was observed so far, at least one value.
         state: what the last call returned; None for the first.
-        rng: the only source of chance.
+        rng: random number generator.
         """
         values = history.values
         last = None if state is None else state["last"]
@@ -187,9 +187,9 @@ class PlateauEscape(Exploration):
     def __call__(self, domain: Domain, history: HistoryView, state: State, rng: np.random.Generator) -> Explored:
         """Return an unseen mutation of the best point where it is its turn.
 
-        history: all that was told so far, at least one value.
+        history: all that was observed so far, at least one value.
         state: what the last call returned; None for the first.
-        rng: the only source of chance.
+        rng: random number generator.
         """
         values = np.asarray(history.values)
         n_equal = int(np.sum(values[-self.wait :] == values.min()))
@@ -213,16 +213,16 @@ def recall_best(memory: State, values: Array) -> float:
     memory has the number of values, ``told``, and the best of these is taken anew. A memory of an older file has the
     value itself, as ``best``.
 
-    values: told until now (n,), in the order told.
+    values: told until now (n,), in the order observed.
     """
     return float(np.min(values[: memory["told"]])) if "told" in memory else float(memory["best"])
 
 
 def mutate_best(domain: Domain, history: HistoryView, rng: np.random.Generator) -> Point | None:
-    """Return an unseen mutation of the best point told, of equal ones the last; None where 20 tries find none.
+    """Return an unseen mutation of the best observed point, of equal ones the last; None where 20 tries find none.
 
-    history: all that was told so far, at least one value.
-    rng: the only source of chance.
+    history: all that was observed so far, at least one value.
+    rng: random number generator.
     """
     values = np.asarray(history.values)
     center = history.completed[int(np.flatnonzero(values == values.min())[-1])]

@@ -14,8 +14,6 @@ from bostruct.acquisition.functions import ExpectedImprovement
 from bostruct.acquisition.local_search import LocalSearch
 from bostruct.checks import check_part, name_wide
 from bostruct.contracts import (
-    Array,
-    Batch,
     Choice,
     Domain,
     DomainError,
@@ -44,24 +42,19 @@ def smac(domain: Domain) -> BayesianSearch:
 
     Raises DomainError.
     """
-    choices = describe_points(check_part("domain", domain, Domain), "smac")
+    choices, single = describe_points(check_part("domain", domain, Domain), "smac"), domain.traits.choices
+    variables = domain.variables.values()
+    if not variables or any(one.when for one in variables):  # points have other choices than others
+        single = None
     return BayesianSearch(
         domain,
-        RandomForest(choices, values=_find_coordinate_values(domain)),
+        RandomForest(choices, values=None if single is None else single.coordinate_values),
         Improvement(ExpectedImprovement()),
         LocalSearch(raw_samples=500, num_spray_points=100, num_restarts=10) if domain.lists_many else Evolution(),
         n_initial=10,
         n_starts=10 if domain.lists_many else None,
         surroundings=neighbors_of if domain.lists_many else mutations_of,
     )
-
-
-def _find_coordinate_values(domain: Domain) -> Callable[[Batch], Array] | None:
-    """Return the values of all choices of many points at once, if every point has the same ones; else None."""
-    choices = domain.traits.choices if domain.variables else None
-    if choices is None or any(one.when for one in domain.variables.values()):
-        return None
-    return choices.coordinate_values
 
 
 def describe_points(domain: Domain, method: str) -> Callable[[Point], Sequence[Choice]]:

@@ -126,7 +126,7 @@ class Hyperband(Searcher):
         """Predict points at the highest level, by the model that proposes.
 
         history: at least one completed point.
-        rng: the only source of chance.
+        rng: random number generator.
         """
         if self.proposals is None:
             return super().predict(history, state, xs, rng)
@@ -215,7 +215,7 @@ class Rungs:
         return cls(bracket, highest, bracket_sizes, entries)
 
     def completed(self, bracket: int, level: int) -> list[tuple[float, int, Point]]:
-        """Return (merit, order, point) of the completed trials at one level of a bracket, in the order told.
+        """Return (merit, order, point) of the completed trials at one level of a bracket, in the order observed.
 
         bracket: the level at which its points begin, from 0.
         level: at least `bracket`.

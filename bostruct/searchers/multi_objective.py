@@ -54,7 +54,7 @@ class HypervolumeImprovement(ScoreBuilder):
     def __call__(self, posterior: Posterior, history: HistoryView, rng: np.random.Generator) -> FrontScore:
         """Return the score of a posterior; raises TypeError for a posterior of one output.
 
-        history: all that was told so far, at least one value.
+        history: all that was observed so far, at least one value.
         """
         del rng
         if len(posterior.outputs) < self.n_objectives:

@@ -37,7 +37,7 @@ IncumbentRule = Callable[[HistoryView, Posterior], float]
 
 
 def best_observed(history: HistoryView, posterior: Posterior) -> float:
-    """Return the smallest value told, noise and all.
+    """Return the smallest observed value, noise and all.
 
     history: at least one completed point.
     """
@@ -251,7 +251,7 @@ class Feasible(ScoreBuilder):
         """Return the score times the chance of success, where a point has failed; raises NumericalError.
 
         posterior: of the objective.
-        history: all that was told so far.
+        history: all that was observed so far.
         rng: given to the model of success.
         """
         return self.build_from(posterior, history, None, rng)[0]
@@ -262,7 +262,7 @@ class Feasible(ScoreBuilder):
         """Return the score as a call does, and what was learned of success; raises NumericalError.
 
         posterior: of the objective.
-        history: all that was told so far.
+        history: all that was observed so far.
         state: None, or what the last call returned: what the model of success learned, and the numbers of completed and
             failed points that it learned from.
         rng: given to the model of success.
@@ -281,7 +281,7 @@ class Feasible(ScoreBuilder):
         """Return the chance that points have a value, and that the score knows of; None for certainty.
 
         posterior: of the objective, given to the score.
-        history: all that was told so far.
+        history: all that was observed so far.
         state: of the last score, as of `build_from`.
         rng: given to the model of success.
 
@@ -314,7 +314,7 @@ LatentDraw = Callable[[Posterior, np.random.Generator], Posterior | None]
 class NoisyImprovement(ScoreBuilder):
     """A builder of scores: noisy expected improvement where values are noisy, another score where they are not.
 
-    The objective without noise is drawn at the points told. Expected improvement on the smallest drawn value is
+    The objective without noise is drawn at the observed points. Expected improvement on the smallest drawn value is
     averaged over draws. No method begins with it, for it was level with log EI on the best predicted mean (`python -m
     benchmarks.noisy_improvement`); pass it as the score of a `BayesianSearch`.
 

@@ -1,7 +1,7 @@
 """Draws of the latent objective at training points, and the posterior given each draw.
 
-Given the objective f at a point without noise, the value told there says nothing more of it. So a draw takes the place
-of the values: the Gram matrix stays, the noise of these rows goes, and one factorization serves all draws.
+Given the objective f at a point without noise, the observed value there says nothing more of it. So a draw takes the
+place of the values: the Gram matrix stays, the noise of these rows goes, and one factorization serves all draws.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ class LatentSampler:
         these is stratified; the latent values, sums of all of them, are not. Points believed are among the training
         points.
 
-        rng: the only source of chance.
+        rng: random number generator.
 
         Raises NumericalError.
         """

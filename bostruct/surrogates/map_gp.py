@@ -339,7 +339,7 @@ class NoiseSelection(Surrogate):
 
         values: (n,), in the user's units, minimized.
 
-        Returns the posterior, the state for the next call, and what goes on record. Raises NumericalError.
+        Returns the posterior, the state for the next call, and the info to record. Raises NumericalError.
         """
         del rng  # the climbs are deterministic
         fit = self.quiet.prepare(xs, values)  # serves both, which have the same kernel

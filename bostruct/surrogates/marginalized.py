@@ -72,7 +72,7 @@ class MarginalizedGP(Surrogate):
         xs: n points.
         values: (n,), in the user's units.
         state: None for a new chain, or what the last call returned.
-        rng: the only source of chance.
+        rng: random number generator.
 
         Returns the posterior; the chain's last hyperparameters as the state; counts on record. Raises NumericalError.
         """

@@ -58,9 +58,9 @@ class Outputs(Surrogate):
         """Learn from n points and all their outputs, each output on its own.
 
         values: (n, q), objectives and then slacks, in the user's units.
-        rng: the only source of chance.
+        rng: random number generator.
 
-        Returns the posterior, the state for the next call, and what goes on record: ``outputs``, that of each output.
+        Returns the posterior, the state for the next call, and the info to record: ``outputs``, that of each output.
         Raises ValueError for another number of outputs, and what the surrogates raise.
         """
         if values.shape[1:] != (self.n_outputs,):

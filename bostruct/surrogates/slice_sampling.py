@@ -48,7 +48,7 @@ class CachedLogDensity:
 def slice_update(log_density: LogDensity, x0: float, rng: Uniforms, log_density_x0: float | None = None) -> Draw:
     """Draw the next value of a chain that leaves the density unchanged (Neal 2003, Figures 4 to 6).
 
-    rng: the only source of chance.
+    rng: random number generator.
     log_density_x0: log density at x0, where known.
 
     Returns the draw; it is x0 itself if brackets of every width collapse.

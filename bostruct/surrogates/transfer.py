@@ -59,9 +59,9 @@ class TransferLearning(Surrogate):
         """Fit both models, each from its own last mode, and keep one of them.
 
         values: (n,), in the user's units, minimized.
-        rng: the only source of chance.
+        rng: random number generator.
 
-        Returns the posterior of the target task, the state for the next call, and what goes on record, where
+        Returns the posterior of the target task, the state for the next call, and the info to record, where
         ``transfer`` is true if the joint model was kept, and ``transfer_gain`` is the difference of the logarithms.
 
         Raises NumericalError.

@@ -96,9 +96,9 @@ class OutputWarping(Surrogate):
         """Learn from n points and their compressed values.
 
         values: (n,), in the user's units.
-        rng: the only source of chance.
+        rng: random number generator.
 
-        Returns the posterior, the state for the next call, and what goes on record. Raises what `surrogate` raises.
+        Returns the posterior, the state for the next call, and the info to record. Raises what `surrogate` raises.
         """
         compressed, noise = self._find_compression(values).observe(
             values, find_known_variances(self.variances, len(values))
@@ -264,9 +264,9 @@ class SlackWarping(Surrogate):
         """Learn from n points and their slacks.
 
         values: slacks (n,), in the user's units, at most 0 where the limit is kept.
-        rng: the only source of chance.
+        rng: random number generator.
 
-        Returns the posterior, the state for the next call, and what goes on record, ``compressed`` where the slacks
+        Returns the posterior, the state for the next call, and the info to record, ``compressed`` where the slacks
         are, and ``failed``, why one of the two could not be learned. Raises what `surrogate` raises, and NumericalError
         only where neither could.
         """

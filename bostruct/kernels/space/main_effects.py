@@ -219,12 +219,13 @@ class MainEffects(Kernel):
     @cached_property
     def _with_coordinates(self) -> list[int]:
         """The variables on graphs that have coordinates: a few each, and so many variables that a point has few."""
-        found = {
-            i: _count_coordinates(one)
-            for i, one in enumerate(self._graph_effects)
-            if one is not None and one.graph.size > 2
-        }
-        few = {i: r for i, r in found.items() if r <= MOST_COORDINATES}
+        few = dict[int, int]()
+        for i, one in enumerate(self._graph_effects):
+            if one is None or one.graph.size == 2 or not (one.is_complete or one.graph.size <= LARGEST_TABLE):
+                continue
+            n = one.graph.size - 1 if one.is_complete else one.coordinates.shape[1]
+            if n <= MOST_COORDINATES:
+                few[i] = n
         return [i for i, n in zip(few, accumulate(few.values()), strict=True) if n <= MOST_COORDINATES_OF_POINT]
 
     @cached_property
@@ -264,10 +265,3 @@ class MainEffects(Kernel):
         places[own] = np.arange(len(own))
         grids = tuple(grid for grid in self._grids if grid is not None)
         return Numbers(own, grids, self.layout.starts[own].tolist(), places)
-
-
-def _count_coordinates(effect: GraphEffect) -> float:
-    """Return the number of coordinates of a choice; infinity if they take too long to find."""
-    if effect.is_complete:
-        return effect.graph.size - 1
-    return effect.coordinates.shape[1] if effect.graph.size <= LARGEST_TABLE else math.inf

@@ -64,14 +64,11 @@ def _graph_effects(variables: Sequence[ChoiceVariable]) -> list[EffectKernel]:
     return [effects[v.graph] for v in variables]
 
 
-def _matern_factors(variables: Sequence[Variable], settings: FactorSettings) -> list[ServedFactor]:
+def _number_factors(
+    kind: type[MaternFactor | ConditionalNumbers], variables: Sequence[Variable], settings: FactorSettings
+) -> list[ServedFactor]:
     del settings
-    return [(MaternFactor(_list_grids(variables)), tuple(range(len(variables))))]
-
-
-def _conditional_numbers(variables: Sequence[Variable], settings: FactorSettings) -> list[ServedFactor]:
-    del settings
-    return [(ConditionalNumbers(_list_grids(variables)), tuple(range(len(variables))))]
+    return [(kind(_list_grids(variables)), tuple(range(len(variables))))]
 
 
 def _number_effects(variables: Sequence[Variable]) -> list[EffectKernel]:
@@ -115,8 +112,9 @@ def _by_shape(
 
 
 ON_GRAPHS = VariableKernels(_graph_factors, _graph_effects)
-# also of integers that are not listed
-NUMBERS = VariableKernels(_matern_factors, _number_effects, _conditional_numbers)
+NUMBERS = VariableKernels(  # also of integers that are not listed
+    partial(_number_factors, MaternFactor), _number_effects, partial(_number_factors, ConditionalNumbers)
+)
 # also of categories with descriptors or a matrix
 ALIKE = _by_shape(likeness_of, lambda likeness, n: DistanceFactor(LikenessDistances(likeness), n), LikenessEffect)
 

@@ -229,7 +229,7 @@ class SequenceShape:
 
     @property
     def lengths(self) -> LengthKernel | None:
-        """The range of the lengths; None where there is one."""
+        """The range of the lengths; None if there is only one."""
         return LengthKernel(self.shortest, self.width, self.n_letters) if self.varies else None
 
     @property

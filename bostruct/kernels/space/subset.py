@@ -410,7 +410,7 @@ class SubsetShape(NamedTuple):
 
     @property
     def range(self) -> LengthKernel | None:
-        """The range of the sizes; None where there is one."""
+        """The range of the sizes; None if there is only one."""
         return LengthKernel(*self.sizes, 0) if self.sizes[0] < self.sizes[1] else None
 
     @classmethod
