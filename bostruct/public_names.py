@@ -10,12 +10,14 @@ from typing import Any
 
 _BY_NEW = {  # what to use, and the old names, whatever package had them
     "bostruct.contracts.AcquisitionFunction": "Acquisition DependsOnNoise HasWorthGradient",
+    "bostruct.contracts.AcquisitionGradient": "WorthSlopes",
     "bostruct.contracts.Choice": "Coordinate",
     "bostruct.contracts.ChoiceDomain": "HasChoices",
     "bostruct.contracts.DistanceDomain": "HasDistances",
     "bostruct.contracts.FeatureDomain": "HasFeatures",
     "bostruct.contracts.Feasibility": "Chance HasChanceGradient HasChanceBounds",
     "bostruct.contracts.Kernel": "HasLine HasGradient HasInputGradient HasSingleGrams DependsOnTraining Similarity",
+    "bostruct.contracts.LeaveOneOut": "LeftOut",
     "bostruct.contracts.LocalDomain": "HasNeighbors HasNeighborhoods HasQuickChanges HasCombinations",
     "bostruct.contracts.Posterior": "HasBounds HasUpperBounds HasCovariance HasNoise HasOutputs HasLeaveOneOut "
     "HasTrainingMeans HasPredictionGradient",
@@ -25,6 +27,7 @@ _BY_NEW = {  # what to use, and the old names, whatever package had them
     "bostruct.contracts.Searcher": "SuggestsJointly MayRepeat HasAppraisal HasPrediction HasRegretBound "
     "HasCrossValidation",
     "bostruct.contracts.Surrogate": "KeepsHyperparameters LearnsNoise LearnsOutputs RestoresUnits DeclaresCovariance",
+    "bostruct.contracts.TrainingPrediction": "Appraisal",
     "bostruct.contracts.TreeDomain": "HasDecisions HasNamedDecisions",
     "bostruct.kernels.EffectKernel": "ChangingEffect",
     "bostruct.kernels.Factor": "SmoothFactor SingleFactor",

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from bostruct.acquisition.bounded_search import best_of_each_unpruned
 from bostruct.acquisition.local_search import draw_with_neighbors
 from bostruct.checks import check_integer, check_number, first_occurrences
-from bostruct.contracts import Array, Batch, Domain, Info, LocalDomain, Maximizer, Score
+from bostruct.contracts import Array, Batch, Domain, Info, LocalDomain, Maximizer, Score, stored_as
 
 MOST_SPRAYED = 5  # starts whose neighbors are candidates
 ELITE = 0.25  # share of the starts that walks begin from
@@ -39,8 +37,8 @@ class AnnealedSearch(Maximizer):
     of them, if that is better, or else with the chance exp(difference / temperature). The temperature falls from the
     first to 0, as a parabola.
 
-    random: number of candidates drawn as the domain draws, at least 1.
-    spray: number of candidates drawn among the neighbors of each of the best five starts, at least 0.
+    raw_samples: number of candidates drawn as the domain draws, at least 1.
+    num_spray_points: number of candidates drawn among the neighbors of each of the best five starts, at least 0.
     walks: how many, in lockstep, at least 2.
     steps: of each walk, at least 1.
     neighbors: how many neighbors a step looks at, at least 1.
@@ -49,24 +47,24 @@ class AnnealedSearch(Maximizer):
     Raises TypeError, ValueError.
     """
 
-    random: int = 300
-    spray: int = 60
+    raw_samples: int = field(default=300, metadata=stored_as("random"))
+    num_spray_points: int = field(default=60, metadata=stored_as("spray"))
     walks: int = 10
     steps: int = 30
     neighbors: int = 20
     temperature: float = 1.0
 
     def __post_init__(self) -> None:
-        for name, least in (("random", 1), ("spray", 0), ("walks", 2), ("steps", 1), ("neighbors", 1)):
+        for name, least in (("raw_samples", 1), ("num_spray_points", 0), ("walks", 2), ("steps", 1), ("neighbors", 1)):
             check_integer(name, getattr(self, name), least)
         check_number("temperature", self.temperature, 0.0)
 
     def __call__(
         self, score: Score, domain: LocalDomain, starts: Batch, rng: np.random.Generator
     ) -> tuple[Batch, Info]:
-        """Return the best points met, best first, each once, and what goes on record.
+        """Return the best points met, best first, each once, and the info to record.
 
-        rng: the only source of chance.
+        rng: random number generator.
         """
         candidates = self._draw_candidates(domain, starts, rng)
         walkers = self._begin(score, domain, candidates, starts, rng)
@@ -78,19 +76,28 @@ class AnnealedSearch(Maximizer):
             has = winner >= 0  # which walks have a neighbor above -inf
             found = Scored(domain.take(neighbors, winner[has]), top[has])
             heat = max(self.temperature * (1.0 - step / self.steps) ** 2, COLDEST)
-            walkers = _move_walkers(domain, walkers, found, has, heat, rng)
+            losses = np.full(n_walks, -np.inf)
+            losses[has] = np.minimum(found.scores - walkers.scores[has], 0.0)
+            goes = rng.random(n_walks) < np.exp(losses / heat)  # Metropolis et al. 1953
+            places = np.where(goes, n_walks + np.cumsum(has) - 1, np.arange(n_walks))  # the others stay where they were
+            both = np.concatenate([walkers.scores, found.scores])
+            walkers = Scored(domain.take(domain.join(walkers.points, found.points), places), both[places])
             met.append(found)
-        ends = _rank_moves(domain, met)
+        points, scores = domain.join(*(one.points for one in met)), np.concatenate([one.scores for one in met])
+        order = np.argsort(-scores, kind="stable")
+        ranked = domain.take(points, order)
+        first = first_occurrences(domain, ranked)[:MOST_ENDS]
+        ends = Scored(domain.take(ranked, first), scores[order[first]])
         info = {"candidates": len(candidates), "steps": self.steps, "best_score": float(ends.scores[0])}
         return ends.points, info
 
     def _draw_candidates(self, domain: LocalDomain, starts: Batch, rng: np.random.Generator) -> Batch:
         """Draw points of the domain, and changes of the first starts."""
-        drawn = draw_with_neighbors(domain, self.random, 0, starts[:MOST_SPRAYED], rng)
-        if not len(starts) or not self.spray:
+        drawn = draw_with_neighbors(domain, self.raw_samples, 0, starts[:MOST_SPRAYED], rng)
+        if not len(starts) or not self.num_spray_points:
             return drawn
         first = domain.take(starts, np.arange(min(len(starts), MOST_SPRAYED)))
-        return domain.join(drawn, domain.change_each(first, self.spray, rng)[0])
+        return domain.join(drawn, domain.change_each(first, self.num_spray_points, rng)[0])
 
     def _begin(
         self, score: Score, domain: Domain, candidates: Batch, starts: Batch, rng: np.random.Generator
@@ -103,25 +110,3 @@ class AnnealedSearch(Maximizer):
         points = domain.join(domain.take(candidates, chosen), domain.take(starts, elite))
         of_elite = score(points[len(chosen) :]) if len(elite) else np.zeros(0)
         return Scored(points, np.concatenate([scores[chosen], of_elite]))
-
-
-def _move_walkers(
-    domain: Domain, here: Scored, found: Scored, has: npt.NDArray[np.bool_], heat: float, rng: np.random.Generator
-) -> Scored:
-    """Return where walks are after a step: at the neighbor found, or where they were."""
-    n = len(has)
-    places, losses = np.arange(n), np.full(n, -np.inf)
-    losses[has] = np.minimum(found.scores - here.scores[has], 0.0)
-    goes = rng.random(n) < np.exp(losses / heat)  # Metropolis et al. 1953
-    places[goes] = n + np.cumsum(has)[goes] - 1
-    scores = np.concatenate([here.scores, found.scores])[places]
-    return Scored(domain.take(domain.join(here.points, found.points), places), scores)
-
-
-def _rank_moves(domain: Domain, met: Sequence[Scored]) -> Scored:
-    """Return the best points of all that were met, best first, each once."""
-    points, scores = domain.join(*(one.points for one in met)), np.concatenate([one.scores for one in met])
-    order = np.argsort(-scores, kind="stable")
-    ranked = domain.take(points, order)
-    first = first_occurrences(domain, ranked)[:MOST_ENDS]
-    return Scored(domain.take(ranked, first), scores[order[first]])

@@ -6,13 +6,13 @@ index. What is returned is what scoring every point would return, ties by lowest
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
 from bostruct.checks import check_integer, first_occurrences
-from bostruct.contracts import Array, Batch, Domain, Info, Maximizer, Score
+from bostruct.contracts import Array, Batch, Domain, Info, Maximizer, Score, stored_as
 
 FIRST_BLOCK = 32
 BLOCK_GROWTH = 4
@@ -40,12 +40,11 @@ def best(score: Score, domain: Domain, xs: Batch, k: int) -> tuple[npt.NDArray[n
         done, block = done + len(fresh), max(block, min(block * BLOCK_GROWTH, LARGEST_BLOCK))
         candidates = np.concatenate([ranked, fresh])
         ranked = candidates[np.lexsort((candidates, -scores[candidates]))][:k]
-        if (
-            done < len(bounds)
-            and len(ranked) == k
-            and not _could_enter(float(bounds[order[done]]), order[done], scores, ranked)
-        ):
-            break
+        if done < len(bounds) and len(ranked) == k:
+            last, following = ranked[-1], order[done]
+            bound, least = bounds[following], scores[last]
+            if bound < least or (bound == least and following >= last):
+                break
     return ranked, scores[ranked]
 
 
@@ -58,11 +57,6 @@ def _sort_first(bounds: Array, most: int) -> npt.NDArray[np.int64]:
         return np.argsort(-bounds, kind="stable")
     head = np.flatnonzero(bounds > np.partition(bounds, -most)[-most])
     return head[np.argsort(-bounds[head], kind="stable")]
-
-
-def _could_enter(bound: float, index: int, scores: Array, ranked: npt.NDArray[np.int64]) -> bool:
-    last = ranked[-1]
-    return bool(bound > scores[last] or (bound == scores[last] and index < last))
 
 
 def best_of_each(
@@ -81,7 +75,11 @@ def best_of_each(
     winner = np.full(n_groups, -1, dtype=np.int64)
     top = floor.astype(np.float64, copy=True)
     block, n_scored = 1, 0
-    while len(open_groups := _contending_groups(bounds, order, position, stop, winner, top)):
+    while True:
+        groups = np.flatnonzero(position < stop)
+        open_groups = groups[_could_win(bounds, order[position[groups]], winner[groups], top[groups])]
+        if not len(open_groups):
+            return winner, top, n_scored / max(len(bounds), 1)
         fresh = np.concatenate([order[position[g] : min(position[g] + block, stop[g])] for g in open_groups])
         fresh = fresh[_could_win(bounds, fresh, winner[group[fresh]], top[group[fresh]])]
         n_scored += len(fresh)
@@ -91,7 +89,6 @@ def best_of_each(
                 winner[g], top[g] = index, value
         position[open_groups] = np.minimum(position[open_groups] + block, stop[open_groups])
         block *= BLOCK_GROWTH
-    return winner, top, n_scored / max(len(bounds), 1)
 
 
 def best_of_each_unpruned(
@@ -112,19 +109,6 @@ def best_of_each_unpruned(
     return winner, top
 
 
-def _contending_groups(
-    bounds: Array,
-    order: npt.NDArray[np.int64],
-    position: npt.NDArray[np.int64],
-    stop: npt.NDArray[np.int64],
-    winner: npt.NDArray[np.int64],
-    top: Array,
-) -> npt.NDArray[np.int64]:
-    """Return the groups whose next point could still win."""
-    groups = np.flatnonzero(position < stop)
-    return groups[_could_win(bounds, order[position[groups]], winner[groups], top[groups])]
-
-
 def _could_win(
     bounds: Array, points: npt.NDArray[np.int64], winner: npt.NDArray[np.int64], top: Array
 ) -> npt.NDArray[np.bool_]:
@@ -137,26 +121,26 @@ def _could_win(
 class Sampling(Maximizer):
     """A search for the best of random points.
 
-    random: number of points drawn as the domain draws, at least 1.
+    raw_samples: number of points drawn as the domain draws, at least 1.
     kept: how many of them are returned, the best ones, at least 1.
 
     Raises TypeError, ValueError.
     """
 
-    random: int = 1_000
+    raw_samples: int = field(default=1_000, metadata=stored_as("random"))
     kept: int = 20
 
     def __post_init__(self) -> None:
-        check_integer("random", self.random, 1)
+        check_integer("raw_samples", self.raw_samples, 1)
         check_integer("kept", self.kept, 1)
 
     def __call__(self, score: Score, domain: Domain, starts: Batch, rng: np.random.Generator) -> tuple[Batch, Info]:
-        """Return the best points, best first, each once, and what goes on record.
+        """Return the best points, best first, each once, and the info to record.
 
-        rng: the only source of chance.
+        rng: random number generator.
         """
         del starts  # nothing leads from one point to another
-        drawn = domain.sample(self.random, rng)
+        drawn = domain.sample(self.raw_samples, rng)
         distinct = domain.take(drawn, first_occurrences(domain, drawn))
         chosen, scores = best(score, domain, distinct, self.kept)
         return domain.take(distinct, chosen), {"candidates": len(distinct), "best_score": float(scores[0])}

@@ -130,9 +130,9 @@ class Evolution(Maximizer):
             raise ValueError("pool_only: there is no pool to start from")
 
     def __call__(self, score: Score, domain: Domain, starts: Batch, rng: np.random.Generator) -> tuple[Batch, Info]:
-        """Return all points scored, best first, each once, and what goes on record.
+        """Return all points scored, best first, each once, and the info to record.
 
-        rng: the only source of chance.
+        rng: random number generator.
 
         Raises ValueError without a pool and starts.
         """

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import log_ndtr, ndtr
 
 from bostruct.checks import check_number
-from bostruct.contracts import AcquisitionFunction, Array, Prediction, WorthSlopes
+from bostruct.contracts import AcquisitionFunction, AcquisitionGradient, Array, Prediction
 from bostruct.goals.logarithms import ROOT_2_PI, hazard, log_h, slope_of_log_h
 
 SCORE_ROUNDING = 1e-14  # relative: what the arithmetic of a score may lose, and its bound must not
@@ -57,16 +57,16 @@ class LogExpectedImprovement(AcquisitionFunction):
         score = self(prediction, incumbent)
         return score + 100.0 * SCORE_ROUNDING * (1.0 + np.abs(score))  # `log_h` has 12 digits
 
-    def worth_and_slopes(self, prediction: Prediction, incumbent: float) -> WorthSlopes:
-        """Return the worth and its derivatives, (s, m) each: log h has the slope Phi / h.
+    def value_and_gradient(self, prediction: Prediction, incumbent: float) -> AcquisitionGradient:
+        """Return the acquisition value and its derivatives, (s, m) each: log h has the slope Phi / h.
 
         prediction: mean and variance, (s, m) each.
         incumbent: the value to improve on, in the user's units.
         """
         u, sd = _standardize(prediction, incumbent)
-        log_worth = log_h(u)
-        slope = slope_of_log_h(u, log_worth)
-        return WorthSlopes(np.log(sd) + log_worth, -slope / sd, 0.5 * (1.0 - slope * u) / prediction.variance)
+        log_value = log_h(u)
+        slope = slope_of_log_h(u, log_value)
+        return AcquisitionGradient(np.log(sd) + log_value, -slope / sd, 0.5 * (1.0 - slope * u) / prediction.variance)
 
 
 LOG_EI = LogExpectedImprovement()
@@ -76,8 +76,8 @@ LOG_EI = LogExpectedImprovement()
 class LogAugmentedExpectedImprovement(AcquisitionFunction):
     """The logarithm of augmented expected improvement, which asks for points that still have something to teach.
 
-    Expected improvement times 1 - sqrt(noise / (noise + variance)) (Huang et al. 2006). Beside points told the variance
-    of the objective is small against the noise, so that one more value tells little of it.
+    Expected improvement times 1 - sqrt(noise / (noise + variance)) (Huang et al. 2006). Beside observed points the
+    variance of the objective is small against the noise, so that one more value tells little of it.
 
     noise: variance of the noise of a value, (s, 1) or a number, at least 0, in the user's units squared; without noise
         it is the logarithm of expected improvement. `Improvement` puts in that of the posterior.
@@ -109,11 +109,11 @@ class LogAugmentedExpectedImprovement(AcquisitionFunction):
         log_share = np.log(self._share(prediction.variance))
         return LOG_EI.upper_bounds(prediction, incumbent) + log_share + SCORE_ROUNDING * (1.0 - log_share)
 
-    def worth_and_slopes(self, prediction: Prediction, incumbent: float) -> WorthSlopes:
-        worth, of_mean, of_variance = LOG_EI.worth_and_slopes(prediction, incumbent)
+    def value_and_gradient(self, prediction: Prediction, incumbent: float) -> AcquisitionGradient:
+        value, of_mean, of_variance = LOG_EI.value_and_gradient(prediction, incumbent)
         share = self._share(prediction.variance)
         slope = 0.5 * (1.0 - share) / share / (self.noise + prediction.variance)
-        return WorthSlopes(worth + np.log(share), of_mean, of_variance + slope)
+        return AcquisitionGradient(value + np.log(share), of_mean, of_variance + slope)
 
     def _share(self, variance: Array) -> Array:
         """Return 1 - sqrt(noise / total) without a difference, for the quotient may be close to 1."""
@@ -150,15 +150,15 @@ class ProbabilityOfImprovement(AcquisitionFunction):
         score = self(prediction, incumbent)
         return np.where(prediction.mean < incumbent - self.margin, 0.0, score + SCORE_ROUNDING * (1.0 + np.abs(score)))
 
-    def worth_and_slopes(self, prediction: Prediction, incumbent: float) -> WorthSlopes:
-        """Return the worth and its derivatives, (s, m) each: log Phi has the slope phi / Phi.
+    def value_and_gradient(self, prediction: Prediction, incumbent: float) -> AcquisitionGradient:
+        """Return the acquisition value and its derivatives, (s, m) each: log Phi has the slope phi / Phi.
 
         prediction: mean and variance, (s, m) each.
         incumbent: the value to improve on, in the user's units.
         """
         u, sd = _standardize(prediction, incumbent - self.margin)
         slope = hazard(u)
-        return WorthSlopes(log_ndtr(u), -slope / sd, -0.5 * slope * u / prediction.variance)
+        return AcquisitionGradient(log_ndtr(u), -slope / sd, -0.5 * slope * u / prediction.variance)
 
 
 @dataclass(frozen=True)

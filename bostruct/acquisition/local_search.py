@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from bostruct.acquisition.bounded_search import best, best_of_each, best_of_each_unpruned
-from bostruct.checks import check_integer, first_occurrences
-from bostruct.contracts import ADDED_LATER, Array, Batch, Info, LocalDomain, Maximizer, Point, Score
+from bostruct.checks import check_integer, check_part, first_occurrences
+from bostruct.contracts import ADDED_LATER, Array, Batch, Info, LocalDomain, Maximizer, Point, Score, stored_as
 
 PRUNED_UP_TO = 0.35  # share of a step's neighbors scored, above which the next step scores all of them at once
 SHARE_KEPT = 0.8  # by which the share is multiplied after such a step, so that bounds are tried again after five
@@ -24,9 +24,9 @@ MAX_NEIGHBORS = 20_000  # of one point, looked at in one step unless told
 class LocalSearch(Maximizer):
     """Local search for the maxima of a score: ascents from the best of many candidates (Oh et al. 2019, Algorithm 1).
 
-    random: number of candidates drawn as the domain draws, at least 1.
-    spray: number of candidates drawn among the neighbors of each start given, at least 0.
-    ascents: how many of the best candidates are climbed from, in lockstep, at least 1.
+    raw_samples: number of candidates drawn as the domain draws, at least 1.
+    num_spray_points: number of candidates drawn among the neighbors of each start given, at least 0.
+    num_restarts: how many of the best candidates are climbed from, in lockstep, at least 1.
     leaps: also step by half of an ordered variable's choices, a quarter and so on, so that many choices in a row cost
         few steps; without leaps the search is as published.
     most: number of neighbors looked at by all ascents together, after which they end where they are, at least 1; None:
@@ -38,18 +38,18 @@ class LocalSearch(Maximizer):
     Raises TypeError, ValueError.
     """
 
-    random: int = 20_000
-    spray: int = 20
-    ascents: int = 20
+    raw_samples: int = field(default=20_000, metadata=stored_as("random"))
+    num_spray_points: int = field(default=20, metadata=stored_as("spray"))
+    num_restarts: int = field(default=20, metadata=stored_as("ascents"))
     leaps: bool = False
     most: int | None = None
     neighbors: int = field(default=MAX_NEIGHBORS, metadata=ADDED_LATER)
     distinct: bool = field(default=False, metadata=ADDED_LATER)
 
     def __post_init__(self) -> None:
-        check_integer("random", self.random, 1)
-        check_integer("spray", self.spray, 0)
-        check_integer("ascents", self.ascents, 1)
+        check_integer("raw_samples", self.raw_samples, 1)
+        check_integer("num_spray_points", self.num_spray_points, 0)
+        check_integer("num_restarts", self.num_restarts, 1)
         if self.most is not None:
             check_integer("most", self.most, 1)
         check_integer("neighbors", self.neighbors, 1)
@@ -57,18 +57,18 @@ class LocalSearch(Maximizer):
     def __call__(
         self, score: Score, domain: LocalDomain, starts: Batch, rng: np.random.Generator
     ) -> tuple[Batch, Info]:
-        """Return local maxima of the score, best first, each once, and what goes on record.
+        """Return local maxima of the score, best first, each once, and the info to record.
 
         Where `most` ended the ascents, the points are on the way to local maxima.
 
         score: the function to maximize.
         domain: with neighbors.
         starts: good points to start from; may be empty.
-        rng: the only source of chance.
+        rng: random number generator.
         """
         draw = draw_distinct if self.distinct else draw_with_neighbors
-        candidates = draw(domain, self.random, self.spray, starts, rng)
-        chosen, scores = best(score, domain, candidates, self.ascents)
+        candidates = draw(domain, self.raw_samples, self.num_spray_points, starts, rng)
+        chosen, scores = best(score, domain, candidates, self.num_restarts)
         climbers = domain.take(candidates, chosen)
         ends, scores, steps = ascend(score, domain, climbers, scores, rng, self.leaps, self.most, self.neighbors)
         order = np.argsort(-scores, kind="stable")
@@ -76,31 +76,35 @@ class LocalSearch(Maximizer):
         return domain.take(ends, order), info
 
 
-def draw_with_neighbors(domain: LocalDomain, random: int, spray: int, starts: Batch, rng: np.random.Generator) -> Batch:
+def draw_with_neighbors(
+    domain: LocalDomain, raw_samples: int, num_spray_points: int, starts: Batch, rng: np.random.Generator
+) -> Batch:
     """Draw candidates: points of the domain, fewer where it would repeat them, and neighbors of known points.
 
-    random: number of points, at least 1.
-    spray: number of neighbors of each start, at least 0.
-    rng: the only source of chance.
+    raw_samples: number of points, at least 1.
+    num_spray_points: number of neighbors of each start, at least 0.
+    rng: random number generator.
     """
-    drawn = domain.sample_candidates(random, starts, rng)
-    return domain.join(drawn, domain.sample_neighborhoods(starts, spray, rng)[0]) if len(starts) else drawn
+    drawn = domain.sample_candidates(raw_samples, starts, rng)
+    return domain.join(drawn, domain.sample_neighborhoods(starts, num_spray_points, rng)[0]) if len(starts) else drawn
 
 
-def draw_distinct(domain: LocalDomain, random: int, spray: int, starts: Batch, rng: np.random.Generator) -> Batch:
+def draw_distinct(
+    domain: LocalDomain, raw_samples: int, num_spray_points: int, starts: Batch, rng: np.random.Generator
+) -> Batch:
     """Return all points of the domain where they can be listed and are few, else `draw_with_neighbors` without repeats.
 
     Of a domain so large that fewer than one draw in 200 repeats another, no repeats are looked for.
 
-    random: number of points, at least 1.
-    spray: number of neighbors of each start, at least 0.
-    rng: the only source of chance.
+    raw_samples: number of points, at least 1.
+    num_spray_points: number of neighbors of each start, at least 0.
+    rng: random number generator.
     """
-    few = domain.list_few(random)
+    few = domain.list_few(raw_samples)
     if few is not None:
         return few
-    drawn = draw_with_neighbors(domain, random, spray, starts, rng)
-    if domain.count_at_most() > REPEATS_MATTER_UP_TO * random:
+    drawn = draw_with_neighbors(domain, raw_samples, num_spray_points, starts, rng)
+    if domain.count_at_most() > REPEATS_MATTER_UP_TO * raw_samples:
         return drawn
     return domain.take(drawn, first_occurrences(domain, drawn))
 
@@ -175,15 +179,16 @@ class PairSearch(Maximizer):
     kept: int = 10
 
     def __post_init__(self) -> None:
+        check_part("begin", self.begin, Maximizer)
         for name in ("most", "steps", "kept"):
             check_integer(name, getattr(self, name), 1)
 
     def __call__(
         self, score: Score, domain: LocalDomain, starts: Batch, rng: np.random.Generator
     ) -> tuple[Batch, Info]:
-        """Return the maxima and the best of the points looked at, best first, each once, and what goes on record.
+        """Return the maxima and the best of the points looked at, best first, each once, and the info to record.
 
-        rng: the only source of chance.
+        rng: random number generator.
         """
         maxima, info = self.begin(score, domain, starts, rng)
         scores, n_pairs = score(maxima), 0
@@ -226,28 +231,28 @@ class JointAscent(Maximizer):
     first 1, 2, 3, 4, 6, 9 ... changes together, and moves to the best of these points, as long as that is better. Where
     the score is a sum over variables one step finds its maximum, however many variables have to change.
 
-    random: number of random points to climb from beside the starts, at least 1.
+    raw_samples: number of random points to climb from beside the starts, at least 1.
     most_steps: of one ascent, at least 1.
 
     Raises TypeError, ValueError.
     """
 
-    random: int = 1
+    raw_samples: int = field(default=1, metadata=stored_as("random"))
     most_steps: int = 30
     instead: LocalSearch = LOCAL_SEARCH
 
     def __post_init__(self) -> None:
-        check_integer("random", self.random, 1)
+        check_integer("raw_samples", self.raw_samples, 1)
         check_integer("most_steps", self.most_steps, 1)
 
     def __call__(
         self, score: Score, domain: LocalDomain, starts: Batch, rng: np.random.Generator
     ) -> tuple[Batch, Info]:
-        """Return the ends of the ascents, best first, and what goes on record.
+        """Return the ends of the ascents, best first, and the info to record.
 
-        rng: the only source of chance.
+        rng: random number generator.
         """
-        first = domain.join(starts, domain.sample(self.random, rng))
+        first = domain.join(starts, domain.sample(self.raw_samples, rng))
         scores, steps, ends = score(first), 0, list[Point]()
         for i, x in enumerate(first):
             end, scores[i], taken = self._climb(score, domain, x, float(scores[i]), rng)

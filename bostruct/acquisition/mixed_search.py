@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -11,20 +12,19 @@ from scipy.optimize import minimize
 
 from bostruct.acquisition.bounded_search import best
 from bostruct.acquisition.local_search import MAX_NEIGHBORS, ascend, draw_with_neighbors
-from bostruct.checks import check_integer, first_occurrences
+from bostruct.checks import check_integer, check_part, first_occurrences
 from bostruct.contracts import (
     ADDED_LATER,
     Array,
     Batch,
-    Domain,
     Info,
     IntArray,
     LocalDomain,
     Maximizer,
-    Point,
     PointError,
     Score,
     VariedValues,
+    stored_as,
 )
 
 RETREATS = (0.5, 0.25, 0.125, 0.03, 0.0)  # of the way to an end that constraints forbid
@@ -44,14 +44,14 @@ class Climbers(NamedTuple):
 class MixedSearch(Maximizer):
     """Search for the maxima of a score that has gradients in the continuous coordinates of points.
 
-    The best of many candidates, and the best points told, climb in turns: by L-BFGS in the continuous coordinates,
+    The best of many candidates, and the best observed points, climb in turns: by L-BFGS in the continuous coordinates,
     whose ends are moved to the nearest points that the domain has, then from neighbor to neighbor in the others; until
     neither leads on. Another search may find the points that climb. Without gradients they climb from neighbor to
     neighbor in all coordinates.
 
-    random: number of candidates drawn as the domain draws, at least 1.
-    spray: number of candidates drawn among the neighbors of each start given, at least 0.
-    ascents: how many of the best candidates climb, at least 1.
+    raw_samples: number of candidates drawn as the domain draws, at least 1.
+    num_spray_points: number of candidates drawn among the neighbors of each start given, at least 0.
+    num_restarts: how many of the best candidates climb, at least 1.
     incumbents: how many of the starts given climb, too, at least 0.
     turns: the most turns, at least 1.
     most_steps: of L-BFGS in each turn, for all climbers together, at least 1.
@@ -62,9 +62,9 @@ class MixedSearch(Maximizer):
     Raises TypeError, ValueError.
     """
 
-    random: int = 1_000
-    spray: int = 200
-    ascents: int = 4
+    raw_samples: int = field(default=1_000, metadata=stored_as("random"))
+    num_spray_points: int = field(default=200, metadata=stored_as("spray"))
+    num_restarts: int = field(default=4, metadata=stored_as("ascents"))
     incumbents: int = 1
     turns: int = 3
     most_steps: int = 50
@@ -73,17 +73,19 @@ class MixedSearch(Maximizer):
     begin: Maximizer | None = field(default=None, metadata=ADDED_LATER)
 
     def __post_init__(self) -> None:
-        for name in ("random", "ascents", "turns", "most_steps", "most", "neighbors"):
+        for name in ("raw_samples", "num_restarts", "turns", "most_steps", "most", "neighbors"):
             check_integer(name, getattr(self, name), 1)
-        for name in ("spray", "incumbents"):
+        for name in ("num_spray_points", "incumbents"):
             check_integer(name, getattr(self, name), 0)
+        if self.begin is not None:
+            check_part("begin", self.begin, Maximizer)
 
     def __call__(
         self, score: Score, domain: LocalDomain, starts: Batch, rng: np.random.Generator
     ) -> tuple[Batch, Info]:
-        """Return the points where the climbs ended, best first, each once, and what goes on record.
+        """Return the points where the climbs ended, best first, each once, and the info to record.
 
-        rng: the only source of chance.
+        rng: random number generator.
         """
         found, begun = self._begin(score, domain, starts, rng)
         incumbents = domain.join(domain.take(starts, range(min(self.incumbents, len(starts)))))
@@ -98,20 +100,20 @@ class MixedSearch(Maximizer):
     def _begin(
         self, score: Score, domain: LocalDomain, starts: Batch, rng: np.random.Generator
     ) -> tuple[Climbers, Info]:
-        """Return the points that climb beside the incumbents, and what goes on record."""
+        """Return the points that climb beside the incumbents, and the info to record."""
         if self.begin is None:
-            candidates = draw_with_neighbors(domain, self.random, self.spray, starts, rng)
-            chosen, scores = best(score, domain, candidates, self.ascents)
+            candidates = draw_with_neighbors(domain, self.raw_samples, self.num_spray_points, starts, rng)
+            chosen, scores = best(score, domain, candidates, self.num_restarts)
             return Climbers(domain.take(candidates, chosen), scores), {"candidates": len(candidates)}
         ends, info = self.begin(score, domain, starts, rng)
-        points = domain.join(domain.take(ends, range(min(self.ascents, len(ends)))))
+        points = domain.join(domain.take(ends, range(min(self.num_restarts, len(ends)))))
         return Climbers(points, score(points)), info
 
     def _climb(
         self, score: Score, domain: LocalDomain, climbers: Climbers, rng: np.random.Generator
     ) -> tuple[Climbers, Info]:
-        """Let points climb in turns; return where they end, and what goes on record."""
-        varied = score.vary_shares(climbers.points) if domain.n_continuous else None
+        """Let points climb in turns; return where they end, and the info to record."""
+        varied = score.input_vjp(climbers.points) if domain.n_continuous else None
         if varied is None:
             points, scores, steps = ascend(
                 score, domain, *climbers, rng, leaps=True, most=self.most, neighbors=self.neighbors
@@ -124,7 +126,7 @@ class MixedSearch(Maximizer):
             points, scores, steps = ascend(score, rest, *climbers, rng, most=self.most, neighbors=self.neighbors)
             climbers, gradients, turns = Climbers(points, scores), gradients + calls, turns + 1
             leads_on = turns < self.turns and steps > 1  # the first step led nowhere where it is the only one
-            varied = score.vary_shares(points) if leads_on else None
+            varied = score.input_vjp(points) if leads_on else None
         return climbers, {"turns": turns, "gradients": gradients}
 
     def _climb_by_gradient(
@@ -185,18 +187,11 @@ def _move_coordinate(domain: LocalDomain, points: Batch, begin: Array, end: Arra
     moved = domain.with_shares(points, end)
     for i in range(len(begin)):
         for part in RETREATS:
-            if _is_valid(domain, moved[i]):
+            with suppress(PointError):
+                domain.check(moved[i])
                 break
             ends = begin.copy()
             ends[i] += part * (end[i] - begin[i])
             one = domain.take(domain.with_shares(points, ends), [i])
             moved = domain.join(domain.take(moved, range(i)), one, domain.take(moved, range(i + 1, len(begin))))
     return moved
-
-
-def _is_valid(domain: Domain, x: Point) -> bool:
-    try:
-        domain.check(x)
-    except PointError:
-        return False
-    return True

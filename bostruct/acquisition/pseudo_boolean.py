@@ -44,7 +44,7 @@ class SimulatedAnnealing:
     def __call__(self, objective: Polynomial, space: Space, rng: np.random.Generator) -> IntArray:
         """Return candidates for the minimum, the best first.
 
-        rng: the only source of chance.
+        rng: random number generator.
         """
         xs = space.sample(self.chains, rng)
         energy = objective(xs)
@@ -93,7 +93,7 @@ class SemidefiniteRelaxation:
     def __call__(self, objective: Polynomial, space: Space, rng: np.random.Generator) -> IntArray:
         """Return candidates for the minimum, the best first; none where constraints hold at none of them.
 
-        rng: the only source of chance.
+        rng: random number generator.
         """
         vectors, _ = solve_relaxation(*penalize(objective), self.sweeps, rng)
         along = vectors @ rng.standard_normal((vectors.shape[1], self.roundings))

@@ -54,6 +54,7 @@ from bostruct.contracts.kernel import Prior as Prior
 from bostruct.contracts.kernel import Pullback as Pullback
 from bostruct.contracts.kernel import SingleGram as SingleGram
 from bostruct.contracts.model import AcquisitionFunction as AcquisitionFunction
+from bostruct.contracts.model import AcquisitionGradient as AcquisitionGradient
 from bostruct.contracts.model import Feasibility as Feasibility
 from bostruct.contracts.model import HeldOut as HeldOut
 from bostruct.contracts.model import Maximizer as Maximizer
@@ -64,15 +65,14 @@ from bostruct.contracts.model import SuccessModel as SuccessModel
 from bostruct.contracts.model import Surrogate as Surrogate
 from bostruct.contracts.model import VariedPrediction as VariedPrediction
 from bostruct.contracts.model import VariedValues as VariedValues
-from bostruct.contracts.model import WorthSlopes as WorthSlopes
 from bostruct.contracts.search import PARENT_POSITION as PARENT_POSITION
-from bostruct.contracts.search import Appraisal as Appraisal
 from bostruct.contracts.search import HistoryView as HistoryView
-from bostruct.contracts.search import LeftOut as LeftOut
+from bostruct.contracts.search import LeaveOneOut as LeaveOneOut
 from bostruct.contracts.search import Predicted as Predicted
 from bostruct.contracts.search import ScoreBuilder as ScoreBuilder
 from bostruct.contracts.search import Searcher as Searcher
 from bostruct.contracts.search import Suggestion as Suggestion
+from bostruct.contracts.search import TrainingPrediction as TrainingPrediction
 from bostruct.contracts.search import describe_part as describe_part
 from bostruct.contracts.types import ADDED_LATER as ADDED_LATER
 from bostruct.contracts.types import Array as Array
@@ -85,6 +85,7 @@ from bostruct.contracts.types import Point as Point
 from bostruct.contracts.types import Prepared as Prepared
 from bostruct.contracts.types import Presented as Presented
 from bostruct.contracts.types import State as State
+from bostruct.contracts.types import stored_as as stored_as
 from bostruct.public_names import attach
 
 if not TYPE_CHECKING:

@@ -431,6 +431,13 @@ class ChoiceDomain(Domain):
         """
         return tuple(one.path for one in self.coordinates(x))
 
+    def coordinate_values(self, xs: Batch) -> Array:
+        """Return the values of the choices of points that all have the same ones, in their order (m, d).
+
+        xs: m points.
+        """
+        return np.array([[one.value for one in self.coordinates(x)] for x in xs], dtype=np.float64)
+
     @abstractmethod
     def resample(self, x: Point, names: Sequence[str], rng: np.random.Generator) -> Point:
         """Draw some choices of a point anew, and those that they open; keep all others. Return a valid point.

@@ -35,19 +35,14 @@ class Prior(ABC):
 
         theta: (k,), unconstrained. Returns a float, -inf where a parameter is outside the support, and an array (k,).
         """
-        return _differentiate_density(self.log_density, theta)
-
-
-def _differentiate_density(log_density: Callable[[float], float], theta: Array) -> tuple[float, Array]:
-    """Return the sum of log densities, and its derivatives by differences, one-sided at an end of the support."""
-    steps = DIFFERENCE * np.array([-1.0, 0.0, 1.0])
-    logs = np.array([[log_density(float(t) + step) for step in steps] for t in theta]).reshape(-1, 3)
-    slopes = np.zeros(len(theta))
-    for i, row in enumerate(logs):
-        known = np.flatnonzero(np.isfinite(row))
-        if np.isfinite(row[1]) and len(known) > 1:
-            slopes[i] = (row[known[-1]] - row[known[0]]) / (steps[known[-1]] - steps[known[0]])
-    return float(logs[:, 1].sum()), slopes
+        steps = DIFFERENCE * np.array([-1.0, 0.0, 1.0])
+        logs = np.array([[self.log_density(float(t) + step) for step in steps] for t in theta]).reshape(-1, 3)
+        gradient = np.zeros(len(theta))
+        for i, row in enumerate(logs):
+            known = np.flatnonzero(np.isfinite(row))
+            if np.isfinite(row[1]) and len(known) > 1:
+                gradient[i] = (row[known[-1]] - row[known[0]]) / (steps[known[-1]] - steps[known[0]])
+        return float(logs[:, 1].sum()), gradient
 
 
 class Parameter(NamedTuple):
@@ -184,7 +179,7 @@ class Kernel(ABC):
         """
         return change(self)
 
-    def vary_shares(self, theta: Array, xs: Batch, ys: Batch) -> Callable[[Array], tuple[Array, Pullback]] | None:
+    def input_vjp(self, theta: Array, xs: Batch, ys: Batch) -> Callable[[Array], tuple[Array, Pullback]] | None:
         """Return the Gram matrix K of xs and ys as a function of the continuous coordinates of xs.
 
         None, the default, is for a kernel that knows no gradient in them. Of others k(x, x) does not depend on them.

@@ -91,7 +91,7 @@ class Posterior(ABC):
         """
         return self.screen(xs)
 
-    def bound_above(self, xs: Batch) -> Prediction:
+    def upper_bound(self, xs: Batch) -> Prediction:
         """Return a mean and a variance that are never below those of `predict`, (s, m) each.
 
         xs: m points.
@@ -141,7 +141,7 @@ class Posterior(ABC):
         """
         return self.screen(xs).mean
 
-    def vary_shares(self, xs: Batch) -> VariedPrediction | None:
+    def input_vjp(self, xs: Batch) -> VariedPrediction | None:
         """Return the prediction at m points as a function of their continuous coordinates, with gradients.
 
         None, by default, is for a posterior without gradients, whose points climb from neighbor to neighbor.
@@ -185,9 +185,9 @@ class Surrogate(ABC):
         xs: n points.
         values: (n,), in the user's units, minimized; (n, q) where `n_outputs` is q.
         state: of `initial_state`, or what the last call returned.
-        rng: the only source of chance.
+        rng: random number generator.
 
-        Returns the posterior, the state for the next call, and what goes on record.
+        Returns the posterior, the state for the next call, and the info to record.
         """
 
     def condition_at(self, xs: Batch, values: Array, state: State) -> Posterior | None:
@@ -259,15 +259,15 @@ class Surrogate(ABC):
         return None
 
 
-class WorthSlopes(NamedTuple):
-    """The worth of predictions, and its derivatives, (s, m) each.
+class AcquisitionGradient(NamedTuple):
+    """The acquisition values of predictions, and their derivatives, (s, m) each.
 
-    worth: as the acquisition function returns it.
+    value: as the acquisition function returns it.
     mean: its derivative in the mean.
     variance: its derivative in the variance.
     """
 
-    worth: Array
+    value: Array
     mean: Array
     variance: Array
 
@@ -311,7 +311,7 @@ class AcquisitionFunction(ABC):
             return np.asarray(np.logaddexp.reduce(scores, axis=0)) - math.log(len(scores))
         return scores.mean(axis=0)
 
-    def worth_and_slopes(self, prediction: Prediction, incumbent: float) -> WorthSlopes:
+    def value_and_gradient(self, prediction: Prediction, incumbent: float) -> AcquisitionGradient:
         """Return the acquisition value of each point under each posterior sample, and its derivatives, (s, m) each.
 
         The derivatives are central differences by default.
@@ -319,7 +319,14 @@ class AcquisitionFunction(ABC):
         prediction: mean and variance, (s, m) each.
         incumbent: the value to improve on, in the user's units.
         """
-        return _differentiate_worth(lambda at: self(at, incumbent), prediction)
+        mean, variance = prediction
+        steps = STEP * np.sqrt(variance), STEP * variance
+        derivatives = [
+            (self(Prediction(mean + a, variance + b), incumbent) - self(Prediction(mean - a, variance - b), incumbent))
+            / (2.0 * (a + b))
+            for a, b in ((steps[0], 0.0), (0.0, steps[1]))
+        ]
+        return AcquisitionGradient(self(prediction, incumbent), *derivatives)
 
     def with_noise(self, noise: Array) -> AcquisitionFunction:
         """Return the function for values of this noise; itself, by default, for one that does not depend on it.
@@ -328,17 +335,6 @@ class AcquisitionFunction(ABC):
         """
         del noise
         return self
-
-
-def _differentiate_worth(worth: Callable[[Prediction], Array], prediction: Prediction) -> WorthSlopes:
-    """Return acquisition values, and their central differences in the mean and in the variance."""
-    mean, variance = prediction
-    steps = STEP * np.sqrt(variance), STEP * variance
-    slopes = [
-        (worth(Prediction(mean + a, variance + b)) - worth(Prediction(mean - a, variance - b))) / (2.0 * (a + b))
-        for a, b in ((steps[0], 0.0), (0.0, steps[1]))
-    ]
-    return WorthSlopes(worth(prediction), *slopes)
 
 
 class Score(ABC):
@@ -367,7 +363,7 @@ class Score(ABC):
         del xs
         return None
 
-    def vary_shares(self, xs: Batch) -> VariedValues | None:
+    def input_vjp(self, xs: Batch) -> VariedValues | None:
         """Return the score of m points as a function of their continuous coordinates, with gradients.
 
         None, by default, is for a score without gradients, whose points climb from neighbor to neighbor.
@@ -383,12 +379,12 @@ class Maximizer(ABC):
 
     @abstractmethod
     def __call__(self, score: Score, domain: Any, starts: Batch, rng: np.random.Generator) -> tuple[Batch, Info]:
-        """Return local maxima of the score, best first, each once, and what goes on record.
+        """Return local maxima of the score, best first, each once, and the info to record.
 
         score: the function to maximize.
         domain: has what the maximizer asks of it, neighbors or mutations.
         starts: good points to start from, best first; may be empty.
-        rng: the only source of chance.
+        rng: random number generator.
         """
 
 
@@ -396,20 +392,20 @@ class Feasibility(ABC):
     """The chance that points succeed, as a model of success believes."""
 
     @abstractmethod
-    def log_chance(self, xs: Batch) -> Array:
+    def log_probability(self, xs: Batch) -> Array:
         """Return the logarithm of the chance that each of m points has a value (m,), at most 0.
 
         xs: m points.
         """
 
-    def bound_log_chance(self, xs: Batch) -> Array:
+    def log_probability_bound(self, xs: Batch) -> Array:
         """Return bounds that are never below the log chance of the same point, at most 0 (m,); by default itself.
 
         xs: m points.
         """
-        return self.log_chance(xs)
+        return self.log_probability(xs)
 
-    def vary_log_chance(self, xs: Batch) -> VariedValues | None:
+    def log_probability_vjp(self, xs: Batch) -> VariedValues | None:
         """Return the log chance of m points as a function of their continuous coordinates, with gradients.
 
         None, by default, is for a chance without gradients.
@@ -438,7 +434,7 @@ class SuccessModel(ABC):
         points: n points.
         succeeded: for each, whether it did (n,), bool.
         state: None, or what the last call returned, where a fit may start; plain JSON.
-        rng: the only source of chance.
+        rng: random number generator.
         keep: whether the hyperparameters of the state serve, so that nothing is fitted where that takes long.
 
         Returns the chance, and the state for the next call.

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from bostruct.contracts.errors import BostructError
 from bostruct.contracts.model import Feasibility, Posterior, Prediction, Score
-from bostruct.contracts.types import ADDED_LATER, Array, Batch, Info, Json, Point, State
+from bostruct.contracts.types import ADDED_LATER, STORED_AS, Array, Batch, Info, Json, Point, State
 
 PARENT_POSITION = "parent_position"  # in `Suggestion.info`
 NO_SETTINGS = ("domain", "note")  # of a searcher's fields
@@ -21,14 +21,14 @@ NO_SETTINGS = ("domain", "note")  # of a searcher's fields
 
 @dataclass(frozen=True, eq=False)
 class HistoryView:
-    """The history that a searcher sees: points as its domain holds them, values to minimize, in the order told.
+    """The history that a searcher sees: points as its domain holds them, values to minimize, in the order observed.
 
     completed: points that have a value.
     values: one for each completed point (n,): of the only objective; where there are several, or limits, a merit by
         which feasible points come before others, as of `bostruct.goals.pareto.merit`.
     running: points that were asked and are not finished.
     failed: points that were told without a value, whether their trials failed or were infeasible.
-    seen: the keys of all points ever asked or told, whatever became of them.
+    seen: the keys of all points ever suggested or observed, whatever became of them.
     objectives: of each completed point (n, k), minimized.
     slacks: by how much each completed point breaks each limit (n, c), at most 0 where it keeps it; (n, 0) without
         limits.
@@ -53,7 +53,7 @@ class ScoreBuilder(ABC):
 
     @property
     def is_logarithm(self) -> bool:
-        """True where its scores are logarithms of a worth, to which that of a chance may be added."""
+        """True if its scores are logarithms, to which that of a probability of feasibility may be added."""
         return False
 
     def around(self, change: Callable[[ScoreBuilder], ScoreBuilder]) -> ScoreBuilder:
@@ -72,8 +72,8 @@ class ScoreBuilder(ABC):
         """Return the score to maximize.
 
         posterior: of the objective, with the running points believed.
-        history: all that was told so far, at least one value.
-        rng: the only source of chance.
+        history: all that was observed so far, at least one value.
+        rng: random number generator.
 
         Raises NumericalError, for which a random point is suggested.
         """
@@ -86,24 +86,24 @@ class ScoreBuilder(ABC):
         The state is None for a builder that learns nothing of its own, as by default.
 
         posterior: of the objective, with the running points believed.
-        history: all that was told so far, at least one value.
+        history: all that was observed so far, at least one value.
         state: None, or what the last call returned; plain JSON.
-        rng: the only source of chance.
+        rng: random number generator.
         """
         del state
         return self(posterior, history, rng), None
 
-    def learn_chance(
+    def learn_feasibility(
         self, posterior: Posterior, history: HistoryView, state: State, rng: np.random.Generator
     ) -> Feasibility | None:
-        """Return the chance that a point has a value and keeps all limits, as the scores know it.
+        """Return the chance that a point has a value and satisfies all limits, as the scores know it.
 
         None, by default, stands for certainty, or for scores that know no such chance. Raises NumericalError.
 
         posterior: of the objective.
-        history: all that was told so far, at least one value.
+        history: all that was observed so far, at least one value.
         state: None, or that of `build_from`.
-        rng: the only source of chance.
+        rng: random number generator.
         """
         del posterior, history, state, rng
         return None
@@ -115,7 +115,7 @@ class Suggestion(NamedTuple):
     point: to evaluate, unseen before, except for a ``repeat`` of a searcher that `repeats`.
     state: of the searcher after it; plain JSON.
     info: for people; plain JSON. `info["origin"]` says how the point was chosen: ``initial`` (of the method's first
-        points), ``model``, ``mutation`` (of the best point), ``random``, ``repeat`` (a told point, asked again) or
+        points), ``model``, ``mutation`` (of the best point), ``random``, ``repeat`` (an observed point, asked again) or
         ``fallback``, where `info["why"]` says why. `info[PARENT_POSITION]` is the position, among the completed points
         of the history, of the point that this one is a change of; the study puts the number of that trial on record, as
         `info["parent"]`.
@@ -126,8 +126,8 @@ class Suggestion(NamedTuple):
     info: Info
 
 
-class Appraisal(NamedTuple):
-    """A method's judgement of the n completed points, in the order told.
+class TrainingPrediction(NamedTuple):
+    """A method's judgement of the n completed points, in the order observed.
 
     eligible: the points to recommend one of (n,). prediction: of the latent objective (s, n), None without a model.
     why: what makes points eligible, for the record; empty where all are.
@@ -142,19 +142,19 @@ class Predicted(NamedTuple):
     """The belief of a method about m points.
 
     mean, variance: of each of k latent objectives under s posterior samples (k, s, m), minimized, in the user's units.
-    log_chance: logarithm of the chance that each point has a value and keeps all limits (m,); zeros where nothing
-        failed and nothing is limited.
+    log_probability: logarithm of the chance that each point has a value and satisfies all limits (m,); zeros where
+        nothing failed and nothing is limited.
     """
 
     mean: Array
     variance: Array
-    log_chance: Array
+    log_probability: Array
 
 
-class LeftOut(NamedTuple):
+class LeaveOneOut(NamedTuple):
     """The predictions of values that were told, each made without the value itself.
 
-    positions: of the completed points that the model learned from (n,), in the order told.
+    positions: of the completed points that the model learned from (n,), in the order observed.
     prediction: of their values, noise included, (s, n) each, minimized.
     """
 
@@ -167,8 +167,8 @@ class Searcher(ABC):
 
     domain: the points to search, a `Domain`.
     n_initial: number of points that the method chooses before it learns from values.
-    repeats: True where told points may be suggested again, as suggestions of the origin ``repeat``. Once every point
-        has been seen, the searcher may go on with repeats in place of raising `SpaceExhausted`.
+    repeats: True where observed points may be suggested again, as suggestions of the origin ``repeat``. Once every
+        point has been seen, the searcher may go on with repeats in place of raising `SpaceExhausted`.
     has_model: True where a model answers `predict`.
     bounds_regret: False where the model, before it learns anything, is known to bound no regret.
     cross_validates: True where a model may answer `cross_validate`.
@@ -189,9 +189,9 @@ class Searcher(ABC):
     def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
         """Return the next point to evaluate; raise `SpaceExhausted` when no unseen point is left.
 
-        history: all that was told so far.
+        history: all that was observed so far.
         state: of `initial_state`, or of the last suggestion.
-        rng: the only source of chance.
+        rng: random number generator.
         """
 
     def suggest_jointly(self, history: HistoryView, state: State, rng: np.random.Generator) -> Iterator[Suggestion]:
@@ -200,9 +200,9 @@ class Searcher(ABC):
         It ends where another fit is needed, after one point or more: by default after one. Override it where one fit,
         and one search, serve several. Raises `SpaceExhausted` where no unseen point is left for the first.
 
-        history: all that was told so far.
+        history: all that was observed so far.
         state: of `initial_state`, or of the last suggestion.
-        rng: the only source of chance.
+        rng: random number generator.
         """
         yield self.suggest(history, state, rng)
 
@@ -237,25 +237,25 @@ class Searcher(ABC):
         """Return the state before the first suggestion, plain JSON."""
         return None
 
-    def appraise(self, history: HistoryView, state: State, rng: np.random.Generator) -> Appraisal:
+    def appraise(self, history: HistoryView, state: State, rng: np.random.Generator) -> TrainingPrediction:
         """Judge how good the completed points are, at least one, once noise is set aside: by default, by their values.
 
-        history: all that was told so far.
+        history: all that was observed so far.
         state: of the last suggestion.
-        rng: the only source of chance.
+        rng: random number generator.
 
         Raises NumericalError where the model cannot be fitted.
         """
         del state, rng
-        return Appraisal(np.ones(len(history.values), dtype=np.bool_), None)
+        return TrainingPrediction(np.ones(len(history.values), dtype=np.bool_), None)
 
     def predict(self, history: HistoryView, state: State, xs: Batch, rng: np.random.Generator) -> Predicted:
         """Predict points, where the searcher `has_model`; one that has none at times calls `super()` then.
 
-        history: all that was told so far.
+        history: all that was observed so far.
         state: of `initial_state`, or of the last suggestion.
         xs: m points.
-        rng: the only source of chance.
+        rng: random number generator.
 
         Raises NumericalError where the model cannot be fitted, or nothing has completed, BostructError without a model.
         """
@@ -274,18 +274,20 @@ class Searcher(ABC):
         history: at least one completed point, of one objective without limits.
         state: of the last suggestion.
         regret: the difference to the optimum, at least 0, in the user's units.
-        rng: the only source of chance.
+        rng: random number generator.
         """
         del history, state, regret, rng
         return 1.0
 
-    def cross_validate(self, history: HistoryView, state: State, objective: int, rng: np.random.Generator) -> LeftOut:
-        """Predict each value told from all others, where the searcher `cross_validates`.
+    def cross_validate(
+        self, history: HistoryView, state: State, objective: int, rng: np.random.Generator
+    ) -> LeaveOneOut:
+        """Predict each observed value from all others, where the searcher `cross_validates`.
 
         history: at least one completed point.
         state: of the last suggestion.
         objective: its position, from 0.
-        rng: the only source of chance.
+        rng: random number generator.
 
         Raises BostructError where the model cannot.
         """
@@ -317,4 +319,4 @@ def _settings_of(part: Any) -> Iterator[tuple[str, object]]:
     for one in fields(part):
         value = getattr(part, one.name)
         if not (ADDED_LATER.items() <= one.metadata.items() and value == one.default):
-            yield one.name, value
+            yield one.metadata.get(STORED_AS, one.name), value

@@ -18,4 +18,13 @@ Batch: TypeAlias = Any  # several of them: see above
 Prepared: TypeAlias = Any  # what a kernel needs to know of two batches, whatever its parameters
 State: TypeAlias = ParsedJson  # what the next step needs: plain JSON, so that it survives on disk exactly
 Info: TypeAlias = dict[str, ParsedJson]  # what a person wants to see, as JSON
+STORED_AS = "stored as"  # in the metadata of a field
 ADDED_LATER = {"added later": True}  # of a field: its default says nothing, so that settings on record stay the same
+
+
+def stored_as(name: str) -> dict[str, str]:
+    """Return the metadata of a field that settings on record have under an earlier name.
+
+    name: the earlier name.
+    """
+    return {STORED_AS: name}

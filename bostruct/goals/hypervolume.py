@@ -127,7 +127,7 @@ class LogHypervolumeImprovement:
         score = self(predictions)
         return score + ROUNDING * (1.0 + np.abs(score))
 
-    def worth_and_slopes(self, predictions: Sequence[Prediction]) -> tuple[Array, list[Prediction]]:
+    def value_and_gradient(self, predictions: Sequence[Prediction]) -> tuple[Array, list[Prediction]]:
         """Return it at m points (m,), and for each objective its derivatives in mean and variance, (s, m) each.
 
         predictions: of each objective, (s, m) each.

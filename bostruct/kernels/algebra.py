@@ -106,9 +106,9 @@ class Product(Kernel):
 
         return one * two, pullback
 
-    def vary_shares(self, theta: Array, xs: Batch, ys: Batch) -> Callable[[Array], tuple[Array, Pullback]] | None:
+    def input_vjp(self, theta: Array, xs: Batch, ys: Batch) -> Callable[[Array], tuple[Array, Pullback]] | None:
         first, second = self._split(theta)
-        vary_one, vary_two = self.first.vary_shares(first, xs, ys), self.second.vary_shares(second, xs, ys)
+        vary_one, vary_two = self.first.input_vjp(first, xs, ys), self.second.input_vjp(second, xs, ys)
         if vary_one is None or vary_two is None:
             return None
 
@@ -173,9 +173,9 @@ class WeightedSum(Kernel):
 
         return mix_grams(one, two, weight), pullback
 
-    def vary_shares(self, theta: Array, xs: Batch, ys: Batch) -> Callable[[Array], tuple[Array, Pullback]] | None:
+    def input_vjp(self, theta: Array, xs: Batch, ys: Batch) -> Callable[[Array], tuple[Array, Pullback]] | None:
         first, second, weight = self._split(theta)
-        vary_one, vary_two = self.first.vary_shares(first, xs, ys), self.second.vary_shares(second, xs, ys)
+        vary_one, vary_two = self.first.input_vjp(first, xs, ys), self.second.input_vjp(second, xs, ys)
         if vary_one is None or vary_two is None:
             return None
 

@@ -13,6 +13,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from bostruct.checks import check_part
 from bostruct.contracts import Array, Batch, IntArray, Kernel, Parameter, Prior, Pullback
 
 MOST_PAIRED = 64  # items whose pairs are compared one by one; of more, ranks are
@@ -86,6 +87,9 @@ class DistanceKernel(ExponentialKernel):
     distance: Callable[[Batch, Batch], Array]
     prior: Prior
     initial: float
+
+    def __post_init__(self) -> None:
+        check_part("prior", self.prior, Prior)
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:

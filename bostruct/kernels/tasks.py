@@ -162,9 +162,9 @@ class TaskKernel(Kernel):
 
         return gram * tasks.factor + tasks.offset, pullback
 
-    def vary_shares(self, theta: Array, xs: Batch, ys: Batch) -> Callable[[Array], tuple[Array, Pullback]] | None:
+    def input_vjp(self, theta: Array, xs: Batch, ys: Batch) -> Callable[[Array], tuple[Array, Pullback]] | None:
         own, (points, rows), (others, columns) = self.unpack(theta), _split_tasks(xs), _split_tasks(ys)
-        if (varied := self.kernel.vary_shares(own.points, points, others)) is None:
+        if (varied := self.kernel.input_vjp(own.points, points, others)) is None:
             return None
         tasks = self._task_covariance(own, rows, columns)
 

@@ -107,14 +107,14 @@ def is_compared(one: Choice) -> bool:
 
 
 def _key_choices(point: Sequence[Choice]) -> list[KeyedChoice]:
-    return [(_choice_key(one), one) for one in point if is_compared(one)]
-
-
-def _choice_key(one: Choice) -> ChoiceKey:
-    order = one.order
-    if order is None:
-        return ChoiceKey(one.path, one.count, one.ordered, False)
-    return ChoiceKey(one.path, len(order), one.ordered, True)
+    return [
+        (
+            ChoiceKey(one.path, one.count if one.order is None else len(one.order), one.ordered, one.order is not None),
+            one,
+        )
+        for one in point
+        if is_compared(one)
+    ]
 
 
 def _read_columns(points: list[list[KeyedChoice]], places: list[Places], known: dict[str, int]) -> list[Columns]:
@@ -131,13 +131,12 @@ def _read_columns(points: list[list[KeyedChoice]], places: list[Places], known: 
             else:
                 share = one.value / max(one.count - 1, 1) if one.ordered and one.count < math.inf else one.value
                 tables[g][row, places[g][key]] = share
-    return [_split_columns(*one) for one in zip(tables, places, orders, strict=True)]
-
-
-def _split_columns(table: Array, met: Places, orders: dict[ChoiceKey, IntArray]) -> Columns:
-    ordered = np.array([key.ordered for key in met], dtype=bool)
-    is_order = np.array([key.is_order for key in met], dtype=bool)
-    return Columns(table[:, ~ordered & ~is_order], table[:, ordered & ~is_order], list(orders.values()))
+    found = []
+    for table, met, own in zip(tables, places, orders, strict=True):
+        ordered = np.array([key.ordered for key in met], dtype=bool)
+        is_order = np.array([key.is_order for key in met], dtype=bool)
+        found.append(Columns(table[:, ~ordered & ~is_order], table[:, ordered & ~is_order], list(own.values())))
+    return found
 
 
 def _distance(xs: Columns, ys: Columns) -> Array:

@@ -17,12 +17,11 @@ from bostruct.contracts import (
     ChoiceDomain,
     Domain,
     Kernel,
-    Maximizer,
     Searcher,
 )
 from bostruct.kernels.algebra import WeightedSum
 from bostruct.kernels.space.product import SpaceKernel
-from bostruct.kernels.space.registry import has_extents, has_order_to_doubt, main_effects
+from bostruct.kernels.space.registry import has_lengths, has_order_to_doubt, main_effects
 from bostruct.methods.baselines import evolution, random
 from bostruct.methods.bayesian import MOST_BY_ONE, bayesian, default_search
 from bostruct.methods.defaults import (
@@ -142,9 +141,9 @@ def for_space(domain: Domain) -> BayesianSearch:
     scheduled = has_schedules(domain)
     note = _note_many(product)
     kernel: Kernel = WeightedSum(main_effects(domain), product, Normal(0.4, 1.0), initial=0.4)
-    if has_extents(domain):
-        by_extent = main_effects(domain, by_extent=True)
-        kernel = WeightedSum(kernel, by_extent, EXTENT_ODDS, initial=EXTENT_ODDS.mean)
+    if has_lengths(domain):
+        by_length = main_effects(domain, by_length=True)
+        kernel = WeightedSum(kernel, by_length, EXTENT_ODDS, initial=EXTENT_ODDS.mean)
     if has_order_to_doubt(domain):
         unordered = main_effects(domain, trusts_order=False)
         kernel = WeightedSum(kernel, unordered, ORDER_ODDS, initial=ORDER_ODDS.mean)
@@ -159,23 +158,23 @@ def for_space(domain: Domain) -> BayesianSearch:
     growth = SCHEDULE_GROWTH if scheduled else GROWTH
     surrogate = NoiseSelection(quiet, noisy, log_odds=math.log(4.0), growth=growth)
     search = default_search(domain)
+    maximizer = search.maximizer
+    if climbs and scheduled:  # from the best points of the annealed search
+        maximizer = MixedSearch(num_restarts=3, most=2_000, neighbors=100, begin=maximizer)
+    elif climbs:
+        maximizer = MixedSearch()
     acquisition = LogAugmentedExpectedImprovement() if has_numbers else LOG_EI
     return BayesianSearch(
         domain,
         OutputWarping(surrogate, FAR_SCHEDULE) if scheduled else OutputWarping(surrogate),
         Feasible(Improvement(acquisition, best_predicted), success, domain.join, growth=GROWTH),
-        _climb_from(search.maximizer if scheduled else None) if climbs else search.maximizer,
+        maximizer,
         n_initial=10,
         n_starts=search.n_starts,
         surroundings=search.surroundings,
         exploration=explore_branches(domain) or select_operators(domain) or escape_plateaus(domain),
         note=note,
     )
-
-
-def _climb_from(begin: Maximizer | None) -> MixedSearch:
-    """Return a search by gradients in turn with the rest, from another search's best points where one is given."""
-    return MixedSearch() if begin is None else MixedSearch(ascents=3, most=2_000, neighbors=100, begin=begin)
 
 
 def for_programs(domain: ChoiceDomain) -> BayesianSearch:
@@ -205,11 +204,6 @@ def for_parts(domain: Domain) -> BayesianSearch:
     return replace(bayesian(domain, n_initial=10), design=random_design, exploration=explore_branches(domain))
 
 
-def _has_choices_of_its_own(domain: Domain) -> bool:
-    """Tell whether choices make up a domain that is no product of others, each of which has a kernel of its own."""
-    return domain.traits.choices is not None and not domain.parts
-
-
 def _note_many(kernel: SpaceKernel) -> str | None:
     """Say how many variables share lengthscales, where some do."""
     served = [(one.variables, one.parameters) for one in kernel.factors if one.parameters]
@@ -231,7 +225,7 @@ def _note_without_model(method: str, domain: Domain) -> str:
 
 RULES = (
     Rule(lambda domain: bool(domain.variables), for_space),
-    Rule(lambda domain: _has_choices_of_its_own(domain) and domain.traits.mutable, for_programs),
+    Rule(lambda domain: domain.traits.choices is not None and not domain.parts and domain.traits.mutable, for_programs),
     Rule(lambda domain: bool(domain.parts) and has_nasbot_kernel(domain), for_parts),
     Rule(lambda domain: has_nasbot_kernel(domain) and domain.traits.mutable, nasbot),
     Rule(lambda domain: find_part_without_kernel(domain) is None, bayesian, _note_model),

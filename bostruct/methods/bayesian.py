@@ -92,27 +92,28 @@ def bayesian(
 
 def default_search(domain: Domain) -> SearchSettings:
     """Return the search that a domain's capabilities allow."""
-    wide = LocalSearch(random=2_000, spray=1_000, ascents=10, leaps=True, most=400_000)
-    if _is_table(domain):
-        listed = LocalSearch(MOST_LISTED, spray=20, ascents=10, leaps=True, most=20_000, neighbors=200, distinct=True)
+    wide = LocalSearch(raw_samples=2_000, num_spray_points=1_000, num_restarts=10, leaps=True, most=400_000)
+    if domain.count_at_most() <= MOST_LISTED and any(likeness_of(one) is not None for one in domain.variables.values()):
+        # along descriptors neighbors need not be better
+        listed = LocalSearch(
+            MOST_LISTED, num_spray_points=20, num_restarts=10, leaps=True, most=20_000, neighbors=200, distinct=True
+        )
         return SearchSettings(listed, 5, neighbors_of)
     if domain.lists_many and len(domain.variables) > MOST_BY_ONE and not domain.n_continuous:
         return SearchSettings(JointAscent(instead=wide), 1, neighbors_of)
     if has_schedules(domain):
         return SearchSettings(AnnealedSearch(), None, neighbors_of)
     if domain.lists_many and list_wide(domain):
-        few = LocalSearch(random=1_000, spray=200, ascents=5, leaps=True, most=50_000, neighbors=200)
+        few = LocalSearch(
+            raw_samples=1_000, num_spray_points=200, num_restarts=5, leaps=True, most=50_000, neighbors=200
+        )
         return SearchSettings(few, 5, neighbors_of)
     if domain.lists_many:
         return SearchSettings(wide, 5, neighbors_of)
     if domain.traits.local is not None:  # listed point by point, and so at a price
-        return SearchSettings(LocalSearch(random=300, spray=30, ascents=5, most=1_000), 5, neighbors_of)
+        return SearchSettings(
+            LocalSearch(raw_samples=300, num_spray_points=30, num_restarts=5, most=1_000), 5, neighbors_of
+        )
     if domain.traits.mutable:
         return SearchSettings(Evolution(domain.pool), None, mutations_of)
     return SearchSettings(Sampling(), 0, nothing_around)
-
-
-def _is_table(domain: Domain) -> bool:
-    """Tell whether a domain has few points, and choices with descriptors, along which neighbors need not be better."""
-    few = domain.count_at_most() <= MOST_LISTED
-    return few and any(likeness_of(one) is not None for one in domain.variables.values())

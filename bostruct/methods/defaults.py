@@ -7,11 +7,10 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial, reduce
-from typing import TypeGuard
 
 import numpy as np
 
-from bostruct.checks import require
+from bostruct.checks import check_part, require
 from bostruct.contracts import (
     Array,
     ChoiceDomain,
@@ -24,10 +23,7 @@ from bostruct.contracts import (
 )
 from bostruct.domains.architecture.value import Architecture
 from bostruct.domains.space.candidates import likeness_of
-from bostruct.domains.space.choices import ChoiceVariable, number_grid
 from bostruct.domains.space.graphs import VariableGraph
-from bostruct.domains.space.permutation import Permutation
-from bostruct.domains.space.space import Space
 from bostruct.domains.space.variable import Variable
 from bostruct.kernels.algebra import PartKernel, Product, WeightedSum
 from bostruct.kernels.distance import DistanceKernel, FeatureDistance
@@ -109,7 +105,7 @@ def _pair_row(first: int, end: int, variables: Sequence[Variable]) -> Iterator[t
 
 def _name_row(variable: Variable) -> object:
     """Name what variables of one row have in common: their choices, which have no order; others stand alone."""
-    if isinstance(variable, ChoiceVariable) and number_grid(variable) is None and not variable.ordered:
+    if variable.choices is not None and not variable.ordered:
         return variable.kind, repr(variable.choices), repr(variable.when)
     return id(variable)
 
@@ -186,7 +182,7 @@ def space_kernel(domain: Domain) -> SpaceKernel:
 
     The prior is that of Hvarfner et al. 2024, stated on the lengthscale that is equivalent to each edge weight. The
     mode is theirs. The spread is smaller than theirs; it was chosen among a few on random weighted Max-3-SAT, where the
-    differences were hardly beyond chance.
+    differences were hardly statistically significant.
 
     More than 1,000 variables on equal graphs share one lengthscale: a fit of so many takes long, and few values hardly
     tell them apart.
@@ -208,9 +204,9 @@ def space_kernel(domain: Domain) -> SpaceKernel:
     )
 
 
-def has_schedule(variable: Variable) -> TypeGuard[Permutation]:
+def has_schedule(variable: Variable) -> bool:
     """Tell whether a variable is an order of items that have resources, and no conditions."""
-    return isinstance(variable, Permutation) and variable.resources is not None and not variable.when
+    return variable.resources is not None and not variable.when
 
 
 def has_schedules(domain: Domain) -> bool:
@@ -226,21 +222,21 @@ def with_schedules(domain: Domain, kernel: Kernel) -> Kernel:
     first = 0
     for one in domain.variables.values():
         if has_schedule(one):
-            waits = Waits(number_names(one.resources or ()), one.chains)
+            waits = Waits(number_names(one.resources), one.chains)
             own = ScheduleKernel(waits, first, LOG_DURATION, MAKESPAN_ODDS, MAKESPAN_ODDS.mean)
             kernel = WeightedSum(kernel, own, SCHEDULE_ODDS, initial=SCHEDULE_ODDS.mean)
         first += one.width
     return kernel
 
 
-def variable_graphs(domain: Space) -> tuple[VariableGraph, ...]:
+def variable_graphs(domain: Domain) -> tuple[VariableGraph, ...]:
     """Return the graph of each variable; raise DomainError unless each variable of a `Space` has one."""
-    if not isinstance(domain, Space):
+    if not check_part("domain", domain, Domain).variables:
         raise DomainError(f"method: combo needs a Space, got {domain_label(domain)}")
     refuse_conditions("combo", domain)
     refuse_structures_beside_numbers("combo", domain)
     refuse_numbers("combo", domain)
-    others = [name for name, variable in domain.variables.items() if not isinstance(variable, ChoiceVariable)]
+    others = [name for name, variable in domain.variables.items() if variable.choices is None]
     if others:
         kind = domain.variables[others[0]].kind
         raise DomainError(f"method: combo needs variables on graphs; {others[0]} is of kind {kind}")
@@ -250,7 +246,7 @@ def variable_graphs(domain: Space) -> tuple[VariableGraph, ...]:
             f"method: combo compares choices by graphs alone, and {alike!r} says how alike they are; auto makes use of "
             "that, or give the choices without it"
         )
-    return tuple(variable.graph for variable in domain.variables.values() if isinstance(variable, ChoiceVariable))
+    return tuple(variable.graph for variable in domain.variables.values())
 
 
 def program_kernel(domain: ChoiceDomain) -> TraceKernel:

@@ -11,11 +11,10 @@ import numpy.typing as npt
 
 from bostruct.checks import check_integer, check_number, try_mutation
 from bostruct.contracts import Array, Batch, Domain, HistoryView, Point, State
-from bostruct.domains.space.permutation import Permutation
 from bostruct.domains.space.single_changes import Layout
 from bostruct.domains.space.variable import ABSENT
 from bostruct.methods.defaults import has_schedules
-from bostruct.searchers.bayesian import Explored
+from bostruct.searchers.bayesian import Exploration, Explored
 
 CANDIDATES = 256  # random points, which show the branches
 PROGRESS = 0.01  # of the distance from the median value to the best: a smaller gain is none
@@ -26,7 +25,7 @@ START: Counts = [[0.0, 0.0], [0.0, 0.0]]  # gains and failures of the model, and
 
 
 @dataclass(frozen=True)
-class BranchExploration:
+class BranchExploration(Exploration):
     """A rule that explores the branch with the fewest trials while nothing better is found.
 
     A few bad values of a branch make a model expect little of all of it. Then the search would never see the small
@@ -50,9 +49,9 @@ class BranchExploration:
 
         It is not where all unseen points drawn are of one branch.
 
-        history: all that was told so far, at least one value.
+        history: all that was observed so far, at least one value.
         state: what the last call returned; None for the first.
-        rng: the only source of chance.
+        rng: random number generator.
         """
         values = history.values
         memory = {"told": len(values), "asked": 1}
@@ -109,7 +108,7 @@ def _reach(values: Array) -> float:
 
 
 @dataclass(frozen=True)
-class OperatorSelection:
+class OperatorSelection(Exploration):
     """A rule that mutates the best point where that has brought better values more often than the model of late.
 
     Many changes of an order leave the value as it is, and a model that cannot tell which ones do asks for one after
@@ -130,15 +129,17 @@ class OperatorSelection:
     def __call__(self, domain: Domain, history: HistoryView, state: State, rng: np.random.Generator) -> Explored:
         """Return an unseen mutation of the best point where it is its turn.
 
-        history: all that was told so far, at least one value.
+        history: all that was observed so far, at least one value.
         state: what the last call returned; None for the first.
-        rng: the only source of chance.
+        rng: random number generator.
         """
         values = history.values
         last = None if state is None else state["last"]
         is_better = state is not None and bool(np.min(values) < recall_best(state, values))
         counts = self._update(START if state is None else state["counts"], last, is_better)
-        x = mutate_best(domain, history, rng) if _draw_turn(counts, rng) else None
+        pairs = zip(counts, PRIOR, strict=True)
+        drawn = [rng.beta(gains + own[0], failures + own[1]) for (gains, failures), own in pairs]  # Thompson sampling
+        x = mutate_best(domain, history, rng) if drawn[1] > drawn[0] else None
         memory = {"told": len(values), "last": int(x is not None), "counts": counts}
         why = "" if x is None else f"mutations gained {counts[1][0]:.2g}, the model {counts[0][0]:.2g}"
         return Explored(x, memory, why, "mutation")
@@ -159,12 +160,12 @@ def select_operators(domain: Domain) -> OperatorSelection | None:
     """
     variables = domain.variables.values()
     wide = [one for one in variables if one.width > 1]
-    are_orders = bool(wide) and all(isinstance(one, Permutation) and one.resources is None for one in wide)
+    are_orders = bool(wide) and all(one.is_order and one.resources is None for one in wide)
     return OperatorSelection() if are_orders and domain.traits.mutable else None
 
 
 @dataclass(frozen=True)
-class PlateauEscape:
+class PlateauEscape(Exploration):
     """A rule that mutates the best point at every other suggestion while the search stays on a plateau.
 
     Values that equal the best teach a model of schedules nothing of how long items take, however many they are. It may
@@ -186,9 +187,9 @@ class PlateauEscape:
     def __call__(self, domain: Domain, history: HistoryView, state: State, rng: np.random.Generator) -> Explored:
         """Return an unseen mutation of the best point where it is its turn.
 
-        history: all that was told so far, at least one value.
+        history: all that was observed so far, at least one value.
         state: what the last call returned; None for the first.
-        rng: the only source of chance.
+        rng: random number generator.
         """
         values = np.asarray(history.values)
         n_equal = int(np.sum(values[-self.wait :] == values.min()))
@@ -212,24 +213,16 @@ def recall_best(memory: State, values: Array) -> float:
     memory has the number of values, ``told``, and the best of these is taken anew. A memory of an older file has the
     value itself, as ``best``.
 
-    values: told until now (n,), in the order told.
+    values: told until now (n,), in the order observed.
     """
     return float(np.min(values[: memory["told"]])) if "told" in memory else float(memory["best"])
 
 
-def _draw_turn(counts: Counts, rng: np.random.Generator) -> bool:
-    """Draw whether it is the turn of a mutation, by Thompson sampling."""
-    chances = [
-        rng.beta(gains + own[0], failures + own[1]) for (gains, failures), own in zip(counts, PRIOR, strict=True)
-    ]
-    return chances[1] > chances[0]
-
-
 def mutate_best(domain: Domain, history: HistoryView, rng: np.random.Generator) -> Point | None:
-    """Return an unseen mutation of the best point told, of equal ones the last; None where 20 tries find none.
+    """Return an unseen mutation of the best observed point, of equal ones the last; None where 20 tries find none.
 
-    history: all that was told so far, at least one value.
-    rng: the only source of chance.
+    history: all that was observed so far, at least one value.
+    rng: random number generator.
     """
     values = np.asarray(history.values)
     center = history.completed[int(np.flatnonzero(values == values.min())[-1])]

@@ -48,7 +48,7 @@ def serve_goals(searcher: Searcher, n_objectives: int, n_limits: int) -> Searche
 
 
 def allow_repeats(searcher: Searcher, who: str) -> Searcher:
-    """Return the searcher that may ask for a told point again; raises DomainError for a method that never does.
+    """Return the searcher that may ask for an observed point again; raises DomainError for a method that never does.
 
     It takes a Gaussian process: a random forest has no covariances, by which one more value is judged.
     """

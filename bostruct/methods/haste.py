@@ -24,12 +24,12 @@ PARENTS = 10  # best points that are mutated without a model
 TRIES = 200  # mutations, until one was not seen
 
 
-def suggest_in_haste(
+def suggest_within(
     searcher: Searcher, history: HistoryView, state: State, rng: np.random.Generator, haste: int
 ) -> Iterator[Suggestion]:
     """Yield what a searcher suggests, jointly if it can, from the fewer values the greater the haste.
 
-    rng: the only source of chance.
+    rng: random number generator.
     haste: 0 for all n values, k for n / 2^k of them: half of these are the best, half the last told. Where these are
         fewer than 50, a mutation of one of the best ten points is suggested, without a model.
 

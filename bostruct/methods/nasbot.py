@@ -11,11 +11,10 @@ from bostruct.acquisition.evolution import Evolution, by_fitness
 from bostruct.acquisition.functions import LOG_EI, ExpectedImprovement
 from bostruct.checks import check_part
 from bostruct.contracts import Array, Domain, DomainError, Kernel
-from bostruct.domains.architecture.domain import ArchitectureDomain
 from bostruct.kernels.algebra import SpectrumClip
 from bostruct.kernels.otmann.kernel import DistanceTerms, OtmannKernel, OtmannSumKernel
 from bostruct.kernels.otmann.settings import REFERENCE, Otmann
-from bostruct.methods.defaults import architecture_kernel, joint_kernel, success_model
+from bostruct.methods.defaults import architecture_kernel, joint_kernel, stands_for_architectures, success_model
 from bostruct.methods.refusals import domain_label
 from bostruct.searchers.bayesian import BayesianSearch
 from bostruct.searchers.proposals import initial_design, mutations_of
@@ -79,7 +78,7 @@ def nasbot(domain: Domain, fit: SurrogateBuilder = map_surrogate, settings: Otma
     )
 
 
-def published_nasbot(domain: ArchitectureDomain, fit: SurrogateBuilder = marginalized_surrogate) -> BayesianSearch:
+def published_nasbot(domain: Domain, fit: SurrogateBuilder = marginalized_surrogate) -> BayesianSearch:
     """Build NASBOT as its released code has it: squared normalized distances, EI, evolution from the pool alone.
 
     Parents are drawn by fitness. `fit` samples the hyperparameters from the published ranges made normal; the released
@@ -90,7 +89,8 @@ def published_nasbot(domain: ArchitectureDomain, fit: SurrogateBuilder = margina
 
     Raises DomainError for any other domain.
     """
-    if not isinstance(domain, ArchitectureDomain):
+    check_part("domain", domain, Domain)
+    if not (len(domain.pool) and stands_for_architectures(domain)):
         raise DomainError(f"method: nasbot as published needs a domain with a pool, got {domain_label(domain)}")
     distance = DistanceTerms(match_log_uniform(1e-9, 1e-3), math.log(1e-6))
     normalized = DistanceTerms(match_log_uniform(0.1, 100.0), math.log(math.sqrt(10.0)), power=2.0)

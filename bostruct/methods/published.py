@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import Literal
 
 from bostruct.acquisition.pseudo_boolean import SemidefiniteRelaxation, SimulatedAnnealing
-from bostruct.checks import check_choice, check_integer, check_part, short_repr
+from bostruct.checks import check_choice, check_integer, check_part, list_wide, short_repr
 from bostruct.contracts import Domain, DomainError, Searcher
-from bostruct.domains.space.space import Space
 from bostruct.methods.refusals import (
     domain_label,
     refuse_conditions,
@@ -39,7 +38,8 @@ def bocs(domain: Domain, order: int = 2, minimizer: Literal["relaxation", "annea
 
     Raises DomainError, TypeError, ValueError.
     """
-    if not isinstance(domain, Space):
+    local = check_part("domain", domain, Domain).traits.local
+    if local is None or not domain.variables:
         raise DomainError(f"method: bocs needs a Space, got {domain_label(domain)}")
     refuse_conditions("bocs", domain)
     refuse_structures_beside_numbers("bocs", domain)
@@ -48,8 +48,11 @@ def bocs(domain: Domain, order: int = 2, minimizer: Literal["relaxation", "annea
     minimizer = minimizer or ("relaxation" if order <= 2 else "annealing")
     if check_choice("minimizer", minimizer, MINIMIZERS) == "relaxation" and order > 2:
         raise ValueError(f"minimizer: relaxation serves orders 1 and 2, got order {order}; use 'annealing'")
-    regression = HorseshoeRegression(Monomials(tuple(domain.n_choices.tolist()), order))
-    return BOCS(domain, regression, MINIMIZERS[minimizer])
+    if wide := list_wide(domain):
+        got = domain.variables[wide[0]].kind
+        raise DomainError(f"{wide[0]}: expected variables that are one choice each, got a {got}")
+    regression = HorseshoeRegression(Monomials(tuple(one.size for one in domain.variables.values()), order))
+    return BOCS(local, regression, MINIMIZERS[minimizer])
 
 
 def wrs(
@@ -74,7 +77,7 @@ def wrs(
     chosen = require_choices(domain, "wrs")
     if least is not None and not isinstance(least, Mapping):
         raise TypeError(f"least: expected a dict of names and numbers of trials, got {short_repr(least)}")
-    if isinstance(domain, Space):
+    if domain.variables:
         for name in least or {}:
             check_choice("least", name, domain.variables)
     return WeightedRandomSearch(chosen, VarianceShares(), n_random, mode, floor, least or {})

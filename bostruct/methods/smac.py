@@ -14,17 +14,14 @@ from bostruct.acquisition.functions import ExpectedImprovement
 from bostruct.acquisition.local_search import LocalSearch
 from bostruct.checks import check_part, name_wide
 from bostruct.contracts import (
-    Array,
     Choice,
     Domain,
     DomainError,
     FeatureDomain,
-    IntArray,
     Point,
 )
 from bostruct.domains.architecture.measures import summarize
 from bostruct.domains.part_choices import DescribedParts
-from bostruct.domains.space.space import Space
 from bostruct.methods.defaults import stands_for_architectures
 from bostruct.methods.refusals import domain_label
 from bostruct.searchers.bayesian import BayesianSearch
@@ -45,23 +42,19 @@ def smac(domain: Domain) -> BayesianSearch:
 
     Raises DomainError.
     """
-    choices = describe_points(check_part("domain", domain, Domain), "smac")
+    choices, single = describe_points(check_part("domain", domain, Domain), "smac"), domain.traits.choices
+    variables = domain.variables.values()
+    if not variables or any(one.when for one in variables):  # points have other choices than others
+        single = None
     return BayesianSearch(
         domain,
-        RandomForest(choices, values=_find_coordinate_values(domain)),
+        RandomForest(choices, values=None if single is None else single.coordinate_values),
         Improvement(ExpectedImprovement()),
-        LocalSearch(random=500, spray=100, ascents=10) if domain.lists_many else Evolution(),
+        LocalSearch(raw_samples=500, num_spray_points=100, num_restarts=10) if domain.lists_many else Evolution(),
         n_initial=10,
         n_starts=10 if domain.lists_many else None,
         surroundings=neighbors_of if domain.lists_many else mutations_of,
     )
-
-
-def _find_coordinate_values(domain: Domain) -> Callable[[IntArray], Array] | None:
-    """Return the values of all coordinates of many points at once, where every point has the same ones; else None."""
-    if isinstance(domain, Space) and not domain.conditions:
-        return domain.coordinate_values
-    return None
 
 
 def describe_points(domain: Domain, method: str) -> Callable[[Point], Sequence[Choice]]:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from bostruct.checks import ROUNDING, first_occurrences
-from bostruct.contracts import Array, Batch, Domain, DomainError, Kernel, Searcher, Surrogate
+from bostruct.contracts import Array, Batch, DomainError, Kernel, Searcher, Surrogate
 from bostruct.kernels.tasks import TaskBatch, TaskJoin, TaskKernel
 from bostruct.searchers.bayesian import BayesianSearch
 from bostruct.searchers.proposals import PoolFirst
@@ -69,19 +69,14 @@ def learn_from(searcher: Searcher, tasks: Sequence[PriorTask], who: str = "") ->
             joint: Any = target.with_kernel(lambda kernel: kernel.around(of_all_tasks), join)
             return refuse() if joint is None else TransferLearning(alone, joint, points, np.concatenate(warped), join)
 
+        ranked = [domain.take(task.points, np.argsort(task.values, kind="stable")) for task in tasks]
+        rounds = itertools.zip_longest(*map(list, ranked))  # the best of each task, then the second best, and so on
+        listed = domain.join([x for one in rounds for x in one if x is not None])
         return replace(
             search,
             surrogate=search.surrogate.around(transfer),
             n_initial=min(N_INITIAL, search.n_initial),
-            design=PoolFirst(_best_points(domain, tasks)),
+            design=PoolFirst(domain.take(listed, first_occurrences(domain, listed)[:N_BEST])),
         )
 
     return searcher.change_model(model, lambda _: refuse())
-
-
-def _best_points(domain: Domain, tasks: Sequence[PriorTask]) -> Batch:
-    """Return the best points of the tasks, each once: the best of each task, then the second best, and so on."""
-    ranked = [domain.take(task.points, np.argsort(task.values, kind="stable")) for task in tasks]
-    rounds = itertools.zip_longest(*(list(one) for one in ranked))
-    listed = domain.join([x for one in rounds for x in one if x is not None])
-    return domain.take(listed, first_occurrences(domain, listed)[:N_BEST])

@@ -52,8 +52,8 @@ class HillClimbing(Searcher):
     A space with numbers is searched by mutations, too, for a point has more neighbors by its numbers than by all else.
 
     Where no neighbor of the center is unseen and none is better, the climb starts again at a random unseen point; it
-    then looks at values told since that moment only. So it does where 100 mutations of the center led to seen points
-    alone. Raises TypeError, ValueError.
+    then looks at observed values since that moment only. So it does where 100 mutations of the center led to seen
+    points alone. Raises TypeError, ValueError.
     """
 
     domain: Domain
@@ -65,7 +65,7 @@ class HillClimbing(Searcher):
         check_bool("best_improvement", self.best_improvement)
 
     def initial_state(self) -> State:
-        """Return start, values told before this climb, and center, position of its center among the values told."""
+        """Return start, observed values before this climb, and center, the position of its center among these."""
         return {"start": 0, "center": None}
 
     def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
@@ -90,22 +90,18 @@ class HillClimbing(Searcher):
         x = history.completed[center]
         local = self.domain.traits.local
         if local is None or (not self.best_improvement and self.domain.n_continuous > 0):
-            return self._unseen_mutation(history, x, rng)
+            for _ in range(MUTATION_TRIES):
+                if (changed := try_mutation(self.domain, x, rng)) is None:
+                    return None
+                if self.domain.key(changed) not in history.seen:
+                    return changed
+            return None
         # Of one more neighbor than there are seen points, one is unseen: so these bounds lose nothing.
         for most in (16, len(history.seen) + 1):
             neighbors = local.sample_neighbors(x, most, rng)
             unseen = [i for i, key in enumerate(self.domain.keys(neighbors)) if key not in history.seen]
             if unseen:
                 return neighbors[unseen[rng.integers(len(unseen))]]
-        return None
-
-    def _unseen_mutation(self, history: HistoryView, x: Point, rng: np.random.Generator) -> Point | None:
-        """Draw mutations until one is unseen; return None where none of 100 is."""
-        for _ in range(MUTATION_TRIES):
-            if (changed := try_mutation(self.domain, x, rng)) is None:
-                return None
-            if self.domain.key(changed) not in history.seen:
-                return changed
         return None
 
 
@@ -116,7 +112,7 @@ ParentSelection = Callable[[Array], Array]  # fitness (m,), in the order told ->
 class EvolutionSearch(Searcher):
     """Evolution as a searcher: each suggestion is a mutation of one evaluated point.
 
-    selection: fitness (m,) of all completed trials, in the order told -> the chance of each to be the parent (m,).
+    selection: fitness (m,) of all completed trials, in the order observed -> the chance of each to be the parent (m,).
     n_initial: number of points that `design` chooses first, at least 1.
     design: (domain, seen, rng) -> an unseen initial point.
     tries: mutations tried, each of a parent drawn anew, until one was not seen, at least 1.
@@ -172,14 +168,15 @@ class Annealing(Searcher):
     """Simulated annealing (Kirkpatrick, Gelatt and Vecchi 1983) as a searcher.
 
     n_initial: number of random points before the walk starts from the best of them, at least 1.
-    temperature: at the start of the walk, at least 0, in interquartile ranges of the values told so far, so that a
+    temperature: at the start of the walk, at least 0, in interquartile ranges of the observed values so far, so that a
         rescaled objective is searched alike.
-    cooling: factor of the temperature for each value told, in (0, 1].
+    cooling: factor of the temperature for each observed value, in (0, 1].
     free_steps: mutations tried for one suggestion, at least 1.
 
     A mutation that was evaluated before is accepted or rejected at its known value, at no cost, and the walk goes on
     until it meets an unseen point. Where it meets none it is reheated once, then continues at a random unseen point.
-    Every value told, in the order told, is a proposal to the walk, whoever asked for it. Raises TypeError, ValueError.
+    Every observed value, in the order observed, is a proposal to the walk, whoever asked for it. Raises TypeError,
+    ValueError.
     """
 
     domain: Domain
@@ -271,7 +268,7 @@ def metropolis_accepts(rise: float, temperature: float, rng: np.random.Generator
     """Tell whether a step is accepted: always downhill and level, uphill with probability exp(-rise / temperature).
 
     temperature: in the same units, at least 0.
-    rng: the only source of chance.
+    rng: random number generator.
 
     Source: Metropolis et al. 1953.
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator
 from collections.abc import Set as AbstractSet
@@ -19,20 +20,17 @@ from bostruct.checks import (
     check_part,
     first_occurrences,
     has_spread,
-    short_repr,
 )
 from bostruct.contracts import (
     ADDED_LATER,
-    Appraisal,
     Array,
     Batch,
     BostructError,
     Domain,
-    Feasibility,
     HistoryView,
     Info,
     IntArray,
-    LeftOut,
+    LeaveOneOut,
     Maximizer,
     NumericalError,
     Point,
@@ -46,11 +44,12 @@ from bostruct.contracts import (
     State,
     Suggestion,
     Surrogate,
+    TrainingPrediction,
 )
 from bostruct.goals.pareto import is_feasible
 from bostruct.searchers.limits import find_kept
 from bostruct.searchers.proposals import Design, draw_blindly, fall_back, neighbors_of, random_design
-from bostruct.searchers.regret import ToldChance, bound_regret_probability
+from bostruct.searchers.regret import ObservedFeasibility, bound_regret_probability
 from bostruct.searchers.views import keep
 
 MAX_FALLBACK_DRAWS = 1_000  # random points, where all maxima and their neighbors were seen
@@ -78,7 +77,18 @@ class Explored(NamedTuple):
     origin: str = "random"
 
 
-Exploration = Callable[[Any, HistoryView, State, np.random.Generator], Explored]
+class Exploration(ABC):
+    """A rule of exploration, the field `exploration` of a `BayesianSearch`."""
+
+    @abstractmethod
+    def __call__(self, domain: Any, history: HistoryView, state: State, rng: np.random.Generator) -> Explored:
+        """Return another point than the model's to suggest, if it is the rule's turn.
+
+        domain: the points to search, a `Domain`.
+        history: all that was observed so far, at least one value.
+        state: what the last call returned; None for the first.
+        rng: random number generator.
+        """
 
 
 @lru_cache(maxsize=1)
@@ -103,10 +113,9 @@ class BayesianSearch(Searcher):
     n_starts: how many of the best completed points the maximizer is told of, at least 0; None for all.
     design: (domain, seen, rng) -> an unseen initial point.
     surroundings: (domain, x, rng) -> points around x, suggested when all that the maximizer found was seen before.
-    exploration: (domain, history, its last state or None, rng) -> `Explored`, whether another point is suggested than
-        the model's; None never explores.
-    repeats: whether a told point may be suggested again, where a value there is worth more than a new point, or no new
-        point is left; such a suggestion has the origin ``repeat``.
+    exploration: whether another point is suggested than the model's; None never explores.
+    repeats: whether an observed point may be suggested again, where a value there is worth more than a new point, or no
+        new point is left; such a suggestion has the origin ``repeat``.
     note: goes on record with each suggestion, as ``info["auto"]``; None for nothing.
 
     Raises TypeError, ValueError.
@@ -137,8 +146,8 @@ class BayesianSearch(Searcher):
         if self.n_starts is not None:
             check_integer("n_starts", self.n_starts, 0)
         check_bool("repeats", self.repeats)
-        if self.exploration is not None and not callable(self.exploration):
-            raise TypeError(f"exploration: expected a function or None, got {short_repr(self.exploration)}")
+        if self.exploration is not None:
+            check_part("exploration", self.exploration, Exploration, also="None or ")
 
     def change_model(self, change: Callable[[Any], Searcher | None], other: Callable[[Searcher], Searcher]) -> Searcher:
         return other(self) if (changed := change(self)) is None else changed
@@ -159,7 +168,7 @@ class BayesianSearch(Searcher):
         and of the points around those before it. ``info["joint"]`` is its place, from 1. Where the model did not choose
         the first, that is the only one. Raises SpaceExhausted.
 
-        rng: the only source of chance.
+        rng: random number generator.
         """
         return map(self.with_note, self._search(history, state, rng))
 
@@ -195,21 +204,21 @@ class BayesianSearch(Searcher):
         state = state | {"surrogate": learned} | kept
         x, origin = self._choose_point(maxima, score, believed, history, search_rng)
         yield Suggestion(x, state, {"origin": origin, **info, **found})
-        others = choose_beside(
+        others = select_batch(
             x, maxima, score, self.domain, history.seen, lambda y: self.surroundings(self.domain, y, search_rng)
         )
         for place, other in enumerate(others, 1):
             yield Suggestion(other, state, {"origin": "model", "joint": place})
 
-    def appraise(self, history: HistoryView, state: State, rng: np.random.Generator) -> Appraisal:
+    def appraise(self, history: HistoryView, state: State, rng: np.random.Generator) -> TrainingPrediction:
         """Predict the completed points by the surrogate; raises NumericalError.
 
         A surrogate of several outputs predicts the first objective, and the points that `find_kept` finds are eligible.
-        Any other one learns from the points that keep all limits alone, which are eligible. Where no point keeps all,
-        all are.
+        Any other one learns from the points that satisfy all limits alone, which are eligible. Where no point keeps
+        all, all are.
 
         history: at least one completed point.
-        rng: the only source of chance.
+        rng: random number generator.
         """
         kept = is_feasible(history.slacks)
         eligible = kept if kept.any() else np.ones(len(kept), dtype=np.bool_)
@@ -220,7 +229,7 @@ class BayesianSearch(Searcher):
         if kept.any():
             slacks = posterior.outputs[history.objectives.shape[1] :]
             eligible = np.isin(np.arange(len(kept)), find_kept(slacks, history, self.domain.take))
-        return Appraisal(eligible, posterior.predict(history.completed))
+        return TrainingPrediction(eligible, posterior.predict(history.completed))
 
     def bound_regret_probability(
         self, history: HistoryView, state: State, regret: float, rng: np.random.Generator
@@ -231,14 +240,14 @@ class BayesianSearch(Searcher):
 
         history: at least one completed point.
         regret: the difference to the optimum, at least 0, in the user's units.
-        rng: the only source of chance.
+        rng: random number generator.
         """
         n_completed = len(first_occurrences(self.domain, history.completed))
         if n_completed <= self.n_initial or not has_spread(history.values):
             return 1.0
         posterior, _, _ = self._condition(history, state, rng)
-        chance = self._learn_chance(posterior, history, state, rng)
-        told = None if chance is None else ToldChance(chance, self.domain, history.failed, history.completed)
+        chance = self.score.learn_feasibility(posterior, history, state.get("score"), rng)
+        told = None if chance is None else ObservedFeasibility(chance, self.domain, history.failed, history.completed)
         completed = history.completed
         return bound_regret_probability(posterior, self.domain, completed, regret, self.surroundings, rng, told)
 
@@ -246,7 +255,7 @@ class BayesianSearch(Searcher):
         """Predict points by the surrogate, and the chance that they succeed by the score; raises NumericalError.
 
         history: at least one completed point, or NumericalError is raised.
-        rng: the only source of chance.
+        rng: random number generator.
 
         Means and variances are in the user's units. Where the surrogate compresses values, the mean of a point far
         above the median is the median of what is expected there.
@@ -255,17 +264,19 @@ class BayesianSearch(Searcher):
         values = history.values[None] if self.surrogate.n_outputs is None else history.objectives.T
         objectives = zip(posterior.outputs[: len(values)], values, strict=True)
         found = [self.surrogate.restore_units(one.predict(xs), own) for one, own in objectives]
-        chance = self._learn_chance(posterior, history, state, rng)
-        log_chance = np.zeros(len(xs)) if chance is None else chance.log_chance(xs)
+        chance = self.score.learn_feasibility(posterior, history, state.get("score"), rng)
+        log_probability = np.zeros(len(xs)) if chance is None else chance.log_probability(xs)
         mean, variance = (np.stack(one) for one in zip(*found, strict=True))
-        return Predicted(mean, variance, log_chance)
+        return Predicted(mean, variance, log_probability)
 
-    def cross_validate(self, history: HistoryView, state: State, objective: int, rng: np.random.Generator) -> LeftOut:
-        """Predict each value told from all others, in the user's units, at the hyperparameters learned from all.
+    def cross_validate(
+        self, history: HistoryView, state: State, objective: int, rng: np.random.Generator
+    ) -> LeaveOneOut:
+        """Predict each observed value from all others, in the user's units, at the hyperparameters learned from all.
 
         history: at least one completed point, or NumericalError is raised.
         objective: its position, from 0.
-        rng: the only source of chance.
+        rng: random number generator.
 
         Points that are told several times, of which the model keeps some, are left out. Raises BostructError where the
         model is no Gaussian process, learns from other studies, too, or has no model of the limits; NumericalError.
@@ -278,7 +289,7 @@ class BayesianSearch(Searcher):
             )
         positions, kept = _find_learned(self.domain, history.completed, held_out.xs)
         found = Prediction(held_out.prediction.mean[:, kept], held_out.prediction.variance[:, kept])
-        return LeftOut(positions, self.surrogate.restore_units(found, history.objectives[:, objective]))
+        return LeaveOneOut(positions, self.surrogate.restore_units(found, history.objectives[:, objective]))
 
     def _learn(self, history: HistoryView, state: State, rng: np.random.Generator) -> Posterior:
         """Return the posterior of all that was told; raise NumericalError, or BostructError where limits have no model.
@@ -290,12 +301,6 @@ class BayesianSearch(Searcher):
         if history.slacks.shape[1] and self.surrogate.n_outputs is None:
             raise BostructError("predict: the method has no model of limits; auto has one")
         return self._condition(history, state, rng)[0]
-
-    def _learn_chance(
-        self, posterior: Posterior, history: HistoryView, state: State, rng: np.random.Generator
-    ) -> Feasibility | None:
-        """Return the chance that points have a value and keep all limits; None for certainty, or where none learns."""
-        return self.score.learn_chance(posterior, history, state.get("score"), rng)
 
     def _condition(self, history: HistoryView, state: State, rng: np.random.Generator) -> tuple[Posterior, State, Info]:
         """Condition the surrogate on the completed points, all their outputs, and what is known of their noise."""
@@ -310,7 +315,7 @@ class BayesianSearch(Searcher):
         return check_part("surrogate: what it learns", posterior, Posterior), learned, info
 
     def _design_initial(self, history: HistoryView, rng: np.random.Generator) -> Point | None:
-        """Return an initial point; None once there are enough, or none is left and told points may be repeated.
+        """Return an initial point; None once there are enough, or none is left and observed points may be repeated.
 
         Raises SpaceExhausted.
         """
@@ -363,8 +368,8 @@ class BayesianSearch(Searcher):
 def _find_learned(domain: Domain, completed: Batch, learned: Batch) -> tuple[IntArray, IntArray]:
     """Return where the points that a model learned from are among those told, and among those learned.
 
-    Of points told several times those are left out of which the model did not keep all: no value says which it kept.
-    Raises BostructError where the model learned from more points than were told.
+    Of observed points several times those are left out of which the model did not keep all: no value says which it
+    kept. Raises BostructError where the model learned from more points than were told.
     """
     if len(learned) > len(completed):
         raise BostructError("cross_validate: the model learns from earlier studies, too, and mixes them with this one")
@@ -383,7 +388,7 @@ def _best(xs: Batch, score: Score) -> Point:
     return xs[int(np.argmax(score(xs)))]
 
 
-def choose_beside(
+def select_batch(
     x: Point,
     maxima: Batch,
     score: Score,
@@ -433,15 +438,15 @@ def _climb(xs: Batch, score: Score, look_around: Callable[[Point], Batch]) -> Po
 
 
 def choose_repeat(domain: Domain, posterior: Posterior, history: HistoryView, x: Point | None) -> Point | None:
-    """Return the told point that is worth more to ask again than a new point is to ask; None where there is none.
+    """Return the observed point that is worth more to ask again than a new point is to ask; None where there is none.
 
-    Both are judged by the knowledge gradient: by how much the best posterior mean among the told points of the best
+    Both are judged by the knowledge gradient: by how much the best posterior mean among the observed points of the best
     means and the new point is expected to fall with one more value.
 
     posterior: of the objective, with the running points believed; one without covariances or noise repeats nothing.
     history: at least one completed point; with several objectives, or limits, nothing is repeated.
-    x: the new point; None where none is left: then the told point of the largest gain is returned, however small that
-        is. Whether values are noisy, repeats alone can tell.
+    x: the new point; None where none is left: then the observed point of the largest gain is returned, however small
+        that is. Whether values are noisy, repeats alone can tell.
 
     Source: Frazier, Powell and Dayanik 2009, section 2.
     """

@@ -16,9 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bostruct.checks import check_integer, check_number
+from bostruct.checks import check_integer, check_number, check_part
 from bostruct.contracts import (
-    Appraisal,
     Batch,
     Domain,
     HistoryView,
@@ -30,12 +29,13 @@ from bostruct.contracts import (
     SpaceExhausted,
     State,
     Suggestion,
+    TrainingPrediction,
 )
 from bostruct.domains.fidelity import FidelityLevels
 from bostruct.goals.pareto import merit
 
 MAX_DRAWS = 100
-LARGEST_COUNTS = "the largest fidelity counts"  # in `Appraisal.why`
+LARGEST_COUNTS = "the largest fidelity counts"  # in `TrainingPrediction.why`
 
 
 def move_to_level(fidelities: FidelityLevels, x: Point, level: int) -> Point | None:
@@ -74,6 +74,8 @@ class Hyperband(Searcher):
 
     def __post_init__(self) -> None:
         check_number("reduction", self.reduction, above=1.0)
+        if self.proposals is not None:
+            check_part("proposals", self.proposals, Searcher)
 
     @property
     def n_initial(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -115,16 +117,16 @@ class Hyperband(Searcher):
         why = f"no new point was found in {MAX_DRAWS} draws"
         return Suggestion(x, state, {"origin": "fallback", "why": why, "level": self.fidelities.level(x)})
 
-    def appraise(self, history: HistoryView, state: State, rng: np.random.Generator) -> Appraisal:
+    def appraise(self, history: HistoryView, state: State, rng: np.random.Generator) -> TrainingPrediction:
         levels = np.array([self.fidelities.level(x) for x in history.completed])
         prediction = None if self.proposals is None else self.proposals.appraise(history, state, rng).prediction
-        return Appraisal(levels == levels.max(), prediction, LARGEST_COUNTS)
+        return TrainingPrediction(levels == levels.max(), prediction, LARGEST_COUNTS)
 
     def predict(self, history: HistoryView, state: State, xs: Batch, rng: np.random.Generator) -> Predicted:
         """Predict points at the highest level, by the model that proposes.
 
         history: at least one completed point.
-        rng: the only source of chance.
+        rng: random number generator.
         """
         if self.proposals is None:
             return super().predict(history, state, xs, rng)
@@ -213,7 +215,7 @@ class Rungs:
         return cls(bracket, highest, bracket_sizes, entries)
 
     def completed(self, bracket: int, level: int) -> list[tuple[float, int, Point]]:
-        """Return (merit, order, point) of the completed trials at one level of a bracket, in the order told.
+        """Return (merit, order, point) of the completed trials at one level of a bracket, in the order observed.
 
         bracket: the level at which its points begin, from 0.
         level: at least `bracket`.
@@ -278,10 +280,10 @@ class SuccessiveNarrowing(Searcher):
             now = now._replace(waiting=(*now.waiting, x))
         return Suggestion(x, self._write(now), {"origin": "random", "level": self.fidelities.level(x)})
 
-    def appraise(self, history: HistoryView, state: State, rng: np.random.Generator) -> Appraisal:
+    def appraise(self, history: HistoryView, state: State, rng: np.random.Generator) -> TrainingPrediction:
         del state, rng
         levels = np.array([self.fidelities.level(x) for x in history.completed])
-        return Appraisal(levels == levels.max(), None, LARGEST_COUNTS)
+        return TrainingPrediction(levels == levels.max(), None, LARGEST_COUNTS)
 
     def _advance(self, now: Narrowing, history: HistoryView) -> Narrowing:
         """Return the next round where all points of this one are finished, the same one elsewhere."""

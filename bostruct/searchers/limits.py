@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr
 
+from bostruct.checks import check_part
 from bostruct.contracts import (
     AcquisitionFunction,
     Array,
@@ -15,7 +16,6 @@ from bostruct.contracts import (
     Feasibility,
     HistoryView,
     Posterior,
-    Prediction,
     Score,
     ScoreBuilder,
     State,
@@ -48,8 +48,8 @@ class ProductScore(Score):
         believing = [one for score in self.scores if (one := score.believe(xs)) is not None]
         return ProductScore(believing) if len(believing) == len(self.scores) else None
 
-    def vary_shares(self, xs: Batch) -> VariedValues | None:
-        varied = [one for score in self.scores if (one := score.vary_shares(xs)) is not None]
+    def input_vjp(self, xs: Batch) -> VariedValues | None:
+        varied = [one for score in self.scores if (one := score.input_vjp(xs)) is not None]
         if len(varied) < len(self.scores):
             return None
 
@@ -61,7 +61,7 @@ class ProductScore(Score):
 
 
 @dataclass(frozen=True, eq=False)
-class ScoredChance(Feasibility):
+class ScoredFeasibility(Feasibility):
     """A chance whose logarithm is a score.
 
     score: the logarithm of a chance.
@@ -69,18 +69,18 @@ class ScoredChance(Feasibility):
 
     score: Score
 
-    def log_chance(self, xs: Batch) -> Array:
+    def log_probability(self, xs: Batch) -> Array:
         return self.score(xs)
 
 
 @dataclass(frozen=True)
 class WithinLimits(ScoreBuilder):
-    """A builder of scores that multiplies what a point promises by the chance that it keeps all limits.
+    """A builder of scores that multiplies what a point promises by the chance that it satisfies all limits.
 
-    What it promises is measured against the points that keep all limits (Gelbart et al. 2014, Gardner et al. 2014), as
-    `find_kept` finds them. Where no point does yet, the chance alone is the score.
+    What it promises is measured against the points that satisfy all limits (Gelbart et al. 2014, Gardner et al. 2014),
+    as `find_kept` finds them. Where no point does yet, the chance alone is the score.
 
-    score: of the objectives, given the points that keep all limits; its scores must be logarithms.
+    score: of the objectives, given the points that satisfy all limits; its scores must be logarithms.
     chance: log P(f < incumbent) of a slack and of the incumbent 0, such as `ProbabilityOfImprovement`; a logarithm.
     n_objectives: the number of outputs that are objectives, at least 1; all further outputs are slacks.
 
@@ -93,6 +93,8 @@ class WithinLimits(ScoreBuilder):
     n_objectives: int = 1
 
     def __post_init__(self) -> None:
+        check_part("score", self.score, ScoreBuilder)
+        check_part("chance", self.chance, AcquisitionFunction)
         for name, one in (("score", self.score), ("chance", self.chance)):
             if not one.is_logarithm:
                 raise ValueError(f"{name}: chances multiply what is a logarithm; got {one}")
@@ -104,7 +106,7 @@ class WithinLimits(ScoreBuilder):
     def __call__(self, posterior: Posterior, history: HistoryView, rng: np.random.Generator) -> Score:
         """Return the score of a posterior; raises NumericalError, and TypeError for a posterior of one output.
 
-        history: all that was told so far, at least one value.
+        history: all that was observed so far, at least one value.
         """
         slacks = self._slacks_of(posterior)
         chances = self._score_chances(slacks)
@@ -115,12 +117,12 @@ class WithinLimits(ScoreBuilder):
         view = keep(history, kept, _believe_kept(slacks, history.running), self.take)
         return ProductScore([self.score(target, view, rng), *chances])
 
-    def learn_chance(
+    def learn_feasibility(
         self, posterior: Posterior, history: HistoryView, state: State, rng: np.random.Generator
     ) -> Feasibility | None:
-        """Return the chance that points keep all limits; raises TypeError for one output."""
+        """Return the chance that points satisfy all limits; raises TypeError for one output."""
         del history, state, rng  # the posterior knows all
-        return ScoredChance(ProductScore(self._score_chances(self._slacks_of(posterior))))
+        return ScoredFeasibility(ProductScore(self._score_chances(self._slacks_of(posterior))))
 
     def _slacks_of(self, posterior: Posterior) -> tuple[Posterior, ...]:
         if len(posterior.outputs) <= self.n_objectives:
@@ -132,7 +134,7 @@ class WithinLimits(ScoreBuilder):
 
 
 def find_kept(slacks: Sequence[Posterior], history: HistoryView, take: Take) -> list[int]:
-    """Return the positions of the completed points that keep all limits, as told, and likely enough by the model.
+    """Return the positions of the completed points that satisfy all limits, as observed, and likely by the model.
 
     A number that was measured with noise may keep its limit by luck. So each limit has to be kept with a chance of at
     least a tenth by the model, which leaves in what lies on the limit, and most of what a rough limit makes the model
@@ -144,18 +146,15 @@ def find_kept(slacks: Sequence[Posterior], history: HistoryView, take: Take) -> 
     if not len(told):
         return []
     xs = take(history.completed, told.tolist())
-    chances = np.array([_chance_below(slack.predict(xs)) for slack in slacks]).reshape(len(slacks), len(told))
+    found = [slack.predict(xs) for slack in slacks]
+    below = [ndtr((BOUND - one.mean) / np.sqrt(one.variance)).mean(axis=0) for one in found]  # P(slack <= 0)
+    chances = np.array(below).reshape(len(slacks), len(told))
     likely = np.all(chances >= LEAST_CHANCE, axis=0)
     return (told[likely] if likely.any() else told).tolist()
 
 
-def _chance_below(prediction: Prediction) -> Array:
-    """Return the chance that a slack is at most 0 (m,)."""
-    return np.asarray(ndtr((BOUND - prediction.mean) / np.sqrt(prediction.variance)).mean(axis=0))
-
-
 def _believe_kept(slacks: Sequence[Posterior], xs: Batch) -> list[int]:
-    """Return the positions of the points that are believed to keep all limits."""
+    """Return the positions of the points that are believed to satisfy all limits."""
     if not len(xs):
         return []
     return np.flatnonzero(np.all([slack.predict(xs).mean.mean(axis=0) <= BOUND for slack in slacks], axis=0)).tolist()

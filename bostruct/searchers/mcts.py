@@ -100,9 +100,9 @@ class MCTS(Searcher):
 
     Rewards are the share of completed trials that a trial is no worse than, so that the scale of the values means
     nothing; published, they are accuracies. The tree is grown again from the history at every suggestion, one node a
-    trial, in the order told: O(trials x decisions), and nothing to store. Running trials count as visits; infeasible
-    and failed ones as visits with reward 0. Ends that were seen are not visited again, nor choices all of whose ends
-    were seen.
+    trial, in the order observed: O(trials x decisions), and nothing to store. Running trials count as visits;
+    infeasible and failed ones as visits with reward 0. Ends that were seen are not visited again, nor choices all of
+    whose ends were seen.
 
     exploration: weight of the second term, at least 0.
     tries: walks for one suggestion, until a point was not seen, at least 1. Walks by new decisions to points that were
@@ -180,7 +180,7 @@ def descend(
 def roll_out(domain: TreeDomain, made: tuple[int, ...], rng: np.random.Generator) -> Point | None:
     """Draw the remaining decisions; return None where they lead nowhere, so that the next walk goes elsewhere.
 
-    rng: the only source of chance.
+    rng: random number generator.
     """
     try:
         return domain.roll_out(made, rng)
@@ -243,7 +243,7 @@ class TreeSearch:
 
     Each walk goes down a tree of decisions by UCT, draws the decisions below it, and leaves on its way a reward between
     0 and 1: how little is predicted, by the logistic function of the predicted value in standard deviations of the
-    values told. The published rewards are predicted accuracies, which are between 0 and 1 without it. A tree begins
+    observed values. The published rewards are predicted accuracies, which are between 0 and 1 without it. A tree begins
     with nothing at every suggestion (published: after every evaluation), so there is nothing to store. The tree
     does not go to an end again; where draws do, its reward counts again.
 
@@ -262,7 +262,7 @@ class TreeSearch:
 
         m: number of walks, at least 1.
         predict: points -> predicted values, in standard deviations of those told.
-        rng: the only source of chance.
+        rng: random number generator.
         """
         options = CachedDecisions(domain).options
         root, exhausted = TreeNode(), ExhaustedPrefixes(options)

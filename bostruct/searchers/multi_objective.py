@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from bostruct.checks import check_part
 from bostruct.contracts import (
     Array,
     Batch,
@@ -53,7 +54,7 @@ class HypervolumeImprovement(ScoreBuilder):
     def __call__(self, posterior: Posterior, history: HistoryView, rng: np.random.Generator) -> FrontScore:
         """Return the score of a posterior; raises TypeError for a posterior of one output.
 
-        history: all that was told so far, at least one value.
+        history: all that was observed so far, at least one value.
         """
         del rng
         if len(posterior.outputs) < self.n_objectives:
@@ -85,14 +86,14 @@ class FrontScore(Score):
         believing = [one.believe(xs) for one in self.posteriors]
         return FrontScore(believing, self.front.extend(_predict_means(self.posteriors, xs)))
 
-    def vary_shares(self, xs: Batch) -> VariedValues | None:
-        varied = [one for posterior in self.posteriors if (one := posterior.vary_shares(xs)) is not None]
+    def input_vjp(self, xs: Batch) -> VariedValues | None:
+        varied = [one for posterior in self.posteriors if (one := posterior.input_vjp(xs)) is not None]
         if len(varied) < len(self.posteriors):
             return None
 
         def at_shares(shares: Array) -> tuple[Array, Array]:
             predictions, pulls = zip(*(vary(shares) for vary in varied), strict=True)
-            worth, slopes = self.front.acquisition.worth_and_slopes(predictions)
+            worth, slopes = self.front.acquisition.value_and_gradient(predictions)
             return worth, np.sum([pull(slope) for pull, slope in zip(pulls, slopes, strict=True)], axis=0)
 
         return at_shares
@@ -146,6 +147,9 @@ class Scalarized(Searcher):
     """
 
     searcher: Searcher
+
+    def __post_init__(self) -> None:
+        check_part("searcher", self.searcher, Searcher)
 
     @property
     def domain(self) -> Domain:  # pyright: ignore[reportIncompatibleVariableOverride]

@@ -30,7 +30,7 @@ Design = Callable[[Domain, AbstractSet[Hashable], np.random.Generator], Point]
 def random_design(domain: Domain, seen: AbstractSet[Hashable], rng: np.random.Generator) -> Point:
     """Draw a random unseen point; raises SpaceExhausted where none is left.
 
-    rng: the only source of chance.
+    rng: random number generator.
     """
     return domain.sample_unseen(seen, rng)
 
@@ -51,7 +51,7 @@ class PoolFirst:
 def neighbors_of(domain: LocalDomain, x: Point, rng: np.random.Generator) -> Batch:
     """Return the neighbors of a point, or 5,000 of them, drawn at random.
 
-    rng: the only source of chance.
+    rng: random number generator.
     """
     return domain.sample_neighbors(x, MAX_SEEN_NEIGHBORS, rng)
 
@@ -59,7 +59,7 @@ def neighbors_of(domain: LocalDomain, x: Point, rng: np.random.Generator) -> Bat
 def mutations_of(domain: Domain, x: Point, rng: np.random.Generator) -> Batch:
     """Return 50 mutations of a point; none where the domain leaves none.
 
-    rng: the only source of chance.
+    rng: random number generator.
     """
     found: list[Batch] = []
     for _ in range(N_MUTATIONS):
@@ -80,7 +80,7 @@ def draw_blindly(domain: Domain, history: HistoryView, state: State, rng: np.ran
 
     That is a fallback where trials have failed, and the usual start of a run with many workers where they still run.
 
-    rng: the only source of chance.
+    rng: random number generator.
     """
     why = "no trial has completed"
     if len(history.failed):
@@ -98,7 +98,7 @@ def fall_back(
 ) -> Suggestion:
     """Suggest a random unseen point, and say why; raises SpaceExhausted where none is left.
 
-    rng: the only source of chance.
+    rng: random number generator.
     has_model_failed: True where numbers were the reason, which a study warns of.
     """
     info: dict[str, Json] = {"origin": "fallback", "why": why}

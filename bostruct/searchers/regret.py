@@ -35,7 +35,7 @@ JITTER = (0.0, 1e-12, 1e-10, 1e-8, 1e-6)  # of the largest variance
 
 
 @dataclass(frozen=True, eq=False)
-class ToldChance(Feasibility):
+class ObservedFeasibility(Feasibility):
     """The chance that points have a value, which is known of those that were told."""
 
     chance: Feasibility
@@ -43,9 +43,9 @@ class ToldChance(Feasibility):
     failed: Batch
     completed: Batch
 
-    def log_chance(self, xs: Batch) -> Array:
+    def log_probability(self, xs: Batch) -> Array:
         """Return the logarithm of the chance of each of m points (m,): 0 and -inf where it is known."""
-        learned = self.chance.log_chance(xs).tolist()
+        learned = self.chance.log_probability(xs).tolist()
         return np.array([self._known.get(key, one) for key, one in zip(self.domain.keys(xs), learned, strict=True)])
 
     @cached_property
@@ -91,7 +91,7 @@ def bound_regret_probability(
     xs = _drop_repeats(domain, domain.join(best[:1], others))
     draws = _draw_functions(posterior, xs, rng)
     if chance is not None:
-        draws[rng.random(draws.shape) >= np.exp(chance.log_chance(xs))] = math.inf
+        draws[rng.random(draws.shape) >= np.exp(chance.log_probability(xs))] = math.inf
     n_exceeding = int(np.count_nonzero(draws[:, 0] - draws.min(axis=1) > regret))
     return _bound_share(n_exceeding, len(draws))
 
@@ -116,7 +116,7 @@ def _choose_candidates(
         mean, variance = posterior.predict(pool)
         bounds = (mean - 2.0 * np.sqrt(variance)).mean(axis=0)
         if chance is not None:
-            bounds[chance.log_chance(pool) < LEAST_LOG_CHANCE] = math.inf
+            bounds[chance.log_probability(pool) < LEAST_LOG_CHANCE] = math.inf
         pool = domain.take(pool, np.argsort(bounds, kind="stable")[: 2 * N_RANDOM])
         centers = pool[:CENTERS]
     return pool[:N_CANDIDATES]

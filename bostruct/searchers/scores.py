@@ -37,7 +37,7 @@ IncumbentRule = Callable[[HistoryView, Posterior], float]
 
 
 def best_observed(history: HistoryView, posterior: Posterior) -> float:
-    """Return the smallest value told, noise and all.
+    """Return the smallest observed value, noise and all.
 
     history: at least one completed point.
     """
@@ -83,14 +83,14 @@ class AcquisitionScore(Score):
         """
         return replace(self, posterior=self.posterior.believe(xs))
 
-    def vary_shares(self, xs: Batch) -> VariedValues | None:
-        acquisition, varied = self.acquisition, self.posterior.vary_shares(xs)
+    def input_vjp(self, xs: Batch) -> VariedValues | None:
+        acquisition, varied = self.acquisition, self.posterior.input_vjp(xs)
         if varied is None:
             return None
 
         def at_shares(shares: Array) -> tuple[Array, Array]:
             prediction, pull = varied(shares)
-            worth, of_mean, of_variance = acquisition.worth_and_slopes(prediction, self.incumbent)
+            worth, of_mean, of_variance = acquisition.value_and_gradient(prediction, self.incumbent)
             value = acquisition.average(worth)
             weight = (np.exp(worth - value) if acquisition.is_logarithm else 1.0) / len(worth)
             return value, pull(Prediction(weight * of_mean, weight * of_variance))
@@ -109,19 +109,19 @@ class FeasibleScore(Score):
     success: Feasibility
 
     def __call__(self, xs: Batch) -> Array:
-        return self.score(xs) + self.success.log_chance(xs)
+        return self.score(xs) + self.success.log_probability(xs)
 
     def upper_bounds(self, xs: Batch) -> Array:
         """Return bounds never below the score (m,), which know where points fail."""
-        return self.score.upper_bounds(xs) + allow_for_rounding(self.success.bound_log_chance(xs))
+        return self.score.upper_bounds(xs) + allow_for_rounding(self.success.log_probability_bound(xs))
 
     def believe(self, xs: Batch) -> FeasibleScore | None:
         """Return the score once points are being evaluated, with the same chance of success."""
         score = self.score.believe(xs)
         return None if score is None else replace(self, score=score)
 
-    def vary_shares(self, xs: Batch) -> VariedValues | None:
-        vary_score, vary_chance = self.score.vary_shares(xs), self.success.vary_log_chance(xs)
+    def input_vjp(self, xs: Batch) -> VariedValues | None:
+        vary_score, vary_chance = self.score.input_vjp(xs), self.success.log_probability_vjp(xs)
         if vary_score is None or vary_chance is None:
             return None
 
@@ -133,27 +133,27 @@ class FeasibleScore(Score):
 
 
 @dataclass(frozen=True, eq=False)
-class CautiousChance(Feasibility):
+class CautiousFeasibility(Feasibility):
     """A chance that counts for less where it is below a half, so that points that hardly succeed are left alone."""
 
     chance: Feasibility
 
-    def log_chance(self, xs: Batch) -> Array:
+    def log_probability(self, xs: Batch) -> Array:
         """Return the logarithm of the chance of each of m points (m,), lowered where it is below a half."""
-        return _lower(self.chance.log_chance(xs))
+        return _lower(self.chance.log_probability(xs))
 
-    def bound_log_chance(self, xs: Batch) -> Array:
-        return _lower(allow_for_rounding(self.chance.bound_log_chance(xs)))
+    def log_probability_bound(self, xs: Batch) -> Array:
+        return _lower(allow_for_rounding(self.chance.log_probability_bound(xs)))
 
-    def vary_log_chance(self, xs: Batch) -> VariedValues | None:
-        vary = self.chance.vary_log_chance(xs)
+    def log_probability_vjp(self, xs: Batch) -> VariedValues | None:
+        vary = self.chance.log_probability_vjp(xs)
         if vary is None:
             return None
 
         def at_shares(shares: Array) -> tuple[Array, Array]:
-            log_chance, slope = vary(shares)
-            is_low = log_chance < LOG_HALF
-            lowered = log_chance + CAUTION * np.where(is_low, log_chance - LOG_HALF, 0.0)
+            log_probability, slope = vary(shares)
+            is_low = log_probability < LOG_HALF
+            lowered = log_probability + CAUTION * np.where(is_low, log_probability - LOG_HALF, 0.0)
             return lowered, slope * np.where(is_low, 1.0 + CAUTION, 1.0)[:, None]
 
         return at_shares
@@ -167,20 +167,20 @@ def allow_for_rounding(log_bound: Array) -> Array:
     return log_bound + CHANCE_ROUNDING * (1.0 - log_bound)
 
 
-def _lower(log_chance: Array) -> Array:
+def _lower(log_probability: Array) -> Array:
     """Return log chances that are lower the more they are below that of a half; their order stays."""
-    return log_chance + CAUTION * np.minimum(log_chance - LOG_HALF, 0.0)
+    return log_probability + CAUTION * np.minimum(log_probability - LOG_HALF, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
-class ProductChance(Feasibility):
+class ProductFeasibility(Feasibility):
     """The chance that several independent things succeed."""
 
     chances: Sequence[Feasibility]
 
-    def log_chance(self, xs: Batch) -> Array:
+    def log_probability(self, xs: Batch) -> Array:
         """Return the logarithm of the chance that all succeed at each of m points (m,)."""
-        return np.sum([one.log_chance(xs) for one in self.chances], axis=0)
+        return np.sum([one.log_probability(xs) for one in self.chances], axis=0)
 
 
 @dataclass(frozen=True)
@@ -251,7 +251,7 @@ class Feasible(ScoreBuilder):
         """Return the score times the chance of success, where a point has failed; raises NumericalError.
 
         posterior: of the objective.
-        history: all that was told so far.
+        history: all that was observed so far.
         rng: given to the model of success.
         """
         return self.build_from(posterior, history, None, rng)[0]
@@ -262,7 +262,7 @@ class Feasible(ScoreBuilder):
         """Return the score as a call does, and what was learned of success; raises NumericalError.
 
         posterior: of the objective.
-        history: all that was told so far.
+        history: all that was observed so far.
         state: None, or what the last call returned: what the model of success learned, and the numbers of completed and
             failed points that it learned from.
         rng: given to the model of success.
@@ -273,23 +273,23 @@ class Feasible(ScoreBuilder):
             return score, state
         n_failed = len(history.failed)
         is_over = n_failed > MOST_FAILED * (n_failed + len(history.completed))
-        return FeasibleScore(score, CautiousChance(chance) if is_over else chance), state
+        return FeasibleScore(score, CautiousFeasibility(chance) if is_over else chance), state
 
-    def learn_chance(
+    def learn_feasibility(
         self, posterior: Posterior, history: HistoryView, state: State, rng: np.random.Generator
     ) -> Feasibility | None:
         """Return the chance that points have a value, and that the score knows of; None for certainty.
 
         posterior: of the objective, given to the score.
-        history: all that was told so far.
+        history: all that was observed so far.
         state: of the last score, as of `build_from`.
         rng: given to the model of success.
 
         Raises NumericalError.
         """
-        inner = self.score.learn_chance(posterior, history, None, rng)
+        inner = self.score.learn_feasibility(posterior, history, None, rng)
         found = [one for one in (self._learn_success(history, state, rng)[0], inner) if one is not None]
-        return ProductChance(found) if found else None
+        return ProductFeasibility(found) if found else None
 
     def _learn_success(
         self, history: HistoryView, state: State, rng: np.random.Generator
@@ -314,7 +314,7 @@ LatentDraw = Callable[[Posterior, np.random.Generator], Posterior | None]
 class NoisyImprovement(ScoreBuilder):
     """A builder of scores: noisy expected improvement where values are noisy, another score where they are not.
 
-    The objective without noise is drawn at the points told. Expected improvement on the smallest drawn value is
+    The objective without noise is drawn at the observed points. Expected improvement on the smallest drawn value is
     averaged over draws. No method begins with it, for it was level with log EI on the best predicted mean (`python -m
     benchmarks.noisy_improvement`); pass it as the score of a `BayesianSearch`.
 
@@ -331,6 +331,8 @@ class NoisyImprovement(ScoreBuilder):
     least_noise: float
 
     def __post_init__(self) -> None:
+        check_part("plain", self.plain, ScoreBuilder)
+        check_part("acquisition", self.acquisition, AcquisitionFunction)
         check_number("least_noise", self.least_noise, 0.0, 1.0)
 
     @property

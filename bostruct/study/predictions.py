@@ -282,7 +282,7 @@ def predict(
     mean = np.array([goals.orient(row) for row in found.mean.mean(axis=1).T]).reshape(len(xs), goals.n_objectives)
     sd = np.array([mix_sds(*one) for one in zip(found.mean, found.variance, strict=True)]).T
     single = goals.n_objectives == 1
-    return Predictions(mean[:, 0] if single else mean, sd[:, 0] if single else sd, np.exp(found.log_chance))
+    return Predictions(mean[:, 0] if single else mean, sd[:, 0] if single else sd, np.exp(found.log_probability))
 
 
 def cross_validate(

@@ -25,7 +25,7 @@ from bostruct.contracts import (
     Suggestion,
 )
 from bostruct.domains.space.call_limit import limit_calls
-from bostruct.methods.haste import limit_haste, suggest_in_haste
+from bostruct.methods.haste import limit_haste, suggest_within
 from bostruct.storage.json_text import MALFORMED, dump, parse
 from bostruct.storage.protocol import StorageError
 from bostruct.study.history import Trial
@@ -57,7 +57,7 @@ def next_points(
     while True:
         try:
             with limit_calls():
-                suggestions = suggestions or suggest_in_haste(searcher, history, parse(state), rng, haste)
+                suggestions = suggestions or suggest_within(searcher, history, parse(state), rng, haste)
                 suggestion = next(suggestions)
         except StopIteration:
             return
@@ -106,7 +106,7 @@ class JointPoints:
 
 
 def find_haste(newest_first: Iterable[Trial], seconds: float | None, n_values: int) -> int:
-    """Return the haste of the next suggestion, as of `bostruct.methods.haste.suggest_in_haste`.
+    """Return the haste of the next suggestion, as of `bostruct.methods.haste.suggest_within`.
 
     It is one more than that of the last one where two of the last 20 of this haste took too long, and one less once 20
     in a row have not.

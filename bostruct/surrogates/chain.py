@@ -81,7 +81,7 @@ class ChainTally:
 def sweep(data: ChainData, start: Hyperparameters, rng: np.random.Generator, tally: ChainTally) -> Hyperparameters:
     """Update mean, log amplitude, log noise, then each theta_i in random order (Oh et al. 2019, section 2.3).
 
-    rng: the only source of chance.
+    rng: random number generator.
 
     Returns the hyperparameters after the sweep. Raises NumericalError.
     """

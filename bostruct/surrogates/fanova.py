@@ -416,7 +416,9 @@ def importances_of_draws(forest: Any, features: Sequence[Feature], draws: Array,
     }
     both: dict[tuple[str, str], Effect] = {}
     for i, k in combinations(range(len(features)), 2) if pairs else ():
-        joint, first, second = _cross(levels[i], levels[k])
+        exist = (levels[i] >= 0) & (levels[k] >= 0)
+        crossed = levels[i] * (1 + int(levels[k].max(initial=0))) + levels[k]
+        joint, first, second = (np.where(exist, one, -1) for one in (crossed, levels[i], levels[k]))
         extra = _explained(predictions, joint) - _explained(predictions, first) - _explained(predictions, second)
         both[features[i].name, features[k].name] = _summarize_draws(extra / variances)
     return Importances(main, both)
@@ -450,7 +452,7 @@ def thin_levels(draws: Array, feature: Feature, rng: np.random.Generator) -> Non
     Its value says nothing of other variables, given that it exists, unless constraints or conditions ask for it.
 
     draws: points of the space (n, c).
-    rng: the only source of chance.
+    rng: random number generator.
     """
     present = np.flatnonzero(draws[:, feature.columns.start] >= 0.0)
     values = np.unique(draws[present, feature.columns], axis=0)
@@ -471,13 +473,6 @@ def mean_of_draws(forest: Any, draws: Array, cells: tuple[IntArray, IntArray], s
     counts = np.bincount(flat, minlength=shape[0] * shape[1] + 1)[:-1]
     sums = np.bincount(flat, means, minlength=shape[0] * shape[1] + 1)[:-1]
     return np.divide(sums, counts, out=np.full(len(sums), np.nan), where=counts > 0).reshape(shape)
-
-
-def _cross(first: IntArray, second: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-    """Return the levels of a pair, and those of each of the two, where both exist; -1 elsewhere."""
-    exist = (first >= 0) & (second >= 0)
-    joint = first * (1 + int(second.max(initial=0))) + second
-    return np.where(exist, joint, -1), np.where(exist, first, -1), np.where(exist, second, -1)
 
 
 def _explained(predictions: Array, levels: IntArray) -> Array:

@@ -50,7 +50,7 @@ class RandomForest(Surrogate):
         values: (n,), in the user's units.
         state: None.
 
-        Returns the posterior, the state for the next call, and what goes on record. Raises NumericalError.
+        Returns the posterior, the state for the next call, and the info to record. Raises NumericalError.
         """
         check_values(values)
         standard, shift, scale = standardize(values)

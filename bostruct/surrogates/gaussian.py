@@ -55,10 +55,6 @@ def cholesky(build: Callable[[], Array], ratio: float | Array) -> CholeskyFactor
     build: makes K (n, n), an array that may be overwritten, anew for each try.
     ratio: added to the diagonal, at least 0; a number, or (n,).
     """
-    return CholeskyFactor(*_cholesky(build, ratio))
-
-
-def _cholesky(build: Callable[[], Array], ratio: float | Array) -> tuple[Array, float]:
     scale, least = 1.0, ratio if isinstance(ratio, float) else float(np.min(ratio))  # much noise needs no jitter
     for step in JITTER_LADDER:
         matrix = build()
@@ -67,7 +63,7 @@ def _cholesky(build: Callable[[], Array], ratio: float | Array) -> tuple[Array, 
         add_to_diagonal(matrix, ratio + step * scale)
         lower, failed = dpotrf(matrix.T, 1, 0, 1)  # lower, not cleaned, in place; symmetric: its transpose is LAPACK's
         if not failed and lower[-1, -1] < math.inf:  # OpenBLAS lets entries that are no numbers through, down to here
-            return lower, step * scale
+            return CholeskyFactor(lower, step * scale)
     matrix = build()
     if not np.all(np.isfinite(matrix)):
         raise NumericalError(f"the Gram matrix of {len(matrix)} points has entries that are not finite")
@@ -160,7 +156,7 @@ def evidence(build: Callable[[], Array], residual: Array, log_amplitude: float, 
 
     Raises NumericalError. Source: Rasmussen and Williams 2006, (2.30).
     """
-    lower, jitter = _cholesky(build, ratio)
+    lower, jitter = cholesky(build, ratio)
     white = solve_lower(lower, residual)
     quadratic = float(white.dot(white))
     determinant = log_determinant(lower)

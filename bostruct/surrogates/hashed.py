@@ -50,7 +50,7 @@ class HashedRidge(Surrogate):
         values: (n,), in the user's units.
         state: None.
 
-        Returns the posterior, the state for the next call, and what goes on record. Raises NumericalError.
+        Returns the posterior, the state for the next call, and the info to record. Raises NumericalError.
         """
         del rng  # there is nothing to draw
         check_values(values)
@@ -139,7 +139,7 @@ class HashedPosterior(Posterior):
 
     @cached_property
     def _white(self) -> Array:
-        """The inverse of the factor, times the design where there is one: variances alone need it."""
+        """The inverse of the factor, times the design if any: variances alone need it."""
         inverse = inverse_lower(self.lower)
         return inverse if self.design is None else inverse @ self.design
 

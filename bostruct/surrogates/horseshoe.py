@@ -66,9 +66,9 @@ class HorseshoeRegression:
 
         values: (n,), in the user's units.
         state: None, or what the last call returned.
-        rng: the only source of chance.
+        rng: random number generator.
 
-        Returns the polynomial, the state for the next call, and what goes on record. Raises NumericalError where a
+        Returns the polynomial, the state for the next call, and the info to record. Raises NumericalError where a
         system of equations cannot be solved.
         """
         check_values(values)
@@ -114,7 +114,7 @@ class NormalEquations:
 
         variances: prior variances of the coefficients over the noise (p,).
         noise: variance.
-        rng: the only source of chance.
+        rng: random number generator.
 
         Returns (p,). Raises NumericalError.
         """
@@ -143,7 +143,7 @@ class NormalEquations:
 def gibbs_sweep(equations: NormalEquations, chain: GibbsState, rng: np.random.Generator) -> tuple[Array, GibbsState]:
     """Sweep once: draw coefficients, noise, local scales, overall scale (Makalic and Schmidt 2016).
 
-    rng: the only source of chance.
+    rng: random number generator.
 
     Returns the coefficients (p,) and the state after the sweep, whose squared scales stay within 1e-10 and 1e6.
     """
@@ -167,7 +167,7 @@ def sample_inverse_gamma(shape: float, rate: Array | float, rng: np.random.Gener
 
     shape: above 0.
     rate: above 0, a number or (size,).
-    rng: the only source of chance.
+    rng: random number generator.
     size: number of draws.
     """
     return rate / np.maximum(rng.standard_gamma(shape, size), 1e-300)

@@ -92,6 +92,9 @@ class Bounded(Prior):
     low: float
     high: float
 
+    def __post_init__(self) -> None:
+        check_part("prior", self.prior, Prior)
+
     def log_density(self, theta: float) -> float:
         return self.prior.log_density(theta) if self.low <= theta <= self.high else -math.inf
 

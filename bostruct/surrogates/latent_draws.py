@@ -1,7 +1,7 @@
 """Draws of the latent objective at training points, and the posterior given each draw.
 
-Given the objective f at a point without noise, the value told there says nothing more of it. So a draw takes the place
-of the values: the Gram matrix stays, the noise of these rows goes, and one factorization serves all draws.
+Given the objective f at a point without noise, the observed value there says nothing more of it. So a draw takes the
+place of the values: the Gram matrix stays, the noise of these rows goes, and one factorization serves all draws.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from bostruct.surrogates.posterior import (
     SCREEN_ROUNDING,
     SMALLEST_VARIANCE,
     GaussianPosterior,
-    Member,
+    PosteriorSample,
     explained_variance,
-    member_from_gram,
+    posterior_sample_from_gram,
 )
 
 REST = 1e-6  # of the amplitude: the noise that a drawn value keeps, for the Gram matrix to be factored
@@ -58,7 +58,7 @@ class LatentPosterior(Posterior):
         mean, variance = self._predict(xs, lambda one, gram: np.square(np.max(gram * one.reach, axis=1)))
         sums = [
             abs(one.hyper.mean) + np.abs(weights).sum(axis=0) / np.square(one.reach.min())
-            for one, weights in zip(self.posterior.members, self.weights, strict=True)
+            for one, weights in zip(self.posterior.samples, self.weights, strict=True)
         ]
         slack = SCREEN_ROUNDING * self.posterior.scale * (np.concatenate(sums)[:, None] + np.abs(self.lowest))
         return Prediction(mean - slack, variance * (1.0 + SCREEN_ROUNDING))
@@ -66,44 +66,42 @@ class LatentPosterior(Posterior):
     def believe(self, xs: Batch) -> Posterior:
         if not len(xs):
             return self
-        believed = self.posterior.believe(xs)
-        assert isinstance(believed, GaussianPosterior)  # `LatentSampler` draws from no other
         padded = [np.concatenate([one, np.zeros((len(xs), one.shape[1]))]) for one in self.weights]
-        return replace(self, posterior=believed, weights=padded)
+        return replace(self, posterior=self.posterior.with_points(xs), weights=padded)
 
-    def vary_shares(self, xs: Batch) -> VariedPrediction | None:
+    def input_vjp(self, xs: Batch) -> VariedPrediction | None:
         told = self.posterior
         xs = told.join(xs)
         if (varied := told.vary_grams(xs)) is None:
             return None
-        diags = [told.kernel.diag(one.hyper.theta, xs) for one in told.members]
+        diags = [told.kernel.diag(one.hyper.theta, xs) for one in told.samples]
 
         def at_shares(shares: Array) -> tuple[Prediction, Callable[[Prediction], Array]]:
             found, solved = self._empty(len(shares)), []
-            for s, (vary, one, diag) in enumerate(zip(varied, told.members, diags, strict=True)):
+            for s, (vary, one, diag) in enumerate(zip(varied, told.samples, diags, strict=True)):
                 gram, pull = vary(shares)
                 white = gram @ one.whitener.T
                 is_floor = self._fill(found, s, slice(None), gram, diag - np.einsum("mn,mn->m", white, white))
                 solved.append((white @ one.whitener, pull, is_floor))
 
             def pullback(cotangents: Prediction) -> Array:
-                slopes = np.zeros(shares.shape)
+                gradient = np.zeros(shares.shape)
                 for s, (explains, pull, is_floor) in enumerate(solved):
                     own = self._rows(s)
                     of_variance = np.where(is_floor, 0.0, cotangents.variance[own].sum(axis=0)) * told.scale**2
-                    of_variance *= -2.0 * np.exp(told.members[s].hyper.log_amplitude)
+                    of_variance *= -2.0 * np.exp(told.samples[s].hyper.log_amplitude)
                     of_mean = told.scale * cotangents.mean[own].T @ self.weights[s].T
-                    slopes += pull(of_mean + of_variance[:, None] * explains)
-                return slopes
+                    gradient += pull(of_mean + of_variance[:, None] * explains)
+                return gradient
 
             return found, pullback
 
         return at_shares
 
-    def _predict(self, xs: Batch, explained: Callable[[Member, Array], Array]) -> Prediction:
+    def _predict(self, xs: Batch, explained: Callable[[PosteriorSample, Array], Array]) -> Prediction:
         found = self._empty(len(xs))
         for block, s, gram, diag in self.posterior.iterate_grams(xs):
-            self._fill(found, s, block, gram, diag - explained(self.posterior.members[s], gram))
+            self._fill(found, s, block, gram, diag - explained(self.posterior.samples[s], gram))
         return found
 
     def _empty(self, m: int) -> Prediction:
@@ -118,7 +116,7 @@ class LatentPosterior(Posterior):
 
         gram: of the points with the training points (m, n). left: unexplained share of the amplitude (m,).
         """
-        hyper, own, scale = self.posterior.members[s].hyper, self._rows(s), self.posterior.scale
+        hyper, own, scale = self.posterior.samples[s].hyper, self._rows(s), self.posterior.scale
         found.mean[own, block] = scale * (hyper.mean + (gram @ self.weights[s]).T - self.lowest[own])
         variance = np.exp(hyper.log_amplitude) * (left + self.posterior.nugget)
         found.variance[own, block] = scale**2 * np.maximum(variance, SMALLEST_VARIANCE)
@@ -151,7 +149,7 @@ class LatentSampler:
         these is stratified; the latent values, sums of all of them, are not. Points believed are among the training
         points.
 
-        rng: the only source of chance.
+        rng: random number generator.
 
         Raises NumericalError.
         """
@@ -161,27 +159,27 @@ class LatentSampler:
         return self._condition_on_draws(gaussian, rng)
 
     def _condition_on_draws(self, posterior: GaussianPosterior, rng: np.random.Generator) -> LatentPosterior:
-        kernel, members = posterior.kernel, posterior.members
+        kernel, samples = posterior.kernel, posterior.samples
         prepared = kernel.prepare(posterior.xs)
-        grams = [kernel.gram(one.hyper.theta, prepared) for one in members]
-        means = [one.hyper.mean + gram @ one.weights for one, gram in zip(members, grams, strict=True)]
+        grams = [kernel.gram(one.hyper.theta, prepared) for one in samples]
+        means = [one.hyper.mean + gram @ one.weights for one, gram in zip(samples, grams, strict=True)]
         rows = _choose_training_rows(np.mean(means, axis=0), grams[0], self.most)
         known = np.full(len(posterior.xs), np.nan) if posterior.known is None else posterior.known.copy()
-        amplitude = float(np.mean([np.exp(one.hyper.log_amplitude) for one in members]))
-        noise = np.where(np.isnan(known), np.mean([np.exp(one.hyper.log_noise) for one in members]), known)
+        amplitude = float(np.mean([np.exp(one.hyper.log_amplitude) for one in samples]))
+        noise = np.where(np.isnan(known), np.mean([np.exp(one.hyper.log_noise) for one in samples]), known)
         known[rows] = np.minimum(noise[rows], REST * amplitude)
         drawn, weights, lowest = [], [], []
-        for one, gram, mean in zip(members, grams, means, strict=True):
+        for one, gram, mean in zip(samples, grams, means, strict=True):
             latent = mean[rows, None] + _draw_deviations(one, gram, rows, self.n_draws, rng)
             ratio = one.hyper.ratio(posterior.nugget, posterior.known) + one.jitter
             told = gram @ one.weights + ratio * one.weights  # the values, less the mean
             residual = np.repeat(told[:, None], self.n_draws, axis=1)
             residual[rows] = latent - one.hyper.mean
-            fitted = member_from_gram(gram, None, one.hyper, posterior.nugget, known)
+            fitted = posterior_sample_from_gram(gram, None, one.hyper, posterior.nugget, known)
             drawn.append(fitted._replace(weights=one.weights))
             weights.append(fitted.whitener.T @ (fitted.whitener @ residual))
             lowest.append(latent.min(axis=0))
-        return LatentPosterior(replace(posterior, members=drawn, known=known), weights, np.concatenate(lowest)[:, None])
+        return LatentPosterior(replace(posterior, samples=drawn, known=known), weights, np.concatenate(lowest)[:, None])
 
 
 def _choose_training_rows(means: Array, gram: Array, most: int) -> IntArray:
@@ -196,7 +194,9 @@ def _choose_training_rows(means: Array, gram: Array, most: int) -> IntArray:
     return np.array(chosen)
 
 
-def _draw_deviations(one: Member, gram: Array, rows: IntArray, n_draws: int, rng: np.random.Generator) -> Array:
+def _draw_deviations(
+    one: PosteriorSample, gram: Array, rows: IntArray, n_draws: int, rng: np.random.Generator
+) -> Array:
     """Return draws of the latent values at some training points less their means (r, D): `LatentSampler`."""
     white = gram[rows] @ one.whitener.T
     values, vectors = np.linalg.eigh(gram[np.ix_(rows, rows)] - white @ white.T)

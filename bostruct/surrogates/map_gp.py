@@ -29,7 +29,7 @@ from bostruct.contracts import (
 )
 from bostruct.surrogates.gaussian import cholesky, evidence_from, inverse_from_cholesky, log_determinant
 from bostruct.surrogates.hyperparameters import Hyperparameters, check_kernel_base, check_values, make_initial_theta
-from bostruct.surrogates.posterior import GaussianPosterior, Member, TrainingMeans, member_from_gram
+from bostruct.surrogates.posterior import GaussianPosterior, TrainingMeans, posterior_sample_from_gram
 from bostruct.surrogates.standardization import (
     check_variances,
     find_known_variances,
@@ -194,7 +194,8 @@ class MAPGP(Surrogate):
         fit: the training data.
         state: None, or the last mode; one that `accepts` refuses counts as none.
         """
-        starts = [self._start(), *([np.array(state)] if self.accepts(state) else [])]
+        prior_mode = np.concatenate([[self.initial_log_noise], make_initial_theta(self.kernel)])
+        starts = [prior_mode, *([np.array(state)] if self.accepts(state) else [])]
         log_noises = LOG_NOISE_RANGE
         if (usual := fit.usual_noise) is not None:
             fixed = float(np.clip(math.log(max(usual, SMALLEST_SCALE)), *LOG_NOISE_RANGE))
@@ -214,7 +215,10 @@ class MAPGP(Surrogate):
         log_noise, theta = float(mode.packed[0]), mode.packed[1:]
         gram = self.kernel.gram(theta, fit.prepared)
         hyper = Hyperparameters(0.0, 0.0, log_noise, theta)
-        one = _profile_mean(member_from_gram(gram, fit.values, hyper, 0.0, fit.noise), fit.values)
+        one = posterior_sample_from_gram(gram, fit.values, hyper, 0.0, fit.noise)
+        ones = one.whitener.T @ one.whitener.sum(axis=1)  # (K + noise I)^-1 1
+        mean = float(ones @ fit.values) / float(ones.sum())  # of the largest evidence
+        one = one._replace(hyper=hyper._replace(mean=mean), weights=one.weights - mean * ones)
         ratio = hyper.ratio(0.0, fit.noise) + one.jitter
         means = fit.values - ratio * one.weights  # because (K + ratio I) weights = values - mean
         info = mode.info | {"largest_jitter": one.jitter, "noise": math.exp(log_noise)}
@@ -235,29 +239,28 @@ class MAPGP(Surrogate):
         gram, pullback = self.kernel.gram_and_pullback(theta, fit.prepared)
         lower, _ = cholesky(gram.copy, noise if fit.noise is None else np.where(np.isnan(fit.noise), noise, fit.noise))
         determinant, inverse = log_determinant(lower), inverse_from_cholesky(lower)
-        residual = fit.values - _generalized_mean(inverse, fit.values)
+        sums = inverse.sum(axis=1)
+        mean = float(sums @ fit.values) / float(sums.sum())  # of the largest evidence: (2.41) for one constant basis
+        residual = fit.values - mean
         weights = inverse @ residual
         evidence = evidence_from(determinant, float(residual @ weights), len(residual), 0.0)
         cotangent = np.outer(weights, weights)
         cotangent -= inverse
         cotangent *= 0.5
-        prior, slope = self._log_prior(packed)
+        prior, gradient = self._log_prior(packed)
         learned = np.trace(cotangent) if fit.noise is None else cotangent.diagonal()[np.isnan(fit.noise)].sum()
-        return evidence + prior, slope + np.concatenate([[noise * learned], pullback(cotangent)])
+        return evidence + prior, gradient + np.concatenate([[noise * learned], pullback(cotangent)])
 
     def _log_prior(self, packed: Array) -> tuple[float, Array]:
         """Return the log prior of (log noise, theta), and its gradient."""
-        total, noise_slope = self.noise_prior.value_and_grad(packed[:1])
-        slopes, first = [noise_slope], 1
+        total, noise_gradient = self.noise_prior.value_and_grad(packed[:1])
+        gradients, first = [noise_gradient], 1
         for block in self.kernel.parameters:
-            value, slope = block.prior.value_and_grad(packed[first : first + block.size])
+            value, gradient = block.prior.value_and_grad(packed[first : first + block.size])
             total += value
-            slopes.append(slope)
+            gradients.append(gradient)
             first += block.size
-        return total, np.concatenate(slopes)
-
-    def _start(self) -> Array:
-        return np.concatenate([[self.initial_log_noise], make_initial_theta(self.kernel)])
+        return total, np.concatenate(gradients)
 
     def _maximize(self, fit: TrainingData, starts: list[Array], log_noises: tuple[float, float]) -> tuple[Array, Info]:
         calls, at_starts = 0, dict[bytes, tuple[float, Array]]()
@@ -336,7 +339,7 @@ class NoiseSelection(Surrogate):
 
         values: (n,), in the user's units, minimized.
 
-        Returns the posterior, the state for the next call, and what goes on record. Raises NumericalError.
+        Returns the posterior, the state for the next call, and the info to record. Raises NumericalError.
         """
         del rng  # the climbs are deterministic
         fit = self.quiet.prepare(xs, values)  # serves both, which have the same kernel
@@ -402,16 +405,3 @@ def choose_local(
     by_nearness = np.argsort(-nearness, kind="stable")
     is_kept[by_nearness[~is_kept[by_nearness]][: most - np.count_nonzero(is_kept)]] = True
     return np.flatnonzero(is_kept)
-
-
-def _profile_mean(one: Member, values: Array) -> Member:
-    """Return a member of mean 0 with the mean of the largest evidence, its weights made to fit."""
-    ones = one.whitener.T @ one.whitener.sum(axis=1)  # (K + noise I)^-1 1
-    mean = float(ones @ values) / float(ones.sum())
-    return one._replace(hyper=one.hyper._replace(mean=mean), weights=one.weights - mean * ones)
-
-
-def _generalized_mean(inverse: Array, values: Array) -> float:
-    """Return the mean of the largest evidence; Rasmussen and Williams 2006, (2.41) for one constant basis."""
-    sums = inverse.sum(axis=1)
-    return float(sums @ values) / float(sums.sum())

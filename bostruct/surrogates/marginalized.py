@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from bostruct.checks import check_integer, check_number
-from bostruct.contracts import ADDED_LATER, Array, Batch, Info, Kernel, State, Surrogate
+from bostruct.checks import check_integer, check_number, check_part
+from bostruct.contracts import ADDED_LATER, Array, Batch, Info, Kernel, Prior, State, Surrogate
 from bostruct.surrogates.chain import ChainData, ChainTally, sweep
 from bostruct.surrogates.hyperparameters import (
     LOG_HIGH,
@@ -20,7 +20,7 @@ from bostruct.surrogates.hyperparameters import (
     check_values,
     make_initial_theta,
 )
-from bostruct.surrogates.posterior import GaussianPosterior, member_from_gram
+from bostruct.surrogates.posterior import GaussianPosterior, posterior_sample_from_gram
 from bostruct.surrogates.standardization import check_variances, find_known_variances
 
 
@@ -67,19 +67,21 @@ class MarginalizedGP(Surrogate):
     def condition(
         self, xs: Batch, values: Array, state: State, rng: np.random.Generator
     ) -> tuple[GaussianPosterior, State, Info]:
-        """Run the chain, and keep `samples` of its states as the members of the posterior.
+        """Run the chain, and keep the last `samples` of its states.
 
         xs: n points.
         values: (n,), in the user's units.
         state: None for a new chain, or what the last call returned.
-        rng: the only source of chance.
+        rng: random number generator.
 
         Returns the posterior; the chain's last hyperparameters as the state; counts on record. Raises NumericalError.
         """
         check_values(values)
-        tally = ChainTally()
+        priors, tally = self.priors(values), ChainTally()
+        for name, prior in priors._asdict().items():
+            check_part(f"priors: {name}", prior, Prior)
         known = find_known_variances(self.variances, len(values))
-        data = ChainData(self.kernel, self.kernel.prepare(xs), values, self.priors(values), self.nugget, known)
+        data = ChainData(self.kernel, self.kernel.prepare(xs), values, priors, self.nugget, known)
         now = self.start(values) if state is None else Hyperparameters.from_json(state)
         if known is not None and data.is_noise_known:
             log_noise = math.log(max(float(np.median(known)), math.exp(LOG_LOW)))
@@ -93,8 +95,8 @@ class MarginalizedGP(Surrogate):
             chain.append(now)
         if self.shared_mean:
             chain = [hyper._replace(mean=now.mean) for hyper in chain]
-        members = [
-            member_from_gram(
+        samples = [
+            posterior_sample_from_gram(
                 self.kernel.gram(hyper.theta, data.prepared), values - hyper.mean, hyper, self.nugget, known
             )
             for hyper in chain
@@ -102,11 +104,11 @@ class MarginalizedGP(Surrogate):
         info = {
             "sweeps": tally.updates // (len(now.theta) + 3 - data.is_noise_known),
             "likelihoods": tally.evaluations,
-            "largest_jitter": max([tally.largest_jitter, *(one.jitter for one in members)]),
+            "largest_jitter": max([tally.largest_jitter, *(one.jitter for one in samples)]),
             "log_amplitude": now.log_amplitude,
             "log_noise": now.log_noise,
         }
-        posterior = GaussianPosterior(self.kernel, xs, self.join, members, self.nugget, known=known)
+        posterior = GaussianPosterior(self.kernel, xs, self.join, samples, self.nugget, known=known)
         return posterior, now.to_json(), info
 
     def start(self, values: Array) -> Hyperparameters:

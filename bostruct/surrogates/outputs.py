@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bostruct.checks import check_integer
+from bostruct.checks import check_integer, check_part
 from bostruct.contracts import Array, Batch, Info, Posterior, Prediction, State, Surrogate
 
 
@@ -28,6 +28,8 @@ class Outputs(Surrogate):
     n_slacks: int = 0
 
     def __post_init__(self) -> None:
+        check_part("objective", self.objective, Surrogate)
+        check_part("slack", self.slack, Surrogate)
         check_integer("n_objectives", self.n_objectives, 1)
         check_integer("n_slacks", self.n_slacks, 0)
 
@@ -56,9 +58,9 @@ class Outputs(Surrogate):
         """Learn from n points and all their outputs, each output on its own.
 
         values: (n, q), objectives and then slacks, in the user's units.
-        rng: the only source of chance.
+        rng: random number generator.
 
-        Returns the posterior, the state for the next call, and what goes on record: ``outputs``, that of each output.
+        Returns the posterior, the state for the next call, and the info to record: ``outputs``, that of each output.
         Raises ValueError for another number of outputs, and what the surrogates raise.
         """
         if values.shape[1:] != (self.n_outputs,):

@@ -1,4 +1,4 @@
-"""The posterior of a Gaussian process under several samples of its hyperparameters, its members.
+"""The posterior of a Gaussian process under several samples of its hyperparameters.
 
 Bounds in single precision: with k the covariances of a point with n training points, S = K + ratio I and weights w, the
 mean is w'k, and the variance explained is k'S^-1 k. Rounding changes a sum of n products by at most n + 4 roundings of
@@ -50,7 +50,7 @@ class GaussianPosterior(Posterior):
     kernel: Kernel
     xs: Batch
     join: Callable[..., Batch]
-    members: Sequence[Member]
+    samples: Sequence[PosteriorSample]
     nugget: float
     shift: float = 0.0
     scale: float = 1.0
@@ -59,7 +59,7 @@ class GaussianPosterior(Posterior):
 
     @property
     def noise(self) -> Array:
-        return self.scale**2 * np.exp([[one.hyper.log_noise] for one in self.members])
+        return self.scale**2 * np.exp([[one.hyper.log_noise] for one in self.samples])
 
     @property
     def gaussian(self) -> GaussianPosterior | None:
@@ -84,37 +84,37 @@ class GaussianPosterior(Posterior):
         grams_with = self._single_grams
         if grams_with is None:
             return self.screen(xs)
-        mean, variance = np.empty((len(self.members), len(xs))), np.empty((len(self.members), len(xs)))
+        mean, variance = np.empty((len(self.samples), len(xs))), np.empty((len(self.samples), len(xs)))
         size = max(SINGLE_BLOCK // len(self.xs), 1)
         for first in range(0, len(xs), size):
             block = xs[first : first + size]
             if (grams := grams_with(block)) is None:
                 return self.screen(xs)
             own = slice(first, first + len(block))
-            for s, (one, gram) in enumerate(zip(self._single_members, grams, strict=True)):
-                hyper = self.members[s].hyper
-                lowest, explained = bound_member(one, gram)
+            for s, (one, gram) in enumerate(zip(self._single_samples, grams, strict=True)):
+                hyper = self.samples[s].hyper
+                lowest, explained = bound_sample(one, gram)
                 left = np.exp(hyper.log_amplitude) * (self.kernel.diag(hyper.theta, block) + self.nugget - explained)
                 mean[s, own] = hyper.mean + lowest
                 variance[s, own] = np.maximum(left, SMALLEST_VARIANCE)
         return self._allow_for_rounding(Prediction(self.shift + self.scale * mean, self.scale**2 * variance))
 
-    def bound_above(self, xs: Batch) -> Prediction:
+    def upper_bound(self, xs: Batch) -> Prediction:
         found = self._negative.bound(xs)
         return Prediction(-found.mean, found.variance)
 
     @cached_property
     def _negative(self) -> GaussianPosterior:
         """The posterior of the negative objective, whose lowest mean is the highest of this one."""
-        members = [
-            one._replace(hyper=one.hyper._replace(mean=-one.hyper.mean), weights=-one.weights) for one in self.members
+        samples = [
+            one._replace(hyper=one.hyper._replace(mean=-one.hyper.mean), weights=-one.weights) for one in self.samples
         ]
-        return replace(self, members=members, shift=-self.shift, training_means=None)
+        return replace(self, samples=samples, shift=-self.shift, training_means=None)
 
     def _allow_for_rounding(self, prediction: Prediction) -> Prediction:
         """Widen bounds by what `predict` may round otherwise in another block of points."""
         sums = [
-            abs(one.hyper.mean) + float(np.abs(one.weights).sum() / np.square(one.reach.min())) for one in self.members
+            abs(one.hyper.mean) + float(np.abs(one.weights).sum() / np.square(one.reach.min())) for one in self.samples
         ]
         slack = SCREEN_ROUNDING * (abs(self.shift) + abs(self.scale) * np.array(sums)[:, None])
         return Prediction(prediction.mean - slack, prediction.variance * (1.0 + SCREEN_ROUNDING))
@@ -126,12 +126,12 @@ class GaussianPosterior(Posterior):
         to 0 there, and the variances kept.
         """
         if not len(xs):
-            return np.empty((len(self.members), 0, 0))
+            return np.empty((len(self.samples), 0, 0))
         xs = self.join(xs)
         variance = self.predict(xs).variance / self.scale**2
         across, among = self.kernel.prepare(xs, self.xs), self.kernel.prepare(xs, xs)
-        found = np.empty((len(self.members), len(xs), len(xs)))
-        for s, one in enumerate(self.members):
+        found = np.empty((len(self.samples), len(xs), len(xs)))
+        for s, one in enumerate(self.samples):
             white = self.kernel.gram_and_diag(one.hyper.theta, xs, across)[0] @ one.whitener.T
             left = np.exp(one.hyper.log_amplitude) * (self.kernel.gram(one.hyper.theta, among) - white @ white.T)
             if self.kernel.depends_on_training:
@@ -140,12 +140,12 @@ class GaussianPosterior(Posterior):
             found[s] = left
         return self.scale**2 * found
 
-    def vary_shares(self, xs: Batch) -> VariedPrediction | None:
+    def input_vjp(self, xs: Batch) -> VariedPrediction | None:
         xs = self.join(xs)
         if (grams := self.vary_grams(xs)) is None:
             return None
-        varied = list(zip(grams, self.members, strict=True))
-        diags = [self.kernel.diag(one.hyper.theta, xs) for one in self.members]
+        varied = list(zip(grams, self.samples, strict=True))
+        diags = [self.kernel.diag(one.hyper.theta, xs) for one in self.samples]
 
         def at_shares(shares: Array) -> tuple[Prediction, Callable[[Prediction], Array]]:
             mean, variance = np.empty((len(varied), len(shares))), np.empty((len(varied), len(shares)))
@@ -161,25 +161,25 @@ class GaussianPosterior(Posterior):
             found = Prediction(mean, np.maximum(variance, SMALLEST_VARIANCE))
 
             def pullback(cotangents: Prediction) -> Array:
-                slopes = np.zeros(shares.shape)
+                gradient = np.zeros(shares.shape)
                 for s, (_, one) in enumerate(varied):
                     explains, pull = solved[s]
                     of_variance = np.where(is_floor[s], 0.0, cotangents.variance[s]) * self.scale**2
                     of_variance *= -2.0 * np.exp(one.hyper.log_amplitude)
                     of_mean = self.scale * cotangents.mean[s]
-                    slopes += pull(of_mean[:, None] * one.weights + of_variance[:, None] * explains)
-                return slopes
+                    gradient += pull(of_mean[:, None] * one.weights + of_variance[:, None] * explains)
+                return gradient
 
             return Prediction(self.shift + self.scale * found.mean, self.scale**2 * found.variance), pullback
 
         return at_shares
 
     def vary_grams(self, xs: Batch) -> list[Callable[[Array], tuple[Array, Pullback]]] | None:
-        """Return the Gram matrix with the training points under each sample, as of `Kernel.vary_shares`.
+        """Return the Gram matrix with the training points under each sample, as of `Kernel.input_vjp`.
 
         Returns None if the kernel has no gradient in their continuous coordinates.
         """
-        found = [self.kernel.vary_shares(one.hyper.theta, xs, self.xs) for one in self.members]
+        found = [self.kernel.input_vjp(one.hyper.theta, xs, self.xs) for one in self.samples]
         known = [vary for vary in found if vary is not None]
         return known if len(known) == len(found) else None
 
@@ -191,16 +191,23 @@ class GaussianPosterior(Posterior):
         """
         if not len(xs):
             return self
+        believed = self.with_points(xs)
+        return FantasizedPosterior(self, believed) if self.kernel.depends_on_training else believed
+
+    def with_points(self, xs: Batch) -> GaussianPosterior:
+        """Return the posterior with more training points, whose weights are 0.
+
+        xs: at least one point.
+        """
         augmented = self.join(self.xs, xs)
         known = None if self.known is None else np.concatenate([self.known, np.full(len(xs), np.nan)])
-        members = [
-            fit_member(self.kernel, augmented, None, one.hyper, self.nugget, known)._replace(
+        samples = [
+            fit_posterior_sample(self.kernel, augmented, None, one.hyper, self.nugget, known)._replace(
                 weights=np.concatenate([one.weights, np.zeros(len(xs))])
             )
-            for one in self.members
+            for one in self.samples
         ]
-        believed = replace(self, xs=augmented, members=members, known=known)
-        return FantasizedPosterior(self, believed) if self.kernel.depends_on_training else believed
+        return replace(self, xs=augmented, samples=samples, known=known)
 
     def find_training_means(self, xs: Batch) -> Array:
         """Return the mean at those of the points that it learned from (s, k)."""
@@ -214,17 +221,17 @@ class GaussianPosterior(Posterior):
 
         The hyperparameters stay. So does the Gram matrix of a kernel that depends on the training points.
         """
-        values = self.shift + self.scale * read_values(self.members[0])
-        found = [predict_left_out(one) for one in self.members]
+        values = self.shift + self.scale * read_values(self.samples[0])
+        found = [predict_left_out(one) for one in self.samples]
         mean, variance = (np.stack(rows) for rows in zip(*found, strict=True))
         prediction = Prediction(self.shift + self.scale * mean, self.scale**2 * variance)
         return HeldOut(self.xs, values, prediction)
 
-    def _predict_in_blocks(self, xs: Batch, explained: Callable[[Member, Array], Array]) -> Prediction:
-        mean = np.empty((len(self.members), len(xs)))
+    def _predict_in_blocks(self, xs: Batch, explained: Callable[[PosteriorSample, Array], Array]) -> Prediction:
+        mean = np.empty((len(self.samples), len(xs)))
         variance = np.empty_like(mean)
         for block, s, gram, diag in self.iterate_grams(xs):
-            one = self.members[s]
+            one = self.samples[s]
             mean[s, block] = one.hyper.mean + gram @ one.weights
             left = np.exp(one.hyper.log_amplitude) * (diag + self.nugget - explained(one, gram))
             variance[s, block] = np.maximum(left, SMALLEST_VARIANCE)
@@ -238,21 +245,21 @@ class GaussianPosterior(Posterior):
         for first in range(0, len(xs), BLOCK):
             block = slice(first, min(first + BLOCK, len(xs)))
             prepared = self.kernel.prepare(xs[block], self.xs)
-            for s, one in enumerate(self.members):
+            for s, one in enumerate(self.samples):
                 yield block, s, *self.kernel.gram_and_diag(one.hyper.theta, xs[block], prepared)
 
     @cached_property
     def _single_grams(self) -> Callable[[Batch], Iterator[SingleGram] | None] | None:
-        return self.kernel.single_grams([one.hyper.theta for one in self.members], self.xs)
+        return self.kernel.single_grams([one.hyper.theta for one in self.samples], self.xs)
 
     @cached_property
-    def _single_members(self) -> list[SingleMember]:
+    def _single_samples(self) -> list[SinglePosteriorSample]:
         prepared = lru_cache(lambda: self.kernel.prepare(self.xs))
         return [
-            prepare_member(
+            prepare_sample(
                 lambda theta=one.hyper.theta: self.kernel.gram(theta, prepared()), one, self.nugget, self.known
             )
-            for one in self.members
+            for one in self.samples
         ]
 
 
@@ -296,7 +303,7 @@ class TrainingMeans(NamedTuple):
     means: Array
 
 
-class Member(NamedTuple):
+class PosteriorSample(NamedTuple):
     """One sample of the hyperparameters, with what prediction needs.
 
     weights: (K + ratio I)^-1 (y - mean), (n,); empty where no values were given.
@@ -312,25 +319,25 @@ class Member(NamedTuple):
     jitter: float
 
 
-def fit_member(
+def fit_posterior_sample(
     kernel: Kernel,
     xs: Batch,
     residual: Array | None,
     hyper: Hyperparameters,
     nugget: float,
     known: Array | None = None,
-) -> Member:
+) -> PosteriorSample:
     """Factor the Gram matrix of training points under one sample of the hyperparameters; raises NumericalError.
 
     residual: values less the mean (n,); None leaves the weights empty.
     nugget: share of the amplitude added to the diagonal of K, at least 0.
     """
-    return member_from_gram(kernel.gram(hyper.theta, kernel.prepare(xs)), residual, hyper, nugget, known)
+    return posterior_sample_from_gram(kernel.gram(hyper.theta, kernel.prepare(xs)), residual, hyper, nugget, known)
 
 
-def member_from_gram(
+def posterior_sample_from_gram(
     gram: Array, residual: Array | None, hyper: Hyperparameters, nugget: float, known: Array | None = None
-) -> Member:
+) -> PosteriorSample:
     """Factor the Gram matrix of training points under one sample of the hyperparameters; raises NumericalError.
 
     gram: K (n, n) at the sample's theta, which is only read.
@@ -341,10 +348,10 @@ def member_from_gram(
     lower, jitter = cholesky(gram.copy, ratio)
     whitener = inverse_lower(lower)
     weights = np.empty(0) if residual is None else whitener.T @ (whitener @ residual)
-    return Member(hyper, weights, whitener, 1.0 / np.sqrt(gram.diagonal() + ratio + jitter), jitter)
+    return PosteriorSample(hyper, weights, whitener, 1.0 / np.sqrt(gram.diagonal() + ratio + jitter), jitter)
 
 
-def predict_left_out(one: Member) -> Prediction:
+def predict_left_out(one: PosteriorSample) -> Prediction:
     """Return mean and variance of each training value given all others, (n,) each, on the scale of the model.
 
     The variance includes the noise of the value. With C = K + ratio I and the residual r = C w, the mean is
@@ -355,7 +362,7 @@ def predict_left_out(one: Member) -> Prediction:
     return Prediction(read_values(one) - one.weights / precision, np.exp(one.hyper.log_amplitude) / precision)
 
 
-def read_values(one: Member) -> Array:
+def read_values(one: PosteriorSample) -> Array:
     """Return the n values that a member has the weights of (n,), on the scale of the model, up to rounding.
 
     They are its mean plus C w, where its whitener is the inverse of the lower Cholesky factor of C.
@@ -373,7 +380,7 @@ NEGLIGIBLE = 1e-11  # a coefficient that counts as 0: times the smallest covaria
 COMPONENT_ROUNDING = 1e-6  # relative: rounding leaves B S B' within that of I
 
 
-class SingleMember(NamedTuple):
+class SinglePosteriorSample(NamedTuple):
     """One member of a posterior in single precision.
 
     rows: the weights over their scale, the magnitudes of these, ones, and the components B (3 + r, n).
@@ -386,7 +393,9 @@ class SingleMember(NamedTuple):
     reach: npt.NDArray[np.float32]
 
 
-def prepare_member(build: Callable[[], Array], one: Member, nugget: float, known: Array | None = None) -> SingleMember:
+def prepare_sample(
+    build: Callable[[], Array], one: PosteriorSample, nugget: float, known: Array | None = None
+) -> SinglePosteriorSample:
     """Return what the bounds need of a member.
 
     build: makes K of the training points under it (n, n); asked only where components pay.
@@ -402,7 +411,7 @@ def prepare_member(build: Callable[[], Array], one: Member, nugget: float, known
     rows[np.abs(rows) < NEGLIGIBLE] = 0.0
     is_level = float(np.ptp(one.reach)) <= SINGLE_ROUNDING * float(one.reach[0])
     reach = (one.reach[:1] if is_level else one.reach).astype(np.float32)
-    return SingleMember(rows.astype(np.float32), scale, float(np.linalg.norm(components)), reach[:, None])
+    return SinglePosteriorSample(rows.astype(np.float32), scale, float(np.linalg.norm(components)), reach[:, None])
 
 
 def leading_components(gram: Array, ridge: float | Array, most: int) -> Array:
@@ -429,7 +438,7 @@ def leading_components(gram: Array, ridge: float | Array, most: int) -> Array:
     return ((basis @ vectors[:, kept]) / np.sqrt(values[kept])).T
 
 
-def bound_member(one: SingleMember, single: SingleGram) -> tuple[Array, Array]:
+def bound_sample(one: SinglePosteriorSample, single: SingleGram) -> tuple[Array, Array]:
     """Return the least that the weighted sum w'k, and the variance explained, can be at m points, (m,) each.
 
     single: covariances of the n training points with the m points (n, m).
@@ -451,7 +460,7 @@ def bound_member(one: SingleMember, single: SingleGram) -> tuple[Array, Array]:
     return one.scale * lowest, np.square(explained)
 
 
-def explained_variance(one: Member, gram: Array) -> Array:
+def explained_variance(one: PosteriorSample, gram: Array) -> Array:
     """Return the prior variance that the training points explain (m,); a triangle is half the work of a product.
 
     gram: of m points with the training points (m, n).

@@ -43,7 +43,7 @@ class PSDDiagnostics(Surrogate):
     ) -> tuple[GaussianPosterior, State, Info]:
         posterior, state, info = self.surrogate.condition(xs, values, state, rng)
         prepared = self.similarity.prepare(xs)
-        grams = [self.similarity.gram(one.hyper.theta, prepared) for one in posterior.members]
+        grams = [self.similarity.gram(one.hyper.theta, prepared) for one in posterior.samples]
         return posterior, state, info | psd_diagnostics(grams)
 
 

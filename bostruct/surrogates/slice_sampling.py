@@ -48,7 +48,7 @@ class CachedLogDensity:
 def slice_update(log_density: LogDensity, x0: float, rng: Uniforms, log_density_x0: float | None = None) -> Draw:
     """Draw the next value of a chain that leaves the density unchanged (Neal 2003, Figures 4 to 6).
 
-    rng: the only source of chance.
+    rng: random number generator.
     log_density_x0: log density at x0, where known.
 
     Returns the draw; it is x0 itself if brackets of every width collapse.
@@ -67,7 +67,7 @@ def _try_width(density: CachedLogDensity, x0: float, rng: Uniforms, width: float
     height = math.log(rng.random()) + density(x0)
     lower, upper = _double(density, lower, upper, height, rng)
     left, right = lower, upper
-    while not _is_close(left, right):
+    while abs(left - right) > 1e-8 + 1e-5 * abs(right):  # as numpy.isclose
         x1 = left + rng.random() * (right - left)
         if density(x1) > height and _reachable(density, x0, x1, height, (lower, upper), width):
             return x1
@@ -108,8 +108,3 @@ def _reachable(
         if parted and height >= density(lower) and height >= density(upper):
             return False
     return True
-
-
-def _is_close(left: float, right: float) -> bool:
-    """Tell whether two numbers are close, as numpy.isclose has it."""
-    return abs(left - right) <= 1e-8 + 1e-5 * abs(right)

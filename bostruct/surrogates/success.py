@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import log_ndtr
 
-from bostruct.checks import check_integer
+from bostruct.checks import check_integer, check_part
 from bostruct.contracts import (
     Array,
     Batch,
@@ -56,12 +56,13 @@ class RegressedSuccess(SuccessModel):
     most: int | None = None
 
     def __post_init__(self) -> None:
+        check_part("surrogate", self.surrogate, Surrogate)
         if self.most is not None:
             check_integer("most", self.most, 2 * FEWEST_OF_EACH)
 
     def condition(
         self, points: Batch, succeeded: BoolArray, state: State, rng: np.random.Generator, *, keep: bool = False
-    ) -> tuple[RegressedChance, State]:
+    ) -> tuple[RegressedFeasibility, State]:
         """Return the chance of success as learned, and the surrogate's state; raises NumericalError.
 
         succeeded: for each, whether it did (n,), bool.
@@ -75,31 +76,31 @@ class RegressedSuccess(SuccessModel):
         label = self.surrogate.condition_at(points, labels, state) if keep else None
         if label is None:
             label, state, _ = self.surrogate.condition(points, labels, state, rng)
-        return RegressedChance(label), state
+        return RegressedFeasibility(label), state
 
 
 @dataclass(frozen=True, eq=False)
-class RegressedChance(Feasibility):
+class RegressedFeasibility(Feasibility):
     """The chance that a label exceeds a half."""
 
     label: Posterior
 
-    def log_chance(self, xs: Batch) -> Array:
+    def log_probability(self, xs: Batch) -> Array:
         label = self.label.predict(xs)
         chances = log_ndtr((label.mean - 0.5) / np.sqrt(label.variance))
         return log_mean_exp(chances)
 
-    def bound_log_chance(self, xs: Batch) -> Array:
+    def log_probability_bound(self, xs: Batch) -> Array:
         """Return bounds never below the log chance (m,).
 
         A label below a half exceeds it the more often the less is known of it. Where it may be above, the bound is 0.
         """
-        label = self.label.bound_above(xs)
+        label = self.label.upper_bound(xs)
         chances = np.where(label.mean < 0.5, log_ndtr((label.mean - 0.5) / np.sqrt(label.variance)), 0.0)
         return log_mean_exp(chances)
 
-    def vary_log_chance(self, xs: Batch) -> VariedValues | None:
-        vary_label = self.label.vary_shares(xs)
+    def log_probability_vjp(self, xs: Batch) -> VariedValues | None:
+        vary_label = self.label.input_vjp(xs)
         if vary_label is None:
             return None
 
@@ -125,9 +126,13 @@ class AveragedSuccess(SuccessModel):
     models: tuple[SuccessModel, ...]
     take: Callable[[Batch, IntArray], Batch]
 
+    def __post_init__(self) -> None:
+        for i, model in enumerate(self.models):
+            check_part(f"models[{i}]", model, SuccessModel)
+
     def condition(
         self, points: Batch, succeeded: BoolArray, state: State, rng: np.random.Generator, *, keep: bool = False
-    ) -> tuple[AveragedChance, State]:
+    ) -> tuple[AveragedFeasibility, State]:
         """Return the average of the models, each learned from all points; raises NumericalError.
 
         A model of next to no weight is left out.
@@ -152,7 +157,7 @@ class AveragedSuccess(SuccessModel):
             chance, models[i] = self.models[i].condition(points, succeeded, start, rng, keep=keep)
             chances.append(chance)
         state = {"kept": kept, "log_weights": log_weights.tolist(), "compared": compared, "models": models}
-        return AveragedChance(chances, log_weights), state
+        return AveragedFeasibility(chances, log_weights), state
 
     def _compare(
         self, points: Batch, succeeded: BoolArray, states: list[State], rng: np.random.Generator
@@ -172,12 +177,12 @@ class AveragedSuccess(SuccessModel):
             model.condition(others, succeeded[shown], last, rng)
             for model, last in zip(self.models, states, strict=True)
         ]
-        logs = [_log_success_likelihood(chance.log_chance(held), succeeded[kept]) for chance, _ in learned]
+        logs = [_log_success_likelihood(chance.log_probability(held), succeeded[kept]) for chance, _ in learned]
         return [state for _, state in learned], np.sum(logs, axis=1)
 
 
 @dataclass(frozen=True, eq=False)
-class AveragedChance(Feasibility):
+class AveragedFeasibility(Feasibility):
     """A weighted mean of chances.
 
     log_weights: the logarithms of weights that sum to 1 (k,).
@@ -186,19 +191,19 @@ class AveragedChance(Feasibility):
     chances: Sequence[Feasibility]
     log_weights: Array
 
-    def log_chance(self, xs: Batch) -> Array:
-        return self._average([one.log_chance(xs) for one in self.chances])
+    def log_probability(self, xs: Batch) -> Array:
+        return self._average([one.log_probability(xs) for one in self.chances])
 
-    def bound_log_chance(self, xs: Batch) -> Array:
-        return self._average([one.bound_log_chance(xs) for one in self.chances])
+    def log_probability_bound(self, xs: Batch) -> Array:
+        return self._average([one.log_probability_bound(xs) for one in self.chances])
 
     def _average(self, logs: Sequence[Array]) -> Array:
         weighted = [weight + log for weight, log in zip(self.log_weights, logs, strict=True)]
         return np.asarray(np.logaddexp.reduce(weighted, axis=0))
 
-    def vary_log_chance(self, xs: Batch) -> VariedValues:
+    def log_probability_vjp(self, xs: Batch) -> VariedValues:
         """Return the log chance of m points as a function of their continuous coordinates."""
-        varied = [one.vary_log_chance(xs) or _stay(one.log_chance(xs)) for one in self.chances]
+        varied = [one.log_probability_vjp(xs) or _stay(one.log_probability(xs)) for one in self.chances]
 
         def at_shares(shares: Array) -> tuple[Array, Array]:
             found = [one(shares) for one in varied]
@@ -220,14 +225,14 @@ def _keep_last(succeeded: BoolArray, most: int) -> IntArray:
     return np.sort(np.concatenate([successes[len(successes) - n_successes :], failures[len(failures) - n_failures :]]))
 
 
-def _stay(log_chance: Array) -> VariedValues:
+def _stay(log_probability: Array) -> VariedValues:
     """Return a log chance that no continuous coordinate changes."""
-    return lambda shares: (log_chance, np.zeros_like(shares))
+    return lambda shares: (log_probability, np.zeros_like(shares))
 
 
-def _log_success_likelihood(log_chance: Array, succeeded: BoolArray) -> Array:
+def _log_success_likelihood(log_probability: Array, succeeded: BoolArray) -> Array:
     """Return the logarithm of the chance of what happened (n,), at least log 1e-4, so that no single point decides."""
-    chance = np.clip(np.exp(log_chance), 1e-4, 1.0 - 1e-4)
+    chance = np.clip(np.exp(log_probability), 1e-4, 1.0 - 1e-4)
     return np.log(np.where(succeeded, chance, 1.0 - chance))
 
 
@@ -273,7 +278,7 @@ class NoisyOr(SuccessModel):
         rng: np.random.Generator,
         *,
         keep: bool = False,
-    ) -> tuple[BlamedChoices, State]:
+    ) -> tuple[NoisyOrPosterior, State]:
         """Return what points succeed, learned by expectation maximization over which cause fired at a failure.
 
         succeeded: for each, whether it did (n,), bool.
@@ -288,11 +293,11 @@ class NoisyOr(SuccessModel):
         at_failures = np.bincount(of_failures.ravel(), minlength=causes.n)
         fired = _lay_blame(of_failures, causes.prior, cleared + at_failures, cleared)
         chance = (causes.prior + fired) / (PRIOR_COUNT + causes.prior + cleared + at_failures)
-        return BlamedChoices(causes, -np.log1p(-chance)), None
+        return NoisyOrPosterior(causes, -np.log1p(-chance)), None
 
 
 @dataclass(frozen=True, eq=False)
-class BlamedChoices(Feasibility):
+class NoisyOrPosterior(Feasibility):
     """The chance that points succeed: none of their causes fires.
 
     costs: minus the logarithm of the chance that a cause does not fire, for each.
@@ -301,7 +306,7 @@ class BlamedChoices(Feasibility):
     causes: _Causes
     costs: Array
 
-    def log_chance(self, xs: Batch) -> Array:
+    def log_probability(self, xs: Batch) -> Array:
         codes = self.causes.codes.encode(xs)
         found = [self._sum_costs(codes[first : first + BATCH]) for first in range(0, len(codes), BATCH)]
         return -np.concatenate([np.empty(0), *found])

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from bostruct.checks import check_part
 from bostruct.contracts import (
     Array,
     Batch,
@@ -26,6 +27,9 @@ class AtTargetFidelity(Surrogate):
 
     surrogate: Surrogate
     to_target: Callable[[Batch], Batch]
+
+    def __post_init__(self) -> None:
+        check_part("surrogate", self.surrogate, Surrogate)
 
     def with_variances(self, variances: Array) -> AtTargetFidelity:
         return replace(self, surrogate=self.surrogate.with_variances(variances))
@@ -71,8 +75,8 @@ class TargetFidelityPosterior(Posterior):
         """Predict each value at its own fidelity, given all others."""
         return self.posterior.leave_one_out()
 
-    def vary_shares(self, xs: Batch) -> VariedPrediction | None:
-        return self.posterior.vary_shares(self.to_target(xs))
+    def input_vjp(self, xs: Batch) -> VariedPrediction | None:
+        return self.posterior.input_vjp(self.to_target(xs))
 
     def believe(self, xs: Batch) -> TargetFidelityPosterior:
         """Return the posterior once running trials were told their mean at the fidelity at which they run."""

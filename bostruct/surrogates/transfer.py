@@ -59,9 +59,9 @@ class TransferLearning(Surrogate):
         """Fit both models, each from its own last mode, and keep one of them.
 
         values: (n,), in the user's units, minimized.
-        rng: the only source of chance.
+        rng: random number generator.
 
-        Returns the posterior of the target task, the state for the next call, and what goes on record, where
+        Returns the posterior of the target task, the state for the next call, and the info to record, where
         ``transfer`` is true if the joint model was kept, and ``transfer_gain`` is the difference of the logarithms.
 
         Raises NumericalError.
@@ -95,7 +95,7 @@ class TransferLearning(Surrogate):
 
     def _conditional_evidence(self, joint: GaussianPosterior, values: Array, n: int) -> float:
         """Return the log density of the first n values given all others; raise NumericalError."""
-        hyper, kernel = joint.members[0].hyper, joint.kernel
+        hyper, kernel = joint.samples[0].hyper, joint.kernel
         residual = (values - joint.shift) / joint.scale - hyper.mean
         gram, ratio = kernel.gram(hyper.theta, kernel.prepare(joint.xs)), hyper.ratio(joint.nugget, joint.known)
         given = gram[n:, n:]

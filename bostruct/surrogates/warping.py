@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bostruct.checks import ROUNDING, check_number
+from bostruct.checks import ROUNDING, check_number, check_part
 from bostruct.contracts import ADDED_LATER, Array, Batch, Info, NumericalError, Posterior, Prediction, State, Surrogate
 from bostruct.goals.logarithms import log_density, log_mean_exp
 from bostruct.surrogates.standardization import check_variances, find_known_variances
@@ -52,6 +52,7 @@ class OutputWarping(Surrogate):
     variances: Array | None = field(default=None, metadata=ADDED_LATER, compare=False)
 
     def __post_init__(self) -> None:
+        check_part("surrogate", self.surrogate, Surrogate)
         check_number("beyond", self.beyond, 0.0)
 
     def with_variances(self, variances: Array) -> OutputWarping:
@@ -95,9 +96,9 @@ class OutputWarping(Surrogate):
         """Learn from n points and their compressed values.
 
         values: (n,), in the user's units.
-        rng: the only source of chance.
+        rng: random number generator.
 
-        Returns the posterior, the state for the next call, and what goes on record. Raises what `surrogate` raises.
+        Returns the posterior, the state for the next call, and the info to record. Raises what `surrogate` raises.
         """
         compressed, noise = self._find_compression(values).observe(
             values, find_known_variances(self.variances, len(values))
@@ -109,7 +110,12 @@ class OutputWarping(Surrogate):
         return self._find_compression(values).expand(prediction)
 
     def _find_compression(self, values: Array) -> Compression:
-        return Compression.of(_list_distinct(values) if self.of_distinct else values, self.beyond)
+        if self.of_distinct:
+            values = np.unique(values)
+            with np.errstate(over="ignore"):
+                is_apart = np.diff(values) > ROUNDING * np.abs(values[1:])  # by more than rounding
+            values = values[np.append(True, is_apart)]
+        return Compression.of(values, self.beyond)
 
 
 class Compression(NamedTuple):
@@ -215,14 +221,6 @@ def _find_scale(values: Array, middle: float) -> float:
     return float(np.median(worse)) if len(worse) else 0.0
 
 
-def _list_distinct(values: Array) -> Array:
-    """Return the values that differ by more than rounding from the next lower one, in order."""
-    listed = np.unique(values)
-    with np.errstate(over="ignore"):
-        is_apart = np.diff(listed) > ROUNDING * np.abs(listed[1:])
-    return listed[np.append(True, is_apart)]
-
-
 def compress_upper_tail(values: Array, beyond: float) -> Array:
     """Return the values as `OutputWarping` learns them (n,).
 
@@ -254,6 +252,7 @@ class SlackWarping(Surrogate):
     beyond: float = 3.0
 
     def __post_init__(self) -> None:
+        check_part("surrogate", self.surrogate, Surrogate)
         check_number("beyond", self.beyond, 0.0)
 
     def initial_state(self) -> State:
@@ -265,9 +264,9 @@ class SlackWarping(Surrogate):
         """Learn from n points and their slacks.
 
         values: slacks (n,), in the user's units, at most 0 where the limit is kept.
-        rng: the only source of chance.
+        rng: random number generator.
 
-        Returns the posterior, the state for the next call, and what goes on record, ``compressed`` where the slacks
+        Returns the posterior, the state for the next call, and the info to record, ``compressed`` where the slacks
         are, and ``failed``, why one of the two could not be learned. Raises what `surrogate` raises, and NumericalError
         only where neither could.
         """

@@ -23,7 +23,7 @@ from bostruct.testing.common import (
     read_back,
     sample_changes,
 )
-from bostruct.testing.gradient_laws import check_worth_gradient
+from bostruct.testing.gradient_laws import check_acquisition_gradient
 
 Law: TypeAlias = Callable[[AcquisitionFunction, Prediction, float, np.random.Generator], None]
 UNLESS = ", since values are minimized (minimizes=False for an acquisition that looks for something else)"
@@ -43,7 +43,7 @@ def check_acquisition(
     minimizes: True where a lower mean, and a larger incumbent, never make a point worth less; False for an acquisition
         function that looks for something else than small values, such as a level.
     """
-    check_worth_gradient(check_part("acquisition", acquisition, AcquisitionFunction), rng)
+    check_acquisition_gradient(check_part("acquisition", acquisition, AcquisitionFunction), rng)
     assert isinstance(acquisition.is_logarithm, bool), "is_logarithm is True or False"
     for spread in (1.0, 100.0):
         mean, variance = spread * rng.normal(size=(s, m)), spread**2 * rng.uniform(0.01, 2.0, size=(s, m))

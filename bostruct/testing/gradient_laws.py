@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from bostruct.checks import check_part
 from bostruct.contracts import AcquisitionFunction, Array, Batch, Domain, Kernel, Posterior, Prediction, Score
 from bostruct.testing.common import assert_close
 
@@ -23,7 +24,7 @@ def check_input_gradient(
 
     theta: (p,).
     """
-    if not domain.n_continuous > 0 or (varied := kernel.vary_shares(theta, xs, ys)) is None:
+    if not domain.n_continuous > 0 or (varied := kernel.input_vjp(theta, xs, ys)) is None:
         return
     shares = domain.shares(xs)
     expected = kernel.gram(theta, kernel.prepare(xs, ys))
@@ -45,8 +46,8 @@ def check_input_gradient(
 
 def check_prediction_gradient(posterior: Posterior, domain: Domain, xs: Batch, rng: np.random.Generator) -> None:
     """Check that predictions at shares are those of the points there, and that the pullback is their slope."""
-    varied, shares = posterior.vary_shares(xs), domain.shares(xs)
-    assert varied is not None, "a posterior has a gradient in the continuous coordinates: vary_shares returned None"
+    varied, shares = posterior.input_vjp(xs), domain.shares(xs)
+    assert varied is not None, "a posterior has a gradient in the continuous coordinates: input_vjp returned None"
     moved = domain.with_shares(xs, rng.random(shares.shape))
     for points in (xs, moved):
         expected, found = posterior.predict(points), varied(domain.shares(points))[0]
@@ -71,8 +72,8 @@ def check_score_gradient(score: Score, domain: Domain, xs: Batch, rng: np.random
     xs: m points.
     rng: draws shares.
     """
-    varied, shares = score.vary_shares(xs), domain.shares(xs)
-    assert varied is not None, "a score has a gradient in the continuous coordinates: vary_shares returned None"
+    varied, shares = check_part("score", score, Score).input_vjp(xs), domain.shares(xs)
+    assert varied is not None, "a score has a gradient in the continuous coordinates: input_vjp returned None"
     moved = domain.with_shares(xs, rng.random(shares.shape))
     for points in (xs, moved):
         expected = score(points)
@@ -81,7 +82,9 @@ def check_score_gradient(score: Score, domain: Domain, xs: Batch, rng: np.random
     check_slopes(varied, rng.uniform(*INSIDE, size=shares.shape), "the gradient of a score")
 
 
-def check_worth_gradient(acquisition: AcquisitionFunction, rng: np.random.Generator, s: int = 2, m: int = 30) -> None:
+def check_acquisition_gradient(
+    acquisition: AcquisitionFunction, rng: np.random.Generator, s: int = 2, m: int = 30
+) -> None:
     """Check that the derivatives of an acquisition function are those that the base finds by differences.
 
     s: posterior samples, at least 1.
@@ -89,13 +92,13 @@ def check_worth_gradient(acquisition: AcquisitionFunction, rng: np.random.Genera
     """
     prediction = Prediction(rng.normal(size=(s, m)), rng.uniform(0.05, 2.0, size=(s, m)))
     incumbent = float(rng.normal())
-    found = acquisition.worth_and_slopes(prediction, incumbent)
-    expected = AcquisitionFunction.worth_and_slopes(acquisition, prediction, incumbent)
-    rounding = 1e-9 * (1.0 + float(np.max(np.abs(expected.worth))))
-    assert_close(found.worth, expected.worth, rounding, "worth_and_slopes returns the worth")
+    found = acquisition.value_and_gradient(prediction, incumbent)
+    expected = AcquisitionFunction.value_and_gradient(acquisition, prediction, incumbent)
+    rounding = 1e-9 * (1.0 + float(np.max(np.abs(expected.value))))
+    assert_close(found.value, expected.value, rounding, "value_and_gradient returns the acquisition value")
     for slope, numeric in ((found.mean, expected.mean), (found.variance, expected.variance)):
         largest = 1.0 + float(np.max(np.abs(numeric)))
-        assert_close(slope, numeric, TOLERANCE * largest, "the derivatives of a worth are its slopes")
+        assert_close(slope, numeric, TOLERANCE * largest, "the derivatives of an acquisition value are its slopes")
 
 
 def check_slopes(function: Callable[[Array], tuple[Array, Array]], at: Array, what: str) -> None:

@@ -328,7 +328,7 @@ LAWS: dict[str, Callable[[Kernel, KernelCase], object]] = {  # of each member of
     "gram": lambda kernel, case: check_definite(kernel, case.domain, case.rng, case.reach),
     "diag": _check_grams,
     "prepare": lambda kernel, c: check_changes(kernel, c.domain, c.xs, c.ys, c.theta, c.rng),
-    "vary_shares": lambda kernel, c: check_input_gradient(kernel, c.domain, c.xs, c.ys, c.theta, c.rng),
+    "input_vjp": lambda kernel, c: check_input_gradient(kernel, c.domain, c.xs, c.ys, c.theta, c.rng),
     "gram_and_diag": lambda kernel, case: check_training(kernel, case.xs, case.ys, case.theta),
     "around": lambda kernel, case: check_around(kernel, case.xs, case.ys, case.theta),
     "line": lambda kernel, case: check_line(kernel, case.xs, case.ys, case.theta, case.other),

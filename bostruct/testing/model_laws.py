@@ -197,9 +197,9 @@ def check_posterior(posterior: Posterior, domain: Domain, rng: np.random.Generat
 BOUNDS: dict[str, tuple[float, Callable[[Posterior, Batch], Prediction]]] = {
     "screen": (-1.0, lambda posterior, xs: posterior.screen(xs)),
     "bound": (-1.0, lambda posterior, xs: posterior.bound(xs)),
-    "bound_above": (1.0, lambda posterior, xs: posterior.bound_above(xs)),
+    "upper_bound": (1.0, lambda posterior, xs: posterior.upper_bound(xs)),
     "the default screen": (-1.0, Posterior.screen),
-    "the default bound_above": (1.0, Posterior.bound_above),
+    "the default upper_bound": (1.0, Posterior.upper_bound),
 }
 
 
@@ -217,7 +217,7 @@ def _check_covariances(posterior: Posterior, domain: Domain, xs: Batch, rng: np.
 
 
 def _check_shares(posterior: Posterior, domain: Domain, xs: Batch, rng: np.random.Generator) -> None:
-    if domain.n_continuous > 0 and posterior.vary_shares(xs) is not None:
+    if domain.n_continuous > 0 and posterior.input_vjp(xs) is not None:
         check_prediction_gradient(posterior, domain, xs, rng)
 
 
@@ -279,7 +279,7 @@ def assert_same_prediction(found: Prediction, expected: Prediction, law: str) ->
 def check_screen(posterior: Posterior, domain: Domain, xs: Batch, rng: np.random.Generator) -> None:
     """Check `BOUNDS`: `screen` and `bound` have a mean never above, a variance never below, that of `predict`.
 
-    The mean of `bound_above` is never below it. What the base has by default is checked, too.
+    The mean of `upper_bound` is never below it. What the base has by default is checked, too.
 
     A maximizer screens all points, and predicts some of them, so that is what is compared.
     """
@@ -374,7 +374,7 @@ POSTERIOR_LAWS: dict[str, Law] = {  # of each member of the base
     "predict": check_prediction,
     "screen": check_screen,
     "bound": check_screen,
-    "bound_above": check_screen,
+    "upper_bound": check_screen,
     "believe": _check_beliefs,
     "covariance": _check_covariances,
     "gaussian": _check_posterior_form,
@@ -382,5 +382,5 @@ POSTERIOR_LAWS: dict[str, Law] = {  # of each member of the base
     "outputs": _check_posterior_form,
     "leave_one_out": _check_posterior_form,
     "find_training_means": _check_posterior_form,
-    "vary_shares": _check_shares,
+    "input_vjp": _check_shares,
 }

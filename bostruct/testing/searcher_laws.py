@@ -17,11 +17,10 @@ import numpy as np
 
 from bostruct.checks import short_repr
 from bostruct.contracts import (
-    Appraisal,
     BostructError,
     Domain,
     HistoryView,
-    LeftOut,
+    LeaveOneOut,
     NumericalError,
     Predicted,
     Prediction,
@@ -30,6 +29,7 @@ from bostruct.contracts import (
     SpaceExhausted,
     State,
     Suggestion,
+    TrainingPrediction,
 )
 from bostruct.study.history import History
 from bostruct.testing.capability_laws import check_valid
@@ -225,7 +225,7 @@ def check_appraisal(searcher: Searcher, history: HistoryView, state: State, seed
     if pair is None:
         return
     first, again = pair
-    assert isinstance(first, Appraisal), f"appraise returns an Appraisal: got {short_repr(first)}"
+    assert isinstance(first, TrainingPrediction), f"appraise returns an TrainingPrediction: got {short_repr(first)}"
     n = len(history.values)
     eligible = check_array(first.eligible, 1, "eligible is one bool a completed point (n,)")
     is_right = eligible.dtype == np.bool_ and eligible.shape == (n,)
@@ -253,13 +253,13 @@ def check_predicted(searcher: Searcher, history: HistoryView, state: State, seed
     first, again = pair
     assert isinstance(first, Predicted), f"predict returns a Predicted: got {short_repr(first)}"
     for array, other, name in zip(first, again, Predicted._fields, strict=True):
-        shape = "(m,)" if name == "log_chance" else "(k, s, m)"
-        array = check_array(array, 1 if name == "log_chance" else 3, f"the {name} predicted is {shape}")
+        shape = "(m,)" if name == "log_probability" else "(k, s, m)"
+        array = check_array(array, 1 if name == "log_probability" else 3, f"the {name} predicted is {shape}")
         assert array.shape[-1] == 3, f"the {name} predicted is {shape}: expected m = 3, got {array.shape}"
         assert np.array_equal(array, other), f"predict with the same generator finds the same {name}"
     assert np.all(np.isfinite(first.mean)), "the mean predicted is finite"
     assert np.all(np.isfinite(first.variance) & (first.variance >= 0.0)), "the variance predicted is at least 0"
-    assert np.all(first.log_chance <= 0.0), "the log chance predicted is at most 0"
+    assert np.all(first.log_probability <= 0.0), "the log chance predicted is at most 0"
 
 
 def check_regret_bound(searcher: Searcher, history: HistoryView, state: State, seed: int) -> None:
@@ -291,7 +291,7 @@ def check_cross_validation(searcher: Searcher, history: HistoryView, state: Stat
         return
     law = "a searcher that predicts values left out says so by cross_validates = True; any other raises BostructError"
     assert searcher.cross_validates, law
-    assert isinstance(found, LeftOut), f"cross_validate returns a LeftOut: got {short_repr(found)}"
+    assert isinstance(found, LeaveOneOut), f"cross_validate returns a LeaveOneOut: got {short_repr(found)}"
     positions = check_array(found.positions, 1, "positions are of completed points (n,)")
     is_right = np.all(np.diff(positions) > 0) and np.isin(positions, np.arange(len(history.values))).all()
     assert is_right, f"positions are of completed points, ascending: got {short_repr(positions)}"

@@ -11,7 +11,7 @@ from bostruct.contracts import Score
 from bostruct.testing import check_maximizer
 
 ORDERS = bo.Space({"p": bo.Permutation({"a": 3, "b": 3}, resources={"a": [0, 1, 0], "b": [1, 0, 1]})})
-SMALL = AnnealedSearch(random=20, spray=5, walks=4, steps=5, neighbors=6)
+SMALL = AnnealedSearch(raw_samples=20, num_spray_points=5, walks=4, steps=5, neighbors=6)
 
 
 @pytest.mark.parametrize("space", [ORDERS, bo.Space({"b": bool, "c": list("abc"), "i": range(9)})])
@@ -35,7 +35,9 @@ class Valley(Score):
 @pytest.mark.parametrize(("temperature", "crosses"), [(0.0, False), (50.0, True)])
 def test_a_warm_walk_crosses_a_valley(temperature, crosses):
     space = bo.Space({"i": range(100)})
-    search = AnnealedSearch(random=1, spray=0, walks=2, steps=3_000, neighbors=1, temperature=temperature)
+    search = AnnealedSearch(
+        raw_samples=1, num_spray_points=0, walks=2, steps=3_000, neighbors=1, temperature=temperature
+    )
     ends, info = search(Valley(), space, space.join(*[space.parse({"i": 10})[None]] * 4), np.random.default_rng(SEED))
     assert (info["best_score"] > 1.5) == crosses
     assert len({x.tobytes() for x in np.asarray(ends)}) == len(ends)
@@ -55,7 +57,7 @@ class Cliff(Score):
 def test_walks_where_the_score_has_no_number():
     space = bo.Space({"i": range(100)})
     starts = space.join(space.parse({"i": 50})[None])
-    ends, info = AnnealedSearch(random=5, spray=0, walks=4, steps=9, neighbors=2)(
+    ends, info = AnnealedSearch(raw_samples=5, num_spray_points=0, walks=4, steps=9, neighbors=2)(
         Cliff(), space, starts, np.random.default_rng(0)
     )
     assert info["best_score"] == 0.0

@@ -108,7 +108,7 @@ def test_augmented_expected_improvement_of_values_in_any_unit(scale):
     found = LogAugmentedExpectedImprovement(scale * noise * scale)
     np.testing.assert_allclose(found(scaled, 0.1 * scale), expected(plain, 0.1) + math.log(scale), rtol=1e-12)
     assert np.all(found.upper_bounds(scaled, 0.1 * scale) >= found(scaled, 0.1 * scale))
-    slopes, at_one = found.worth_and_slopes(scaled, 0.1 * scale), expected.worth_and_slopes(plain, 0.1)
+    slopes, at_one = found.value_and_gradient(scaled, 0.1 * scale), expected.value_and_gradient(plain, 0.1)
     np.testing.assert_allclose(slopes.mean * scale, at_one.mean, rtol=1e-12)
     np.testing.assert_allclose(slopes.variance * scale * scale, at_one.variance, rtol=1e-12)
 
@@ -198,21 +198,21 @@ def test_the_logarithm_keeps_its_digits_in_the_tail():
 def test_slopes_have_their_digits_however_far_in_the_tail(acquisition):
     """The derivative of either logarithm in u is -u (1 + O(1 / u^2)), and halves the variance's by the sd."""
     u = -np.geomspace(1e3, 1e12, 40)
-    found = acquisition.worth_and_slopes(Prediction(-u[None], np.ones((1, 40))), 0.0)
+    found = acquisition.value_and_gradient(Prediction(-u[None], np.ones((1, 40))), 0.0)
     np.testing.assert_allclose(found.mean[0], u, rtol=1e-5)
     np.testing.assert_allclose(found.variance[0], 0.5 * u * u, rtol=1e-5)
 
 
 def test_the_slope_of_log_expected_improvement_has_no_seam():
     u = np.array([SERIES_FROM - 1e-9, SERIES_FROM + 1e-9])
-    found = LOG_EI.worth_and_slopes(Prediction(-u[None], np.ones((1, 2))), 0.0).mean[0]
+    found = LOG_EI.value_and_gradient(Prediction(-u[None], np.ones((1, 2))), 0.0).mean[0]
     assert found[0] == pytest.approx(found[1], rel=1e-9)
 
 
 @given(means, variances, incumbents, st.just(0.0) | st.floats(1e-3, 10))
 def test_slopes_of_augmented_expected_improvement_are_its_derivatives(mean, variance, incumbent, noise):
     acquisition = LogAugmentedExpectedImprovement(noise)
-    slopes = acquisition.worth_and_slopes(prediction(mean, variance), incumbent)
+    slopes = acquisition.value_and_gradient(prediction(mean, variance), incumbent)
     step = 1e-5 * variance
     up, down = (value(acquisition, mean, variance + change, incumbent) for change in (step, -step))
     assert slopes.variance[0, 0] == pytest.approx((up - down) / (2 * step), rel=1e-4, abs=1e-4)

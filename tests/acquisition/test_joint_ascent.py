@@ -48,7 +48,7 @@ def test_where_no_single_change_is_allowed_another_search_takes_over():
     space = bo.Space({f"b{i}": bool for i in range(110)}, constraints=[lambda x: sum(x.values()) == 10])
     rng = np.random.default_rng(0)
     score, starts = Additive(rng.normal(size=110)), space.sample(1, rng)
-    ends, info = JointAscent(instead=LocalSearch(random=1_000))(score, space, starts, rng)
+    ends, info = JointAscent(instead=LocalSearch(raw_samples=1_000))(score, space, starts, rng)
     assert score(ends[:1])[0] == info["best_score"] > score(space.sample(100, rng)).max()
 
 
@@ -59,7 +59,9 @@ def test_ends_are_valid_points_no_worse_than_the_starts_in_order(space, rng):
         return
     score = TableScore.draw(space.n_choices, rng)
     starts = space.sample(2, rng)
-    ends, info = JointAscent(random=2, most_steps=3, instead=LocalSearch(random=50))(score, space, starts, rng)
+    ends, info = JointAscent(raw_samples=2, most_steps=3, instead=LocalSearch(raw_samples=50))(
+        score, space, starts, rng
+    )
     for x in ends:
         space.check(x)
     found = score(ends)
@@ -75,7 +77,7 @@ def test_ends_are_valid_points_no_worse_than_the_starts_in_order(space, rng):
 def test_it_works_under_conditions_and_without_starts():
     space = bo.Space({"a": bool, "b": bo.Binary(when={"a": True}), "c": range(5)})
     rng = np.random.default_rng(0)
-    ends, _ = JointAscent(random=4)(Peak(), space, space.join(), rng)
+    ends, _ = JointAscent(raw_samples=4)(Peak(), space, space.join(), rng)
     assert space.present(ends[0])["c"] == 4
     for x in ends:
         space.check(x)
@@ -91,7 +93,7 @@ class Peak(Score):
         return np.asarray(xs)[:, -1].astype(float)
 
 
-@pytest.mark.parametrize(("name", "value"), [("random", 0), ("most_steps", 0)])
+@pytest.mark.parametrize(("name", "value"), [("raw_samples", 0), ("most_steps", 0)])
 def test_settings_are_checked(name, value):
     with pytest.raises(ValueError, match=name):
         JointAscent(**{name: value})

@@ -31,7 +31,7 @@ from bostruct.methods.defaults import variable_graphs
 from bostruct.searchers.scores import AcquisitionScore
 from bostruct.study.threads import ThreadLimit
 from bostruct.surrogates.hyperparameters import Hyperparameters
-from bostruct.surrogates.posterior import GaussianPosterior, fit_member
+from bostruct.surrogates.posterior import GaussianPosterior, fit_posterior_sample
 from tests.fakes import TablePosterior, TableScore, Unpruned
 from tests.permutations import Swaps
 from tests.strategies import constrained_spaces, rngs, spaces
@@ -125,7 +125,7 @@ def test_maxima_come_best_first_each_once_and_the_same_again(space, rng):
     score = table_score(space, rng, levels=5)
     seed = int(rng.integers(2**31))
     starts = space.sample(2, rng)
-    search = LocalSearch(random=50, spray=5, ascents=8)
+    search = LocalSearch(raw_samples=50, num_spray_points=5, num_restarts=8)
     maxima, info = search(score, space, starts, np.random.default_rng(seed))
     scores = score(maxima)
     assert np.all(np.diff(scores) <= 0)
@@ -147,7 +147,7 @@ def test_finds_the_true_maximum_of_random_posteriors(shape, acquisition):
         posterior = smooth_posterior(space, everything, rng)
         score = AcquisitionScore(posterior, acquisition, float(posterior.mean.min()) + 0.1)
         starts = everything[np.argsort(posterior.mean)[:1]]
-        maxima, _ = LocalSearch(random=2_000)(score, space, starts, rng)
+        maxima, _ = LocalSearch(raw_samples=2_000)(score, space, starts, rng)
         assert score(maxima[:1])[0] == score(everything).max()
 
 
@@ -176,7 +176,7 @@ def real_posterior(
         Hyperparameters(0.1 * rng.normal(), rng.normal(), rng.uniform(-9, -1), rng.uniform(regime, regime + 4, space.d))
         for _ in range(10)
     ]
-    members = [fit_member(kernel, xs, values - hyper.mean, hyper, 1e-6) for hyper in hypers]
+    members = [fit_posterior_sample(kernel, xs, values - hyper.mean, hyper, 1e-6) for hyper in hypers]
     posterior = GaussianPosterior(kernel, xs, space.join, members, 1e-6)
     return AcquisitionScore(posterior, ExpectedImprovement(), float(values.min())), xs[[int(np.argmin(values))]]
 
@@ -188,7 +188,7 @@ def test_pruning_chooses_the_point_that_full_scoring_chooses(n, regime):
     rng = np.random.default_rng([n, int(-regime)])
     space = bo.Space({f"x{i}": bool for i in range(20)} | {"c": list("pqrs"), "o": range(6)})
     score, starts = real_posterior(space, n, regime, rng)
-    search = LocalSearch(random=3_000)
+    search = LocalSearch(raw_samples=3_000)
     found = [search(s, space, starts, np.random.default_rng(7))[0] for s in (score, Unpruned(score))]
     np.testing.assert_array_equal(found[0][0], found[1][0])
     np.testing.assert_allclose(score(found[0])[:5], score(found[1])[:5], rtol=1e-9)
@@ -214,9 +214,9 @@ def test_combo_chooses_what_it_would_choose_unpruned(n):
 @pytest.mark.parametrize("method", [auto, combo])
 def test_methods_search_with_the_published_numbers_of_starts(method):
     search = method(bo.Space({"a": bool})).maximizer
-    assert search.ascents <= search.random
+    assert search.num_restarts <= search.raw_samples
     if method is combo:
-        assert (search.random, search.spray, search.ascents) == (20_000, 20, 20)
+        assert (search.raw_samples, search.num_spray_points, search.num_restarts) == (20_000, 20, 20)
 
 
 def test_neighborhoods_are_scored_in_one_batch_a_step():
@@ -258,7 +258,7 @@ def test_serves_batches_that_are_lists(starts):
     """A domain of permutations, whose neighbors are listed point by point."""
     domain, score = Swaps(6), Order()
     before = list(starts)
-    search = LocalSearch(random=20, spray=3, ascents=4)
+    search = LocalSearch(raw_samples=20, num_spray_points=3, num_restarts=4)
     maxima, info = search(score, domain, starts, np.random.default_rng(0))
     assert maxima[0] == (5, 4, 3, 2, 1, 0)
     assert isinstance(maxima, list)
@@ -278,7 +278,9 @@ def test_neighborhoods_of_a_list_are_pruned_too():
     counts = []
     for score in (Order(), Unpruned(Order())):
         starts = [tuple(range(9))]
-        LocalSearch(random=200, spray=5, ascents=3, most=9_999)(score, Swaps(9), starts, np.random.default_rng(1))
+        LocalSearch(raw_samples=200, num_spray_points=5, num_restarts=3, most=9_999)(
+            score, Swaps(9), starts, np.random.default_rng(1)
+        )
         counts.append(score.scored if isinstance(score, Order) else score.score.scored)
     assert counts[0] < counts[1]
 
@@ -288,12 +290,12 @@ def test_distinct_candidates_repeat_no_point_and_are_the_whole_space_where_it_is
         bo.Space({"a": range(6), "b": range(6)}, [lambda point: point["a"] != point["b"]]),
         np.random.default_rng,
     )
-    search = LocalSearch(random=36, spray=3, ascents=2, distinct=True)
+    search = LocalSearch(raw_samples=36, num_spray_points=3, num_restarts=2, distinct=True)
     score = TableScore(np.array([6, 6]), np.arange(36.0), np.zeros(36))
     maxima, info = search(score, small, small.sample(1, rng(0)), rng(1))
     assert info["candidates"] == 30
     assert maxima[0].tolist() == [5, 4]
-    larger = LocalSearch(random=25, spray=3, ascents=2, distinct=True)
+    larger = LocalSearch(raw_samples=25, num_spray_points=3, num_restarts=2, distinct=True)
     drawn = [draw(small, 25, 3, small.sample(1, rng(0)), rng(1)) for draw in (draw_distinct, draw_with_neighbors)]
     assert small.keys(drawn[0]) == list(dict.fromkeys(small.keys(drawn[1])))
     assert larger(score, small, small.sample(1, rng(0)), rng(1))[1]["candidates"] == len(drawn[0]) < 28
@@ -328,7 +330,7 @@ def test_a_whole_step_is_scored_at_once_where_bounds_save_nothing():
     rng = np.random.default_rng(0)
     space = bo.Space({f"x{i}": bool for i in range(60)})
     score = LargestBatch(rng.normal(size=60))
-    found, _ = LocalSearch(random=30, ascents=20)(score, space, space.sample(0, rng), rng)
+    found, _ = LocalSearch(raw_samples=30, num_restarts=20)(score, space, space.sample(0, rng), rng)
     np.testing.assert_array_equal(found[0], score.weights > 0.0)
     assert score.largest > 1_000
 

@@ -8,7 +8,7 @@ import pytest
 import bostruct as bo
 from bostruct.acquisition.annealed_search import AnnealedSearch
 from bostruct.acquisition.mixed_search import MixedSearch
-from bostruct.contracts import Score
+from bostruct.contracts import Maximizer, Score
 from bostruct.testing.acquisition_laws import check_maximizer
 
 SPACE = bo.Space({"x": bo.Real(-1, 1), "c": list("abcd"), "y": bo.Real(1e-3, 1e3, log=True), "n": bo.Integer(0, 5_000)})
@@ -30,14 +30,16 @@ class Bowl(Score):
     def value(self, xs, shares):
         return -np.sum((shares - TOP) ** 2, axis=1) + 0.5 * (np.asarray(xs)[:, 1] == 2)
 
-    def vary_shares(self, xs):
+    def input_vjp(self, xs):
         rows = np.asarray(xs)
         return lambda shares: (self.value(rows, shares), -2.0 * (shares - TOP))
 
 
 def test_it_finds_the_maximum_of_both_parts():
     starts = SPACE.sample(3, np.random.default_rng(1))
-    found, info = MixedSearch(random=5, spray=2, ascents=2)(Bowl(), SPACE, starts, np.random.default_rng(0))
+    found, info = MixedSearch(raw_samples=5, num_spray_points=2, num_restarts=2)(
+        Bowl(), SPACE, starts, np.random.default_rng(0)
+    )
     assert found[0][1] == 2
     np.testing.assert_allclose(SPACE.shares(found[:1])[0], TOP, atol=1e-6)
     assert info["best_score"] == pytest.approx(0.5, abs=1e-9)
@@ -69,7 +71,7 @@ class Branches(Score):
         tops = np.where(np.isnan(shares), 0.0, -((shares - [0.25, 0.6, 0.1]) ** 2))
         return tops.sum(axis=1) + ~np.isnan(shares[:, 2])
 
-    def vary_shares(self, xs):
+    def input_vjp(self, xs):
         lacks = np.isnan(CONDITIONAL.shares(xs))
 
         def at(shares):
@@ -81,7 +83,9 @@ class Branches(Score):
 
 def test_each_point_climbs_in_the_numbers_that_it_has():
     starts = CONDITIONAL.parse({"c": "a", "x": 0.9})[None]
-    found, info = MixedSearch(random=30, spray=2, ascents=8)(Branches(), CONDITIONAL, starts, np.random.default_rng(0))
+    found, info = MixedSearch(raw_samples=30, num_spray_points=2, num_restarts=8)(
+        Branches(), CONDITIONAL, starts, np.random.default_rng(0)
+    )
     np.testing.assert_allclose(CONDITIONAL.shares(found[:1])[0], [np.nan, 0.6, 0.1], atol=1e-6)
     assert info["best_score"] == pytest.approx(1.0, abs=1e-9)
     assert info["gradients"] > 0
@@ -98,18 +102,18 @@ def test_points_without_any_number_climb_by_neighbors():
 
         upper_bounds = __call__
 
-        def vary_shares(self, xs):
+        def input_vjp(self, xs):
             return lambda shares: (self(xs), np.zeros(shares.shape))
 
     starts = space.parse({"c": "b"})[None]
-    found, info = MixedSearch(random=1, ascents=1)(OfChoice(), space, starts, np.random.default_rng(7))
+    found, info = MixedSearch(raw_samples=1, num_restarts=1)(OfChoice(), space, starts, np.random.default_rng(7))
     assert space.present(found[0]) == {"c": "c"}
     assert info["best_score"] == 2.0
 
 
 def test_ends_that_constraints_forbid_are_left_for_the_way_to_them():
     space = bo.Space(SPACE.variables, [lambda p: p["x"] > -0.2])  # the maximum is at x = -0.4
-    found, info = MixedSearch(random=20)(
+    found, info = MixedSearch(raw_samples=20)(
         Bowl(space), space, space.sample(2, np.random.default_rng(1)), np.random.default_rng(0)
     )
     for x in found:
@@ -122,14 +126,15 @@ def test_the_best_points_of_another_search_climb():
     given = SPACE.sample(3, np.random.default_rng(3))
     asked = []
 
-    def search(score, domain, starts, rng):
-        del domain, rng
-        asked.append(len(starts))
-        order = np.argsort(-score(given))
-        return given[order], {"walks": 7}
+    class Three(Maximizer):
+        def __call__(self, score, domain, starts, rng):
+            del domain, rng
+            asked.append(len(starts))
+            order = np.argsort(-score(given))
+            return given[order], {"walks": 7}
 
     starts = SPACE.sample(2, np.random.default_rng(1))
-    mixed = MixedSearch(ascents=2, incumbents=0, begin=search)
+    mixed = MixedSearch(num_restarts=2, incumbents=0, begin=Three())
     found, info = mixed(Bowl(), SPACE, starts, np.random.default_rng(0))
     assert asked == [2]
     assert 1 <= len(found) <= 2
@@ -143,14 +148,24 @@ def test_the_best_points_of_another_search_climb():
     [bo.Space({"a": bool, "c": list("abc"), "k": range(5)}), SPACE, bo.Space({"x": bo.Real(0, 1)}), CONDITIONAL],
 )
 def test_laws(space):
-    check_maximizer(MixedSearch(random=20, spray=5, ascents=3, most=200), space, np.random.default_rng(0))
-    walks = AnnealedSearch(random=20, spray=5, walks=4, steps=5, neighbors=6)
-    check_maximizer(MixedSearch(ascents=2, most=100, neighbors=10, begin=walks), space, np.random.default_rng(0))
+    check_maximizer(
+        MixedSearch(raw_samples=20, num_spray_points=5, num_restarts=3, most=200), space, np.random.default_rng(0)
+    )
+    walks = AnnealedSearch(raw_samples=20, num_spray_points=5, walks=4, steps=5, neighbors=6)
+    check_maximizer(MixedSearch(num_restarts=2, most=100, neighbors=10, begin=walks), space, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("random", 0), ("spray", -1), ("ascents", 0), ("incumbents", -1), ("turns", 0), ("most", 0), ("neighbors", 0)],
+    [
+        ("raw_samples", 0),
+        ("num_spray_points", -1),
+        ("num_restarts", 0),
+        ("incumbents", -1),
+        ("turns", 0),
+        ("most", 0),
+        ("neighbors", 0),
+    ],
 )
 def test_wrong_settings(field, value):
     with pytest.raises(ValueError, match=f"{field}: expected at least"):

@@ -15,7 +15,7 @@ from bostruct.contracts import Score
 from tests.fakes import TableScore
 from tests.strategies import constrained_spaces, rngs
 
-ONE = LocalSearch(random=1, spray=0, ascents=1)
+ONE = LocalSearch(raw_samples=1, num_spray_points=0, num_restarts=1)
 
 
 class Packing(Score):

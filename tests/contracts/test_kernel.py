@@ -74,11 +74,11 @@ def test_the_parameters_of_a_kernel_of_one_method_are_sampled():
 def test_a_kernel_without_gradients_in_numbers_and_its_compositions_say_so():
     plain, theta = Differing(), np.zeros(1)
     both = np.zeros(2)
-    assert plain.vary_shares(theta, [], []) is None
+    assert plain.input_vjp(theta, [], []) is None
     assert plain.single_grams([theta], []) is None
-    assert Product(plain, plain).vary_shares(both, [], []) is None
-    assert WeightedSum(plain, plain, Normal(0.0, 1.0)).vary_shares(np.zeros(3), [], []) is None
-    assert TaskKernel(plain, 1, Normal(0.0, 1.0), 0.0, Normal(0.0, 1.0)).vary_shares(np.zeros(3), [], []) is None
+    assert Product(plain, plain).input_vjp(both, [], []) is None
+    assert WeightedSum(plain, plain, Normal(0.0, 1.0)).input_vjp(np.zeros(3), [], []) is None
+    assert TaskKernel(plain, 1, Normal(0.0, 1.0), 0.0, Normal(0.0, 1.0)).input_vjp(np.zeros(3), [], []) is None
 
 
 def test_only_a_clipped_kernel_depends_on_the_training_points():

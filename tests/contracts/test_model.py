@@ -11,8 +11,9 @@ import pytest
 
 import bostruct as bo
 from bostruct import contracts
-from bostruct.acquisition.functions import LogAugmentedExpectedImprovement, LogExpectedImprovement
+from bostruct.acquisition.functions import LOG_EI, LogAugmentedExpectedImprovement, LogExpectedImprovement
 from bostruct.acquisition.local_search import JointAscent
+from bostruct.acquisition.mixed_search import MixedSearch
 from bostruct.checks import check_part
 from bostruct.contracts.model import (
     AcquisitionFunction,
@@ -28,12 +29,15 @@ from bostruct.contracts.search import ScoreBuilder
 from bostruct.domains.space.choices import ChoiceVariable
 from bostruct.domains.space.graphs import CompleteGraph
 from bostruct.domains.space.registry import KINDS
+from bostruct.kernels.distance import DistanceKernel
 from bostruct.kernels.space.registry import KERNELS, VariableKernels
 from bostruct.methods import auto, bayesian, smac
-from bostruct.searchers.scores import AcquisitionScore, Feasible, Improvement, best_predicted
+from bostruct.searchers.scores import AcquisitionScore, Feasible, Improvement, NoisyImprovement, best_predicted
 from bostruct.study.history import History
+from bostruct.surrogates.hyperparameters import Bounded
 from bostruct.surrogates.outputs import Outputs
-from bostruct.surrogates.success import AveragedChance, RegressedChance
+from bostruct.surrogates.success import AveragedFeasibility, RegressedFeasibility, RegressedSuccess
+from bostruct.surrogates.warping import OutputWarping
 from bostruct.testing import acquisition_laws, check_acquisition, check_surrogate, model_laws
 
 SPACE = bo.Space({"a": bool, "b": list("pqr"), "c": range(5), "r": bo.Real(0.0, 1.0)})
@@ -97,17 +101,17 @@ def test_every_member_of_a_base_has_a_law():
         members = {name for name in vars(base) if not name.startswith("_")}
         assert members - {"condition", "initial_state"} == set(laws)  # which all laws call
     members = {name for name in vars(AcquisitionFunction) if not name.startswith("_")}
-    assert members - {"is_logarithm", "worth_and_slopes"} <= set(acquisition_laws.LAWS)
+    assert members - {"is_logarithm", "value_and_gradient"} <= set(acquisition_laws.LAWS)
 
 
 def test_the_defaults_of_a_posterior(posterior):
     xs, default = SPACE.sample(5, np.random.default_rng(1)), Nearest(posterior.xs, np.arange(12.0))
     assert default.outputs == (default,)
-    assert (default.noise, default.covariance(xs), default.vary_shares(xs), default.leave_one_out()) == (None,) * 4
+    assert (default.noise, default.covariance(xs), default.input_vjp(xs), default.leave_one_out()) == (None,) * 4
     assert default.believe(xs) is default
     np.testing.assert_array_equal(default.find_training_means(xs), default.screen(xs).mean)
     found = posterior.predict(xs)
-    for bound, sign in ((Posterior.screen(posterior, xs), -1.0), (Posterior.bound_above(posterior, xs), 1.0)):
+    for bound, sign in ((Posterior.screen(posterior, xs), -1.0), (Posterior.upper_bound(posterior, xs), 1.0)):
         assert np.all(sign * (bound.mean - found.mean) > 0.0)
         np.testing.assert_allclose(bound.mean, found.mean, atol=1e-5)
         assert np.all(bound.variance > found.variance)
@@ -128,8 +132,8 @@ def test_the_defaults_of_a_surrogate_change_nothing():
 def test_the_defaults_of_an_acquisition_function_agree_with_its_overrides(posterior):
     prediction, log_ei = posterior.predict(SPACE.sample(30, np.random.default_rng(1))), LogExpectedImprovement()
     for one in (log_ei, LogAugmentedExpectedImprovement(0.2)):
-        quick = one.worth_and_slopes(prediction, 0.3)
-        for found, expected in zip(quick, AcquisitionFunction.worth_and_slopes(one, prediction, 0.3), strict=True):
+        quick = one.value_and_gradient(prediction, 0.3)
+        for found, expected in zip(quick, AcquisitionFunction.value_and_gradient(one, prediction, 0.3), strict=True):
             np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-7)
     assert np.all(AcquisitionFunction.upper_bounds(log_ei, prediction, 0.3) == np.inf)
     assert log_ei.with_noise(np.ones((1, 1))) is log_ei
@@ -146,12 +150,12 @@ class Constant(Score):
 def test_the_defaults_of_a_score_and_a_chance(posterior):
     xs = SPACE.sample(5, np.random.default_rng(1))
     assert np.all(Constant().upper_bounds(xs) == np.inf)
-    assert Constant().believe(xs) is Constant().vary_shares(xs) is None
-    chance = RegressedChance(posterior)
-    assert np.all(chance.bound_log_chance(xs) >= Feasibility.bound_log_chance(chance, xs) - 1e-5)
-    assert Feasibility.vary_log_chance(chance, xs) is None
-    vary, shares = AveragedChance([chance], np.zeros(1)).vary_log_chance(xs), SPACE.shares(xs)
-    np.testing.assert_allclose(vary(shares)[0], chance.log_chance(xs), rtol=1e-6)
+    assert Constant().believe(xs) is Constant().input_vjp(xs) is None
+    chance = RegressedFeasibility(posterior)
+    assert np.all(chance.log_probability_bound(xs) >= Feasibility.log_probability_bound(chance, xs) - 1e-5)
+    assert Feasibility.log_probability_vjp(chance, xs) is None
+    vary, shares = AveragedFeasibility([chance], np.zeros(1)).log_probability_vjp(xs), SPACE.shares(xs)
+    np.testing.assert_allclose(vary(shares)[0], chance.log_probability(xs), rtol=1e-6)
 
 
 def test_a_score_without_bounds_is_climbed_by_its_values():
@@ -172,7 +176,7 @@ def test_a_builder_that_learns_nothing_has_no_state_and_no_chance(posterior):
     xs = SPACE.sample(5, rng)
     np.testing.assert_array_equal(score(xs), builder(posterior, history, rng)(xs))
     assert state is None
-    assert builder.learn_chance(posterior, history, None, rng) is None
+    assert builder.learn_feasibility(posterior, history, None, rng) is None
     feasible = auto(SPACE).score
     assert isinstance(feasible, Feasible)
     failed = History.of(SPACE, posterior.xs[:9], np.arange(9.0), failed=posterior.xs[9:])
@@ -183,7 +187,7 @@ def test_a_builder_that_learns_nothing_has_no_state_and_no_chance(posterior):
 
 def test_a_gradient_by_differences_climbs(posterior):
     xs = SPACE.sample(4, np.random.default_rng(1))
-    plain = AcquisitionScore(posterior, Optimism(), 0.0).vary_shares(xs)
+    plain = AcquisitionScore(posterior, Optimism(), 0.0).input_vjp(xs)
     assert plain is not None
     shares, step = SPACE.shares(xs).clip(0.1, 0.9), 1e-5
     slope = (plain(shares + step)[0] - plain(shares - step)[0]) / (2.0 * step)
@@ -206,15 +210,29 @@ class Thing:
         ("score", "ScoreBuilder", lambda: dataclasses.replace(auto(SPACE), score=Thing())),
         ("maximizer", "Maximizer", lambda: dataclasses.replace(auto(SPACE), maximizer=Thing())),
         ("acquisition", "AcquisitionFunction", lambda: bayesian(SPACE, acquisition=Thing())),
+        ("acquisition", "AcquisitionFunction", lambda: bayesian(SPACE, acquisition=len)),
+        ("acquisition", "AcquisitionFunction", lambda: NoisyImprovement(Improvement(LOG_EI), Thing(), Thing(), 0.5)),
+        ("plain", "ScoreBuilder", lambda: NoisyImprovement(Thing(), LOG_EI, Thing(), 0.5)),
+        ("begin", "Maximizer", lambda: MixedSearch(begin=Thing())),
+        ("surrogate", "Surrogate", lambda: OutputWarping(Thing())),
+        ("slack", "Surrogate", lambda: Outputs(auto(SPACE).surrogate, Thing())),
+        ("surrogate", "Surrogate", lambda: RegressedSuccess(Thing(), SPACE.take)),
+        ("prior", "Prior", lambda: Bounded(Thing(), 0.0, 1.0)),
+        ("prior", "Prior", lambda: DistanceKernel(len, Thing(), 0.0)),
         ("success", "SuccessModel", lambda: dataclasses.replace(auto(SPACE).score, success=Thing())),
         ("score", "ScoreBuilder", lambda: dataclasses.replace(auto(SPACE).score, score=Thing())),
     ],
 )
 def test_a_plain_object_is_refused_by_the_name_of_the_base(name, base, make):
     with pytest.raises(
-        TypeError, match=rf"^{name}: expected a bostruct\.contracts\.{base} \(subclass it\), got .*Thing"
+        TypeError, match=rf"^{name}: expected a bostruct\.contracts\.{base} \(subclass it\), got .*(Thing|len)"
     ):
         make()
+
+
+def test_a_plain_function_is_no_exploration():
+    with pytest.raises(TypeError, match=r"exploration: expected None or a bostruct\.searchers\.Exploration"):
+        dataclasses.replace(auto(SPACE), exploration=len)
 
 
 def search_with(**changes: Any) -> Any:

@@ -14,7 +14,7 @@ import pytest
 
 import bostruct as bo
 from bostruct import methods
-from bostruct.contracts import Appraisal, BostructError
+from bostruct.contracts import BostructError, TrainingPrediction
 from bostruct.contracts.search import HistoryView, Searcher, Suggestion
 from bostruct.study.history import History
 from bostruct.testing import check_searcher
@@ -127,9 +127,9 @@ def test_a_study_asks_for_joint_suggestions_and_for_what_may_be_recommended():
             for i in range(2):
                 yield self.suggest(history, state, rng)._replace(info={"origin": "model", "joint": i})
 
-        def appraise(self, history: HistoryView, state: Any, rng: np.random.Generator) -> Appraisal:
+        def appraise(self, history: HistoryView, state: Any, rng: np.random.Generator) -> TrainingPrediction:
             del state, rng
-            return Appraisal(history.values > history.values.min(), None, "the best is suspicious")
+            return TrainingPrediction(history.values > history.values.min(), None, "the best is suspicious")
 
     study = bo.Study(SPACE, method=Pairs(SPACE), seed=0)
     trials = list(study.ask_jointly(2))

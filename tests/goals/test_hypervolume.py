@@ -96,7 +96,7 @@ def test_laws_of_a_worth(k, seed):
         Prediction(generator.normal(size=(2, 5)), generator.uniform(0.01, 1.0, size=(2, 5))) for _ in range(k)
     ]
     score = acquisition(front, reference)
-    worth, slopes = score.worth_and_slopes(predictions)
+    worth, slopes = score.value_and_gradient(predictions)
     np.testing.assert_allclose(worth, score(predictions), rtol=1e-10)
     scale, shift = 4.0 ** generator.integers(-3, 4, size=k), generator.normal(size=k)
     moved = [Prediction(a * p.mean + b, a * a * p.variance) for p, a, b in zip(predictions, scale, shift, strict=True)]
@@ -123,7 +123,7 @@ def test_edges_closer_than_digits_can_tell_apart():
     apart = acquisition([[0.0, 1.0]], [1.0, 2.0])
     both, one = predict((0.5, 0.5), (1.0, 1.0)), predict((0.5, 0.5), (1.0, 1.0))
     assert score(both)[0] < apart(one)[0]
-    assert np.isfinite(score.worth_and_slopes(both)[1][0].mean).all()
+    assert np.isfinite(score.value_and_gradient(both)[1][0].mean).all()
 
 
 def test_many_points_are_scored_as_one_by_one():
@@ -139,6 +139,6 @@ def test_many_points_are_scored_as_one_by_one():
 def test_slopes_are_finite_however_far_the_front_is():
     found = acquisition([[0.0, 1.0], [1.0, 0.0]], [2.0, 2.0])
     for far in (1e6, 1e9, 1e15):
-        worth, slopes = found.worth_and_slopes(predict((far, far), (1.0, 1e-3)))
+        worth, slopes = found.value_and_gradient(predict((far, far), (1.0, 1e-3)))
         assert np.all(np.isfinite(worth))
         assert all(np.all(np.isfinite(part)) for one in slopes for part in one)

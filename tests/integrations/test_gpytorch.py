@@ -25,7 +25,7 @@ from bostruct.methods import combo
 from bostruct.methods.combo import EDGE_WEIGHT_PRIOR
 from bostruct.methods.defaults import default_kernel, space_kernel, variable_graphs
 from bostruct.surrogates.hyperparameters import Hyperparameters
-from bostruct.surrogates.posterior import GaussianPosterior, fit_member
+from bostruct.surrogates.posterior import GaussianPosterior, fit_posterior_sample
 
 SPACE = Space({"a": bool, "b": ["x", "y", "z"], "c": range(4), "d": bo.Graph(nx.cycle_graph(5)), "e": bool})
 NAME = "log_edge_weight"
@@ -158,7 +158,7 @@ def test_stock_gp_predicts_as_our_posterior_does() -> None:
     kernel = space_kernel(SPACE)
     theta = np.full(SPACE.d, kernel.initial)
     hyper = Hyperparameters(mean, float(np.log(1.7)), float(np.log(0.02)), theta)
-    one = fit_member(kernel, xs, values.numpy() - mean, hyper, 0.0)
+    one = fit_posterior_sample(kernel, xs, values.numpy() - mean, hyper, 0.0)
     ours = GaussianPosterior(kernel, xs, SPACE.join, [one], 0.0).predict(new)
     model.eval()
     with torch.no_grad(), gpytorch.settings.fast_pred_var(False):

@@ -15,7 +15,7 @@ from bostruct.kernels.otmann.kernel import DistanceTerms, OtmannKernel
 from bostruct.methods import map_surrogate, marginalized_surrogate
 from bostruct.methods.defaults import architecture_kernel
 from bostruct.surrogates.hyperparameters import Hyperparameters, bounded_normal
-from bostruct.surrogates.posterior import GaussianPosterior, fit_member
+from bostruct.surrogates.posterior import GaussianPosterior, fit_posterior_sample
 from bostruct.testing.kernel_laws import check_gram, check_line
 from tests.architectures import SMALL_CNN
 
@@ -105,7 +105,7 @@ def test_a_posterior_is_that_of_the_clipped_matrix(training):
     noise = 1e-3
     values = np.array([float(len(x)) for x in training])
     kernel, hyper = SpectrumClip(INDEFINITE), Hyperparameters(0.0, 0.0, np.log(noise), THETA)
-    one = fit_member(kernel, training, values, hyper, 0.0)
+    one = fit_posterior_sample(kernel, training, values, hyper, 0.0)
     posterior = GaussianPosterior(kernel, training, SMALL_CNN.join, [one], 0.0)
     eigenvalues, vectors = np.linalg.eigh(raw_gram(training, training))
     clipped = (vectors * np.maximum(eigenvalues, 0.0)) @ vectors.T
@@ -126,7 +126,7 @@ def test_beliefs_move_no_mean_and_grow_no_variance(training):
     values = np.array([len(x) + 0.01 * sum(layer.units or 0 for layer in x.layers) for x in training])
     hyper = Hyperparameters(0.0, 0.0, np.log(1e-3), THETA)
     kernel, running, more = SpectrumClip(INDEFINITE), list(some(3, 8)), list(some(2, 9))
-    one = fit_member(kernel, training, values, hyper, 0.0)
+    one = fit_posterior_sample(kernel, training, values, hyper, 0.0)
     posterior = GaussianPosterior(kernel, training, SMALL_CNN.join, [one], 0.0)
     strangers = [*some(60, 3), *running, *more, *training[:5]]
     believed = posterior.believe(running)

@@ -57,7 +57,9 @@ def quick(name):
     search = methods.METHODS[name](SPACE)
     if name == "combo":
         search = replace(search, surrogate=replace(search.surrogate, burn_in=2, samples=2))
-    return replace(search, n_initial=5, maximizer=replace(search.maximizer, random=60, spray=10, ascents=3))
+    return replace(
+        search, n_initial=5, maximizer=replace(search.maximizer, raw_samples=60, num_spray_points=10, num_restarts=3)
+    )
 
 
 @pytest.mark.parametrize("name", ["combo", "auto"])
@@ -96,7 +98,7 @@ def test_a_study_with_many_failures_resumes_exactly_between_two_fits(tmp_path):
 
     def open_study(storage):
         search = methods.METHODS["auto"](space)
-        few = replace(search, maximizer=replace(search.maximizer, random=60, spray=10, ascents=3))
+        few = replace(search, maximizer=replace(search.maximizer, raw_samples=60, num_spray_points=10, num_restarts=3))
         return bo.Study(space, method=few, seed=2, storage=storage, initial_points=first)
 
     counts = []

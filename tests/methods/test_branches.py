@@ -178,7 +178,7 @@ def test_parts_have_branches():
 
 
 def test_what_is_no_rule_is_refused():
-    with pytest.raises(TypeError, match=r"^exploration: expected a function or None, got 3"):
+    with pytest.raises(TypeError, match=r"^exploration: expected None or a bostruct\.searchers\.Exploration .*, got 3"):
         dataclasses.replace(auto(SPACE), exploration=3)
     with pytest.raises(ValueError, match=r"^every: expected at least 2"):
         BranchExploration(1)

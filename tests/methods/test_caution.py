@@ -6,7 +6,7 @@ import numpy as np
 
 import bostruct as bo
 from bostruct.contracts import Feasibility
-from bostruct.searchers.scores import CAUTION, LOG_HALF, CautiousChance
+from bostruct.searchers.scores import CAUTION, LOG_HALF, CautiousFeasibility
 
 SPACE = {"threads": [1, 2, 4, 8, 16, 32], "width": range(8, 65, 8), "unroll": range(1, 5), "cache": bool}
 
@@ -21,17 +21,17 @@ def launch(point: dict[str, int]) -> float:
 class Given(Feasibility):
     """Chances that are the points themselves."""
 
-    def log_chance(self, xs: np.ndarray) -> np.ndarray:
+    def log_probability(self, xs: np.ndarray) -> np.ndarray:
         return np.log(xs[:, 0])
 
 
 def test_a_cautious_chance_lowers_those_below_a_half_alone_and_keeps_their_order() -> None:
     chances = np.array([[0.01], [0.3], [0.5], [0.9], [1.0]])
-    lowered = CautiousChance(Given()).log_chance(chances)
+    lowered = CautiousFeasibility(Given()).log_probability(chances)
     np.testing.assert_allclose(lowered[2:], np.log(chances[2:, 0]))
     rounded_up = np.exp(-np.log(chances[:, 0]) * 1e-6) * chances[:, 0]  # of the same points in another batch
-    bounds = CautiousChance(Given()).bound_log_chance(chances)
-    assert (bounds >= CautiousChance(Given()).log_chance(rounded_up[:, None])).all()
+    bounds = CautiousFeasibility(Given()).log_probability_bound(chances)
+    assert (bounds >= CautiousFeasibility(Given()).log_probability(rounded_up[:, None])).all()
     np.testing.assert_allclose(bounds, lowered, atol=0.1)
     np.testing.assert_allclose(lowered[:2], (1.0 + CAUTION) * np.log(chances[:2, 0]) - CAUTION * LOG_HALF)
     assert (np.diff(lowered) > 0.0).all()

@@ -213,12 +213,12 @@ def test_each_objective_and_the_chance_to_keep_all_limits_are_predicted(k, c, n_
     assert np.corrcoef(found.mean[0, 0], expected[:, 0])[0, 1] > 0.99
     keeps = np.all(broken <= 0.0, axis=1)
     if not c:
-        assert not found.log_chance.any()
+        assert not found.log_probability.any()
     elif not n_failed:
-        assert np.mean(found.log_chance[keeps]) > np.mean(found.log_chance[~keeps]) + 2.0
+        assert np.mean(found.log_probability[keeps]) > np.mean(found.log_probability[~keeps]) + 2.0
     else:
-        assert np.all(found.log_chance <= 0.0)
-        assert found.log_chance[:n_failed].mean() < -0.5
+        assert np.all(found.log_probability <= 0.0)
+        assert found.log_probability[:n_failed].mean() < -0.5
 
 
 def test_running_points_are_believed():

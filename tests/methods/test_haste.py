@@ -11,8 +11,8 @@ import pytest
 import bostruct as bo
 from bostruct import methods
 from bostruct.contracts import PARENT_POSITION
-from bostruct.methods.haste import FEWEST, choose_values, limit_haste, suggest_in_haste
-from bostruct.searchers.bayesian import Explored
+from bostruct.methods.haste import FEWEST, choose_values, limit_haste, suggest_within
+from bostruct.searchers.bayesian import Exploration, Explored
 from bostruct.study.history import History
 
 SPACE = bo.Space({f"x{i}": bool for i in range(10)})
@@ -27,7 +27,7 @@ def history() -> History:
 
 def suggest(name: str, history: History, haste: int) -> list[bo.contracts.Suggestion]:
     searcher, rng = methods.searcher(name, SPACE), np.random.default_rng(1)
-    return list(islice(suggest_in_haste(searcher, history, searcher.initial_state(), rng, haste), 3))
+    return list(islice(suggest_within(searcher, history, searcher.initial_state(), rng, haste), 3))
 
 
 def test_of_the_fewer_values_a_model_may_take_a_part(history: History) -> None:
@@ -35,7 +35,7 @@ def test_of_the_fewer_values_a_model_may_take_a_part(history: History) -> None:
     model = searcher.surrogate.surrogate
     few = replace(model, quiet=replace(model.quiet, most=40), noisy=replace(model.noisy, most=40))
     searcher = replace(searcher, surrogate=replace(searcher.surrogate, surrogate=few))
-    found = next(suggest_in_haste(searcher, history, searcher.initial_state(), np.random.default_rng(1), 1))
+    found = next(suggest_within(searcher, history, searcher.initial_state(), np.random.default_rng(1), 1))
     assert found.info["learned_from"] == 40
 
 
@@ -91,12 +91,13 @@ def test_rules_of_exploration_see_all_values_in_haste(history: History) -> None:
     """Each value is better than those before: a rule that counts values of a part of them misses every second one."""
     seen: list[int] = []
 
-    def count(domain, told, state, rng):
-        del domain, state, rng
-        seen.append(len(told.values))
-        return Explored(None, None)
+    class Count(Exploration):
+        def __call__(self, domain, history, state, rng):
+            del domain, state, rng
+            seen.append(len(history.values))
+            return Explored(None, None)
 
-    searcher = replace(methods.auto(SPACE), exploration=count)
+    searcher = replace(methods.auto(SPACE), exploration=Count())
     for haste in (0, 1, 2):
-        list(islice(suggest_in_haste(searcher, history, searcher.initial_state(), np.random.default_rng(1), haste), 1))
+        list(islice(suggest_within(searcher, history, searcher.initial_state(), np.random.default_rng(1), haste), 1))
     assert seen == [N] * 3

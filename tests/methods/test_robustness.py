@@ -118,7 +118,7 @@ def check_study(seed: int) -> None:
     """Whatever is told, NaN and infinities among it, the next ask answers with a new valid point, or says why not."""
     space, xs, values, rng = data_set(seed)
     search = dataclasses.replace(
-        auto(space), n_initial=2, maximizer=LocalSearch(random=20, spray=5, ascents=2), n_starts=1
+        auto(space), n_initial=2, maximizer=LocalSearch(raw_samples=20, num_spray_points=5, num_restarts=2), n_starts=1
     )
     with bo.Study(space, method=search, seed=seed) as study:
         for x, value in zip(xs, values, strict=True):

@@ -17,7 +17,7 @@ BANNED = {("a", "c"), ("d", "b"), ("f", "g"), ("h", "a"), ("c", "h"), ("b", "e")
 
 
 def test_choices_have_a_noisy_or_beside_the_regression():
-    surrogate = object()
+    surrogate = auto(bo.Space({"b": bool})).surrogate
     model = success_model(bo.Space({"b": bool}), surrogate)
     assert isinstance(model, AveragedSuccess)
     assert [type(one) for one in model.models] == [RegressedSuccess, NoisyOr]
@@ -26,8 +26,8 @@ def test_choices_have_a_noisy_or_beside_the_regression():
 
 
 def log_loss(model, points, succeeded, new, outcome):
-    log_chance = model.condition(points, succeeded, None, np.random.default_rng(0))[0].log_chance(new)
-    chance = np.clip(np.exp(log_chance), 1e-4, 1.0 - 1e-4)
+    log_probability = model.condition(points, succeeded, None, np.random.default_rng(0))[0].log_probability(new)
+    chance = np.clip(np.exp(log_probability), 1e-4, 1.0 - 1e-4)
     return -np.mean(np.log(np.where(outcome, chance, 1.0 - chance)))
 
 

@@ -32,7 +32,7 @@ from bostruct.surrogates.hyperparameters import Normal
 from bostruct.surrogates.map_gp import MAPGP
 from bostruct.surrogates.marginalized import MarginalizedGP
 from bostruct.surrogates.outputs import Outputs
-from bostruct.surrogates.success import RegressedChance
+from bostruct.surrogates.success import RegressedFeasibility
 from bostruct.testing.searcher_laws import Schedule, check_exhausts, check_searcher, play
 from tests.fakes import TablePosterior
 from tests.laws.maxsat import bits
@@ -50,7 +50,7 @@ def quick_auto(domain: Any, n_initial: int = 5) -> BayesianSearch:
     best = auto(domain)
     both = best.surrogate.surrogate
     quiet, noisy = (dataclasses.replace(model, most_steps=10) for model in (both.quiet, both.noisy))
-    search = LocalSearch(random=100, spray=20, ascents=3)
+    search = LocalSearch(raw_samples=100, num_spray_points=20, num_restarts=3)
     return dataclasses.replace(
         best,
         surrogate=dataclasses.replace(best.surrogate, surrogate=dataclasses.replace(both, quiet=quiet, noisy=noisy)),
@@ -63,7 +63,7 @@ def quick_auto(domain: Any, n_initial: int = 5) -> BayesianSearch:
 def quick_combo(domain: Any, n_initial: int = 5) -> BayesianSearch:
     published = combo(domain)
     surrogate = dataclasses.replace(published.surrogate, burn_in=3, samples=2)
-    search = LocalSearch(random=200, spray=5, ascents=4)
+    search = LocalSearch(raw_samples=200, num_spray_points=5, num_restarts=4)
     return dataclasses.replace(published, surrogate=surrogate, maximizer=search, n_initial=n_initial)
 
 
@@ -122,7 +122,9 @@ def test_many_asks_without_a_tell_give_distinct_points(make):
 @pytest.mark.parametrize("make", [auto, combo])
 def test_info_says_what_a_person_wants_to_see(make):
     space = mixed_space()
-    search = dataclasses.replace(make(space), n_initial=3, maximizer=LocalSearch(random=50, spray=2, ascents=2))
+    search = dataclasses.replace(
+        make(space), n_initial=3, maximizer=LocalSearch(raw_samples=50, num_spray_points=2, num_restarts=2)
+    )
     told = space.sample(3, np.random.default_rng(5))
     info = search.suggest(
         History.of(space, told, [1.0, 0.5, 2.0]), search.initial_state(), np.random.default_rng(6)
@@ -151,7 +153,7 @@ def known_search(mean, variance, acquisition=None) -> BayesianSearch:
     """Over 16 points, in the order of `Space.enumerate`."""
     space = bits(4)
     posterior = TablePosterior(space.n_choices, np.array(mean, float), np.array(variance, float), np.zeros(16))
-    search = LocalSearch(random=200, spray=4, ascents=16)
+    search = LocalSearch(raw_samples=200, num_spray_points=4, num_restarts=16)
     score = Improvement(acquisition or LowerConfidenceBound(1.0))
     return BayesianSearch(space, Known(posterior), score, search, n_initial=1)
 
@@ -215,7 +217,7 @@ def test_feasibility_scales_a_score_by_the_chance_of_success():
     label = TablePosterior(space.n_choices, np.linspace(0, 1, 16), np.full(16, 0.25), np.zeros(16))
     value = TablePosterior(space.n_choices, np.zeros(16), np.ones(16), np.zeros(16))
     plain = AcquisitionScore(value, LogExpectedImprovement(), 0.0)
-    scored = FeasibleScore(plain, RegressedChance(label))
+    scored = FeasibleScore(plain, RegressedFeasibility(label))
     everything = space.enumerate()
     found = np.exp(scored(everything) - plain(everything))
     assert np.all(np.diff(found) > 0)
@@ -237,7 +239,8 @@ def test_falls_back_and_says_why():
 
 def test_where_maxima_and_neighbors_were_seen_random_points_are_scored(monkeypatch):
     search = dataclasses.replace(
-        known_search(np.arange(16.0), np.full(16, 1e-6)), maximizer=LocalSearch(random=200, spray=0, ascents=1)
+        known_search(np.arange(16.0), np.full(16, 1e-6)),
+        maximizer=LocalSearch(raw_samples=200, num_spray_points=0, num_restarts=1),
     )
     everything = search.domain.enumerate()
     seen = everything[[0, 1, 2, 4, 8]]  # the one maximum and all its neighbors
@@ -287,7 +290,7 @@ def test_settings_tell_any_two_searchers_apart(make):
                 Improvement(ProbabilityOfImprovement(1.5)),
             )
         ),
-        dataclasses.replace(plain, maximizer=LocalSearch(random=77)),
+        dataclasses.replace(plain, maximizer=LocalSearch(raw_samples=77)),
     ]
     settings = [json.dumps(search.settings()) for search in (plain, *others)]
     assert len(set(settings)) == len(settings)
@@ -363,17 +366,17 @@ def test_any_point_is_predicted_and_its_chance_is_that_of_the_score(failed: int)
     search: Any = auto(PREDICTED)
     history, every, state = told_history(40, failed), PREDICTED.enumerate(), search.initial_state()
     found = search.predict(history, state, every, np.random.default_rng(0))
-    assert (found.mean.shape, found.variance.shape, found.log_chance.shape) == ((1, 1, 96), (1, 1, 96), (96,))
+    assert (found.mean.shape, found.variance.shape, found.log_probability.shape) == ((1, 1, 96), (1, 1, 96), (96,))
     truth = 10.0 + every @ np.array([3.0, -2.0, 1.0, 0.5, 0.0, 2.0])
     assert np.corrcoef(found.mean[0, 0], truth)[0, 1] > 0.99
     appraised = search.appraise(history, state, np.random.default_rng(0)).prediction
     again = search.predict(history, state, history.completed, np.random.default_rng(0))
     np.testing.assert_allclose(again.mean[0], appraised.mean, rtol=1e-12)
-    assert np.any(found.log_chance < 0.0) == bool(failed)
+    assert np.any(found.log_probability < 0.0) == bool(failed)
     if failed:
         posterior = search.surrogate.condition(history.completed, history.values, state["surrogate"], None)[0]
         scored = search.score(posterior, history, np.random.default_rng(0))
-        np.testing.assert_allclose(scored(every), scored.score(every) + found.log_chance, rtol=1e-5)
+        np.testing.assert_allclose(scored(every), scored.score(every) + found.log_probability, rtol=1e-5)
 
 
 def test_predictions_far_above_the_median_are_in_the_users_units() -> None:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bostruct as bo
-from bostruct.contracts import Appraisal, Prediction, Searcher, Suggestion
+from bostruct.contracts import Prediction, Searcher, Suggestion, TrainingPrediction
 from bostruct.domains.fidelity import FidelityLevels
 from bostruct.goals.pareto import merit
 from bostruct.searchers.hyperband import Hyperband, Rungs
@@ -133,10 +133,10 @@ class Proposes(Searcher):
         del history, rng
         return Suggestion(self.row, state + 1, {"origin": "model", "predicted": 0.5})
 
-    def appraise(self, history: Any, state: Any, rng: Any) -> Appraisal:
+    def appraise(self, history: Any, state: Any, rng: Any) -> TrainingPrediction:
         del state, rng
         n = len(history.values)
-        return Appraisal(np.ones(n, dtype=bool), Prediction(np.full((1, n), 2.0), np.ones((1, n))))
+        return TrainingPrediction(np.ones(n, dtype=bool), Prediction(np.full((1, n), 2.0), np.ones((1, n))))
 
 
 @pytest.mark.parametrize(

@@ -101,4 +101,4 @@ def test_gradients_in_numbers(k, c):
 def test_without_gradients_it_says_so():
     score = build(2)
     assert isinstance(score, FrontScore)
-    assert score.vary_shares(POINTS) is None
+    assert score.input_vjp(POINTS) is None

@@ -9,7 +9,7 @@ import pytest
 
 import bostruct as bo
 from bostruct.contracts import Array, Batch, Score
-from bostruct.searchers.bayesian import MOST_JOINT, choose_beside
+from bostruct.searchers.bayesian import MOST_JOINT, select_batch
 from bostruct.searchers.proposals import neighbors_of
 
 SPACE = bo.Space({f"x{i}": bool for i in range(6)})
@@ -37,7 +37,7 @@ class Hill(Score):
 
 def choose(maxima: Batch, seen: Any = frozenset(), score: Any = None) -> Batch:
     around = lambda x: neighbors_of(SPACE, x, RNG)  # noqa: E731
-    return list(choose_beside(POINTS[0], maxima, score or Hill(), SPACE, seen, around))
+    return list(select_batch(POINTS[0], maxima, score or Hill(), SPACE, seen, around))
 
 
 def test_each_is_a_maximum_once_those_before_it_run() -> None:
@@ -60,7 +60,7 @@ def test_another_maximum_of_the_search_is_taken_where_it_is_better() -> None:
 
 def test_points_are_new_and_keys_that_come_meanwhile_count() -> None:
     seen = {SPACE.key(x) for x in POINTS[:10]}
-    beside = choose_beside(POINTS[0], POINTS[:1], Hill(), SPACE, seen, lambda x: neighbors_of(SPACE, x, RNG))
+    beside = select_batch(POINTS[0], POINTS[:1], Hill(), SPACE, seen, lambda x: neighbors_of(SPACE, x, RNG))
     found = [next(beside)]
     seen |= {SPACE.key(x) for x in POINTS[:40]}
     found += beside
@@ -91,6 +91,6 @@ def test_of_many_points_around_some_of_each_kind_are_looked_at() -> None:
 
     score = Counted()
     first = wide.sample(1, RNG)
-    found = list(choose_beside(first[0], first, score, wide, frozenset(), lambda x: neighbors_of(wide, x, RNG)))
+    found = list(select_batch(first[0], first, score, wide, frozenset(), lambda x: neighbors_of(wide, x, RNG)))
     assert max(looked) <= 200 * MOST_JOINT
     assert np.sum(found[0]) < np.sum(first[0])

@@ -14,7 +14,7 @@ import bostruct as bo
 from bostruct import methods
 from bostruct.contracts import Array, Batch, BostructError, Feasibility, NumericalError, Posterior, Prediction
 from bostruct.searchers.proposals import neighbors_of
-from bostruct.searchers.regret import CONFIDENCE, N_DRAWS, ToldChance, _bound_share, bound_regret_probability
+from bostruct.searchers.regret import CONFIDENCE, N_DRAWS, ObservedFeasibility, _bound_share, bound_regret_probability
 from bostruct.study.history import History
 from bostruct.study.stopping import LEAST_PROBABILITY
 
@@ -116,7 +116,7 @@ class Succeeds(Feasibility):
 
     shares: tuple[float, ...]
 
-    def log_chance(self, xs: Batch) -> Array:
+    def log_probability(self, xs: Batch) -> Array:
         with np.errstate(divide="ignore"):
             return np.log(np.array(self.shares))[np.asarray(xs)[:, 0]]
 
@@ -134,10 +134,10 @@ def test_a_point_that_may_fail_is_better_with_the_chance_that_it_succeeds(share:
 
 def test_what_was_told_of_a_point_counts_for_more_than_what_was_learned() -> None:
     points = np.array([[0], [1], [2]])
-    told = ToldChance(Succeeds((0.5, 0.5, 0.5)), THREE, points[1:], points[[0]])
-    assert told.log_chance(points).tolist() == [0.0, -math.inf, -math.inf]
-    both = ToldChance(Succeeds((0.5, 0.5, 0.5)), THREE, points[:1], points[:2])
-    assert both.log_chance(points).tolist() == [0.0, 0.0, math.log(0.5)]
+    told = ObservedFeasibility(Succeeds((0.5, 0.5, 0.5)), THREE, points[1:], points[[0]])
+    assert told.log_probability(points).tolist() == [0.0, -math.inf, -math.inf]
+    both = ObservedFeasibility(Succeeds((0.5, 0.5, 0.5)), THREE, points[:1], points[:2])
+    assert both.log_probability(points).tolist() == [0.0, 0.0, math.log(0.5)]
 
 
 def test_where_all_points_are_told_no_failed_one_is_hoped_for() -> None:

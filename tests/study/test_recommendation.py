@@ -13,7 +13,7 @@ import pytest
 
 import bostruct as bo
 from bostruct import methods
-from bostruct.contracts import Appraisal, BostructError, NumericalError, Prediction
+from bostruct.contracts import BostructError, NumericalError, Prediction, TrainingPrediction
 from bostruct.goals.declared import Goals
 from bostruct.searchers.baselines import RandomSearch
 from bostruct.study.predictions import Recommendation
@@ -42,13 +42,13 @@ class Known(RandomSearch):
 
     fails: bool = False
 
-    def appraise(self, history: Any, state: Any, rng: np.random.Generator) -> Appraisal:
+    def appraise(self, history: Any, state: Any, rng: np.random.Generator) -> TrainingPrediction:
         del state, rng
         if self.fails:
             raise NumericalError("not positive definite")
         mean = history.completed[:, :6].sum(axis=1).astype(float)
         means = np.array([mean - 1.0, mean + 1.0])
-        return Appraisal(np.ones(len(mean), dtype=np.bool_), Prediction(means, np.full(means.shape, 3.0)))
+        return TrainingPrediction(np.ones(len(mean), dtype=np.bool_), Prediction(means, np.full(means.shape, 3.0)))
 
 
 @pytest.mark.parametrize("method", ["auto", "combo", "smac"])
@@ -136,11 +136,11 @@ def test_nothing_is_fitted_until_it_is_asked_for_and_then_once() -> None:
 
     @dataclass(frozen=True)
     class Counting(RandomSearch):
-        def appraise(self, history: Any, state: Any, rng: np.random.Generator) -> Appraisal:
+        def appraise(self, history: Any, state: Any, rng: np.random.Generator) -> TrainingPrediction:
             del state, rng
             asked.append(len(history.values))
             means = np.zeros((1, len(history.values)))
-            return Appraisal(np.ones(means.shape[1], dtype=np.bool_), Prediction(means, means + 1.0))
+            return TrainingPrediction(np.ones(means.shape[1], dtype=np.bool_), Prediction(means, means + 1.0))
 
     with bo.Study(SPACE, method=Counting(SPACE), seed=0) as study:
         result = study.optimize(cost, 5)

@@ -21,7 +21,7 @@ from bostruct.methods.defaults import variable_graphs
 from bostruct.study.threads import ThreadLimit
 from bostruct.surrogates.gaussian import JITTER_LADDER, cholesky, evidence, inverse_from_cholesky, log_determinant
 from bostruct.surrogates.hyperparameters import Hyperparameters
-from bostruct.surrogates.posterior import SMALLEST_VARIANCE, GaussianPosterior, fit_member
+from bostruct.surrogates.posterior import SMALLEST_VARIANCE, GaussianPosterior, fit_posterior_sample
 from tests.kernels.space.test_diffusion import GOLDEN_POINTS
 from tests.strategies import rngs, spaces
 
@@ -45,8 +45,8 @@ def kernel_of(space: bo.Space) -> SpaceKernel:
 
 def posterior_of(space: bo.Space, xs: Array, values: Array, hypers: list[Hyperparameters]) -> GaussianPosterior:
     kernel = kernel_of(space)
-    members = [fit_member(kernel, xs, values - hyper.mean, hyper, NUGGET) for hyper in hypers]
-    return GaussianPosterior(kernel, xs, space.join, members, NUGGET)
+    samples = [fit_posterior_sample(kernel, xs, values - hyper.mean, hyper, NUGGET) for hyper in hypers]
+    return GaussianPosterior(kernel, xs, space.join, samples, NUGGET)
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_screen_is_an_optimist(problem):
     ys = space.join(space.sample(20, rng), xs)
     screened, exact = posterior.screen(ys), posterior.predict(ys)
     assert np.all(screened.mean <= exact.mean)
-    sums = [abs(one.hyper.mean) + float(np.abs(one.weights).sum()) for one in posterior.members]
+    sums = [abs(one.hyper.mean) + float(np.abs(one.weights).sum()) for one in posterior.samples]
     largest = float(np.max(kernel_of(space).diag(hyper.theta, ys)))
     np.testing.assert_allclose(screened.mean, exact.mean, rtol=0, atol=1e-11 * max(sums) * max(largest, 1.0))
     scale = float(np.max(screened.variance))

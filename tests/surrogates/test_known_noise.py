@@ -51,7 +51,7 @@ def make_data(seed: int, n: int = 14) -> tuple[Any, Array, Array]:
 
 def brute_force(posterior: GaussianPosterior, xs: Any, values: Array, noise: Array, at: Any) -> tuple[Array, Array]:
     """A posterior by its textbook formula, in the user's units, with the mean of the largest evidence."""
-    (one,), kernel = posterior.members, posterior.kernel
+    (one,), kernel = posterior.samples, posterior.kernel
     amplitude = posterior.scale**2 * math.exp(one.hyper.log_amplitude)
     covariance = amplitude * kernel.gram(one.hyper.theta, kernel.prepare(xs)) + np.diag(noise)
     cross = amplitude * kernel.gram(one.hyper.theta, kernel.prepare(at, xs))
@@ -208,7 +208,7 @@ def test_a_sampled_model_has_the_noise_told_too() -> None:
     for known in (variances, np.where(np.arange(len(values)) < 3, np.nan, variances)):
         posterior, state, _ = surrogate.with_variances(known).condition(xs, values, None, np.random.default_rng(0))
         assert posterior.known is not None
-        for s, one in enumerate(posterior.members):
+        for s, one in enumerate(posterior.samples):
             kernel, hyper = posterior.kernel, one.hyper
             noise = np.where(np.isnan(known), math.exp(hyper.log_noise), known)
             covariance = math.exp(hyper.log_amplitude) * kernel.gram(hyper.theta, kernel.prepare(xs))

@@ -10,7 +10,7 @@ import pytest
 from bostruct.contracts import Prediction
 from bostruct.methods import nasbot
 from bostruct.surrogates.map_gp import MAPGP
-from bostruct.surrogates.posterior import GaussianPosterior, fit_member, predict_left_out
+from bostruct.surrogates.posterior import GaussianPosterior, fit_posterior_sample, predict_left_out
 from tests.architectures import SMALL_MLP
 from tests.surrogates.test_posterior import SPACE, chain, mode, told
 
@@ -20,11 +20,11 @@ def without(posterior: GaussianPosterior, i: int, values: np.ndarray) -> Predict
     kept = [k for k in range(len(values)) if k != i]
     xs = posterior.join([posterior.xs[k] for k in kept])
     known = None if posterior.known is None else posterior.known[kept]
-    members = [
-        fit_member(posterior.kernel, xs, values[kept] - one.hyper.mean, one.hyper, posterior.nugget, known)
-        for one in posterior.members
+    samples = [
+        fit_posterior_sample(posterior.kernel, xs, values[kept] - one.hyper.mean, one.hyper, posterior.nugget, known)
+        for one in posterior.samples
     ]
-    found = dataclasses.replace(posterior, xs=xs, members=members, known=known).predict(
+    found = dataclasses.replace(posterior, xs=xs, samples=samples, known=known).predict(
         posterior.join([posterior.xs[i]])
     )
     own = posterior.known[i] if posterior.known is not None and np.isfinite(posterior.known[i]) else None
@@ -51,7 +51,7 @@ def test_it_is_the_refit_without_the_value(make):
     values = told(SPACE, 9)[1] * (40.0 if make is mode else 1.0)
     values = (values - posterior.shift) / posterior.scale
     found = posterior.leave_one_out().prediction
-    assert found.mean.shape == (len(posterior.members), 9)
+    assert found.mean.shape == (len(posterior.samples), 9)
     for i in range(9):
         refit = without(posterior, i, values)
         np.testing.assert_allclose(found.mean[:, i], refit.mean[:, 0], rtol=1e-6, atol=1e-6 * posterior.scale)
@@ -71,7 +71,7 @@ def test_values_that_the_model_interpolates_are_not_predicted_from_themselves():
 
 
 def test_a_single_value_is_predicted_by_the_prior():
-    one = chain().members[0]
+    one = chain().samples[0]
     alone = one._replace(weights=one.weights[:1], whitener=one.whitener[:1, :1])
     found = predict_left_out(alone)
     assert found.mean[0] == pytest.approx(one.hyper.mean)

@@ -198,7 +198,7 @@ def test_a_sweep_prepares_nothing_and_asks_for_one_line_a_coordinate():
     assert kernel.calls["gram"] == 10 + 4  # one a sweep, one a sample kept
     assert kernel.calls["prepare"] == 1  # for the chain and the samples kept
     assert kernel.calls["along"] <= info["likelihoods"] + kernel.calls["line"]
-    assert len(posterior.members) == 4
+    assert len(posterior.samples) == 4
     before = dict(kernel.calls)
     info = surrogate.condition(xs, values, json.loads(json.dumps(state)), rng)[2]
     assert info["sweeps"] == 4  # no burn-in where the chain carries over
@@ -225,11 +225,11 @@ def test_each_sample_has_its_own_mean_unless_told_to_share_the_last():
         surrogate_of(space, burn_in=5, shared_mean=choice).condition(xs, values, None, np.random.default_rng(4))
         for choice in (False, True)
     )
-    means = [one.hyper.mean for one in own[0].members]
+    means = [one.hyper.mean for one in own[0].samples]
     assert len(set(means)) > 1
-    assert [one.hyper.mean for one in shared[0].members] == [means[-1]] * 10
+    assert [one.hyper.mean for one in shared[0].samples] == [means[-1]] * 10
     assert shared[1] == own[1]
-    for one in shared[0].members:
+    for one in shared[0].samples:
         expected = one.whitener.T @ (one.whitener @ (values - means[-1]))
         np.testing.assert_allclose(one.weights, expected, atol=1e-12)
 

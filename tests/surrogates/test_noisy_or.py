@@ -31,7 +31,7 @@ def test_costs_of_all_causes_add_up():
     listed = causes.list_all(xs)
     assert listed.shape == (50, 6 + 15 + 3)
     assert np.unique(causes.list_all(xs)).max() < causes.n
-    found = success.BlamedChoices(causes, costs).log_chance(xs)
+    found = success.NoisyOrPosterior(causes, costs).log_probability(xs)
     assert_allclose(found, -costs[listed].sum(axis=1), rtol=1e-5)
 
 
@@ -81,7 +81,7 @@ def test_a_forbidden_pair_is_found(seed):
     forbidden = (xs[:, 3] == 1) & (xs[:, 11] == 0)
     new = space.sample(400, rng)
     fails = (new[:, 3] == 1) & (new[:, 11] == 0)
-    chance = np.exp(learn(space, xs, ~forbidden).log_chance(new))
+    chance = np.exp(learn(space, xs, ~forbidden).log_probability(new))
     assert chance[fails].max() < 0.2 < 0.8 < chance[~fails].min()
 
 
@@ -96,7 +96,7 @@ def test_a_banned_step_is_banned_wherever_it_stands():
     clean = np.zeros((1, 10), dtype=np.int64)
     with_step = clean.copy()
     with_step[0, 7:9] = 2, 4
-    assert model.log_chance(with_step)[0] < np.log(0.5) < np.log(0.8) < model.log_chance(clean)[0]
+    assert model.log_probability(with_step)[0] < np.log(0.5) < np.log(0.8) < model.log_probability(clean)[0]
 
 
 def test_many_choices_have_no_pairs(monkeypatch):
@@ -108,7 +108,7 @@ def test_many_choices_have_no_pairs(monkeypatch):
     monkeypatch.setattr(success, "MOST_PAIRED", 15)
     model = learn(space, xs, succeeded)
     assert with_pairs.n > model.causes.n == 16
-    chance = np.exp(model.log_chance(xs))
+    chance = np.exp(model.log_probability(xs))
     assert chance[~succeeded].max() < 0.2 < 0.8 < chance[succeeded].min()
 
 
@@ -116,7 +116,7 @@ def test_points_are_scored_in_batches(monkeypatch):
     space = bo.Space({f"x{i}": LETTERS for i in range(5)})
     xs = space.sample(50, np.random.default_rng(0))
     model = learn(space, xs, xs[:, 0] != 1)
-    expected = model.log_chance(xs)
+    expected = model.log_probability(xs)
     monkeypatch.setattr(success, "BATCH", 7)
-    assert_allclose(model.log_chance(xs), expected, rtol=1e-5)
-    assert model.log_chance(xs[:0]).shape == (0,)
+    assert_allclose(model.log_probability(xs), expected, rtol=1e-5)
+    assert model.log_probability(xs[:0]).shape == (0,)

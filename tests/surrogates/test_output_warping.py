@@ -73,7 +73,7 @@ def test_a_disaster_is_a_few_spreads_away():
         4.0,
     ]
     with pytest.raises(ValueError, match="beyond"):
-        OutputWarping(None, beyond=-1.0)
+        OutputWarping(Noted(), beyond=-1.0)
 
 
 def test_disasters_do_not_blind_the_search():

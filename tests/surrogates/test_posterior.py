@@ -37,7 +37,7 @@ def clipped():
 
 
 def noise(posterior: GaussianPosterior):
-    return posterior.scale**2 * np.exp([one.hyper.log_noise for one in posterior.members])
+    return posterior.scale**2 * np.exp([one.hyper.log_noise for one in posterior.samples])
 
 
 @pytest.mark.parametrize("make", [mode, chain])

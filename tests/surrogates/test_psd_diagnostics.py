@@ -51,7 +51,7 @@ class Sampled(Surrogate):
 
     def __init__(self, *thetas: float) -> None:
         hypers = [SimpleNamespace(theta=np.array([theta])) for theta in thetas]
-        self.posterior = SimpleNamespace(members=[SimpleNamespace(hyper=hyper) for hyper in hypers])
+        self.posterior = SimpleNamespace(samples=[SimpleNamespace(hyper=hyper) for hyper in hypers])
 
     def initial_state(self) -> str:
         return "start"

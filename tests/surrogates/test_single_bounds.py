@@ -11,10 +11,10 @@ from bostruct.methods import combo
 from bostruct.surrogates.hyperparameters import Hyperparameters
 from bostruct.surrogates.posterior import (
     GaussianPosterior,
-    bound_member,
-    fit_member,
+    bound_sample,
+    fit_posterior_sample,
     leading_components,
-    prepare_member,
+    prepare_sample,
 )
 
 SPACE = bo.Space({f"b{i}": bool for i in range(12)} | {"c": list("pqrs"), "o": range(9)})
@@ -27,8 +27,8 @@ def posterior_of(n: int, regime: float, log_noise: float, seed: int = 0) -> Gaus
     xs = np.unique(SPACE.sample(n, rng), axis=0)  # of 147,456 points
     values = 100.0 + xs @ rng.normal(size=SPACE.d)
     hypers = [Hyperparameters(100.0, 1.0, log_noise, rng.uniform(regime, regime + 2.0, SPACE.d)) for _ in range(3)]
-    members = [fit_member(kernel, xs, values - hyper.mean, hyper, 1e-6) for hyper in hypers]
-    return GaussianPosterior(kernel, xs, SPACE.join, members, 1e-6, shift=3.0, scale=2.0)
+    samples = [fit_posterior_sample(kernel, xs, values - hyper.mean, hyper, 1e-6) for hyper in hypers]
+    return GaussianPosterior(kernel, xs, SPACE.join, samples, 1e-6, shift=3.0, scale=2.0)
 
 
 @pytest.mark.parametrize("log_noise", [-12.0, -2.0])
@@ -65,13 +65,13 @@ def test_components_are_orthonormal_in_the_training_covariance():
     assert 24 <= len(found) <= 32
     np.testing.assert_allclose(found @ (gram + 0.01 * np.eye(260)) @ found.T, np.eye(len(found)), atol=1e-9)
     posterior = posterior_of(100, -0.5, -3.0)
-    assert len(prepare_member(lambda: gram, posterior.members[0], 1e-6).rows) == 3  # of few points none, for no time
+    assert len(prepare_sample(lambda: gram, posterior.samples[0], 1e-6).rows) == 3  # of few points none, for no time
 
 
 def test_an_error_that_says_nothing_bounds_nothing():
     posterior = posterior_of(40, -1.0, -3.0)
-    gram = posterior.kernel.gram(posterior.members[0].hyper.theta, posterior.kernel.prepare(posterior.xs))
-    member = prepare_member(lambda: gram, posterior.members[0], 1e-6)
-    lowest, explained = bound_member(member, SingleGram(np.ones((40, 2), dtype=np.float32), 1e30))
+    gram = posterior.kernel.gram(posterior.samples[0].hyper.theta, posterior.kernel.prepare(posterior.xs))
+    member = prepare_sample(lambda: gram, posterior.samples[0], 1e-6)
+    lowest, explained = bound_sample(member, SingleGram(np.ones((40, 2), dtype=np.float32), 1e30))
     assert np.all(lowest < -1e20)
     np.testing.assert_array_equal(explained, 0.0)

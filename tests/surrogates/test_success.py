@@ -13,7 +13,7 @@ import bostruct as bo
 from bostruct.contracts import Feasibility, Posterior, SuccessModel, Surrogate
 from bostruct.methods import auto
 from bostruct.methods.defaults import success_model
-from bostruct.surrogates.success import AveragedChance, AveragedSuccess, RegressedSuccess, _keep_last
+from bostruct.surrogates.success import AveragedFeasibility, AveragedSuccess, RegressedSuccess, _keep_last
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Says(SuccessModel, Feasibility):
         del points, succeeded, state, rng, keep
         return self, None
 
-    def log_chance(self, xs):
+    def log_probability(self, xs):
         return np.log(np.where(xs[:, 0] == 1, self.at_one, self.at_zero))
 
 
@@ -46,7 +46,7 @@ def average(models, xs=XS, succeeded=XS[:, 0] == 1, seed=0):
 def test_the_model_that_foretells_points_it_was_not_shown_has_the_weight():
     found = average((WRONG, RIGHT))
     assert found.chances == [RIGHT]
-    assert_allclose(np.exp(found.log_chance(XS[:2])), [0.1, 0.9], atol=1e-6)
+    assert_allclose(np.exp(found.log_probability(XS[:2])), [0.1, 0.9], atol=1e-6)
 
 
 def test_weights_are_the_likelihoods_of_a_third_of_the_points():
@@ -86,8 +86,8 @@ def test_one_surprise_does_not_decide():
 
 
 def test_an_average_is_one_of_chances():
-    found = AveragedChance((RIGHT, WRONG), np.log([0.25, 0.75]))
-    assert_allclose(np.exp(found.log_chance(XS[:2])), [0.25 * 0.1 + 0.75 * 0.9, 0.25 * 0.9 + 0.75 * 0.1])
+    found = AveragedFeasibility((RIGHT, WRONG), np.log([0.25, 0.75]))
+    assert_allclose(np.exp(found.log_probability(XS[:2])), [0.25 * 0.1 + 0.75 * 0.9, 0.25 * 0.9 + 0.75 * 0.1])
 
 
 @dataclass(frozen=True)
@@ -141,11 +141,11 @@ def test_kept_hyperparameters_are_those_of_the_fit_on_all_points():
     found, same = regressed.condition(xs, succeeded, json.loads(json.dumps(state)), rng, keep=True)
     assert same == state
     assert len(found.label.xs) == 70
-    assert [one.hyper.theta.tolist() for one in found.label.members] == [state[1:]]
+    assert [one.hyper.theta.tolist() for one in found.label.samples] == [state[1:]]
     other, _ = regressed.condition(xs, succeeded, state[:-1], rng, keep=True)  # of a kernel with other parameters
     fresh, _ = regressed.condition(xs, succeeded, None, rng)
-    np.testing.assert_array_equal(other.log_chance(xs), fresh.log_chance(xs))
-    assert not np.array_equal(first.log_chance(xs), found.log_chance(xs))
+    np.testing.assert_array_equal(other.log_probability(xs), fresh.log_probability(xs))
+    assert not np.array_equal(first.log_probability(xs), found.log_probability(xs))
 
 
 @pytest.mark.parametrize("n", [12, 60, 300])
@@ -158,8 +158,10 @@ def test_bounds_of_a_chance_are_never_below_it(n, names):
     for model in (average, *getattr(average, "models", [])[:1]):
         found, _ = model.condition(xs, succeeded, None, np.random.default_rng(0))
         for new in (xs, space.sample(400, np.random.default_rng(2)), near):
-            log_chance, bounds = found.log_chance(new), found.bound_log_chance(new)
-            assert np.all(bounds >= log_chance - 1e-5 * (1.0 - log_chance))  # as scores allow for single precision
+            log_probability, bounds = found.log_probability(new), found.log_probability_bound(new)
+            assert np.all(
+                bounds >= log_probability - 1e-5 * (1.0 - log_probability)
+            )  # as scores allow for single precision
             assert np.all(bounds <= 1e-12)
     assert n < 300 or np.any(bounds < -0.01)
 
@@ -181,11 +183,11 @@ def test_a_posterior_without_quick_bounds_has_bounds_by_its_predictions():
 
     xs = space.sample(20, np.random.default_rng(0))
     found, _ = success_model(space, Plain()).condition(xs, np.arange(20) % 3 > 0, None, np.random.default_rng(0))
-    bounds, log_chance = found.bound_log_chance(xs), found.log_chance(xs)
-    assert np.all(bounds >= log_chance)
-    below = log_chance < np.log(0.5)
+    bounds, log_probability = found.log_probability_bound(xs), found.log_probability(xs)
+    assert np.all(bounds >= log_probability)
+    below = log_probability < np.log(0.5)
     assert below.any()
-    assert_allclose(bounds[below], log_chance[below], rtol=1e-4)
+    assert_allclose(bounds[below], log_probability[below], rtol=1e-4)
 
 
 def test_of_many_points_the_last_of_each_outcome_are_learned_from():
@@ -199,7 +201,7 @@ def test_of_many_points_the_last_of_each_outcome_are_learned_from():
         for points, labels in ((xs, succeeded), (xs[kept], succeeded[kept]))
     )
     assert found[1] == expected[1]
-    np.testing.assert_array_equal(found[0].log_chance(xs), expected[0].log_chance(xs))
+    np.testing.assert_array_equal(found[0].log_probability(xs), expected[0].log_probability(xs))
 
 
 @pytest.mark.parametrize(
@@ -239,4 +241,4 @@ def test_a_long_search_learns_where_it_fails_now():
     new[:, :4] = 1
     model = replace(auto(space).score.success.models[0], most=100)
     found, _ = model.condition(xs[order], succeeded[order], None, rng)
-    np.testing.assert_array_equal(np.exp(found.log_chance(new)) > 0.5, new[:, 5] == 1)
+    np.testing.assert_array_equal(np.exp(found.log_probability(new)) > 0.5, new[:, 5] == 1)

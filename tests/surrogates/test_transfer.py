@@ -64,7 +64,7 @@ def test_the_opposite_of_the_target_misleads_no_prediction() -> None:
     assert found < 1.1 * alone
     if info["transfer"]:  # it may still tell lengthscales
         kernel = posterior.kernel
-        assert kernel.unpack(posterior.members[0].hyper.theta).correlation[1] < 0.1
+        assert kernel.unpack(posterior.samples[0].hyper.theta).correlation[1] < 0.1
 
 
 def test_the_posterior_obeys_its_laws() -> None:

@@ -9,7 +9,15 @@ import numpy as np
 import pytest
 
 import bostruct as bo
-from bostruct.contracts import Appraisal, BostructError, LeftOut, NumericalError, Predicted, Prediction, Searcher
+from bostruct.contracts import (
+    BostructError,
+    LeaveOneOut,
+    NumericalError,
+    Predicted,
+    Prediction,
+    Searcher,
+    TrainingPrediction,
+)
 from bostruct.searchers.baselines import RandomSearch
 from bostruct.study.history import History
 from bostruct.testing import check_searcher
@@ -35,22 +43,22 @@ class Faulty(RandomSearch):
         if self.fault == "cannot be fitted":
             raise NumericalError("too few")
         if self.fault == "one eligible":
-            return Appraisal(np.ones(1, dtype=np.bool_), None)
+            return TrainingPrediction(np.ones(1, dtype=np.bool_), None)
         if self.fault == "none eligible":
-            return Appraisal(np.zeros(n, dtype=np.bool_), None)
+            return TrainingPrediction(np.zeros(n, dtype=np.bool_), None)
         if self.fault == "eligible numbers":
-            return Appraisal(np.ones(n), None)
+            return TrainingPrediction(np.ones(n), None)
         if self.fault == "a pair":
             return np.ones(n, dtype=np.bool_), prediction
         if self.fault == "too few means":
-            return Appraisal(np.ones(n, dtype=np.bool_), Prediction(mean[:, 1:], prediction.variance[:, 1:]))
+            return TrainingPrediction(np.ones(n, dtype=np.bool_), Prediction(mean[:, 1:], prediction.variance[:, 1:]))
         if self.fault == "flat means":
-            return Appraisal(np.ones(n, dtype=np.bool_), Prediction(mean[0], prediction.variance[0]))
+            return TrainingPrediction(np.ones(n, dtype=np.bool_), Prediction(mean[0], prediction.variance[0]))
         if self.fault == "not a number":
-            return Appraisal(np.ones(n, dtype=np.bool_), Prediction(mean * np.nan, prediction.variance))
+            return TrainingPrediction(np.ones(n, dtype=np.bool_), Prediction(mean * np.nan, prediction.variance))
         if self.fault == "negative variance":
-            return Appraisal(np.ones(n, dtype=np.bool_), Prediction(mean, -prediction.variance))
-        return Appraisal(np.ones(n, dtype=np.bool_), None if self.fault == "no model" else prediction)
+            return TrainingPrediction(np.ones(n, dtype=np.bool_), Prediction(mean, -prediction.variance))
+        return TrainingPrediction(np.ones(n, dtype=np.bool_), None if self.fault == "no model" else prediction)
 
 
 def cost(point):
@@ -62,7 +70,7 @@ def cost(point):
     [
         ("one eligible", r"eligible is one bool a completed point: expected 30, got \(1,\) of bool"),
         ("eligible numbers", r"eligible is one bool a completed point: expected 30, got \(30,\) of float64"),
-        ("a pair", r"appraise returns an Appraisal: got \(array"),
+        ("a pair", r"appraise returns an TrainingPrediction: got \(array"),
         ("too few means", r"the mean of an appraisal is \(s, n\): expected n = 30, got \(2, 29\)"),
         ("flat means", r"the mean of an appraisal is \(s, n\): expected 2 dimensions, got shape \(30,\)"),
         ("not a number", "the mean of an appraisal is finite"),
@@ -84,7 +92,7 @@ def test_the_faultless_pass(kind):
 def test_an_appraisal_is_checked_on_a_history_of_any_length():
     history = History.of(SPACE, SPACE.sample(1, np.random.default_rng(0)), [1.0])
     check_appraisal(Faulty(SPACE), history, None, 0)
-    with pytest.raises(AssertionError, match=r"appraise returns an Appraisal: got \(array"):
+    with pytest.raises(AssertionError, match=r"appraise returns an TrainingPrediction: got \(array"):
         check_appraisal(Faulty(SPACE, "a pair"), history, None, 0)
 
 
@@ -106,7 +114,7 @@ class Predicting(RandomSearch):
         if self.fault == "a point too few":
             return found._replace(variance=found.variance[:, :, 1:])
         if self.fault == "certain of more":
-            return found._replace(log_chance=np.full(m, 0.1))
+            return found._replace(log_probability=np.full(m, 0.1))
         if self.fault == "cannot be fitted":
             raise NumericalError("too few")
         return tuple(found) if self.fault == "a tuple" else found
@@ -171,7 +179,7 @@ class Judging(RandomSearch):
         n = len(history.values) - 1
         if self.fault == "cannot be fitted":
             raise BostructError("too few")
-        found = LeftOut(np.arange(n), Prediction(np.zeros((2, n)), np.ones((2, n))))
+        found = LeaveOneOut(np.arange(n), Prediction(np.zeros((2, n)), np.ones((2, n))))
         if self.fault == "twice":
             return found._replace(positions=np.zeros(n, dtype=np.int64))
         if self.fault == "beyond":
@@ -193,7 +201,7 @@ class Judging(RandomSearch):
         ("beyond", "positions are of completed points, ascending"),
         ("a value too few", r"the mean of values left out is \(s, n\): expected n = 29, got \(2, 28\)"),
         ("negative variance", "the variance of values left out is at least 0"),
-        ("a tuple", "cross_validate returns a LeftOut"),
+        ("a tuple", "cross_validate returns a LeaveOneOut"),
     ],
 )
 def test_faulty_bounds_and_validations_are_found(fault, says):

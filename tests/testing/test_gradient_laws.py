@@ -11,19 +11,19 @@ from hypothesis import strategies as st
 
 import bostruct as bo
 from bostruct.acquisition.functions import LogAugmentedExpectedImprovement, LogExpectedImprovement
-from bostruct.contracts import Feasibility, Kernel, Prediction, WorthSlopes
+from bostruct.contracts import AcquisitionGradient, Feasibility, Kernel, Prediction
 from bostruct.kernels.algebra import Product, WeightedSum
 from bostruct.kernels.space.registry import main_effects
 from bostruct.methods.auto import for_space
 from bostruct.methods.defaults import space_kernel
-from bostruct.searchers.scores import AcquisitionScore, CautiousChance, FeasibleScore
+from bostruct.searchers.scores import AcquisitionScore, CautiousFeasibility, FeasibleScore
 from bostruct.surrogates.hyperparameters import Normal
-from bostruct.surrogates.success import AveragedChance, RegressedChance
+from bostruct.surrogates.success import AveragedFeasibility, RegressedFeasibility
 from bostruct.testing.gradient_laws import (
+    check_acquisition_gradient,
     check_input_gradient,
     check_prediction_gradient,
     check_score_gradient,
-    check_worth_gradient,
 )
 from tests.strategies import rngs, variables
 
@@ -75,7 +75,7 @@ def test_kernels(space, rng):
 class Even(Feasibility):
     """A chance of success without a gradient, the same everywhere."""
 
-    def log_chance(self, xs):
+    def log_probability(self, xs):
         return np.full(len(xs), np.log(0.5))
 
 
@@ -86,15 +86,15 @@ def test_posteriors_and_scores(space, rng):
     check_prediction_gradient(posterior, space, xs, rng)
     score = AcquisitionScore(posterior, LogExpectedImprovement(), float(rng.normal()))
     check_score_gradient(score, space, xs, rng)
-    regressed = RegressedChance(fit(space, rng))
+    regressed = RegressedFeasibility(fit(space, rng))
     check_score_gradient(FeasibleScore(score, regressed), space, xs, rng)
-    check_score_gradient(FeasibleScore(score, CautiousChance(regressed)), space, xs, rng)
-    averaged = AveragedChance((regressed, Even()), np.log([0.3, 0.7]))
+    check_score_gradient(FeasibleScore(score, CautiousFeasibility(regressed)), space, xs, rng)
+    averaged = AveragedFeasibility((regressed, Even()), np.log([0.3, 0.7]))
     check_score_gradient(FeasibleScore(score, averaged), space, xs, rng)
 
 
 def test_far_in_the_tail_slopes_are_those_of_the_series():
-    found = LogExpectedImprovement().worth_and_slopes(Prediction(np.array([[1e4]]), np.array([[1.0]])), 0.0)
+    found = LogExpectedImprovement().value_and_gradient(Prediction(np.array([[1e4]]), np.array([[1.0]])), 0.0)
     assert found.mean[0, 0] == pytest.approx(-1e4, rel=1e-6)  # of -u^2 / 2
     assert found.variance[0, 0] == pytest.approx(0.5e8, rel=1e-6)
 
@@ -107,8 +107,8 @@ class FaultyKernel(Kernel):
     def gram(self, theta, prepared):
         return self.kernel.gram(theta, prepared)
 
-    def vary_shares(self, theta, xs, ys):
-        varied = self.kernel.vary_shares(theta, xs, ys)
+    def input_vjp(self, theta, xs, ys):
+        varied = self.kernel.input_vjp(theta, xs, ys)
 
         def at(shares):
             gram, pull = varied(shares[::-1] if self.fault == "order" else shares)
@@ -133,8 +133,8 @@ def test_a_faulty_posterior_and_score_fail(fault):
     posterior, xs = fit(SPACE, rng), SPACE.sample(3, rng)
 
     class Faulty(type(posterior)):
-        def vary_shares(self, xs):
-            varied = super().vary_shares(xs)
+        def input_vjp(self, xs):
+            varied = super().input_vjp(xs)
 
             def at(shares):
                 prediction, pull = varied(shares)
@@ -152,16 +152,16 @@ def test_a_faulty_posterior_and_score_fail(fault):
 
 @pytest.mark.parametrize("noise", [0.0, 1e-6, 0.3, 1e6])
 def test_augmented_improvement_has_its_gradient(noise):
-    check_worth_gradient(LogAugmentedExpectedImprovement(noise), np.random.default_rng(0))
+    check_acquisition_gradient(LogAugmentedExpectedImprovement(noise), np.random.default_rng(0))
 
 
-@pytest.mark.parametrize("fault", ["worth", "mean", "variance"])
+@pytest.mark.parametrize("fault", ["value", "mean", "variance"])
 def test_a_faulty_acquisition_fails(fault):
     class Faulty(LogExpectedImprovement):
-        def worth_and_slopes(self, prediction, incumbent):
-            found = super().worth_and_slopes(prediction, incumbent)._asdict()
-            return WorthSlopes(**found | {fault: 1.01 * found[fault]})
+        def value_and_gradient(self, prediction, incumbent):
+            found = super().value_and_gradient(prediction, incumbent)._asdict()
+            return AcquisitionGradient(**found | {fault: 1.01 * found[fault]})
 
-    check_worth_gradient(LogExpectedImprovement(), np.random.default_rng(0))
+    check_acquisition_gradient(LogExpectedImprovement(), np.random.default_rng(0))
     with pytest.raises(AssertionError):
-        check_worth_gradient(Faulty(), np.random.default_rng(0))
+        check_acquisition_gradient(Faulty(), np.random.default_rng(0))

@@ -18,7 +18,7 @@ from tests.permutations import Distant, Permutations, Swaps
 
 SPACE = bo.Space({"a": bool, "b": list("pqrs"), "c": range(6), "d": bo.Integer(-3, 3)})
 OWN = np.random.default_rng(7)
-LOCAL = LocalSearch(random=40, spray=5, ascents=5)
+LOCAL = LocalSearch(raw_samples=40, num_spray_points=5, num_restarts=5)
 
 
 @pytest.fixture

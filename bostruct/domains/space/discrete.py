@@ -203,6 +203,7 @@ class Fidelity(ChoiceVariable):
     """
 
     ordered = True
+    has_sure_order = True
 
     def __init__(self, costs: Iterable[float], *, when: object = None, default: object = NO_DEFAULT) -> None:
         if when is not None:

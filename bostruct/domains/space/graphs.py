@@ -10,13 +10,14 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 
 from bostruct.checks import check_number, short_repr
 from bostruct.contracts import Array, DomainError, IntArray, PointError
+from bostruct.domains.space.graph_spectra import DenseSpectrum, PathSpectrum, Spectrum
 
 MAX_CHOICES = 1000
 MIN_WEIGHT, MAX_WEIGHT = 1e-300, 1e300  # of an edge; sums of weights are finite
@@ -29,9 +30,11 @@ class VariableGraph(ABC):
     """A connected, undirected graph of the choices of one variable. Equal graphs compare equal.
 
     size: number of vertices, at least 2.
+    is_complete: True if every two vertices are adjacent, by edges of weight 1.
     """
 
     size: int
+    is_complete: bool = False
 
     @abstractmethod
     def neighbors(self, vertex: int) -> IntArray:
@@ -53,6 +56,22 @@ class VariableGraph(ABC):
         np.fill_diagonal(matrix, -matrix.sum(axis=1))
         return matrix
 
+    def spectrum(self) -> Spectrum:
+        """Return the eigensystem of the Laplacian, by default of its matrix, once for equal graphs."""
+        return _decompose_laplacian(self)
+
+    def eigenvalues(self) -> Array:
+        """Return the eigenvalues of the Laplacian, ascending (size,)."""
+        return self.spectrum().values
+
+
+@lru_cache(maxsize=256)
+def _decompose_laplacian(graph: VariableGraph) -> DenseSpectrum:
+    values, vectors = np.linalg.eigh(graph.laplacian())
+    values[0] = 0.0  # exactly, and it alone: the graph is connected, however light the edges that connect it
+    values[1:] = np.maximum(values[1:], graph.size * np.finfo(np.float64).eps * values[-1])
+    return DenseSpectrum(values, vectors)
+
 
 @dataclass(frozen=True)
 class CompleteGraph(VariableGraph):
@@ -62,12 +81,16 @@ class CompleteGraph(VariableGraph):
     """
 
     size: int
+    is_complete = True
 
     def neighbors(self, vertex: int) -> IntArray:
         return np.delete(np.arange(self.size), vertex)
 
     def laplacian(self) -> Array:
         return self.size * np.eye(self.size) - 1.0
+
+    def eigenvalues(self) -> Array:
+        return np.concatenate([[0.0], np.full(self.size - 1, float(self.size))])
 
 
 @dataclass(frozen=True)
@@ -90,6 +113,9 @@ class PathGraph(VariableGraph):
         degree[1:] -= off
         degree[:-1] -= off
         return np.diag(degree) + np.diag(off, 1) + np.diag(off, -1)
+
+    def spectrum(self) -> PathSpectrum:
+        return PathSpectrum(self.size, self.weight)
 
 
 @dataclass(frozen=True)

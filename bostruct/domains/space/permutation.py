@@ -47,6 +47,8 @@ class Permutation(Variable):
     Raises DomainError and ValueError.
     """
 
+    is_order = True
+
     def __init__(
         self,
         items: Iterable[object] | Mapping[Any, int],

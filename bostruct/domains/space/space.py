@@ -350,10 +350,6 @@ class Space(ConstrainedProduct, LocalDomain, ChoiceDomain, TreeDomain):
         return tuple(name for name, own in zip(self._names, exists, strict=True) if own)
 
     def coordinate_values(self, xs: IntArray) -> Array:
-        """Return the values of the coordinates of each point (m, d), in a space without conditions.
-
-        xs: integer rows (m, d).
-        """
         values = np.array(xs, dtype=np.float64)
         for i, grid in self.grids.items():
             values[:, i] = grid.shares(np.asarray(xs)[:, i])

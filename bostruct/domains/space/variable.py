@@ -40,9 +40,12 @@ class Variable(ABC):
     degrees: int = 1  # how many single choices a value amounts to, for the scale of a kernel's prior
     n_codes: int = 0  # how many entries each column may have, 0 and up, where these are choices; 0 where they are not
     ordered: bool = False  # True where the values have an order that means something
+    has_sure_order: bool = False  # True where nobody doubts that near values of the order do alike
     when: When = MappingProxyType({})  # the conditions under which a point has the variable; empty for always
     is_even: bool = True  # False where `sample` draws some values more often than others
     choices: Any = None  # its values in order, where they are listed
+    is_order: bool = False  # True where a value puts things in order, and each column has what comes in its place
+    resources: Any = None  # of an order: the resources of each of its items, for which items wait; None for none
     default_columns: tuple[int, ...] | None = None  # of the value that trials had before the variable existed
 
     @property

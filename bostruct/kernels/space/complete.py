@@ -18,9 +18,11 @@ from bostruct.contracts import SINGLE_ROUNDING, Array, BlockGram, IntArray
 from bostruct.kernels.space.factor import (
     MAX_CODES,
     Factor,
+    ServedFactor,
     SingleLogGram,
     SingleLogGrams,
     VariableChanges,
+    count_disagreements,
     disagreement_change,
 )
 from bostruct.kernels.space.spectra import Link
@@ -112,6 +114,16 @@ class CompleteFactor(Factor):
         """The number of its variables."""
         return len(self.sizes)
 
+    def share_parameters(self, most: int) -> list[ServedFactor]:
+        by_size: dict[int, list[int]] = {}
+        for i, size in enumerate(self.sizes):
+            by_size.setdefault(size, []).append(i)
+        many = {size: tuple(own) for size, own in by_size.items() if len(own) > most and size > 1}
+        found: list[ServedFactor] = [(HammingFactor(size, len(own), self.link), own) for size, own in many.items()]
+        if left := tuple(i for i, size in enumerate(self.sizes) if size not in many):
+            found.append((CompleteFactor(tuple(self.sizes[i] for i in left), self.link), left))
+        return found
+
     def prepare(self, xs: IntArray, ys: IntArray | None = None) -> CompletePair:
         others = xs if ys is None else ys
         if self._columns.sum() > MAX_CODES:
@@ -200,6 +212,50 @@ class CompleteFactor(Factor):
     @cached_property
     def _share(self) -> Array:
         return np.where(self._sizes == 2, 0.5, 1.0)
+
+
+@dataclass(frozen=True)
+class HammingFactor(Factor):
+    """The factor of variables with equally many choices, all on complete graphs, that share one parameter.
+
+    log F = log rho(theta) times the number of variables in which two points differ: `CompleteFactor` where all its
+    parameters are equal. Few values cannot tell the lengthscales of hundreds of variables apart; with one for all, the
+    disagreements are counted once, whatever theta is.
+
+    size: number of choices of each variable, at least 2.
+    """
+
+    size: int
+    n_variables: int
+    link: Link
+    has_unit_diagonal = True
+
+    @property
+    def n_parameters(self) -> int:
+        return 1
+
+    def prepare(self, xs: IntArray, ys: IntArray | None = None) -> Array:
+        """Count the variables in which two points differ (n, m).
+
+        xs: choices of n points (n, c).
+        ys: choices of m points (m, c); None for xs with themselves.
+        """
+        return count_disagreements(xs, xs if ys is None else ys, self.size)
+
+    def log_gram(self, theta: Array, prepared: Array, without: int | None = None) -> Array:
+        return prepared * (0.0 if without is not None else self._log_rho(theta))
+
+    def gradient(self, theta: Array, prepared: Array, weighted: Array) -> Array:
+        return self.link.complete_slope(theta, np.full(1, float(self.size))) * float(np.vdot(weighted, prepared))
+
+    def prepare_changes(self, changes: VariableChanges, ys: IntArray) -> CompleteChanges:
+        return CompleteChanges(changes.which, disagreement_change(changes, ys))
+
+    def log_change(self, theta: Array, prepared: CompleteChanges) -> Array:
+        return np.multiply(prepared.change, self._log_rho(theta), dtype=np.float64)
+
+    def _log_rho(self, theta: Array) -> float:
+        return float(self.link.complete(theta, np.full(1, float(self.size)))[0])
 
 
 def _has_large_blocks(choices: IntArray, size: int) -> bool:

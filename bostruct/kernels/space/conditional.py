@@ -1,4 +1,4 @@
-"""Variables that not every point has: a factor and an effect around those of the variable itself.
+"""Variables that not every point has: a factor around that of the variable itself.
 
 k(absent, absent) = 1, k(absent, x) = c, k(x, y) = c^2 + (1 - c^2) k0(x, y), with 0 < c < 1. It is the covariance of
 f(absent) = g, f(x) = c g + sqrt(1 - c^2) h(x), where g has variance 1 and h the kernel k0, and so it is positive
@@ -22,7 +22,7 @@ from scipy.special import expit, log_expit
 from bostruct.contracts import Array, IntArray, Prepared, Pullback
 from bostruct.domains.space.scale import NumberGrid
 from bostruct.domains.space.variable import ABSENT
-from bostruct.kernels.space.effects import EffectKernel
+from bostruct.kernels.space.effects import DistinctValues, find_distinct_values, find_present, spread_pairs
 from bostruct.kernels.space.factor import Factor, VariableChanges
 from bostruct.kernels.space.matern import LARGEST_LOG, ROOT, load_loops, share_of_each, shares_of
 
@@ -48,11 +48,11 @@ class ConditionalFactor(Factor):
         return self.inner.has_unit_diagonal
 
     def prepare(self, xs: IntArray, ys: IntArray | None = None) -> ConditionalPair:
-        own = _find_distinct_values(xs)
+        own = find_distinct_values(xs)
         x_has = find_present(own.values)
         if ys is None:
             return ConditionalPair(own, own, x_has, x_has, self.inner.prepare(own.values[x_has]))
-        other = _find_distinct_values(ys)
+        other = find_distinct_values(ys)
         y_has = find_present(other.values)
         inner = self.inner.prepare(own.values[x_has], other.values[y_has])
         return ConditionalPair(own, other, x_has, y_has, inner)
@@ -65,7 +65,7 @@ class ConditionalFactor(Factor):
         log_gram[prepared.x_has] += np.log(c)
         log_gram[:, prepared.y_has] += np.log(c)  # twice where both have it, which is overwritten
         log_gram[np.ix_(prepared.x_has, prepared.y_has)] = np.log(self._both(theta, c, prepared.inner)[1])
-        return _spread_pairs(log_gram, prepared.xs.at, prepared.ys.at)
+        return spread_pairs(log_gram, prepared.xs.at, prepared.ys.at)
 
     def log_diag(self, theta: Array, xs: IntArray) -> Array:
         diagonal, has, c = np.zeros(len(xs)), find_present(xs), expit(theta[-1])
@@ -100,35 +100,6 @@ class ConditionalFactor(Factor):
         return own, c**2 + (1.0 - c**2) * own
 
 
-@dataclass(frozen=True)
-class ConditionalEffect(EffectKernel):
-    """The effect of a variable that not every point has: none where it is absent."""
-
-    inner: EffectKernel
-
-    def gram(self, xs: IntArray, ys: IntArray) -> Array:
-        (own, rows), (other, columns) = _find_distinct_values(xs), _find_distinct_values(ys)
-        gram, x_has, y_has = np.zeros((len(own), len(other))), find_present(own), find_present(other)
-        gram[np.ix_(x_has, y_has)] = self.inner.gram(own[x_has], other[y_has])
-        return _spread_pairs(gram, rows, columns)
-
-    def diag(self, xs: IntArray) -> Array:
-        diagonal, has = np.zeros(len(xs)), find_present(xs)
-        diagonal[has] = self.inner.diag(xs[has])
-        return diagonal
-
-
-class DistinctValues(NamedTuple):
-    """The values that occur in a batch.
-
-    values: the columns of each value, in order (u, w); that of absent points is one of them.
-    at: the position among these of each point's value (n,).
-    """
-
-    values: IntArray
-    at: IntArray
-
-
 class ConditionalPair(NamedTuple):
     """Two batches, of which some points have the variable."""
 
@@ -149,34 +120,6 @@ class ConditionalChanges(NamedTuple):
     shape: tuple[int, int]
     before: Prepared
     after: Prepared
-
-
-def find_present(xs: IntArray) -> IntArray:
-    """Return the positions of the points that have a variable (k,).
-
-    xs: its columns of n points (n, w).
-    """
-    return np.flatnonzero(xs[:, 0] != ABSENT)
-
-
-def _find_distinct_values(xs: IntArray) -> DistinctValues:
-    """Return the values of a variable that occur in a batch.
-
-    xs: its columns of n points (n, w).
-    """
-    if xs.shape[1] == 1:
-        values, at = np.unique(xs[:, 0], return_inverse=True)  # a tenth of the time of sorting rows
-        return DistinctValues(values[:, None], at)
-    values, at = np.unique(xs, axis=0, return_inverse=True)
-    return DistinctValues(values, at.ravel())
-
-
-def _spread_pairs(table: Array, rows: IntArray, columns: IntArray) -> Array:
-    """Return table[rows[i], columns[j]] (n, m).
-
-    rows, columns: (n,) and (m,).
-    """
-    return table[:, columns][rows]  # columns first, while there are few rows: rows are quicker to gather
 
 
 def _sum_by_value(weighted: Array, xs: DistinctValues) -> Array:
@@ -289,7 +232,7 @@ class ConditionalNumbers(Factor):
         ratio = np.divide(after, before, out=after)
         return np.log(ratio, out=ratio)
 
-    def vary_shares(self, theta: Array, xs: IntArray, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]]:
+    def input_vjp(self, theta: Array, xs: IntArray, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]]:
         (x_has, _), (y_has, others) = self._read_points(xs), self._read_points(ys)
         rates, c = self._read_parameters(theta)
         every, y_counts = np.arange(self.n_variables), y_has.astype(np.float64)

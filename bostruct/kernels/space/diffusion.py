@@ -14,28 +14,22 @@ from typing import NamedTuple
 import numpy as np
 
 from bostruct.contracts import SINGLE_ROUNDING, Array, IntArray, Prior
-from bostruct.domains.space.graphs import CompleteGraph, VariableGraph
+from bostruct.domains.space.graph_spectra import Diffusion, Spectrum
+from bostruct.domains.space.graphs import VariableGraph
 from bostruct.kernels.space.complete import CompleteFactor
 from bostruct.kernels.space.factor import (
     MAX_CODES,
     Factor,
     LastThetas,
+    ServedFactor,
+    SharedFactor,
     SingleLogGram,
     SingleLogGrams,
     VariableChanges,
     look_up,
 )
 from bostruct.kernels.space.product import PlacedFactor, SpaceKernel
-from bostruct.kernels.space.spectra import (
-    SMALLEST_ENTRY,
-    Diffusion,
-    Link,
-    Spectrum,
-    eigenvalues,
-    heat_slopes,
-    heat_weights,
-    spectrum_of,
-)
+from bostruct.kernels.space.spectra import SMALLEST_ENTRY, Link, heat_slopes, heat_weights
 
 MAX_WHOLE_TABLE = 64  # vertices; up to here tables are kept whole (32 KB each), beyond only for the vertices that occur
 MAX_KEPT = 2**23  # numbers in the tables that are kept for the parameters that a search asks for again
@@ -64,15 +58,15 @@ class FactorSettings(NamedTuple):
     unit_diagonal: bool
 
 
-def graph_factors(graphs: Sequence[VariableGraph], settings: FactorSettings) -> list[tuple[Factor, tuple[int, ...]]]:
+def graph_factors(graphs: Sequence[VariableGraph], settings: FactorSettings) -> list[ServedFactor]:
     """Build the factors of variables on graphs, and tell which of the graphs each serves."""
-    complete = tuple(i for i, graph in enumerate(graphs) if isinstance(graph, CompleteGraph))
-    found: list[tuple[Factor, tuple[int, ...]]] = []
+    complete = tuple(i for i, graph in enumerate(graphs) if graph.is_complete)
+    found: list[ServedFactor] = []
     if complete:
         found.append((CompleteFactor(tuple(graphs[i].size for i in complete), settings.link), complete))
     equal: dict[VariableGraph | int, list[int]] = {}
     for i, graph in enumerate(graphs):
-        if not isinstance(graph, CompleteGraph):
+        if not graph.is_complete:
             equal.setdefault(graph if graph.size <= MAX_WHOLE_TABLE else i, []).append(i)
     for served in equal.values():
         factor = TableFactor(graphs[served[0]], len(served), settings.link, settings.unit_diagonal)
@@ -87,7 +81,7 @@ def extreme_eigenvalues(graphs: Sequence[VariableGraph], link: Link, theta: Arra
     """
     low = high = 0.0
     for graph, t in zip(graphs, theta, strict=True):
-        values = eigenvalues(graph)
+        values = graph.eigenvalues()
         beta = float(link.edge_weights(np.array([t]), float(values[1]))[0][0])
         log_mean = math.log(np.mean(np.exp(-beta * values)))
         low += -beta * float(values[-1]) - log_mean
@@ -141,6 +135,9 @@ class TableFactor(Factor):
     @property
     def has_unit_diagonal(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.unit_diagonal
+
+    def share_parameters(self, most: int) -> list[ServedFactor]:
+        return [(SharedFactor(self) if self.n_variables > most else self, tuple(range(self.n_variables)))]
 
     def prepare(self, xs: IntArray, ys: IntArray | None = None) -> TablePair:
         left, rows = self._occurring(xs)
@@ -284,7 +281,7 @@ class TableFactor(Factor):
 
     @cached_property
     def _spectrum(self) -> Spectrum:
-        return spectrum_of(self.graph)
+        return self.graph.spectrum()
 
     @cached_property
     def _all(self) -> IntArray:

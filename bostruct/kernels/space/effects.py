@@ -11,13 +11,16 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from bostruct.contracts import Array, IntArray
 from bostruct.domains.space.graphs import CompleteGraph, VariableGraph
+from bostruct.domains.space.scale import NumberGrid
+from bostruct.domains.space.variable import ABSENT
 from bostruct.kernels.space.factor import Factor
-from bostruct.kernels.space.spectra import LogLengthscale, diffusion, eigenvalues
+from bostruct.kernels.space.spectra import LogLengthscale, diffusion
 
 LENGTHSCALE = 0.5  # of effects along a graph, in units of its length
 RANK_ROUNDING = 4e-15  # an eigenvalue that counts as 0, as a share of the largest
@@ -27,9 +30,28 @@ class EffectKernel(ABC):
     """The effect kernel of one variable: how alike its values are in what they do.
 
     has_unit_diagonal: True where the kernel of each value with itself is 1; False where unknown.
+    grid: the numbers of which it is the effect, by `NumberEffect`, whose sums are taken at once; None for others.
     """
 
     has_unit_diagonal: bool = False
+    grid: NumberGrid | None = None
+
+    @property
+    def on_graph(self) -> GraphEffect | None:
+        """Itself if it is the effect of choices on a graph, which are added up by tables; else None."""
+        return None
+
+    def conditional(self) -> EffectKernel:
+        """Return the effect if not every point has the variable: none if a point lacks it."""
+        return ConditionalEffect(self)
+
+    def unordered(self, is_ordered: bool) -> EffectKernel | None:
+        """Return the effect if no two values are more alike than others; None, by default, if it is that already.
+
+        is_ordered: True if the values have an order that may mean nothing.
+        """
+        del is_ordered
+        return None
 
     @abstractmethod
     def gram(self, xs: IntArray, ys: IntArray) -> Array:
@@ -77,7 +99,14 @@ class GraphEffect(EffectKernel):
     @property
     def is_complete(self) -> bool:
         """True on a complete graph."""
-        return isinstance(self.graph, CompleteGraph)
+        return self.graph.is_complete
+
+    @property
+    def on_graph(self) -> GraphEffect:
+        return self
+
+    def unordered(self, is_ordered: bool) -> EffectKernel | None:
+        return GraphEffect(CompleteGraph(self.graph.size)) if is_ordered and self.graph.size > 2 else None
 
     @cached_property
     def coordinates(self) -> Array:
@@ -92,7 +121,7 @@ class GraphEffect(EffectKernel):
         k = self.graph.size
         if self.is_complete:
             return (k * np.eye(k) - 1.0) / (k - 1.0)
-        gap = float(eigenvalues(self.graph)[1])
+        gap = float(self.graph.eigenvalues()[1])
         beta = float(LogLengthscale().edge_weights(np.array([math.log(LENGTHSCALE)]), gap)[0][0])
         between = diffusion(self.graph, beta, np.arange(k), np.arange(k)).between
         centered = between - between.mean(axis=0) - between.mean(axis=1)[:, None] + between.mean()
@@ -117,3 +146,60 @@ class FactorEffect(EffectKernel):
     @property
     def _theta(self) -> Array:
         return np.zeros(self.factor.n_parameters)
+
+
+@dataclass(frozen=True)
+class ConditionalEffect(EffectKernel):
+    """The effect of a variable that not every point has: none where it is absent."""
+
+    inner: EffectKernel
+
+    def gram(self, xs: IntArray, ys: IntArray) -> Array:
+        (own, rows), (other, columns) = find_distinct_values(xs), find_distinct_values(ys)
+        gram, x_has, y_has = np.zeros((len(own), len(other))), find_present(own), find_present(other)
+        gram[np.ix_(x_has, y_has)] = self.inner.gram(own[x_has], other[y_has])
+        return spread_pairs(gram, rows, columns)
+
+    def diag(self, xs: IntArray) -> Array:
+        diagonal, has = np.zeros(len(xs)), find_present(xs)
+        diagonal[has] = self.inner.diag(xs[has])
+        return diagonal
+
+
+class DistinctValues(NamedTuple):
+    """The values that occur in a batch.
+
+    values: the columns of each value, in order (u, w); that of absent points is one of them.
+    at: the position among these of each point's value (n,).
+    """
+
+    values: IntArray
+    at: IntArray
+
+
+def find_present(xs: IntArray) -> IntArray:
+    """Return the positions of the points that have a variable (k,).
+
+    xs: its columns of n points (n, w).
+    """
+    return np.flatnonzero(xs[:, 0] != ABSENT)
+
+
+def find_distinct_values(xs: IntArray) -> DistinctValues:
+    """Return the values of a variable that occur in a batch.
+
+    xs: its columns of n points (n, w).
+    """
+    if xs.shape[1] == 1:
+        values, at = np.unique(xs[:, 0], return_inverse=True)  # a tenth of the time of sorting rows
+        return DistinctValues(values[:, None], at)
+    values, at = np.unique(xs, axis=0, return_inverse=True)
+    return DistinctValues(values, at.ravel())
+
+
+def spread_pairs(table: Array, rows: IntArray, columns: IntArray) -> Array:
+    """Return table[rows[i], columns[j]] (n, m).
+
+    rows, columns: (n,) and (m,).
+    """
+    return table[:, columns][rows]  # columns first, while there are few rows: rows are quicker to gather

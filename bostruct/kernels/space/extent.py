@@ -21,7 +21,7 @@ TREND = 0.5  # share of an effect
 
 
 @dataclass(frozen=True)
-class Extent(EffectKernel):
+class LengthKernel(EffectKernel):
     """The range of the number of letters of a sequence, or of items of a subset."""
 
     least: int

@@ -8,6 +8,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from operator import is_not
 from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
@@ -69,6 +71,18 @@ class Factor(ABC):
     def n_parameters(self) -> int:
         """The number of their parameters, p: a multiple of c, or 1; c by default."""
         return self.n_variables
+
+    def share_parameters(self, most: int) -> list[ServedFactor]:
+        """Return the factors that take its place where many variables that are alike share one parameter.
+
+        By default itself, whose variables all have their own.
+
+        most: how many variables that are alike still have their own.
+
+        Returns factors, and the positions of the variables that each serves, in 0..c - 1.
+        """
+        del most
+        return [(self, tuple(range(self.n_variables)))]
 
     def prepare(self, xs: IntArray, ys: IntArray | None = None) -> Prepared:
         """Compute what does not depend on theta; by default nothing: both batches, as a pair.
@@ -158,7 +172,7 @@ class Factor(ABC):
         before, after = prepared
         return self.log_gram(theta, after) - self.log_gram(theta, before)
 
-    def vary_shares(self, theta: Array, xs: IntArray, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]] | None:
+    def input_vjp(self, theta: Array, xs: IntArray, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]] | None:
         """Return `log_gram` of numbers, one column each, as a function of the shares of their ranges of m points.
 
         None, the default, is for a factor without a gradient in them.
@@ -183,6 +197,62 @@ class Factor(ABC):
         """
         del thetas, xs
         return None
+
+
+ServedFactor: TypeAlias = tuple[Factor, tuple[int, ...]]  # and the positions of the variables that it serves
+
+
+class PreparedShared(NamedTuple):
+    """A pair of batches as the factor of single parameters prepares it.
+
+    shape: (n, m).
+    """
+
+    shape: tuple[int, int]
+    inner: Prepared
+
+
+@dataclass(frozen=True)
+class SharedFactor(Factor):
+    """A factor of any kind whose variables share one parameter."""
+
+    factor: Factor
+
+    @property
+    def n_variables(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The number of its variables."""
+        return self.factor.n_variables
+
+    @property
+    def n_parameters(self) -> int:
+        return 1
+
+    @property
+    def has_unit_diagonal(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.factor.has_unit_diagonal
+
+    def prepare(self, xs: IntArray, ys: IntArray | None = None) -> PreparedShared:
+        return PreparedShared((len(xs), len(xs if ys is None else ys)), self.factor.prepare(xs, ys))
+
+    def log_gram(self, theta: Array, prepared: PreparedShared, without: int | None = None) -> Array:
+        return (
+            self.factor.log_gram(self._repeat(theta), prepared.inner) if without is None else np.zeros(prepared.shape)
+        )
+
+    def log_diag(self, theta: Array, xs: IntArray) -> Array:
+        return self.factor.log_diag(self._repeat(theta), xs)
+
+    def gradient(self, theta: Array, prepared: PreparedShared, weighted: Array) -> Array:
+        return self.factor.gradient(self._repeat(theta), prepared.inner, weighted).sum(keepdims=True)
+
+    def prepare_changes(self, changes: VariableChanges, ys: IntArray) -> Prepared:
+        return self.factor.prepare_changes(changes, ys)
+
+    def log_change(self, theta: Array, prepared: Prepared) -> Array:
+        return self.factor.log_change(self._repeat(theta), prepared)
+
+    def _repeat(self, theta: Array) -> Array:
+        return np.full(self.factor.n_variables, theta[0])
 
 
 CachedValue = TypeVar("CachedValue")
@@ -249,7 +319,7 @@ class LastCall(Generic[CachedValue]):
 
     def __call__(self, *arrays: IntArray) -> CachedValue:
         held = self._last
-        if held is None or any(one is not other for one, other in zip(held[0], arrays, strict=True)):
+        if held is None or any(map(is_not, held[0], arrays)):
             self._last = held = (arrays, self._make(*arrays))
         return held[1]
 

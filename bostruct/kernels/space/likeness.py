@@ -214,6 +214,10 @@ class LikenessEffect(EffectKernel):
         groups = zip(find_measures(self.likeness)[1:], distances[1:], strict=True)  # the first tells choices apart
         return np.asarray(np.mean([one.correlate(xs[:, 0], ys[:, 0], own) for one, own in groups], axis=0))
 
+    def unordered(self, is_ordered: bool) -> ChoiceEffect:
+        del is_ordered
+        return ChoiceEffect(find_measures(self.likeness)[0].size)
+
     def diag(self, xs: IntArray) -> Array:
         return np.asarray(np.mean([one.spread(xs[:, 0]) for one in find_measures(self.likeness)[1:]], axis=0))
 

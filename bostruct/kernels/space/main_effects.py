@@ -20,7 +20,7 @@ from bostruct.domains.space.scale import NumberGrid
 from bostruct.domains.space.single_changes import Layout, SingleChanges, SpaceBatch
 from bostruct.kernels.space.effects import EffectKernel, GraphEffect
 from bostruct.kernels.space.factor import LastCall, VariableChanges, count_disagreements, disagreement_change, look_up
-from bostruct.kernels.space.matern import NumberEffect, change_effects, sum_effects, vary_effects
+from bostruct.kernels.space.matern import change_effects, sum_effects, vary_effects
 
 MANY_SIGNS = 1_000  # variables of two choices from which products in single precision pay
 MOST_COORDINATES = 15  # of a choice, up to which their product takes less time than a look-up of each pair
@@ -93,7 +93,7 @@ class MainEffects(Kernel):
             xs, ys = xs.take(signs, axis=1), ys.take(signs, axis=1)
         return len(signs) - 2.0 * count_disagreements(xs, ys, 2)  # the same numbers, for they are whole
 
-    def vary_shares(self, theta: Array, xs: IntArray, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]]:
+    def input_vjp(self, theta: Array, xs: IntArray, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]]:
         del theta  # there is none
         d, fixed, own = len(self.effects), self.prepare(xs, ys), self._numbers
         if own is None:
@@ -108,9 +108,9 @@ class MainEffects(Kernel):
             gram += fixed
 
             def pullback(cotangent: Array) -> Array:
-                slopes = np.zeros(shares.shape)
-                slopes[:, at] = pull(cotangent) / d
-                return slopes
+                gradient = np.zeros(shares.shape)
+                gradient[:, at] = pull(cotangent) / d
+                return gradient
 
             return gram, pullback
 
@@ -141,7 +141,7 @@ class MainEffects(Kernel):
         if (on_graph := self._graph_effects[first]) is not None:
             steps = on_graph.table[after[:, 0]] - on_graph.table[before[:, 0]]
             return look_up(steps, ys.T[self.layout.starts[which]])
-        if (numbers := self._numbers) is not None and self._number_effects[first] is not None:
+        if (numbers := self._numbers) is not None and self._grids[first] is not None:
             moved = VariableChanges(numbers.places[which], before, after)
             return change_effects(numbers.grids, moved, ys[:, numbers.columns])
         change = np.empty((len(which), len(ys)))
@@ -177,12 +177,12 @@ class MainEffects(Kernel):
     @cached_property
     def _graph_effects(self) -> list[GraphEffect | None]:
         """The effect of each variable on a graph, None for others: those on graphs are computed together, by tables."""
-        return [one if isinstance(one, GraphEffect) else None for one in self.effects]
+        return [one.on_graph for one in self.effects]
 
     @cached_property
-    def _number_effects(self) -> list[NumberEffect | None]:
-        """The effect of each variable that is a number, None for others: all numbers are computed together."""
-        return [one if isinstance(one, NumberEffect) else None for one in self.effects]
+    def _grids(self) -> list[NumberGrid | None]:
+        """The grid of each variable that is a number, None for others: all numbers are computed together."""
+        return [one.grid for one in self.effects]
 
     @cached_property
     def _is_complete(self) -> npt.NDArray[np.bool_]:
@@ -197,9 +197,7 @@ class MainEffects(Kernel):
     def _effect_numbers(self) -> IntArray:
         """A number for each variable (d,), the same for variables that share an effect, or are numbers."""
         numbers: dict[int, int] = {}
-        shared = [
-            id(one) if number is None else -1 for one, number in zip(self.effects, self._number_effects, strict=True)
-        ]
+        shared = [id(one) if grid is None else -1 for one, grid in zip(self.effects, self._grids, strict=True)]
         return np.array([numbers.setdefault(effect, len(numbers)) for effect in shared])
 
     @cached_property
@@ -221,12 +219,13 @@ class MainEffects(Kernel):
     @cached_property
     def _with_coordinates(self) -> list[int]:
         """The variables on graphs that have coordinates: a few each, and so many variables that a point has few."""
-        found = {
-            i: _count_coordinates(one)
-            for i, one in enumerate(self._graph_effects)
-            if one is not None and one.graph.size > 2
-        }
-        few = {i: r for i, r in found.items() if r <= MOST_COORDINATES}
+        few = dict[int, int]()
+        for i, one in enumerate(self._graph_effects):
+            if one is None or one.graph.size == 2 or not (one.is_complete or one.graph.size <= LARGEST_TABLE):
+                continue
+            n = one.graph.size - 1 if one.is_complete else one.coordinates.shape[1]
+            if n <= MOST_COORDINATES:
+                few[i] = n
         return [i for i, n in zip(few, accumulate(few.values()), strict=True) if n <= MOST_COORDINATES_OF_POINT]
 
     @cached_property
@@ -249,7 +248,7 @@ class MainEffects(Kernel):
     def _others(self) -> list[int]:
         """The variables whose effects are computed one by one."""
         together = set(self._with_coordinates) | {i for i, size in enumerate(self._sizes) if size == 2}
-        return [i for i, number in enumerate(self._number_effects) if number is None and i not in together]
+        return [i for i, grid in enumerate(self._grids) if grid is None and i not in together]
 
     @cached_property
     def _sizes(self) -> list[int]:
@@ -259,17 +258,10 @@ class MainEffects(Kernel):
     @cached_property
     def _numbers(self) -> Numbers | None:
         """The variables that are numbers; None where there are none."""
-        own = [i for i, one in enumerate(self._number_effects) if one is not None]
+        own = [i for i, grid in enumerate(self._grids) if grid is not None]
         if not own:
             return None
         places = np.zeros(len(self.effects), dtype=np.int64)
         places[own] = np.arange(len(own))
-        grids = tuple(one.grid for one in self._number_effects if one is not None)
+        grids = tuple(grid for grid in self._grids if grid is not None)
         return Numbers(own, grids, self.layout.starts[own].tolist(), places)
-
-
-def _count_coordinates(effect: GraphEffect) -> float:
-    """Return the number of coordinates of a choice; infinity if they take too long to find."""
-    if effect.is_complete:
-        return effect.graph.size - 1
-    return effect.coordinates.shape[1] if effect.graph.size <= LARGEST_TABLE else math.inf

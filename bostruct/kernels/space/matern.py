@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from types import ModuleType
 from typing import NamedTuple
@@ -70,7 +70,7 @@ class MaternFactor(Factor):
         return NumberPair(own, own if ys is None else shares_of(self.grids, ys), ys is None)
 
     def log_gram(self, theta: Array, prepared: NumberPair, without: int | None = None) -> Array:
-        rates = _decay_rates(theta)
+        rates = ROOT * np.exp(-theta)
         if without is not None:
             rates[without] = 0.0  # whose kernel is 1 then
         log_gram: Array | None = None
@@ -84,18 +84,18 @@ class MaternFactor(Factor):
         return np.zeros_like(total) if log_gram is None else log_gram
 
     def gradient(self, theta: Array, prepared: NumberPair, weighted: Array) -> Array:
-        slopes = np.empty(self.n_variables)
+        gradient = np.empty(self.n_variables)
         if prepared.is_same:
             own = weighted + weighted.T
             own *= 0.5
         else:
             own = np.ascontiguousarray(weighted)
-        load_loops().sum_slopes(prepared.xs, prepared.ys, _decay_rates(theta), prepared.is_same, own, slopes)
-        return slopes
+        load_loops().sum_slopes(prepared.xs, prepared.ys, ROOT * np.exp(-theta), prepared.is_same, own, gradient)
+        return gradient
 
-    def vary_shares(self, theta: Array, xs: IntArray, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]]:
+    def input_vjp(self, theta: Array, xs: IntArray, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]]:
         del xs  # all of them vary
-        others, rates = shares_of(self.grids, ys), _decay_rates(theta)
+        others, rates = shares_of(self.grids, ys), ROOT * np.exp(-theta)
 
         def at(shares: Array) -> tuple[Array, Pullback]:
             own = np.ascontiguousarray(shares.T)
@@ -114,7 +114,8 @@ class MaternFactor(Factor):
         self, i: int, theta: Array, prepared: NumberPair, gram: Array, *, carried: bool
     ) -> Callable[[float], Array]:
         far = ROOT * np.abs(prepared.xs[i][:, None] - prepared.ys[i])
-        rest = gram / _matern(far * math.exp(-theta[i])) if carried else gram
+        now = far * math.exp(-theta[i])
+        rest = gram / ((1.0 + now * (1.0 + now / 3.0)) * np.exp(-now)) if carried else gram
         out = np.empty_like(rest)
 
         def along(t: float) -> Array:
@@ -132,7 +133,7 @@ class MaternFactor(Factor):
     def log_change(self, theta: Array, prepared: NumberChanges) -> Array:
         drop = np.empty((len(prepared.which), prepared.ys.shape[1]))
         ratio = np.empty_like(drop)
-        load_loops().compare_changes(*prepared, _decay_rates(theta), drop, ratio)
+        load_loops().compare_changes(*prepared, ROOT * np.exp(-theta), drop, ratio)
         drop += np.log(ratio, out=ratio)
         return drop
 
@@ -170,12 +171,15 @@ class NumberEffect(EffectKernel):
     is_conditional: True where some points lack the number.
     """
 
-    grid: NumberGrid
+    grid: NumberGrid = field()  # pyright: ignore[reportIncompatibleVariableOverride]
     is_conditional: bool = False
 
     @property
     def has_unit_diagonal(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         return not self.is_conditional
+
+    def conditional(self) -> NumberEffect:
+        return NumberEffect(self.grid, True)
 
     def gram(self, xs: IntArray, ys: IntArray) -> Array:
         return sum_effects((self.grid,), xs, ys)
@@ -255,10 +259,6 @@ def load_loops() -> ModuleType:
     return importlib.import_module("bostruct.kernels.space.compiled")
 
 
-def _decay_rates(theta: Array) -> Array:
-    return ROOT * np.exp(-theta)
-
-
 def _chunks(rates: Array) -> list[slice]:
     """Return runs of variables whose product of p(a) cannot overflow, as no a is above its rate; nearly always one."""
     largest = np.cumsum(np.log1p(rates * (1.0 + rates / 3.0)))
@@ -266,7 +266,3 @@ def _chunks(rates: Array) -> list[slice]:
         return [slice(0, len(rates))]
     starts = np.flatnonzero(np.diff(np.floor(largest / (0.5 * LARGEST_LOG)), prepend=0.0) > 0.0).tolist()
     return [slice(a, b) for a, b in zip([0, *starts], [*starts, len(rates)], strict=True) if a < b]
-
-
-def _matern(a: Array) -> Array:
-    return (1.0 + a * (1.0 + a / 3.0)) * np.exp(-a)

@@ -49,20 +49,15 @@ def _compare_order_bytes(mine: bytes, theirs: bytes, w: int, resources: Resource
     """Return the distances of `compare_orders`: the factor and the effect of a variable ask for the same ones."""
     xs, ys = (np.frombuffer(orders, dtype=np.int64).reshape(-1, w) for orders in (mine, theirs))
     places = 0.5 * (w - _count_shared(_code_places(xs), _code_places(ys), w * w))
-    inner = _find_inner(w, resources)
+    inner = np.arange(w - 1)  # the places whose next place is of the same queue, all but the last of one
+    if resources is not None:
+        queues = np.sort(resources)
+        inner = np.flatnonzero(queues[:-1] == queues[1:])
     shared = _count_shared(_code_sides(xs)[:, inner], _code_sides(ys)[:, inner], w * w)
     sides = 0.5 * (w - 1) * (1.0 - shared / len(inner)) if len(inner) else np.zeros(shared.shape)
     found = np.array([w * compare_precedence(xs, ys, resources), places, sides])
     found.flags.writeable = False
     return found
-
-
-def _find_inner(w: int, resources: Resources | None) -> IntArray:
-    """Return the places of queues one after another whose next place is of the same queue, all but the last of one."""
-    if resources is None:
-        return np.arange(w - 1)
-    queues = np.sort(resources)
-    return np.flatnonzero(queues[:-1] == queues[1:])
 
 
 def _code_places(xs: IntArray) -> IntArray:

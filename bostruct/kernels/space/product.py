@@ -182,7 +182,7 @@ class SpaceKernel(Kernel):
 
         return gram, pullback
 
-    def vary_shares(self, theta: Array, xs: IntArray, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]]:
+    def input_vjp(self, theta: Array, xs: IntArray, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]]:
         fixed, smooth = np.zeros((len(xs), len(ys))), []
         for (factor, served, columns, *_), parameters in zip(self.factors, self._parameters, strict=True):
             own, mine, are_numbers = (
@@ -190,7 +190,7 @@ class SpaceKernel(Kernel):
                 (xs[:, columns], ys[:, columns]),
                 set(served) <= set(self.numbers),
             )
-            if are_numbers and (varied := factor.vary_shares(own, *mine)) is not None:
+            if are_numbers and (varied := factor.input_vjp(own, *mine)) is not None:
                 smooth.append(([self.numbers.index(v) for v in served], varied))
             else:
                 fixed += factor.log_gram(own, factor.prepare(*mine))
@@ -200,10 +200,10 @@ class SpaceKernel(Kernel):
             gram = np.exp(sum((log_gram for _, log_gram, _ in found), start=fixed))
 
             def pullback(cotangent: Array) -> Array:
-                weighted, slopes = cotangent * gram, np.zeros(shares.shape)
+                weighted, gradient = cotangent * gram, np.zeros(shares.shape)
                 for at, _, pull in found:
-                    slopes[:, at] = pull(weighted)
-                return slopes
+                    gradient[:, at] = pull(weighted)
+                return gradient
 
             return gram, pullback
 

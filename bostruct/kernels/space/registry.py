@@ -13,25 +13,24 @@ from bostruct.contracts import Domain, DomainError, Parameter, Prior
 from bostruct.domains.space.candidates import Candidates, likeness_of
 from bostruct.domains.space.choices import ChoiceVariable, number_grid
 from bostruct.domains.space.discrete import Binary, Categorical, Fidelity, Graph, Ordinal
-from bostruct.domains.space.graphs import CompleteGraph, VariableGraph
 from bostruct.domains.space.numeric import Integer, Real
 from bostruct.domains.space.permutation import Permutation
 from bostruct.domains.space.registry import KINDS
+from bostruct.domains.space.scale import NumberGrid
 from bostruct.domains.space.sequence import Sequence as LetterSequence
 from bostruct.domains.space.single_changes import Layout
 from bostruct.domains.space.subset import Subset
 from bostruct.domains.space.variable import Variable
-from bostruct.kernels.space.conditional import ConditionalEffect, ConditionalFactor, ConditionalNumbers
+from bostruct.kernels.space.conditional import ConditionalFactor, ConditionalNumbers
 from bostruct.kernels.space.diffusion import FactorSettings, graph_factors
 from bostruct.kernels.space.effects import EffectKernel, FactorEffect, GraphEffect
-from bostruct.kernels.space.factor import Factor
-from bostruct.kernels.space.likeness import ChoiceEffect, DistanceFactor, LikenessDistances, LikenessEffect
+from bostruct.kernels.space.factor import Factor, ServedFactor
+from bostruct.kernels.space.likeness import DistanceFactor, LikenessDistances, LikenessEffect
 from bostruct.kernels.space.main_effects import MainEffects
 from bostruct.kernels.space.matern import MaternFactor, NumberEffect
 from bostruct.kernels.space.permutation import OrderDistances, OrderShape, PermutationEffect
 from bostruct.kernels.space.product import PlacedFactor, SpaceKernel
 from bostruct.kernels.space.sequence import SequenceEffect, SequenceFactor, SequenceShape
-from bostruct.kernels.space.shared import share_parameters
 from bostruct.kernels.space.spectra import Link, LogLengthscale
 from bostruct.kernels.space.subset import SubsetEffect, SubsetShape, subset_factor
 
@@ -43,29 +42,41 @@ class VariableKernels(NamedTuple):
         same function share factors.
     effects: variables of this kind -> the effect of each; variables with equal effects get the same object. None takes
         the factor of each at theta 0.
+    conditional: as `factors`, of variables that not every point has; its factors have the parameters of `factors`, and
+        then one for each variable, the logit of the correlation between points with and without it. None puts the
+        factor of each into a `ConditionalFactor`.
+    lengths: a variable of this kind -> the effect of its length or size alone; None where that does not vary, or where
+        the kind has none.
     """
 
-    factors: Callable[[Sequence[Variable], FactorSettings], list[tuple[Factor, tuple[int, ...]]]]
-    effects: Callable[[Sequence[Variable]], Sequence[EffectKernel]] | None = None
+    factors: Callable[[Sequence[Any], FactorSettings], list[ServedFactor]]
+    effects: Callable[[Sequence[Any]], Sequence[EffectKernel]] | None = None
+    conditional: Callable[[Sequence[Any], FactorSettings], list[ServedFactor]] | None = None
+    lengths: Callable[[Any], EffectKernel | None] | None = None
 
 
-def _graphs(variables: Sequence[Variable]) -> list[VariableGraph]:
-    return [v.graph for v in variables if isinstance(v, ChoiceVariable)]
+def _graph_factors(variables: Sequence[ChoiceVariable], settings: FactorSettings) -> list[ServedFactor]:
+    return graph_factors([v.graph for v in variables], settings)
 
 
-def _graph_effects(variables: Sequence[Variable]) -> list[EffectKernel]:
-    effects = {graph: GraphEffect(graph) for graph in _graphs(variables)}
-    return [effects[graph] for graph in _graphs(variables)]
+def _graph_effects(variables: Sequence[ChoiceVariable]) -> list[EffectKernel]:
+    effects = {v.graph: GraphEffect(v.graph) for v in variables}
+    return [effects[v.graph] for v in variables]
 
 
-def _matern_factors(variables: Sequence[Variable], settings: FactorSettings) -> list[tuple[Factor, tuple[int, ...]]]:
+def _number_factors(
+    kind: type[MaternFactor | ConditionalNumbers], variables: Sequence[Variable], settings: FactorSettings
+) -> list[ServedFactor]:
     del settings
-    grids = [grid for grid in map(number_grid, variables) if grid is not None]
-    return [(MaternFactor(tuple(grids)), tuple(range(len(grids))))]
+    return [(kind(_list_grids(variables)), tuple(range(len(variables))))]
 
 
 def _number_effects(variables: Sequence[Variable]) -> list[EffectKernel]:
-    return [NumberEffect(grid) for grid in map(number_grid, variables) if grid is not None]
+    return [NumberEffect(grid) for grid in _list_grids(variables)]
+
+
+def _list_grids(variables: Sequence[Variable]) -> tuple[NumberGrid, ...]:
+    return tuple(grid for grid in map(number_grid, variables) if grid is not None)
 
 
 def _sequence_shape(variable: LetterSequence) -> SequenceShape:
@@ -76,13 +87,15 @@ def _by_shape(
     shape_of: Callable[[Any], Hashable],
     make_factor: Callable[[Any, int], Factor],
     make_effect: Callable[[Any], EffectKernel],
+    lengths_of: Callable[[Any], EffectKernel | None] | None = None,
 ) -> VariableKernels:
     """Build the kernels of a kind whose variables share factors and effects where they have equal shapes.
 
     make_factor: shape, number of variables -> their factor.
+    lengths_of: shape -> the effect of its length or size, if it varies.
     """
 
-    def build_factors(variables: Sequence[Variable], settings: FactorSettings) -> list[tuple[Factor, tuple[int, ...]]]:
+    def build_factors(variables: Sequence[Variable], settings: FactorSettings) -> list[ServedFactor]:
         del settings
         served: dict[Hashable, list[int]] = {}
         for i, one in enumerate(variables):
@@ -94,11 +107,14 @@ def _by_shape(
         effects = {shape: make_effect(shape) for shape in shapes}
         return [effects[shape] for shape in shapes]
 
-    return VariableKernels(build_factors, build_effects)
+    lengths = None if lengths_of is None else lambda variable: lengths_of(shape_of(variable))
+    return VariableKernels(build_factors, build_effects, lengths=lengths)
 
 
-ON_GRAPHS = VariableKernels(lambda variables, settings: graph_factors(_graphs(variables), settings), _graph_effects)
-NUMBERS = VariableKernels(_matern_factors, _number_effects)  # also of integers that are not listed
+ON_GRAPHS = VariableKernels(_graph_factors, _graph_effects)
+NUMBERS = VariableKernels(  # also of integers that are not listed
+    partial(_number_factors, MaternFactor), _number_effects, partial(_number_factors, ConditionalNumbers)
+)
 # also of categories with descriptors or a matrix
 ALIKE = _by_shape(likeness_of, lambda likeness, n: DistanceFactor(LikenessDistances(likeness), n), LikenessEffect)
 
@@ -111,9 +127,15 @@ KERNELS: dict[type[Variable], VariableKernels] = {
     Fidelity: ON_GRAPHS,
     Graph: ON_GRAPHS,
     Permutation: _by_shape(OrderShape.of, lambda shape, n: DistanceFactor(OrderDistances(shape), n), PermutationEffect),
-    Subset: _by_shape(SubsetShape.of, subset_factor, lambda shape: SubsetEffect(shape.n_items, shape.share)),
-    LetterSequence: _by_shape(_sequence_shape, SequenceFactor, SequenceEffect),
+    Subset: _by_shape(
+        SubsetShape.of,
+        subset_factor,
+        lambda shape: SubsetEffect(shape.n_items, shape.share),
+        lambda shape: shape.range,
+    ),
+    LetterSequence: _by_shape(_sequence_shape, SequenceFactor, SequenceEffect, lambda shape: shape.lengths),
     Candidates: ALIKE,
+    ChoiceVariable: ON_GRAPHS,
 }
 
 
@@ -126,14 +148,14 @@ def register_variable(kind: type[Variable], kernels: VariableKernels | None = No
 
     kind: a class derived from `bostruct.domains.space.variable.Variable`, whose law is
         `bostruct.testing.check_variable`.
-    kernels: of its variables; None for diffusion on the graphs of a `ChoiceVariable`.
+    kernels: of its variables; None for those of the kind that it is derived from, such as diffusion on the graphs of a
+        `ChoiceVariable`.
 
     Raises TypeError, and ValueError for a name, or a class, that is taken.
     """
     if not isinstance(kind, type) or not issubclass(kind, Variable):
         raise TypeError(f"kind: expected a class derived from bostruct.domains.Variable, got {short_repr(kind)}")
-    if kernels is None and issubclass(kind, ChoiceVariable):
-        kernels = ON_GRAPHS
+    kernels = kernels or _find_registered(kind)
     if not isinstance(kernels, VariableKernels):
         raise TypeError(f"kernels: expected VariableKernels, got {short_repr(kernels)}")
     if KINDS.get(kind.__name__, kind) is not kind:
@@ -169,21 +191,27 @@ def product_kernel(
     """
     variables, settings = list(domain.variables.values()), FactorSettings(link, unit_diagonal)
     layout, numbers = _layout(variables), _grids(variables)
-    placed, conditional = [], []
+    placed, singles, together, n_conditional = list[PlacedFactor](), list[PlacedFactor](), list[PlacedFactor](), 0
     for kernels, own in _by_kernels(domain).items():
-        always = [i for i in own if not variables[i].when]
-        conditional += [(i, _single_factor(kernels, variables[i], settings)) for i in own if variables[i].when]
-        found = kernels.factors([variables[i] for i in always], settings) if always else []
-        for factor, served in found if most_apart is None else share_parameters(found, most_apart):
-            mine = tuple(always[j] for j in served)
-            placed.append(PlacedFactor(factor, mine, _columns(layout, mine)))
-    if not conditional:
+        always, at_times = ([i for i in own if bool(variables[i].when) is has] for has in (False, True))
+        for factor, served in kernels.factors([variables[i] for i in always], settings) if always else []:
+            most = len(variables) if most_apart is None else most_apart
+            for one, positions in check_part("factors", factor, Factor).share_parameters(most):
+                mine = tuple(always[served[j]] for j in positions)
+                placed.append(PlacedFactor(one, mine, _columns(layout, mine)))
+        for factor, served in _make_conditional(kernels, [variables[i] for i in at_times], settings):
+            mine = tuple(at_times[j] for j in served)
+            more = tuple(len(variables) + n_conditional + j for j in served)
+            found = PlacedFactor(factor, mine, _columns(layout, mine), more)
+            (singles if kernels.conditional is None else together).append(found)
+        n_conditional += len(at_times)
+    if not n_conditional:
         return SpaceKernel(tuple(number_parameters(placed)), link.name, prior, initial, numbers=numbers)
     if absence_prior is None:
         raise DomainError("absence_prior: expected a prior, because the space has variables with conditions")
-    placed += _place_conditional(conditional, len(variables), layout)
-    more = Parameter("absence_logit", len(conditional), absence_prior, 0.0)
-    return SpaceKernel(tuple(number_parameters(placed)), link.name, prior, initial, more, numbers)
+    absence = Parameter("absence_logit", n_conditional, absence_prior, 0.0)
+    every = number_parameters([*placed, *singles, *together])
+    return SpaceKernel(tuple(every), link.name, prior, initial, absence, numbers)
 
 
 def number_parameters(placed: Sequence[PlacedFactor]) -> list[PlacedFactor]:
@@ -213,27 +241,21 @@ def number_parameters(placed: Sequence[PlacedFactor]) -> list[PlacedFactor]:
     ]
 
 
-def _place_conditional(factors: Sequence[tuple[int, Factor]], d: int, layout: Layout) -> list[PlacedFactor]:
-    """Place the factors of variables with conditions, all numbers in one, each with its second parameter."""
-    placed, numbers = [], list[tuple[int, int, MaternFactor]]()
-    for more, (i, factor) in enumerate(factors, start=d):
-        if isinstance(factor, MaternFactor):
-            numbers.append((i, more, factor))
-        else:
-            placed.append(PlacedFactor(ConditionalFactor(factor), (i,), _columns(layout, (i,)), (more,)))
-    if numbers:
-        own, more, alone = zip(*numbers, strict=True)
-        together = ConditionalNumbers(tuple(grid for factor in alone for grid in factor.grids))
-        placed.append(PlacedFactor(together, own, _columns(layout, own), more))
-    return placed
+def _make_conditional(
+    kernels: VariableKernels, variables: Sequence[Variable], settings: FactorSettings
+) -> list[ServedFactor]:
+    """Build the factors of variables that not every point has."""
+    if kernels.conditional is not None and variables:
+        return kernels.conditional(variables, settings)
+    return [(ConditionalFactor(_single_factor(kernels, one, settings)), (i,)) for i, one in enumerate(variables)]
 
 
-def main_effects(domain: Domain, trusts_order: bool = True, by_extent: bool = False) -> MainEffects:
+def main_effects(domain: Domain, trusts_order: bool = True, by_length: bool = False) -> MainEffects:
     """Build the linear kernel with one effect for each variable of a domain; none where a point has not the variable.
 
     trusts_order: False for effects of ordered choices that need not be smooth along their order, and of choices with
         descriptors or a matrix that need not be alike, as those of categories need not be.
-    by_extent: True for effects of sequences of varying length, and of subsets of a range of sizes, that depend on their
+    by_length: True for effects of sequences of varying length, and of subsets of a range of sizes, that depend on their
         lengths and sizes alone.
 
     Raises DomainError, naming the variable whose kind has no kernel.
@@ -241,14 +263,10 @@ def main_effects(domain: Domain, trusts_order: bool = True, by_extent: bool = Fa
     variables, effects = list(domain.variables.values()), _effects(domain)
     if not trusts_order:
         effects |= _unordered_effects(variables, effects)
-    if by_extent:
-        effects |= _extents(variables)
-    for i, variable in enumerate(variables):
-        if variable.when:
-            effect = effects[i]
-            is_number = isinstance(effect, NumberEffect)
-            effects[i] = NumberEffect(effect.grid, True) if is_number else ConditionalEffect(effect)
-    return MainEffects(tuple(effects[i] for i in range(len(variables))), _layout(variables), _grids(variables))
+    if by_length:
+        effects |= _length_effects(domain)
+    own = (effects[i].conditional() if one.when else effects[i] for i, one in enumerate(variables))
+    return MainEffects(tuple(own), _layout(variables), _grids(variables))
 
 
 def has_order_to_doubt(domain: Domain) -> bool:
@@ -260,34 +278,29 @@ def has_order_to_doubt(domain: Domain) -> bool:
     return bool(_unordered_effects(variables, _effects(domain)))
 
 
-def has_extents(domain: Domain) -> bool:
+def has_lengths(domain: Domain) -> bool:
     """Tell whether a domain has sequences of varying length, or subsets of a range of sizes."""
-    return bool(_extents(list(domain.variables.values())))
+    return bool(_length_effects(domain))
 
 
-def _extents(variables: Sequence[Variable]) -> dict[int, EffectKernel]:
+def _length_effects(domain: Domain) -> dict[int, EffectKernel]:
     """Return the effects of lengths and sizes, where these vary, by position."""
     found: dict[int, EffectKernel] = {}
-    for i, variable in enumerate(variables):
-        if isinstance(variable, LetterSequence) and (lengths := _sequence_shape(variable).lengths) is not None:
-            found[i] = lengths
-        if isinstance(variable, Subset) and (sizes := SubsetShape.of(variable).range) is not None:
-            found[i] = sizes
+    for i, variable in enumerate(domain.variables.values()):
+        kernels = _find_registered(type(variable))
+        if kernels is not None and kernels.lengths is not None and (own := kernels.lengths(variable)) is not None:
+            found[i] = own
     return found
 
 
 def _unordered_effects(variables: Sequence[Variable], effects: Mapping[int, EffectKernel]) -> dict[int, EffectKernel]:
     """Return the effects of ordered or alike choices as if they were categories, by position."""
-    sizes = {
-        i: effect.graph.size
-        for i, effect in effects.items()
-        if isinstance(effect, GraphEffect) and effect.graph.size > 2
-        if variables[i].ordered and not isinstance(variables[i], Fidelity)
-    }
-    unordered = {size: GraphEffect(CompleteGraph(size)) for size in set(sizes.values())}
-    found: dict[int, EffectKernel] = {i: unordered[size] for i, size in sizes.items()}
-    alike = [i for i, effect in effects.items() if isinstance(effect, LikenessEffect)]
-    return found | {i: ChoiceEffect(variables[i].size) for i in alike}
+    found, shared = dict[int, EffectKernel](), dict[EffectKernel, EffectKernel]()
+    for i, effect in effects.items():
+        plain = effect.unordered(variables[i].ordered and not variables[i].has_sure_order)
+        if plain is not None:
+            found[i] = shared.setdefault(plain, plain)
+    return found
 
 
 def _effects(domain: Domain) -> dict[int, EffectKernel]:
@@ -322,19 +335,21 @@ def _by_kernels(domain: Domain) -> dict[VariableKernels, list[int]]:
     """Return the variables that each entry of the registry serves, by position."""
     found: dict[VariableKernels, list[int]] = {}
     for i, (name, variable) in enumerate(domain.variables.items()):
-        if type(variable) not in KERNELS:
+        kernels = _find_registered(type(variable))
+        if kernels is None:
             known = ", ".join(kind.__name__ for kind in KERNELS)
             raise DomainError(f"{name}: no kernel is known for a {variable.kind}; kernels are known for {known}")
-        found.setdefault(_kernels_of(variable), []).append(i)
+        if kernels is ON_GRAPHS and number_grid(variable) is not None:
+            kernels = NUMBERS
+        elif kernels is ON_GRAPHS and likeness_of(variable) is not None:
+            kernels = ALIKE
+        found.setdefault(kernels, []).append(i)
     return found
 
 
-def _kernels_of(variable: Variable) -> VariableKernels:
-    """Return the entry of the registry for a variable, which may depend on more than its kind."""
-    if type(variable) is Integer and number_grid(variable) is not None:
-        return NUMBERS
-    is_alike = type(variable) is Categorical and likeness_of(variable) is not None
-    return ALIKE if is_alike else KERNELS[type(variable)]
+def _find_registered(kind: type[Variable]) -> VariableKernels | None:
+    """Return the kernels of a kind of variable, or of the nearest kind that it is derived from; None for none."""
+    return next((KERNELS[one] for one in kind.__mro__ if one in KERNELS), None)
 
 
 def _columns(layout: Layout, variables: Sequence[int]) -> tuple[int, ...]:

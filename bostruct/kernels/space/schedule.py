@@ -72,7 +72,7 @@ class ScheduleKernel(Kernel):
 
         return mix_grams(longest, each, weight), pullback
 
-    def vary_shares(self, theta: Array, xs: SpaceBatch, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]]:
+    def input_vjp(self, theta: Array, xs: SpaceBatch, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]]:
         gram = self.gram(theta, self.prepare(xs, ys))
         return lambda shares: (gram, lambda _: np.zeros(shares.shape))
 

@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 from bostruct.contracts import Array, IntArray
 from bostruct.kernels.space.complete import CompleteFactor, CompletePair
 from bostruct.kernels.space.effects import EffectKernel
-from bostruct.kernels.space.extent import Extent
+from bostruct.kernels.space.extent import LengthKernel
 from bostruct.kernels.space.factor import Factor, VariableChanges, count_disagreements
 from bostruct.kernels.space.spectra import LogLengthscale, compute_rates
 
@@ -57,11 +57,11 @@ class SequenceFactor(Factor):
         return found
 
     def gradient(self, theta: Array, prepared: SequencePair, weighted: Array) -> Array:
-        slopes = np.empty(len(theta))
-        slopes[self._of_places] = self._places.gradient(theta[self._of_places], prepared.places, weighted)
+        gradient = np.empty(len(theta))
+        gradient[self._of_places] = self._places.gradient(theta[self._of_places], prepared.places, weighted)
         own = 2.0 * compute_rates(theta[self._of_counts])
-        slopes[self._of_counts] = own * np.tensordot(prepared.counts, weighted, 2)
-        return slopes
+        gradient[self._of_counts] = own * np.tensordot(prepared.counts, weighted, 2)
+        return gradient
 
     def line(
         self, i: int, theta: Array, prepared: SequencePair, gram: Array, *, carried: bool
@@ -228,9 +228,9 @@ class SequenceShape:
         return self.shortest < self.width
 
     @property
-    def lengths(self) -> Extent | None:
-        """The range of the lengths; None where there is one."""
-        return Extent(self.shortest, self.width, self.n_letters) if self.varies else None
+    def lengths(self) -> LengthKernel | None:
+        """The range of the lengths; None if there is only one."""
+        return LengthKernel(self.shortest, self.width, self.n_letters) if self.varies else None
 
     @property
     def n_choices(self) -> int:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ellipkm1
 
 from bostruct.contracts import Array, IntArray
-from bostruct.domains.space.graphs import CompleteGraph, PathGraph, VariableGraph
+from bostruct.domains.space.graph_spectra import Diffusion
+from bostruct.domains.space.graphs import VariableGraph
 
 LARGEST_EXPONENT = 700.0  # of a number that exp can still make
 SMALLEST_ENTRY = 1e-130  # entries below are rounding noise of the eigensystem; their logarithm must stay finite
@@ -52,120 +52,6 @@ def heat_slopes(values: Array, beta: Array) -> Array:
     return change - weights * change.mean(axis=1, keepdims=True)
 
 
-class Waves(NamedTuple):
-    """Diffusion on a path: its eigenvectors are cosines, which makes F a Toeplitz plus a Hankel matrix.
-
-    waves: sums of weighted cosines (c, 2 k).
-    """
-
-    waves: Array
-
-    def whole(self) -> Array:
-        """Return all entries (c, k, k)."""
-        apart, across = _path_cells(self.waves.shape[1] // 2)
-        return self.waves.take(apart, axis=1) + self.waves.take(across, axis=1)
-
-    def between(self, left: IntArray, right: IntArray) -> Array:
-        """Return the entries between some vertices (c, u, v)."""
-        apart, across = _wave_cells(left, right, self.waves.shape[1])
-        return self.waves.take(apart, axis=1) + self.waves.take(across, axis=1)
-
-    def diagonal(self, vertices: IntArray) -> Array:
-        """Return the diagonals at some vertices (c, u)."""
-        return self.waves[:, :1] + self.waves[:, (2 * vertices + 1) % self.waves.shape[1]]
-
-
-def _wave_cells(left: IntArray, right: IntArray, n: int) -> tuple[IntArray, IntArray]:
-    return np.abs(left[:, None] - right), (left[:, None] + right + 1) % n
-
-
-@lru_cache(maxsize=64)
-def _path_cells(k: int) -> tuple[IntArray, IntArray]:
-    """Return the cells of a whole path, for callers that only read them."""
-    return _wave_cells(np.arange(k), np.arange(k), 2 * k)
-
-
-@dataclass(frozen=True)
-class PathSpectrum:
-    """The spectrum of a path, in closed form."""
-
-    graph: PathGraph
-
-    @property
-    def values(self) -> Array:
-        """The eigenvalues, ascending (k,)."""
-        return self._values
-
-    @cached_property
-    def _values(self) -> Array:
-        k = self.graph.size
-        return self.graph.weight * (2.0 - 2.0 * np.cos(np.pi * np.arange(k) / k))
-
-    def diffuse(self, weights: Array) -> Waves:
-        """Return the matrices U diag(w) U^T.
-
-        weights: one row w for each variable (c, k).
-        """
-        padded = np.concatenate([weights, np.zeros((len(weights), 1))], axis=1)
-        return Waves(np.fft.irfft(padded, n=2 * weights.shape[1], axis=1))
-
-
-class WeightedVectors(NamedTuple):
-    """Diffusion on any graph. vectors: eigenvectors (k, k), columns. weights: (c, k)."""
-
-    vectors: Array
-    weights: Array
-
-    def whole(self) -> Array:
-        """Return all entries (c, k, k)."""
-        return (self.vectors * self.weights[:, None, :]) @ self.vectors.T
-
-    def between(self, left: IntArray, right: IntArray) -> Array:
-        """Return the entries between some vertices (c, u, v)."""
-        return (self.vectors[left] * self.weights[:, None, :]) @ self.vectors[right].T
-
-    def diagonal(self, vertices: IntArray) -> Array:
-        """Return the diagonals at some vertices (c, u)."""
-        return self.weights @ (self.vectors[vertices] ** 2).T
-
-
-@dataclass(frozen=True, eq=False)
-class DenseSpectrum:
-    """The spectrum of any graph. values: ascending (k,). vectors: (k, k), columns."""
-
-    values: Array
-    vectors: Array
-
-    def diffuse(self, weights: Array) -> WeightedVectors:
-        """Return the matrices U diag(w) U^T.
-
-        weights: one row w for each variable (c, k).
-        """
-        return WeightedVectors(self.vectors, weights)
-
-
-Diffusion: TypeAlias = Waves | WeightedVectors  # U diag(w) U^T of c variables, for the eigenvectors U
-Spectrum: TypeAlias = PathSpectrum | DenseSpectrum  # the eigensystem of a graph's Laplacian, with k vertices
-
-
-@lru_cache(maxsize=256)
-def spectrum_of(graph: VariableGraph) -> Spectrum:
-    """Return the spectrum of a graph's Laplacian, once for equal graphs."""
-    if isinstance(graph, PathGraph):
-        return PathSpectrum(graph)
-    values, vectors = np.linalg.eigh(graph.laplacian())
-    values[0] = 0.0  # exactly, and it alone: the graph is connected, however light the edges that connect it
-    values[1:] = np.maximum(values[1:], graph.size * np.finfo(np.float64).eps * values[-1])
-    return DenseSpectrum(values, vectors)
-
-
-def eigenvalues(graph: VariableGraph) -> Array:
-    """Return the eigenvalues of a graph's Laplacian, ascending (k,)."""
-    if isinstance(graph, CompleteGraph):
-        return np.concatenate([[0.0], np.full(graph.size - 1, float(graph.size))])
-    return spectrum_of(graph).values
-
-
 class DiffusionTable(NamedTuple):
     """F between some vertices of one graph, left and right."""
 
@@ -183,7 +69,7 @@ def diffusion_and_slope(
     graph: VariableGraph, beta: float, left: IntArray, right: IntArray
 ) -> tuple[DiffusionTable, DiffusionTable]:
     """Return F(beta) between some vertices of one graph, and its derivative in log beta."""
-    spectrum = spectrum_of(graph)
+    spectrum = graph.spectrum()
     own, slope = (spectrum.diffuse(of(spectrum.values, np.array([beta]))) for of in (heat_weights, heat_slopes))
     return _table(own, left, right), _table(slope, left, right)
 
@@ -282,21 +168,15 @@ class LogLengthscale(Link):
         return math.exp(-0.5 * math.exp(min(-2.0 * theta, LARGEST_EXPONENT)))
 
     def edge_weights(self, theta: Array, gap: float) -> tuple[Array, Array]:
-        fade, slope = _log_nome(theta)
-        return np.minimum(fade / gap, LARGEST_EDGE_WEIGHT), slope
-
-
-def _log_nome(theta: Array) -> tuple[Array, Array]:
-    """Return -log q of the nome q at which the ends of a path correlate as the RBF's, and the slope of its logarithm.
-
-    The slope follows from the derivative of the nome in its parameter m = 1 - p, -pi^2 / (4 m (1 - m) K(m)^2).
-    """
-    half = np.exp(np.minimum(-2.0 * theta, LARGEST_EXPONENT))  # 1 / l^2
-    p, rest = np.exp(-2.0 * half), np.maximum(-np.expm1(-2.0 * half), SMALLEST_PARAMETER)
-    above = ellipkm1(rest)  # K(p)
-    small = p <= SMALLEST_NORMAL
-    below = np.where(small, math.log(4.0) + half, ellipkm1(np.where(small, 1.0, p)))  # K(1 - p), log(16 / p) / 2
-    return math.pi * above / below, math.pi * half / (rest * above * below)
+        # -log q of the nome q, and the slope of its logarithm, which follows from the derivative of the nome in its
+        # parameter m = 1 - p, -pi^2 / (4 m (1 - m) K(m)^2)
+        half = np.exp(np.minimum(-2.0 * theta, LARGEST_EXPONENT))  # 1 / l^2
+        p, rest = np.exp(-2.0 * half), np.maximum(-np.expm1(-2.0 * half), SMALLEST_PARAMETER)
+        above = ellipkm1(rest)  # K(p)
+        small = p <= SMALLEST_NORMAL
+        below = np.where(small, math.log(4.0) + half, ellipkm1(np.where(small, 1.0, p)))  # K(1 - p), log(16 / p) / 2
+        fade = math.pi * above / below
+        return np.minimum(fade / gap, LARGEST_EDGE_WEIGHT), math.pi * half / (rest * above * below)
 
 
 def compute_rates(theta: Array | float) -> Array:

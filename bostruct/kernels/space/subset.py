@@ -22,9 +22,9 @@ from bostruct.contracts import Array, IntArray, Prepared
 from bostruct.domains.space.graphs import WeightedGraph
 from bostruct.domains.space.subset import Subset
 from bostruct.kernels.space.effects import EffectKernel
-from bostruct.kernels.space.extent import Extent
+from bostruct.kernels.space.extent import LengthKernel
 from bostruct.kernels.space.factor import Factor, VariableChanges
-from bostruct.kernels.space.spectra import DenseSpectrum, compute_rates, spectrum_of
+from bostruct.kernels.space.spectra import compute_rates
 
 MOST_RELEVANCES = 100  # items that have a lengthscale each
 KNOTS = 60  # lengthscales at which the kernel is computed; splines are in between
@@ -47,7 +47,7 @@ class SubsetFeatures:
     apart: bool
     together: bool
     graph: WeightedGraph | None = None
-    sizes: Extent | None = None
+    sizes: LengthKernel | None = None
 
     @property
     def groups(self) -> IntArray:
@@ -80,8 +80,7 @@ def _smoother(graph: WeightedGraph) -> Array:
 
     The time is 3 over the mean degree. The mean square of a feature is that of a bit.
     """
-    spectrum = spectrum_of(graph)
-    assert isinstance(spectrum, DenseSpectrum)
+    spectrum = graph.spectrum()
     decay = np.exp(-TIME * spectrum.values[1:] / spectrum.values.mean())
     return spectrum.vectors[:, 1:] * np.sqrt(decay * (len(decay) / decay.sum()))
 
@@ -410,9 +409,9 @@ class SubsetShape(NamedTuple):
     graph: WeightedGraph | None
 
     @property
-    def range(self) -> Extent | None:
-        """The range of the sizes; None where there is one."""
-        return Extent(*self.sizes, 0) if self.sizes[0] < self.sizes[1] else None
+    def range(self) -> LengthKernel | None:
+        """The range of the sizes; None if there is only one."""
+        return LengthKernel(*self.sizes, 0) if self.sizes[0] < self.sizes[1] else None
 
     @classmethod
     def of(cls, variable: Subset) -> SubsetShape:

@@ -13,8 +13,8 @@ from bostruct.contracts import DomainError
 from bostruct.domains.space.scale import IntegerGrid
 from bostruct.domains.space.variable import ABSENT
 from bostruct.kernels.space.complete import CompleteFactor
-from bostruct.kernels.space.conditional import ConditionalEffect, ConditionalFactor, find_present
-from bostruct.kernels.space.effects import FactorEffect
+from bostruct.kernels.space.conditional import ConditionalFactor
+from bostruct.kernels.space.effects import ConditionalEffect, FactorEffect, find_present
 from bostruct.kernels.space.factor import VariableChanges
 from bostruct.kernels.space.matern import MaternFactor
 from bostruct.kernels.space.registry import main_effects, product_kernel

@@ -106,7 +106,7 @@ def test_changes_are_after_minus_before(rng):
 def test_shares_vary_where_points_have_the_numbers(rng):
     xs, ys, step = draw(5, rng), draw(7, rng), 1e-6
     shares = shares_of(GRIDS, np.where(xs == ABSENT, 0, xs)).T
-    varied, weighted = FACTOR.vary_shares(THETA, xs, ys), rng.normal(size=(5, 7))
+    varied, weighted = FACTOR.input_vjp(THETA, xs, ys), rng.normal(size=(5, 7))
     log_gram, pullback = varied(np.where(xs == ABSENT, np.nan, shares))
     assert_allclose(log_gram, FACTOR.log_gram(THETA, FACTOR.prepare(xs, ys)), atol=1e-13)
     found = pullback(weighted)
@@ -156,7 +156,7 @@ def test_an_absent_number_has_no_main_effect():
     assert_allclose(gram[~has], signs[~has] / 3.0, atol=1e-15)
     assert_allclose(effects.diag(np.zeros(0), xs), gram.diagonal(), atol=1e-14)
     assert_allclose(gram.diagonal(), np.where(has, 1.0, 1.0 / 3.0), atol=1e-14)
-    varied = effects.vary_shares(np.zeros(0), xs, xs)
+    varied = effects.input_vjp(np.zeros(0), xs, xs)
     shares = space.shares(xs)
     found, pullback = varied(shares)
     assert_allclose(found, gram, atol=1e-14)

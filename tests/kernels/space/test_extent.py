@@ -8,12 +8,12 @@ from numpy.testing import assert_allclose
 
 import bostruct as bo
 from bostruct.domains.space.sequence import Sequence
-from bostruct.kernels.space.extent import EFFECT_LENGTHSCALE, TREND, Extent
-from bostruct.kernels.space.registry import has_extents, main_effects
+from bostruct.kernels.space.extent import EFFECT_LENGTHSCALE, TREND, LengthKernel
+from bostruct.kernels.space.registry import has_lengths, main_effects
 from bostruct.testing import check_kernel
 
-WORDS, LETTERS = bo.Sequence("ABC", (2, 8)), Extent(2, 8, 3)
-CHOSEN, ITEMS = bo.Subset(range(9), (1, 5)), Extent(1, 5, 0)
+WORDS, LETTERS = bo.Sequence("ABC", (2, 8)), LengthKernel(2, 8, 3)
+CHOSEN, ITEMS = bo.Subset(range(9), (1, 5)), LengthKernel(1, 5, 0)
 BOTH = pytest.mark.parametrize(("variable", "extent"), [(WORDS, LETTERS), (CHOSEN, ITEMS)], ids=["letters", "items"])
 
 
@@ -50,15 +50,15 @@ def test_changes_add_what_they_make_and_take_what_they_end(variable, extent):
 
 
 def test_only_what_varies_has_an_extent():
-    assert has_extents(bo.Space({"b": bool, "s": WORDS}))
-    assert has_extents(bo.Space({"s": CHOSEN}))
-    assert not has_extents(bo.Space({"s": bo.Sequence("AB", 5), "t": bo.Subset(range(5), 2), "n": bo.Integer(1, 9)}))
+    assert has_lengths(bo.Space({"b": bool, "s": WORDS}))
+    assert has_lengths(bo.Space({"s": CHOSEN}))
+    assert not has_lengths(bo.Space({"s": bo.Sequence("AB", 5), "t": bo.Subset(range(5), 2), "n": bo.Integer(1, 9)}))
 
 
 def test_the_kernel_of_effects_by_extent_obeys_the_laws():
     when = bo.Sequence("ABC", (1, 3), when={"c": "a"})
     space = bo.Space({"c": list("abc"), "s": WORDS, "t": CHOSEN, "u": when, "v": bo.Sequence("AB", 3)})
-    check_kernel(main_effects(space, by_extent=True), space, np.random.default_rng(0))
+    check_kernel(main_effects(space, by_length=True), space, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("variable", [Sequence("ACGT", (10, 24)), bo.Subset(range(40), (1, 15))], ids=repr)

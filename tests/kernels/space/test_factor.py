@@ -16,10 +16,9 @@ from bostruct.domains.space.scale import RealGrid
 from bostruct.domains.space.subset import Subset
 from bostruct.domains.space.variable import ABSENT
 from bostruct.kernels.space.complete import CompleteFactor
-from bostruct.kernels.space.conditional import ConditionalEffect
 from bostruct.kernels.space.diffusion import TableFactor
-from bostruct.kernels.space.effects import EffectKernel, FactorEffect, GraphEffect
-from bostruct.kernels.space.extent import Extent
+from bostruct.kernels.space.effects import ConditionalEffect, EffectKernel, FactorEffect, GraphEffect
+from bostruct.kernels.space.extent import LengthKernel
 from bostruct.kernels.space.factor import MAX_CODES, Factor, VariableChanges
 from bostruct.kernels.space.likeness import ChoiceEffect, DistanceFactor, LikenessDistances, LikenessEffect
 from bostruct.kernels.space.matern import NumberEffect
@@ -53,7 +52,7 @@ FACTORS: dict[str, tuple[Factor, int]] = {  # and the number of values of each v
     "orders, three distances": (DistanceFactor(OrderDistances(OrderShape(3)), 2), len(ORDERS)),
     "rows of a table": (DistanceFactor(LikenessDistances(TABLE), 2), 5),
     "subsets on a graph": (FeatureFactor(SubsetFeatures(3, True, True, weighted_graph(nx.path_graph(3))[1]), 2), 8),
-    "subsets of all sizes": (FeatureFactor(SubsetFeatures(3, True, True, None, Extent(0, 3, 0)), 2), 8),
+    "subsets of all sizes": (FeatureFactor(SubsetFeatures(3, True, True, None, LengthKernel(0, 3, 0)), 2), 8),
     "subsets of one size": (subset_factor(SubsetShape(4, (2, 2), 0.5, None), 2), 6),
     "subsets of many items": (JohnsonFactor(4, 2, 3), 6),
 }
@@ -240,7 +239,7 @@ EFFECTS = {
     "factor": (FactorEffect(OrderFactor(1)), ORDERS),
     "orders": (PermutationEffect(OrderShape(3)), ORDERS),
     "subsets": (SubsetEffect(3, 0.4), np.array([[0, 1, 1], [1, 0, 0], [1, 1, 1]])),
-    "sizes": (Extent(0, 3, 0), np.array([[0, 1, 1], [1, 0, 0], [1, 1, 1]])),
+    "sizes": (LengthKernel(0, 3, 0), np.array([[0, 1, 1], [1, 0, 0], [1, 1, 1]])),
     "sequences": (SequenceEffect(SequenceShape(3, 4, 4)), np.array([[0, 1, 2, 0], [2, 2, 1, 0], [1, 1, 1, 1]])),
     "choices": (ChoiceEffect(4), np.arange(4)[:, None]),
     "rows of a table": (LikenessEffect(TABLE), np.arange(5)[:, None]),

@@ -25,6 +25,7 @@ from bostruct.kernels.space.registry import (
     product_kernel,
 )
 from bostruct.kernels.space.spectra import LogLengthscale
+from bostruct.methods.defaults import space_kernel
 from bostruct.surrogates.hyperparameters import Normal
 from bostruct.testing.change_laws import check_neighbors
 from bostruct.testing.domain_laws import check_description, check_keys, check_points, check_seeding
@@ -126,6 +127,16 @@ def test_a_kind_without_a_kernel_is_refused_by_name(monkeypatch):
     monkeypatch.delitem(KERNELS, Order)
     with pytest.raises(DomainError, match="o: no kernel is known for a Order; kernels are known for Binary, "):
         methods.auto(space_with_orders())
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 9), (1, 100_000)], ids=["listed", "a grid"])
+def test_a_kind_has_the_kernels_of_the_kind_that_it_is_derived_from(low, high):
+    own, plain = bo.Space({"i": type("Own", (bo.Integer,), {})(low, high)}), bo.Space({"i": bo.Integer(low, high)})
+    xs, theta = plain.sample(9, np.random.default_rng(0)), np.array([0.3])
+    found, expected = (space_kernel(one) for one in (own, plain))
+    np.testing.assert_array_equal(found.gram(theta, found.prepare(xs)), expected.gram(theta, expected.prepare(xs)))
+    effects, others = (main_effects(one) for one in (own, plain))
+    np.testing.assert_array_equal(effects.prepare(xs), others.prepare(xs))
 
 
 def test_a_kind_is_registered_once():

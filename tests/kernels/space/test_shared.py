@@ -10,12 +10,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import bostruct as bo
 from bostruct.domains.space.graphs import PathGraph
-from bostruct.kernels.space.complete import CompleteFactor
+from bostruct.kernels.space.complete import CompleteFactor, HammingFactor
 from bostruct.kernels.space.diffusion import TableFactor
-from bostruct.kernels.space.factor import VariableChanges, count_disagreements
+from bostruct.kernels.space.factor import SharedFactor, VariableChanges, count_disagreements
 from bostruct.kernels.space.product import SpaceKernel
 from bostruct.kernels.space.registry import product_kernel
-from bostruct.kernels.space.shared import HammingFactor, SharedFactor, share_parameters
 from bostruct.kernels.space.spectra import LogEdgeWeight, LogLengthscale
 from bostruct.methods.defaults import MOST_APART, space_kernel
 from bostruct.surrogates.hyperparameters import Normal
@@ -105,9 +104,10 @@ def test_flags_of_a_product_of_signs_are_not_warned_of():
 def test_only_variables_that_are_many_and_alike_share():
     link = LogLengthscale()
     few, paths = CompleteFactor((2, 3, 3), link), TableFactor(PathGraph(4), 3, link, True)
-    assert share_parameters([(few, (0, 1, 2)), (paths, (3, 4, 5))], 3) == [(few, (0, 1, 2)), (paths, (3, 4, 5))]
-    found = share_parameters([(few, (0, 4, 9))], 1)
-    assert found == [(HammingFactor(3, 2, link), (4, 9)), (CompleteFactor((2,), link), (0,))]
+    assert few.share_parameters(3) == [(few, (0, 1, 2))]
+    assert paths.share_parameters(3) == [(paths, (0, 1, 2))]
+    assert paths.share_parameters(2) == [(SharedFactor(paths), (0, 1, 2))]
+    assert few.share_parameters(1) == [(HammingFactor(3, 2, link), (1, 2)), (CompleteFactor((2,), link), (0,))]
 
 
 def test_up_to_a_thousand_variables_have_a_lengthscale_each():

@@ -20,7 +20,6 @@ from bostruct.kernels.space.spectra import (
     complete_slope,
     diffusion,
     diffusion_and_slope,
-    eigenvalues,
 )
 from bostruct.methods.combo import EDGE_WEIGHT_PRIOR, NOISE_PRIOR, ComboPriors
 from bostruct.study.threads import ThreadLimit
@@ -88,7 +87,7 @@ def as_spectral(graph: VariableGraph) -> VariableGraph:
 @given(any_graph())
 @settings(deadline=None)
 def test_eigenvalues_are_those_of_the_laplacian(graph):
-    found = eigenvalues(graph)
+    found = graph.eigenvalues()
     np.testing.assert_allclose(found, np.linalg.eigvalsh(graph.laplacian()), rtol=0, atol=1e-12 * found[-1])
     assert found[0] == 0.0
     assert np.all(found[1:] > 0)
@@ -125,7 +124,7 @@ def test_slopes_of_links_are_derivatives(link: Link, graph, theta):
 
 def edge_weight(link: Link, theta: float, graph: VariableGraph) -> tuple[float, float]:
     """The edge weight of one variable, and the derivative of its logarithm."""
-    weights, slopes = link.edge_weights(np.array([theta]), float(eigenvalues(graph)[1]))
+    weights, slopes = link.edge_weights(np.array([theta]), float(graph.eigenvalues()[1]))
     return float(weights[0]), float(slopes[0])
 
 
