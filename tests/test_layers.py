@@ -83,7 +83,7 @@ ALLOWED: dict[str, set[str]] = {
 FACADES = {"acquisition", "domains", "execution", "kernels", "kernels.otmann", "searchers", "storage", "study"}
 FACADES = {f"bostruct.{room}" for room in FACADES | {"surrogates"}}
 # What the domains share, which knows none of them.
-COMMON = {"bostruct.domains.counts", "bostruct.domains.graphviz"}
+COMMON = {"bostruct.domains.graphviz"}
 HEAVY = {"torch", "gpytorch", "botorch", "sklearn", "ot", "matplotlib", "pandas", "networkx", "optuna", "scipy.stats"}
 VERSION = "bostruct.__version__"  # which anybody may know
 ROOMS_WITH_CODE = ("contracts", "methods", "problems", "nas", "cli", "testing")

@@ -75,8 +75,13 @@ from bostruct.contracts.search import Searcher as Searcher
 from bostruct.contracts.search import Suggestion as Suggestion
 from bostruct.contracts.search import describe_part as describe_part
 from bostruct.contracts.types import ADDED_LATER as ADDED_LATER
+from bostruct.contracts.types import INFINITE as INFINITE
 from bostruct.contracts.types import Array as Array
+from bostruct.contracts.types import AtLeast as AtLeast
 from bostruct.contracts.types import Batch as Batch
+from bostruct.contracts.types import Count as Count
+from bostruct.contracts.types import Exact as Exact
+from bostruct.contracts.types import Infinite as Infinite
 from bostruct.contracts.types import Info as Info
 from bostruct.contracts.types import IntArray as IntArray
 from bostruct.contracts.types import Json as Json

@@ -1,8 +1,10 @@
-"""Arrays, batches, points and JSON: the types that the contracts speak of."""
+"""Arrays, batches, points, JSON and numbers of points: the types that the contracts speak of."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -19,3 +21,37 @@ Prepared: TypeAlias = Any  # what a kernel needs to know of two batches, whateve
 State: TypeAlias = ParsedJson  # what the next step needs: plain JSON, so that it survives on disk exactly
 Info: TypeAlias = dict[str, ParsedJson]  # what a person wants to see, as JSON
 ADDED_LATER = {"added later": True}  # of a field: its default says nothing, so that settings on record stay the same
+
+
+@dataclass(frozen=True)
+class Exact:
+    """The size of a domain all of whose points were counted.
+
+    count: number of points.
+    """
+
+    count: int
+
+
+@dataclass(frozen=True)
+class AtLeast:
+    """A lower bound: the points found before the budget was spent, or within the depth that is searched.
+
+    count: number of points found.
+    """
+
+    count: int
+
+
+@dataclass(frozen=True)
+class Infinite:
+    """The size of a domain without end: real numbers, or programs in which a substitution can contain itself.
+
+    count: infinity.
+    """
+
+    count: float = math.inf
+
+
+INFINITE = Infinite()
+Count: TypeAlias = Exact | AtLeast | Infinite

@@ -16,11 +16,9 @@ import numpy as np
 from bostruct.checks import install_command, missing_package, short_repr
 from bostruct.contracts import Domain, DomainError, MissingExtra, ParsedJson, Point, PointError, Presented
 from bostruct.domains.mixed import MixedSpace
-from bostruct.domains.space.choices import ChoiceVariable
 from bostruct.domains.space.clauses import OneOf
 from bostruct.domains.space.graphs import MAX_CHOICES
 from bostruct.domains.space.registry import variable, variable_from_json
-from bostruct.domains.space.scale import NumberGrid
 from bostruct.domains.space.space import Space
 from bostruct.domains.space.variable import ABSENT, Variable
 from bostruct.goals.declared import Goals, declare_goals
@@ -86,7 +84,7 @@ def write_variable(one: Variable | None) -> BaseDistribution | None:
     """
     if one is not None and one.kind in DISTRIBUTIONS:
         return DISTRIBUTIONS[one.kind](**cast(dict[str, Any], one.describe()))
-    if not isinstance(one, ChoiceVariable) or isinstance(one.choices, NumberGrid):
+    if one is None or one.choices is None or one.grid is not None:
         return None
     choices = list(one.choices)
     if not all(type(choice) in (type(None), bool, int, float, str) for choice in choices):

@@ -43,7 +43,6 @@ from bostruct.integrations.optuna_spaces import (
 from bostruct.outcome import Outcome, outcome_of
 from bostruct.output_files import check_output
 from bostruct.study.history import Trial
-from bostruct.study.records import JsonDomain
 from bostruct.study.study import Study
 
 AnyStudy = TypeVar("AnyStudy", bound=Study)
@@ -98,7 +97,7 @@ class StudyMirror:
         study that was loaded without its space.
         """
         del trial
-        if isinstance(study.domain, JsonDomain):
+        if not study.domain.is_whole:
             raise DomainError(f"study {study.name!r} was loaded without its space; Study.load(..., space=...) knows it")
         study_id = self._open(study)
         self._describe(study, study_id)

@@ -17,7 +17,6 @@ from bostruct.contracts import (
     Kernel,
     Maximizer,
 )
-from bostruct.domains.space.candidates import likeness_of
 from bostruct.methods.defaults import default_kernel, find_part_without_kernel, has_schedules, success_model
 from bostruct.methods.nasbot import map_surrogate
 from bostruct.searchers.bayesian import BayesianSearch, Neighborhood
@@ -115,4 +114,4 @@ def default_search(domain: Domain) -> SearchSettings:
 def _is_table(domain: Domain) -> bool:
     """Tell whether a domain has few points, and choices with descriptors, along which neighbors need not be better."""
     few = domain.count_at_most() <= MOST_LISTED
-    return few and any(likeness_of(one) is not None for one in domain.variables.values())
+    return few and any(one.likeness is not None for one in domain.variables.values())

@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from bostruct.checks import check_integer, check_number, try_mutation
 from bostruct.contracts import Array, Batch, Domain, HistoryView, Point, State
-from bostruct.domains.space.permutation import Permutation
 from bostruct.domains.space.single_changes import Layout
 from bostruct.domains.space.variable import ABSENT
 from bostruct.methods.defaults import has_schedules
@@ -159,7 +158,7 @@ def select_operators(domain: Domain) -> OperatorSelection | None:
     """
     variables = domain.variables.values()
     wide = [one for one in variables if one.width > 1]
-    are_orders = bool(wide) and all(isinstance(one, Permutation) and one.resources is None for one in wide)
+    are_orders = bool(wide) and all(one.is_order and one.resources is None for one in wide)
     return OperatorSelection() if are_orders and domain.traits.mutable else None
 
 

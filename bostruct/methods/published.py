@@ -7,14 +7,13 @@ from typing import Literal
 
 from bostruct.acquisition.pseudo_boolean import SemidefiniteRelaxation, SimulatedAnnealing
 from bostruct.checks import check_choice, check_integer, check_part, short_repr
-from bostruct.contracts import Domain, DomainError, Searcher
-from bostruct.domains.space.space import Space
+from bostruct.contracts import Domain, Searcher
 from bostruct.methods.refusals import (
-    domain_label,
     refuse_conditions,
     refuse_numbers,
     refuse_structures_beside_numbers,
     require_choices,
+    require_space,
     require_tree,
 )
 from bostruct.searchers.bocs import BOCS
@@ -39,17 +38,16 @@ def bocs(domain: Domain, order: int = 2, minimizer: Literal["relaxation", "annea
 
     Raises DomainError, TypeError, ValueError.
     """
-    if not isinstance(domain, Space):
-        raise DomainError(f"method: bocs needs a Space, got {domain_label(domain)}")
-    refuse_conditions("bocs", domain)
-    refuse_structures_beside_numbers("bocs", domain)
-    refuse_numbers("bocs", domain)
+    space = require_space(domain, "bocs")
+    refuse_conditions("bocs", space)
+    refuse_structures_beside_numbers("bocs", space)
+    refuse_numbers("bocs", space)
     check_integer("order", order, 1, 3)
     minimizer = minimizer or ("relaxation" if order <= 2 else "annealing")
     if check_choice("minimizer", minimizer, MINIMIZERS) == "relaxation" and order > 2:
         raise ValueError(f"minimizer: relaxation serves orders 1 and 2, got order {order}; use 'annealing'")
-    regression = HorseshoeRegression(Monomials(tuple(domain.n_choices.tolist()), order))
-    return BOCS(domain, regression, MINIMIZERS[minimizer])
+    regression = HorseshoeRegression(Monomials(tuple(space.n_choices.tolist()), order))
+    return BOCS(space, regression, MINIMIZERS[minimizer])
 
 
 def wrs(
@@ -74,9 +72,8 @@ def wrs(
     chosen = require_choices(domain, "wrs")
     if least is not None and not isinstance(least, Mapping):
         raise TypeError(f"least: expected a dict of names and numbers of trials, got {short_repr(least)}")
-    if isinstance(domain, Space):
-        for name in least or {}:
-            check_choice("least", name, domain.variables)
+    for name in least or {} if domain.variables else ():
+        check_choice("least", name, domain.variables)
     return WeightedRandomSearch(chosen, VarianceShares(), n_random, mode, floor, least or {})
 
 

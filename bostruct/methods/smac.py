@@ -24,9 +24,7 @@ from bostruct.contracts import (
 )
 from bostruct.domains.architecture.measures import summarize
 from bostruct.domains.part_choices import DescribedParts
-from bostruct.domains.space.space import Space
 from bostruct.methods.defaults import stands_for_architectures
-from bostruct.methods.refusals import domain_label
 from bostruct.searchers.bayesian import BayesianSearch
 from bostruct.searchers.proposals import mutations_of, neighbors_of
 from bostruct.searchers.scores import Improvement
@@ -59,9 +57,8 @@ def smac(domain: Domain) -> BayesianSearch:
 
 def _find_coordinate_values(domain: Domain) -> Callable[[IntArray], Array] | None:
     """Return the values of all coordinates of many points at once, where every point has the same ones; else None."""
-    if isinstance(domain, Space) and not domain.conditions:
-        return domain.coordinate_values
-    return None
+    choices, variables = domain.traits.choices, domain.variables.values()
+    return choices.coordinate_values if choices and variables and not any(one.when for one in variables) else None
 
 
 def describe_points(domain: Domain, method: str) -> Callable[[Point], Sequence[Choice]]:
@@ -82,7 +79,7 @@ def _describe_domain(domain: Any, method: str, name: str) -> Any:
         return Description(Features(described))
     if stands_for_architectures(domain):
         return Description(Summary(domain))
-    got = domain_label(domain) + name_wide(domain) + (f" in the part {name!r}" if name else "")
+    got = domain.label_in_messages + name_wide(domain) + (f" in the part {name!r}" if name else "")
     raise DomainError(f"method: {method} needs a domain of named choices, features or architectures, got {got}")
 
 

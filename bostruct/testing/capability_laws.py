@@ -23,7 +23,6 @@ from bostruct.contracts import (
     TreeDomain,
 )
 from bostruct.domains.architecture.value import Architecture
-from bostruct.domains.space.choices import number_grid
 from bostruct.domains.space.variable import ABSENT, Variable
 from bostruct.testing.batch_laws import check_batch, forms_of, keys_of, same, unchanged
 from bostruct.testing.common import copy_batch, read_back
@@ -202,7 +201,7 @@ def check_variables(domain: Domain, xs: Batch) -> None:
     for row in np.asarray(xs):
         for name, columns in zip(domain.variables, np.split(row, ends[:-1]), strict=True):
             _check_columns(name, domain.variables[name], columns.tolist())
-    n_numbers = sum(number_grid(one) is not None for one in variables)
+    n_numbers = sum(one.grid is not None for one in variables)
     assert domain.n_continuous == n_numbers, (
         f"the continuous coordinates are the numbers too many to list: {n_numbers}, got {domain.n_continuous}"
     )

@@ -19,8 +19,11 @@ from bostruct.contracts import (
     DRAWS_UNSEEN,
     Choice,
     ChoiceDomain,
+    Count,
     DomainError,
+    Exact,
     Infeasible,
+    Infinite,
     Json,
     LocalDomain,
     ParsedJson,
@@ -31,7 +34,6 @@ from bostruct.contracts import (
     draw_unseen,
 )
 from bostruct.domains.architecture.value import Architecture
-from bostruct.domains.counts import Count, Exact, Infinite
 from bostruct.domains.language import changes, sampling
 from bostruct.domains.language.counting import count
 from bostruct.domains.language.errors import LanguageError, NoneFeasible, TooDeep

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
@@ -22,7 +22,6 @@ import numpy.typing as npt
 
 from bostruct.checks import did_you_mean, short_repr
 from bostruct.contracts import DomainError, IntArray, PointError, Presented
-from bostruct.domains.space.choices import ChoiceVariable, number_grid
 from bostruct.domains.space.clauses import (
     ORDERS,
     RELATIONS,
@@ -44,15 +43,18 @@ from bostruct.domains.space.single_changes import Layout
 from bostruct.domains.space.variable import ABSENT, MAX_ENUMERATED, Variable
 
 
-def check_constraints(rules: Iterable[object], values: Mapping[str, object]) -> None:
-    """Raise DomainError, naming the clause, where a clause asks what no point of a space could answer."""
+def check_constraints(rules: Iterable[object], variables: Mapping[str, Variable], names: Collection[str]) -> None:
+    """Raise DomainError, naming the clause, if a clause asks what no point of a space could answer.
+
+    names: of the variables and of other domains in the space.
+    """
     for i, rule in enumerate(rules):
         if isinstance(rule, Clause):
             for leaf, depth in list_leaves(rule):
-                _check_point_test(leaf, depth, values, f"constraints: {i}: {leaf!r}")
+                _check_point_test(leaf, depth, variables, names, f"constraints: {i}: {leaf!r}")
 
 
-def name_levels(rule: Any, values: Mapping[str, object], variable: object = None) -> Any:
+def name_levels(rule: Any, values: Mapping[str, Variable], variable: Variable | None = None) -> Any:
     """Return a clause whose numbers are the listed ones of its variables, as `Levels.find` reads them."""
     if isinstance(rule, AllOf | AnyOf):
         return replace(rule, clauses=tuple(name_levels(one, values, variable) for one in rule.clauses))
@@ -65,9 +67,9 @@ def name_levels(rule: Any, values: Mapping[str, object], variable: object = None
     return replace(rule, value=_name_level(rule.value, variable)) if isinstance(rule, Compare) else rule
 
 
-def _name_level(value: Presented, variable: object) -> Presented:
+def _name_level(value: Presented, variable: Variable | None) -> Presented:
     """Return the listed number that a number stands for; anything else as it is."""
-    if not isinstance(variable, ChoiceVariable) or number_grid(variable) is not None:
+    if variable is None or variable.choices is None or variable.grid is not None:
         return value
     try:
         level = variable.present(variable.parse(value))
@@ -88,21 +90,23 @@ def check_value_test(test: Clause, variable: Variable, where: str, depth: int = 
                 _check_value(value, variable, where)
 
 
-def _check_point_test(leaf: Clause, depth: int, values: Mapping[str, object], where: str) -> None:
+def _check_point_test(
+    leaf: Clause, depth: int, variables: Mapping[str, Variable], known_names: Collection[str], where: str
+) -> None:
     """Raise DomainError unless a clause that joins no others is one about points of a space."""
     if isinstance(leaf, Compare | IsIn):
         raise DomainError(f"{where}: expected a test of a point, such as ValueOf(name, {type(leaf).__name__}(...))")
     names = [leaf.name] if isinstance(leaf, ValueOf) else []
     names = [leaf.left, leaf.right] if isinstance(leaf, CompareVariables) else names
     for name in names:
-        if name not in values:
-            known = f"expected one of {short_repr(list(values), 200)}{did_you_mean(name, values)}"
+        if name not in known_names:
+            known = f"expected one of {short_repr(list(known_names), 200)}{did_you_mean(name, known_names)}"
             raise DomainError(f"{where}: there is no variable {short_repr(name)}; {known}")
-    variables = {name: v for name in names if isinstance(v := values[name], Variable)}
-    if isinstance(leaf, ValueOf) and variables:
-        check_value_test(leaf.test, variables[leaf.name], where, depth + 1)
+    named = {name: variables[name] for name in names if name in variables}
+    if isinstance(leaf, ValueOf) and named:
+        check_value_test(leaf.test, named[leaf.name], where, depth + 1)
     if isinstance(leaf, CompareVariables) and leaf.relation in ORDERS:
-        for name, variable in variables.items():
+        for name, variable in named.items():
             _require_order(leaf.relation, variable, f"{where}: {name}", "ValueOf(name, IsIn((...)))")
 
 
@@ -119,9 +123,9 @@ def _check_order(test: Compare, variable: Variable, where: str) -> None:
 
 
 def _require_order(relation: str, variable: Variable, where: str, instead: str) -> None:
-    if number_grid(variable) is not None:
+    if variable.grid is not None:
         return
-    if isinstance(variable, ChoiceVariable):
+    if variable.choices is not None:
         refused = [value for value in variable.choices if isinstance(value, str)]
     else:  # orders, subsets and sequences would compare item by item
         refused = [variable.present(variable.fallback())]
@@ -214,7 +218,7 @@ class ParentTest:
     @cached_property
     def _table(self) -> Mask | None:
         """The answer for each choice; None where the parent has too many, or several columns."""
-        if not isinstance(self.parent, ChoiceVariable) or self.parent.size > MAX_CHOICES:
+        if self.parent.choices is None or self.parent.size > MAX_CHOICES:
             return None
         return np.array([self.holds_for((vertex,)) for vertex in range(self.parent.size)], dtype=bool)
 

@@ -21,10 +21,8 @@ from bostruct.checks import check_answer, short_repr
 from bostruct.contracts import DomainError, IntArray, Json, ParsedJson, PointError, PredicateError, Presented
 from bostruct.domains.space.call_limit import call_limit, limit_calls
 from bostruct.domains.space.choice_json import is_json_scalar
-from bostruct.domains.space.choices import ChoiceVariable, number_grid
 from bostruct.domains.space.clauses import describe_when, predicate_name
 from bostruct.domains.space.conditions import Conditions
-from bostruct.domains.space.numeric import Real
 from bostruct.domains.space.scale import NumberGrid
 from bostruct.domains.space.single_changes import Layout, SpaceBatch
 from bostruct.domains.space.variable import ABSENT, MAX_ENUMERATED, Variable
@@ -44,10 +42,8 @@ class _DecodedColumns:
         return self._decode(value)[0]
 
     def read(self, values: Sequence[Json]) -> IntArray:
-        """Return the columns of m values (m,); raise PointError where the variable has not one of them."""
-        if type(self._variable) is Real:
-            return self._variable.choices.vertices(values)
-        return np.array([self[value] for value in values], dtype=np.int64)
+        """Return the columns of m values (m,); raise PointError if the variable lacks one of them."""
+        return self._variable.decode_column(values)
 
 
 class _Columns(dict):
@@ -75,8 +71,7 @@ class KnownValues:
         self._columns: list[_Columns | _DecodedColumns] | None = None
         if all(one.width == 1 and not one.when for one in variables.values()):
             self._columns = [_tabulate(one) for one in variables.values()]
-        own = (ChoiceVariable.present, ChoiceVariable.encode)
-        are_own = all((type(one).present, type(one).encode) == own for one in variables.values())
+        are_own = all(one.values_are_choices for one in variables.values())
         listed = [list(known) for known in self._columns or () if isinstance(known, _Columns)]
         self._choices = listed if are_own and len(listed) == len(variables) else None
 
@@ -121,7 +116,7 @@ class KnownValues:
 
 def _tabulate(variable: Variable) -> _Columns | _DecodedColumns:
     """Return the columns of a variable, listed where its values are its choices, and these are few scalars."""
-    if not isinstance(variable, ChoiceVariable) or not variable.reads_listed or number_grid(variable) is not None:
+    if not variable.values_are_choices or variable.grid is not None:
         return _DecodedColumns(variable)
     is_plain = variable.size <= MAX_CHOICES and all(map(is_json_scalar, variable.choices))
     return _Columns(variable.choices) if is_plain else _DecodedColumns(variable)
@@ -220,7 +215,7 @@ class ConstrainedProduct:
             self.conditions.n_points
         )  # before constraints; at most, where predicates of many values ask
         self.mutable_names: tuple[str, ...] = tuple(  # of choices that a predicate could change
-            n for n, v in self.variables.items() if isinstance(v, ChoiceVariable) and v.has_mutable_choices
+            n for n, v in self.variables.items() if v.has_mutable_choices
         )
 
     @property
@@ -246,10 +241,8 @@ class ConstrainedProduct:
 
     @property
     def enumerable(self) -> bool:
-        """True where `enumerate` is allowed: at most 100,000 points before constraints, of kinds that list theirs."""
-        if self.n_points > MAX_ENUMERATED:
-            return False
-        return all(type(one).enumerate is not Variable.enumerate for one in self.variables.values())
+        """True if `enumerate` is allowed: of at most 100,000 points before constraints."""
+        return self.n_points <= MAX_ENUMERATED
 
     def enumerate(self) -> IntArray:
         """List all valid points (m, d), the last variable fastest.
@@ -294,8 +287,7 @@ class ConstrainedProduct:
     @cached_property
     def grids(self) -> dict[int, NumberGrid]:
         """The continuous coordinates: numbers too many to list, by the variable's position."""
-        grids = {i: number_grid(v) for i, v in enumerate(self.variables.values())}
-        return {i: grid for i, grid in grids.items() if grid is not None}
+        return {i: v.grid for i, v in enumerate(self.variables.values()) if v.grid is not None}
 
     @property
     def n_continuous(self) -> int:
@@ -481,8 +473,8 @@ def _failure(
 def _present_rows(space: ConstrainedProduct, xs: IntArray) -> Iterator[dict[str, Any]]:
     """Yield points as dicts of the space's own choices, of which `_satisfies` makes copies."""
     variables = space.variables
-    if not space.conditions and all(isinstance(v, ChoiceVariable) for v in variables.values()):
-        choices = [(name, v.choices) for name, v in variables.items() if isinstance(v, ChoiceVariable)]
+    if not space.conditions and all(v.values_are_choices for v in variables.values()):
+        choices = [(name, v.choices) for name, v in variables.items()]
         for row in np.asarray(xs).tolist():
             yield {name: own[vertex] for (name, own), vertex in zip(choices, row, strict=True)}
         return

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -29,9 +29,13 @@ class VariableGraph(ABC):
     """A connected, undirected graph of the choices of one variable. Equal graphs compare equal.
 
     size: number of vertices, at least 2.
+    is_complete: True if each vertex is known to be adjacent to each other, with edges of weight 1.
+    is_path: True if vertices are known to be in a row, and adjacent to the next ones.
     """
 
     size: int
+    is_complete: ClassVar[bool] = False
+    is_path: ClassVar[bool] = False
 
     @abstractmethod
     def neighbors(self, vertex: int) -> IntArray:
@@ -53,6 +57,10 @@ class VariableGraph(ABC):
         np.fill_diagonal(matrix, -matrix.sum(axis=1))
         return matrix
 
+    def with_large_steps(self) -> VariableGraph:
+        """Return the graph of steps in one direction, long ones too; the graph itself if it has no directions."""
+        return self
+
 
 @dataclass(frozen=True)
 class CompleteGraph(VariableGraph):
@@ -62,6 +70,7 @@ class CompleteGraph(VariableGraph):
     """
 
     size: int
+    is_complete = True
 
     def neighbors(self, vertex: int) -> IntArray:
         return np.delete(np.arange(self.size), vertex)
@@ -80,6 +89,7 @@ class PathGraph(VariableGraph):
 
     size: int
     weight: float = 1.0
+    is_path = True
 
     def neighbors(self, vertex: int) -> IntArray:
         return np.array([v for v in (vertex - 1, vertex + 1) if 0 <= v < self.size], dtype=np.int64)
@@ -90,6 +100,10 @@ class PathGraph(VariableGraph):
         degree[1:] -= off
         degree[:-1] -= off
         return np.diag(degree) + np.diag(off, 1) + np.diag(off, -1)
+
+    def with_large_steps(self) -> VariableGraph:
+        """Return the graph of steps of half the vertices, a quarter and so on."""
+        return DyadicGraph(self.size)
 
 
 @dataclass(frozen=True)

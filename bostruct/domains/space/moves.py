@@ -9,7 +9,6 @@ import numpy as np
 from bostruct.checks import short_repr
 from bostruct.contracts import DomainError, IntArray
 from bostruct.domains.space.call_limit import call_limit
-from bostruct.domains.space.choices import ChoiceVariable
 from bostruct.domains.space.constraints import ConstrainedProduct, Sample, valid_mask
 from bostruct.domains.space.graphs import MAX_CHOICES
 from bostruct.domains.space.sampling import random_walk
@@ -30,9 +29,9 @@ class Moves:
         self.space = space
         self.adjacency = Adjacency(list(space.variables.values()), space.layout)
         self.is_parent = np.isin(np.arange(space.d), list(space.conditions.parents))  # on which others depend (d,)
-        self.crossing = [
-            (i, one) for i, one in enumerate(space.variables.values()) if type(one).cross is not Variable.cross
-        ]
+        rng = np.random.default_rng(0)
+        values = ((i, one, one.fallback()) for i, one in enumerate(space.variables.values()))
+        self.crossing = [(i, one) for i, one, value in values if one.cross(value, value, rng) is not None]
         self.variable_of = np.repeat(np.arange(space.d), space.layout.widths)  # the variable of each column
 
     def neighbors(self, x: IntArray) -> IntArray:
@@ -225,7 +224,7 @@ class Adjacency:
         self.variables, self.layout = variables, layout
         shared: dict[Hashable, int] = {}
         self.positions = [
-            shared.setdefault((type(one), one.graph) if isinstance(one, ChoiceVariable) else i, len(shared))
+            shared.setdefault(i if one.graph is None else (type(one), one.graph), len(shared))
             for i, one in enumerate(variables)
         ]
         self.known: dict[tuple[int, int, bool], IntArray] = {}

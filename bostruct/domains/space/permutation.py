@@ -47,6 +47,8 @@ class Permutation(Variable):
     Raises DomainError and ValueError.
     """
 
+    is_order = True
+
     def __init__(
         self,
         items: Iterable[object] | Mapping[Any, int],
@@ -63,7 +65,6 @@ class Permutation(Variable):
         self.width = self.n_codes = sum(self.counts)
         self._starts = np.cumsum([0, *self.counts[:-1]])  # the first column value of each item
         self._item_of = np.repeat(np.arange(len(self.items)), self.counts)  # of each column value
-        self.resources: ResourceNames | None = None
         if resources is not None:
             self.resources = check_resources(self.kind, resources, self.items, self.counts, self._find_item)
         self.degrees = DISTANCES * self.width

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any, NamedTuple
 
@@ -36,7 +36,7 @@ from bostruct.domains.space.constraints import (
     work_limit,
 )
 from bostruct.domains.space.graphs import MAX_CHOICES
-from bostruct.domains.space.single_changes import SingleChanges, pad_columns
+from bostruct.domains.space.single_changes import Layout, SingleChanges, pad_columns
 from bostruct.domains.space.variable import ABSENT, Variable
 
 MAX_SURVEY_CALLS = 240_000  # leaves a suggestion some
@@ -223,28 +223,29 @@ def _draw_values(variables: Sequence[Variable], which: IntArray, rng: np.random.
 
 
 def draw_listed(
-    spaces: Sequence[ConstrainedProduct], rows: Sequence[IntArray], m: int, rng: np.random.Generator
+    spaces: Sequence[Mapping[str, Variable]], rows: Sequence[IntArray], m: int, rng: np.random.Generator
 ) -> IntArray:
     """Draw positions in a list of points, with the chances with which unconstrained draws would be these points (m,).
 
-    Where no space has conditions, and no variable draws some of its values more often than others, all points have the
-    same chance.
+    Where no variable has conditions, and none draws some of its values more often than others, all points have the same
+    chance.
 
+    spaces: the variables of each.
     rows: of each space, the rows of the n points (n, columns), n at least 1.
     m: int >= 0.
     rng: the only source of chance.
     """
-    is_even = all(one.is_even for space in spaces for one in space.variables.values())
-    if is_even and not any(space.conditions for space in spaces):
+    if all(one.is_even and not one.when for space in spaces for one in space.values()):
         return rng.integers(len(rows[0]), size=m)
     chances = np.prod([_point_chances(space, own) for space, own in zip(spaces, rows, strict=True)], axis=0)
     return rng.choice(len(rows[0]), size=m, p=chances / np.sum(chances))
 
 
-def _point_chances(space: ConstrainedProduct, rows: IntArray) -> Array:
+def _point_chances(space: Mapping[str, Variable], rows: IntArray) -> Array:
     chances = np.ones(len(rows))
-    for i, variable in enumerate(space.variables.values()):
-        own = rows[:, space.layout.columns(i)]
+    layout = Layout(tuple(one.width for one in space.values()))
+    for i, variable in enumerate(space.values()):
+        own = rows[:, layout.columns(i)]
         has = own[:, 0] != ABSENT
         chances[has] *= variable.chances(own[has])
     return chances
@@ -419,7 +420,7 @@ def _sample_unseen_from_list(
     left = [row for row, key in enumerate(space.keys(every)) if key not in seen]
     if not left:
         raise SpaceExhausted(f"all {len(every)} points of the space have been seen")
-    return every[left[int(draw_listed([space], [every[left]], 1, rng)[0])]].copy()
+    return every[left[int(draw_listed([space.variables], [every[left]], 1, rng)[0])]].copy()
 
 
 def _first_unseen(space: ConstrainedProduct, x: IntArray, seen: AbstractSet[Hashable]) -> IntArray | None:
@@ -508,7 +509,7 @@ def _sample_from_all(space: ConstrainedProduct, m: int, rng: np.random.Generator
     if not len(every):
         names = ", ".join(predicate_name(c) for c in space.constraints)
         raise DomainError(f"constraints: none of the {space.n_points} points satisfies all of {short_repr(names, 200)}")
-    return every[draw_listed([space], [every], m, rng)]
+    return every[draw_listed([space.variables], [every], m, rng)]
 
 
 def _walk_from(space: ConstrainedProduct, starts: IntArray, m: int, thin: int, rng: np.random.Generator) -> IntArray:

@@ -12,11 +12,15 @@ import numpy.typing as npt
 
 from bostruct.checks import check_draw, short_repr
 from bostruct.contracts import (
+    INFINITE,
     Array,
+    AtLeast,
     Choice,
     ChoiceDomain,
+    Count,
     DomainError,
     DomainTraits,
+    Exact,
     Infeasible,
     IntArray,
     Json,
@@ -27,9 +31,8 @@ from bostruct.contracts import (
     token,
 )
 from bostruct.display import html_table, show_all_parts, show_count, show_parts, show_rules
-from bostruct.domains.counts import INFINITE, AtLeast, Count, Exact
 from bostruct.domains.space.call_limit import release_calls
-from bostruct.domains.space.choices import coordinate, number_grid
+from bostruct.domains.space.choices import coordinate
 from bostruct.domains.space.clauses import Clause, clause_from_json
 from bostruct.domains.space.conditions import check_constraints, name_levels
 from bostruct.domains.space.constraints import (
@@ -100,7 +103,7 @@ class Space(ConstrainedProduct, LocalDomain, ChoiceDomain, TreeDomain):
     def __init__(self, variables: Mapping[str, object], constraints: Sequence[Constraint] = ()) -> None:
         rules = _check_arguments(variables, constraints)
         kinds = {name: variable(name, given) for name, given in variables.items()}
-        check_constraints(rules, kinds)
+        check_constraints(rules, kinds, kinds)
         super().__init__(kinds, tuple(name_levels(rule, kinds) for rule in rules))
 
     def __repr__(self) -> str:
@@ -350,10 +353,6 @@ class Space(ConstrainedProduct, LocalDomain, ChoiceDomain, TreeDomain):
         return tuple(name for name, own in zip(self._names, exists, strict=True) if own)
 
     def coordinate_values(self, xs: IntArray) -> Array:
-        """Return the values of the coordinates of each point (m, d), in a space without conditions.
-
-        xs: integer rows (m, d).
-        """
         values = np.array(xs, dtype=np.float64)
         for i, grid in self.grids.items():
             values[:, i] = grid.shares(np.asarray(xs)[:, i])
@@ -415,7 +414,7 @@ class Space(ConstrainedProduct, LocalDomain, ChoiceDomain, TreeDomain):
         name: of a variable.
         value: as `coordinate` has it: a share of the range for numbers on a grid, else a vertex.
         """
-        grid = number_grid(self.variables[name])
+        grid = self.variables[name].grid
         return round(value) if grid is None else int(grid.nearest(np.array(value)))
 
     def _replay(self, made: Sequence[int]) -> tuple[IntArray, int | None]:

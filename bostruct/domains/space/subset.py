@@ -58,7 +58,7 @@ class Subset(Variable):
             if graph is None
             else read_item_graph(self.kind, graph, self.items, lambda one: self._item.parse(one)[0])
         )
-        self.graph: WeightedGraph | None = own
+        self.item_graph: WeightedGraph | None = own
         self.is_even = self.sizes[0] == self.sizes[1]
         self.exchanges = Exchanges(self.width, *self.sizes, own)
         self.degrees = max(1, round(4 * self.width * self.share * (1.0 - self.share)))
@@ -69,7 +69,7 @@ class Subset(Variable):
     def arguments(self) -> str:
         """The values in short, as arguments of a call."""
         size = self.sizes[0] if self.sizes[0] == self.sizes[1] else self.sizes
-        graph = "" if self.graph is None else f", graph=<{len(self.graph.edges)} edges>"
+        graph = "" if self.item_graph is None else f", graph=<{len(self.item_graph.edges)} edges>"
         return f"{short_repr(list(self.items))}, size={size}{graph}"
 
     @property
@@ -215,8 +215,8 @@ class Subset(Variable):
     def describe(self) -> dict[str, Json]:
         """Return the items, the sizes and the edges of the graph as JSON."""
         edges: dict[str, Json] = {}
-        if self.graph is not None:
-            edges["edges"] = [list(edge) for edge in self.graph.edges]
+        if self.item_graph is not None:
+            edges["edges"] = [list(edge) for edge in self.item_graph.edges]
         size: Json = self.sizes[0] if self.sizes[0] == self.sizes[1] else list(self.sizes)
         return {"items": self._item.describe()["choices"], "size": size, **edges}
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bostruct.contracts import SINGLE_ROUNDING, Array, IntArray, Prior
-from bostruct.domains.space.graphs import CompleteGraph, VariableGraph
+from bostruct.domains.space.graphs import VariableGraph
 from bostruct.kernels.space.complete import CompleteFactor
 from bostruct.kernels.space.factor import (
     MAX_CODES,
@@ -66,13 +66,13 @@ class FactorSettings(NamedTuple):
 
 def graph_factors(graphs: Sequence[VariableGraph], settings: FactorSettings) -> list[tuple[Factor, tuple[int, ...]]]:
     """Build the factors of variables on graphs, and tell which of the graphs each serves."""
-    complete = tuple(i for i, graph in enumerate(graphs) if isinstance(graph, CompleteGraph))
+    complete = tuple(i for i, graph in enumerate(graphs) if graph.is_complete)
     found: list[tuple[Factor, tuple[int, ...]]] = []
     if complete:
         found.append((CompleteFactor(tuple(graphs[i].size for i in complete), settings.link), complete))
     equal: dict[VariableGraph | int, list[int]] = {}
     for i, graph in enumerate(graphs):
-        if not isinstance(graph, CompleteGraph):
+        if not graph.is_complete:
             equal.setdefault(graph if graph.size <= MAX_WHOLE_TABLE else i, []).append(i)
     for served in equal.values():
         factor = TableFactor(graphs[served[0]], len(served), settings.link, settings.unit_diagonal)

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from bostruct.contracts import Array, IntArray
-from bostruct.domains.space.graphs import CompleteGraph, VariableGraph
+from bostruct.domains.space.graphs import VariableGraph
 from bostruct.kernels.space.factor import Factor
 from bostruct.kernels.space.spectra import LogLengthscale, diffusion, eigenvalues
 
@@ -77,7 +77,7 @@ class GraphEffect(EffectKernel):
     @property
     def is_complete(self) -> bool:
         """True on a complete graph."""
-        return isinstance(self.graph, CompleteGraph)
+        return self.graph.is_complete
 
     @cached_property
     def coordinates(self) -> Array:

@@ -10,8 +10,8 @@ import numpy as np
 
 from bostruct.checks import check_part, short_repr
 from bostruct.contracts import Domain, DomainError, Parameter, Prior
-from bostruct.domains.space.candidates import Candidates, likeness_of
-from bostruct.domains.space.choices import ChoiceVariable, number_grid
+from bostruct.domains.space.candidates import Candidates
+from bostruct.domains.space.choices import ChoiceVariable
 from bostruct.domains.space.discrete import Binary, Categorical, Fidelity, Graph, Ordinal
 from bostruct.domains.space.graphs import CompleteGraph, VariableGraph
 from bostruct.domains.space.numeric import Integer, Real
@@ -50,7 +50,7 @@ class VariableKernels(NamedTuple):
 
 
 def _graphs(variables: Sequence[Variable]) -> list[VariableGraph]:
-    return [v.graph for v in variables if isinstance(v, ChoiceVariable)]
+    return [v.graph for v in variables if v.graph is not None]
 
 
 def _graph_effects(variables: Sequence[Variable]) -> list[EffectKernel]:
@@ -60,12 +60,12 @@ def _graph_effects(variables: Sequence[Variable]) -> list[EffectKernel]:
 
 def _matern_factors(variables: Sequence[Variable], settings: FactorSettings) -> list[tuple[Factor, tuple[int, ...]]]:
     del settings
-    grids = [grid for grid in map(number_grid, variables) if grid is not None]
+    grids = [v.grid for v in variables if v.grid is not None]
     return [(MaternFactor(tuple(grids)), tuple(range(len(grids))))]
 
 
 def _number_effects(variables: Sequence[Variable]) -> list[EffectKernel]:
-    return [NumberEffect(grid) for grid in map(number_grid, variables) if grid is not None]
+    return [NumberEffect(v.grid) for v in variables if v.grid is not None]
 
 
 def _sequence_shape(variable: LetterSequence) -> SequenceShape:
@@ -100,7 +100,9 @@ def _by_shape(
 ON_GRAPHS = VariableKernels(lambda variables, settings: graph_factors(_graphs(variables), settings), _graph_effects)
 NUMBERS = VariableKernels(_matern_factors, _number_effects)  # also of integers that are not listed
 # also of categories with descriptors or a matrix
-ALIKE = _by_shape(likeness_of, lambda likeness, n: DistanceFactor(LikenessDistances(likeness), n), LikenessEffect)
+ALIKE = _by_shape(
+    lambda one: one.likeness, lambda likeness, n: DistanceFactor(LikenessDistances(likeness), n), LikenessEffect
+)
 
 KERNELS: dict[type[Variable], VariableKernels] = {
     Binary: ON_GRAPHS,
@@ -282,7 +284,7 @@ def _unordered_effects(variables: Sequence[Variable], effects: Mapping[int, Effe
         i: effect.graph.size
         for i, effect in effects.items()
         if isinstance(effect, GraphEffect) and effect.graph.size > 2
-        if variables[i].ordered and not isinstance(variables[i], Fidelity)
+        if variables[i].ordered and not variables[i].costs
     }
     unordered = {size: GraphEffect(CompleteGraph(size)) for size in set(sizes.values())}
     found: dict[int, EffectKernel] = {i: unordered[size] for i, size in sizes.items()}
@@ -315,7 +317,7 @@ def _layout(variables: Sequence[Variable]) -> Layout:
 
 def _grids(variables: Sequence[Variable]) -> tuple[int, ...]:
     """Return the positions of the numbers that are too many to list: the continuous coordinates, in order."""
-    return tuple(i for i, one in enumerate(variables) if number_grid(one) is not None)
+    return tuple(i for i, one in enumerate(variables) if one.grid is not None)
 
 
 def _by_kernels(domain: Domain) -> dict[VariableKernels, list[int]]:
@@ -331,9 +333,9 @@ def _by_kernels(domain: Domain) -> dict[VariableKernels, list[int]]:
 
 def _kernels_of(variable: Variable) -> VariableKernels:
     """Return the entry of the registry for a variable, which may depend on more than its kind."""
-    if type(variable) is Integer and number_grid(variable) is not None:
+    if type(variable) is Integer and variable.grid is not None:
         return NUMBERS
-    is_alike = type(variable) is Categorical and likeness_of(variable) is not None
+    is_alike = type(variable) is Categorical and variable.likeness is not None
     return ALIKE if is_alike else KERNELS[type(variable)]
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import ellipkm1
 
 from bostruct.contracts import Array, IntArray
-from bostruct.domains.space.graphs import CompleteGraph, PathGraph, VariableGraph
+from bostruct.domains.space.graphs import PathGraph, VariableGraph
 
 LARGEST_EXPONENT = 700.0  # of a number that exp can still make
 SMALLEST_ENTRY = 1e-130  # entries below are rounding noise of the eigensystem; their logarithm must stay finite
@@ -161,7 +161,7 @@ def spectrum_of(graph: VariableGraph) -> Spectrum:
 
 def eigenvalues(graph: VariableGraph) -> Array:
     """Return the eigenvalues of a graph's Laplacian, ascending (k,)."""
-    if isinstance(graph, CompleteGraph):
+    if graph.is_complete:
         return np.concatenate([[0.0], np.full(graph.size - 1, float(graph.size))])
     return spectrum_of(graph).values
 
