@@ -70,7 +70,7 @@ ALLOWED: dict[str, set[str]] = {
     # The laws rebuild a domain from its description, and show a searcher a history.
     "testing": BASE
     | {"storage", "execution", "bostruct.domains.registry", "bostruct.study.history"}
-    | {"bostruct.domains.space.variable", "bostruct.domains.space.choices", "bostruct.domains.architecture.value"},
+    | {"bostruct.domains.space.variable", "bostruct.domains.architecture.value", "bostruct.kernels.space.factor"},
     # Studies for other programs; a description in JSON becomes a space of variables.
     "serving": BASE
     | {"study", "storage", "methods", "bostruct.domains.space.space"}

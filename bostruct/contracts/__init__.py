@@ -93,4 +93,6 @@ from bostruct.contracts.types import State as State
 from bostruct.public_names import attach
 
 if not TYPE_CHECKING:
+    _NO_CONTRACTS = {"TYPE_CHECKING", "attach", "domain", "errors", "kernel", "model", "search", "types"}
+    __all__ = sorted(name for name in globals() if name[0] != "_" and name not in _NO_CONTRACTS)
     __getattr__ = attach(__name__, {})[0]  # says what to use in place of old names

@@ -227,6 +227,15 @@ def check_parts(domain: Domain, xs: Batch) -> None:
         found.append(keys_of(own, batch))
         alone = [keys_of(own, domain.part(name, domain.take(xs, [i])))[0] for i in range(len(xs))]
         assert alone == found[-1], "the part of a point does not depend on the rest of the batch"
+        turned = own.take(batch, list(range(len(xs)))[::-1])
+        with unchanged(domain, xs, "with_part"):
+            moved = domain.with_part(name, xs, turned)
+        law = f"with_part replaces the part {name!r} and no other"
+        assert keys_of(own, domain.part(name, moved)) == found[-1][::-1], law
+        for other, domain_of_other in domain.parts.items():
+            if other != name:
+                kept = (keys_of(domain_of_other, domain.part(other, points)) for points in (xs, moved))
+                assert len({tuple(keys) for keys in kept}) == 1, law
     keys, parts = keys_of(domain, xs), list(zip(*found, strict=True))
     for i in range(len(xs)):
         for j in range(i):

@@ -1,6 +1,6 @@
 """The laws of a kind of variable.
 
-`check_variable` checks them on random values, and on all values of a small variable that lists them.
+`check_variable` checks them on random values, and on all values of a small variable.
 """
 
 from __future__ import annotations
@@ -55,8 +55,10 @@ def check_variable(variable: Variable, rng: np.random.Generator) -> None:
             _check_sampled_neighbors(variable, value, leaps, rng)
         _check_variable_changes(variable, value, rng)
     _check_moves(variable, values, every, rng)
+    _check_crossing(variable, values, rng)
     _check_refusals(variable, values, every)
     _check_description(variable, values)
+    _check_listing(variable, values, every)
 
 
 def as_columns(variable: Variable, found: Any, what: str) -> Columns:
@@ -88,14 +90,10 @@ def _check_columns_of(variable: Variable, value: Columns, what: str) -> None:
 
 
 def _enumerate_values(variable: Variable) -> frozenset[Columns] | None:
-    """Return all values of a small variable that lists them, after checks; None for any other."""
+    """Return all values of a small variable, after checks; None for any other."""
     if variable.size > SMALL:
         return None
-    try:
-        found = variable.enumerate()
-    except DomainError:  # the values of a kind need not be listed
-        return None
-    rows = _rows(variable, found, "enumerate")
+    rows = _rows(variable, variable.enumerate(), "enumerate")
     assert len(set(rows)) == len(rows), "enumerate lists each value once"
     assert len(rows) == variable.size, f"enumerate lists all values: expected {variable.size}, got {len(rows)}"
     return frozenset(rows)
@@ -255,6 +253,36 @@ def _check_move(variable: Variable, value: Columns, share: float) -> Columns:
     found = as_columns(variable, variable.move(value, share), "move")
     _check_columns_of(variable, found, "move")
     return found
+
+
+def _check_crossing(variable: Variable, values: Sequence[Columns], rng: np.random.Generator) -> None:
+    """Check that the children of all values are values, or that no two values have any."""
+    children = [variable.cross(mine, theirs, rng) for mine in values[:FEW] for theirs in values[:2]]
+    if any(child is None for child in children):
+        assert not any(children), f"cross returns None of any two values, or of none: got {short_repr(children)}"
+        return
+    for child in children:
+        _check_columns_of(variable, as_columns(variable, child, "cross"), "cross")
+
+
+def _check_listing(variable: Variable, values: Sequence[Columns], every: frozenset[Columns] | None) -> None:
+    """Check that what a kind overrides agrees with the default, and that its traits are so."""
+    if every is not None:
+        default = {tuple(row) for row in Variable.enumerate(variable).tolist()}
+        assert default == every, f"enumerate lists what draws and changes reach: {len(default)}, got {len(every)}"
+    if variable.width == 1:
+        encoded = [read_back(variable.encode(value)) for value in values]
+        found = np.asarray(variable.decode_column(encoded)).tolist()
+        expected = [value[0] for value in values]
+        assert found == expected, f"decode_column reads the values that encode returned: {expected}, got {found}"
+    if variable.grid is not None:
+        assert variable.grid is variable.choices, "the grid of a variable is its choices"
+    if variable.values_are_choices:
+        for value in values:
+            choice, shown, written = variable.choices[value[0]], variable.present(value), variable.encode(value)
+            law = f"values_are_choices says that {value} is presented and encoded as {short_repr(choice)}"
+            assert shown == choice, f"{law}: present returns {short_repr(shown)}"
+            assert written in (choice, {"vertex": value[0]}), f"{law}: encode returns {short_repr(written)}"
 
 
 def _check_refusals(variable: Variable, values: Sequence[Columns], every: frozenset[Columns] | None) -> None:

@@ -19,6 +19,7 @@ from bostruct.methods.defaults import space_kernel
 from bostruct.searchers.scores import AcquisitionScore, CautiousChance, FeasibleScore
 from bostruct.surrogates.hyperparameters import Normal
 from bostruct.surrogates.success import AveragedChance, RegressedChance
+from bostruct.testing import check_feasibility
 from bostruct.testing.gradient_laws import (
     check_input_gradient,
     check_prediction_gradient,
@@ -90,6 +91,8 @@ def test_posteriors_and_scores(space, rng):
     check_score_gradient(FeasibleScore(score, regressed), space, xs, rng)
     check_score_gradient(FeasibleScore(score, CautiousChance(regressed)), space, xs, rng)
     averaged = AveragedChance((regressed, Even()), np.log([0.3, 0.7]))
+    for one in (regressed, CautiousChance(regressed), Even(), averaged):
+        check_feasibility(one, space, rng)
     check_score_gradient(FeasibleScore(score, averaged), space, xs, rng)
 
 
@@ -165,3 +168,19 @@ def test_a_faulty_acquisition_fails(fault):
     check_worth_gradient(LogExpectedImprovement(), np.random.default_rng(0))
     with pytest.raises(AssertionError):
         check_worth_gradient(Faulty(), np.random.default_rng(0))
+
+
+class Certain(Even):
+    def log_chance(self, xs):
+        return np.full(len(xs), 0.1)
+
+
+class Lower(Even):
+    def bound_log_chance(self, xs):
+        return self.log_chance(xs) - 1.0
+
+
+@pytest.mark.parametrize(("faulty", "says"), [(Certain(), "at most 0: got 0.1"), (Lower(), "never below log_chance")])
+def test_a_faulty_feasibility_fails(faulty, says):
+    with pytest.raises(AssertionError, match=says):
+        check_feasibility(faulty, bo.Space({"a": bool}), np.random.default_rng(0))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import bostruct as bo
-from bostruct.contracts import DomainError
+from bostruct.domains.space.variable import Variable
 from bostruct.testing import check_variable
 from bostruct.testing.variable_laws import as_columns
 from tests.domains.space.test_kinds import DESCRIPTIONS
@@ -316,12 +316,45 @@ def test_a_faulty_variable_fails(faulty, says):
         check_variable(faulty(["a", "b", "c"]), np.random.default_rng(0))
 
 
-def test_a_kind_need_not_list_its_values():
+def test_a_kind_need_not_write_how_its_values_are_listed():
     class Unlisted(Ring):
-        def enumerate(self):
-            raise DomainError("Unlisted: its values are not listed")
+        enumerate = Variable.enumerate
 
     check_variable(Unlisted("abc"), np.random.default_rng(0))
+
+
+class Shouts(bo.Categorical):
+    """A kind that presents its choices in another form, and inherits that it does not."""
+
+    def present(self, columns):
+        return super().present(columns).upper()
+
+    def parse(self, value):
+        return super().parse(value.lower() if isinstance(value, str) else value)
+
+
+class Reversed(bo.Categorical):
+    def decode_column(self, values):
+        return super().decode_column(values)[::-1]
+
+
+class Crosses(Ring):
+    def cross(self, mine, theirs, rng):
+        del rng
+        return mine if mine != theirs else None
+
+
+@pytest.mark.parametrize(
+    ("faulty", "says"),
+    [
+        (Shouts, "values_are_choices says that "),
+        (Reversed, "decode_column reads the values that encode returned"),
+        (Crosses, "cross returns None of any two values, or of none"),
+    ],
+)
+def test_what_a_kind_says_of_its_values_is_checked(faulty, says):
+    with pytest.raises(AssertionError, match=f"^{faulty.__name__}: {says}"):
+        check_variable(faulty(["a", "b", "c"]), np.random.default_rng(0))
 
 
 def test_columns_are_told_from_anything_else():
