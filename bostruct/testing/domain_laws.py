@@ -370,17 +370,17 @@ def _values_of_choices(domain: Any, values: Callable[..., Any], xs: Batch) -> li
 
 
 def _finds_discrete(domain: Any, sample: Callable[..., Any], xs: Batch, rng: np.random.Generator) -> bool:
-    """Tell whether all neighbors with the same continuous coordinates are found, of points that have few of them."""
+    """Tell whether all neighbors that differ in more than continuous coordinates are found, of points with few."""
     if domain.traits.local is None:
         return True
     few = domain.join([x for x in xs if len(domain.neighbors(x)) < MOST and not change.lists_some(domain, x)])
     near, of = sample(domain, few, 10 * MOST, rng)
     found = set(zip(of.tolist(), forms_of(domain, near), strict=True))
     for i, x in enumerate(few):
-        others = domain.neighbors(x)
-        own = domain.shares(domain.join([x]))
-        stay = np.all((domain.shares(others) == own) | np.isnan(own), axis=1)
-        if not {(i, form) for form, is_same in zip(forms_of(domain, others), stay, strict=True) if is_same} <= found:
+        others, own = domain.neighbors(x), domain.shares(domain.join([x]))
+        rest = forms_of(domain, domain.with_shares(others, np.repeat(own, len(others), axis=0)))
+        (mine,) = forms_of(domain, domain.with_shares(domain.join([x]), own))
+        if not {(i, form) for form, one in zip(forms_of(domain, others), rest, strict=True) if one != mine} <= found:
             return False
     return True
 

@@ -1,16 +1,19 @@
-"""Make points of others: single changes of one variable, mutations, and crossings of two points."""
+"""The neighbors of the points of a space: single changes of one variable, mutations, and crossings of two points."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from bostruct.checks import short_repr
-from bostruct.contracts import DomainError, IntArray
+from bostruct.contracts import DomainError, IntArray, LocalDomain
 from bostruct.domains.space.call_limit import call_limit
-from bostruct.domains.space.constraints import ConstrainedProduct, Sample, valid_mask
+from bostruct.domains.space.constraints import ConstrainedProduct, valid_mask
 from bostruct.domains.space.graphs import MAX_CHOICES
+from bostruct.domains.space.points import refuse_dict
 from bostruct.domains.space.sampling import random_walk
 from bostruct.domains.space.single_changes import Layout, SingleChanges, SpaceBatch, pad_columns
 from bostruct.domains.space.variable import ABSENT, Variable
@@ -22,65 +25,87 @@ MUTATION_DRAWS = 64  # of other points, where no walk finds one
 QUICK = 4  # changes that are quick to draw, for each of others
 
 
-class Moves:
-    """The changes of the points of a space, valid ones alone."""
+class NeighborSampler(ConstrainedProduct, LocalDomain):
+    """The valid points near those of a space: single changes, mutations and crossings."""
 
-    def __init__(self, space: ConstrainedProduct) -> None:
-        self.space = space
-        self.adjacency = Adjacency(list(space.variables.values()), space.layout)
-        self.is_parent = np.isin(np.arange(space.d), list(space.conditions.parents))  # on which others depend (d,)
+    @cached_property
+    def adjacency(self) -> Adjacency:
+        """The single changes of its points."""
+        return Adjacency(list(self.variables.values()), self.layout)
+
+    @cached_property
+    def _is_parent(self) -> npt.NDArray[np.bool_]:
+        """True for each variable on which others depend (d,)."""
+        return np.isin(np.arange(self.d), list(self.conditions.parents))
+
+    @cached_property
+    def _crossing(self) -> list[tuple[int, Variable]]:
+        """The variables whose values have children, and their positions."""
         rng = np.random.default_rng(0)
-        values = ((i, one, one.fallback()) for i, one in enumerate(space.variables.values()))
-        self.crossing = [(i, one) for i, one, value in values if one.cross(value, value, rng) is not None]
-        self.variable_of = np.repeat(np.arange(space.d), space.layout.widths)  # the variable of each column
+        values = ((i, one, one.fallback()) for i, one in enumerate(self.variables.values()))
+        return [(i, one) for i, one, value in values if one.cross(value, value, rng) is not None]
+
+    @cached_property
+    def _variable_of(self) -> IntArray:
+        """The variable of each column."""
+        return np.repeat(np.arange(self.d), self.layout.widths)
 
     def neighbors(self, x: IntArray) -> IntArray:
-        """List the valid points one change away (m, columns), variable 0 first, its values in order."""
+        """List the valid points that differ from x in one variable by one change.
+
+        Where the change makes other variables exist, these have their fallback values: the middle of an order, else the
+        first choice.
+
+        x: integer row (d,).
+
+        Returns rows (m, d): variable 0 first, its vertices ascending. Raises PointError for a dict.
+        """
+        refuse_dict(x)
         rows = self._apply(x, *self.adjacency.single_changes(np.asarray(x)))
-        return rows[valid_mask(self.space, rows)] if self.space.constraints else rows
+        return rows[valid_mask(self, rows)] if self.constraints else rows
+
+    def sample_neighbors(self, x: IntArray, m: int, rng: np.random.Generator) -> IntArray:
+        """Return `neighbors`, or m of them drawn without replacement where there are more.
+
+        x: integer row (d,).
+        m: int >= 0.
+        rng: the only source of chance.
+
+        Raises PointError for a dict.
+        """
+        refuse_dict(x)
+        return self.join(self.sample_neighborhoods(np.asarray(x)[None], m, rng)[0])
 
     def sample_neighborhoods(
-        self, xs: IntArray, m: int, rng: np.random.Generator, leaps: bool
+        self, xs: IntArray, m: int, rng: np.random.Generator, leaps: bool = False
     ) -> tuple[SingleChanges, IntArray]:
-        """Draw neighbors of each point, and tell which point each of them belongs to.
-
-        m: int, neighbors of one point at most.
-        rng: the only source of chance.
-        leaps: bool, True for long steps too.
-
-        Returns the batch of single changes, and positions in xs, ascending. A change that makes other variables exist,
-        or ends them, is given with the point that it leads to as its base, of which it changes nothing.
-        """
+        # a change that makes other variables exist, or ends them, has the point that it leads to as its base
         if not len(xs):
             none = np.empty(0, dtype=np.int64)
-            return SingleChanges(self.space.join(), none, none, none[:, None], self.space.layout), none
+            return SingleChanges(self.join(), none, none, none[:, None], self.layout), none
         found = [self._sample_changes(x, m, rng, leaps) for x in xs]
         of = np.repeat(np.arange(len(found)), [len(which) for which, _ in found])
         which = np.concatenate([own for own, _ in found])
         base = np.array(xs, dtype=np.int64)  # of its own, which never changes
-        changes = SingleChanges(base, of, which, pad_columns([values for _, values in found]), self.space.layout)
+        changes = SingleChanges(base, of, which, pad_columns([values for _, values in found]), self.layout)
         return self._settle(changes), of
 
     def change_each(self, xs: IntArray, m: int, rng: np.random.Generator) -> tuple[SpaceBatch, IntArray]:
-        """Draw neighbors as `sample_neighborhoods` does, quickly where variables can: some of them repeat.
-
-        m: int, neighbors of one point at most; under constraints those of m that are valid, and m where none is.
-        rng: the only source of chance.
-        """
-        if not len(xs) or not any(one.has_quick_changes for one in self.space.variables.values()):
+        # under constraints, of m changes those that are valid, and m neighbors if none is
+        if not len(xs) or not any(one.has_quick_changes for one in self.variables.values()):
             return self.sample_neighborhoods(xs, m, rng, False)
         base = np.array(xs, dtype=np.int64)
         of, which, values = self.adjacency.change_each(base, m, rng)
-        changes = SingleChanges(base, of, which, values, self.space.layout)
+        changes = SingleChanges(base, of, which, values, self.layout)
         kept = (values != changes.before).any(axis=1)
         changes, of = self._settle(changes[kept]), of[kept]
-        return self._keep_valid(base, changes, of, m, rng) if self.space.constraints else (changes, of)
+        return self._keep_valid(base, changes, of, m, rng) if self.constraints else (changes, of)
 
     def _keep_valid(
         self, xs: IntArray, changes: SingleChanges, of: IntArray, m: int, rng: np.random.Generator
     ) -> tuple[SpaceBatch, IntArray]:
         """Return the changes that are valid, and neighbors of the points that have none of these."""
-        kept = valid_mask(self.space, changes.rows())
+        kept = valid_mask(self, changes.rows())
         changes, of = changes[kept], of[kept]
         bare = np.setdiff1d(np.arange(len(xs)), of)
         if not len(bare):
@@ -88,72 +113,71 @@ class Moves:
         others, of_others = self.sample_neighborhoods(xs[bare], m, rng, False)
         every = np.concatenate([of, bare[of_others]])
         order = np.argsort(every, kind="stable")
-        return self.space.join(changes, others)[order], every[order]
+        return self.join(changes, others)[order], every[order]
 
-    def combine(self, x: IntArray, changes: SingleChanges, counts: Sequence[int]) -> IntArray:
-        """Make the first changes together, as many as counts say, and keep the valid points (at most counts, columns).
-
-        counts: how many variables to change, each at least 1.
-        """
-        first = np.sort(np.unique(changes.which, return_index=True)[1])
+    def combine(self, x: IntArray, neighbors: SingleChanges, counts: Sequence[int]) -> IntArray:
+        first = np.sort(np.unique(neighbors.which, return_index=True)[1])
         rows = np.repeat(np.asarray(x, dtype=np.int64)[None], len(counts), axis=0)
         for row, count in zip(rows, counts, strict=True):
-            made = changes[first[:count]]
-            columns = self.space.layout.columns_of(made.which, made.values.shape[1])
+            made = neighbors[first[:count]]
+            columns = self.layout.columns_of(made.which, made.values.shape[1])
             row[columns] = made.values
-        rows = self.space.conditions.settle_simply(rows)
-        return rows[valid_mask(self.space, rows)] if self.space.constraints else rows
+        rows = self.conditions.settle_simply(rows)
+        return rows[valid_mask(self, rows)] if self.constraints else rows
 
-    def mutate(self, x: IntArray, sample: Sample, rng: np.random.Generator) -> IntArray:
-        """Return a valid point one change away (columns,), or a few changes away where constraints leave none so near.
+    def mutate(self, x: IntArray, rng: np.random.Generator) -> IntArray:
+        """Return a valid neighbor of x (d,), each equally likely; where there are numbers, each variable.
 
+        x: integer row (d,).
         rng: the only source of chance.
 
-        Variables that the change makes exist are drawn. Raises DomainError where no other point is found.
+        Variables that the change makes exist are drawn. Where constraints leave no neighbor, the result is a valid
+        point a few changes away. Raises DomainError where none other than x is found.
         """
-        has_numbers = self.space.n_continuous > 0
+        has_numbers = self.n_continuous > 0
         which, values = self._draw_change(x, rng) if has_numbers else self._sample_changes(np.asarray(x), 1, rng, False)
         if len(which):
             # What the change makes exist is drawn, or has fallback values if the draw is invalid.
-            row = self.space.conditions.settle_randomly(self._change_rows(x, which, values), rng)[0]
-            return row if not self.space.conditions or self._is_valid(row) else self._apply(x, which, values)[0]
+            row = self.conditions.settle_randomly(self._change_rows(x, which, values), rng)[0]
+            return row if not self.conditions or self._is_valid(row) else self._apply(x, which, values)[0]
         for steps in MUTATION_WALK_STEPS:
-            other, moved = random_walk(self.space, np.asarray(x, dtype=np.int64), steps, rng, max_moves=1)
+            other, moved = random_walk(self, np.asarray(x, dtype=np.int64), steps, rng, max_moves=1)
             if moved:
                 return other
-        for other in sample(MUTATION_DRAWS, rng):
+        for other in self.sample(MUTATION_DRAWS, rng):
             if not np.array_equal(other, x):
                 return other
-        raise DomainError(f"no valid point other than {short_repr(self.space.present(x), 200)} was found")
+        raise DomainError(f"no valid point other than {short_repr(self.present(x), 200)} was found")
 
     def crossover(self, x: IntArray, y: IntArray, rng: np.random.Generator) -> IntArray:
         """Take each variable from x or y with equal chance; return x where 100 tries find no valid child.
 
+        x, y: integer rows (d,).
         rng: the only source of chance.
 
         A variable that the chosen parent has not comes from the other one; one that neither has is drawn.
         """
         for _ in range(CROSSOVER_TRIES):
-            first = (rng.random(self.space.d) < 0.5)[self.variable_of]
+            first = (rng.random(self.d) < 0.5)[self._variable_of]
             child = np.where(first, x, y)
-            for i, variable in self.crossing:
-                own = self.space.layout.columns(i)
+            for i, variable in self._crossing:
+                own = self.layout.columns(i)
                 if x[own.start] != ABSENT and y[own.start] != ABSENT:
                     child[own] = variable.cross(x[own].tolist(), y[own].tolist(), rng)
-            if self.space.conditions:
+            if self.conditions:
                 child = np.where(child == ABSENT, np.where(first, y, x), child)
-                self.space.conditions.settle_randomly(child[None], rng)
+                self.conditions.settle_randomly(child[None], rng)
             if self._is_valid(child):
                 return child
         return np.array(x, dtype=np.int64)
 
     def _settle(self, changes: SingleChanges) -> SingleChanges:
         """Return the changes with what follows from them by the conditions, if there are any."""
-        if not self.space.conditions:
+        if not self.conditions:
             return changes
-        asked = np.flatnonzero(self.is_parent[changes.which])
+        asked = np.flatnonzero(self._is_parent[changes.which])
         rows = changes[asked].rows()
-        settled = self.space.conditions.settle_simply(rows.copy())
+        settled = self.conditions.settle_simply(rows.copy())
         switches = (settled != rows).any(axis=1)
         of = changes.of.copy()
         of[asked[switches]] = len(changes.base) + np.arange(np.count_nonzero(switches))
@@ -161,22 +185,22 @@ class Moves:
         return SingleChanges(base, of, changes.which, changes.values, changes.layout)
 
     def _is_valid(self, row: IntArray) -> bool:
-        return not self.space.constraints or bool(valid_mask(self.space, row[None])[0])
+        return not self.constraints or bool(valid_mask(self, row[None])[0])
 
     def _apply(self, x: IntArray, which: IntArray, values: IntArray) -> IntArray:
         """Return copies of x, each with one variable at another value, others as the conditions ask."""
-        return self.space.conditions.settle_simply(self._change_rows(x, which, values))
+        return self.conditions.settle_simply(self._change_rows(x, which, values))
 
     def _change_rows(self, x: IntArray, which: IntArray, values: IntArray) -> IntArray:
         base = np.asarray(x, dtype=np.int64)[None]
-        return SingleChanges(base, np.zeros(len(which), dtype=np.int64), which, values, self.space.layout).rows()
+        return SingleChanges(base, np.zeros(len(which), dtype=np.int64), which, values, self.layout).rows()
 
     def _sample_changes(self, x: IntArray, m: int, rng: np.random.Generator, leaps: bool) -> tuple[IntArray, IntArray]:
         """Return all valid changes of x, or m of them, in their order."""
-        if self.space.layout.is_simple:
+        if self.layout.is_simple:
             which, values = self.adjacency.single_changes(np.asarray(x), leaps)
         else:
-            drawn = max(8 * m, CHANGES_CHECKED) if self.space.constraints else m
+            drawn = max(8 * m, CHANGES_CHECKED) if self.constraints else m
             which, values = self.adjacency.sample_changes(np.asarray(x), drawn, rng, leaps)
         chosen = self._choose(x, which, values, m, rng)
         return which[chosen], values[chosen]
@@ -194,19 +218,19 @@ class Moves:
     def _choose(
         self, x: IntArray, which: IntArray, values: IntArray, m: int, rng: np.random.Generator
     ) -> IntArray | slice:
-        if not self.space.constraints:
+        if not self.constraints:
             if len(which) <= m:
                 return slice(None)
             return np.sort(rng.choice(len(which), size=m, replace=False, shuffle=False))
         if len(which) <= m:
-            return np.flatnonzero(valid_mask(self.space, self._apply(x, which, values)))
+            return np.flatnonzero(valid_mask(self, self._apply(x, which, values)))
         order = rng.permutation(len(which))
         kept, n_kept, step = [order[:0]], 0, max(m, 8)
         for first in range(0, len(order), step):
             if n_kept >= m or call_limit().is_reached:
                 break
             chunk = order[first : first + step]
-            kept.append(chunk[valid_mask(self.space, self._apply(x, which[chunk], values[chunk]))])
+            kept.append(chunk[valid_mask(self, self._apply(x, which[chunk], values[chunk]))])
             n_kept += len(kept[-1])
         return np.sort(np.concatenate(kept)[:m])
 

@@ -24,7 +24,6 @@ from bostruct.contracts import (
     Infeasible,
     IntArray,
     Json,
-    LocalDomain,
     ParsedJson,
     Presented,
     TreeDomain,
@@ -36,15 +35,14 @@ from bostruct.domains.space.choices import coordinate
 from bostruct.domains.space.clauses import Clause, clause_from_json
 from bostruct.domains.space.conditions import check_constraints, name_levels
 from bostruct.domains.space.constraints import (
-    ConstrainedProduct,
     Constraint,
     Survey,
     count_within_limit,
     valid_mask,
 )
 from bostruct.domains.space.graphs import MAX_CHOICES
-from bostruct.domains.space.moves import Moves
-from bostruct.domains.space.points import check_names, check_row, encode_row, read_row, refuse_dict
+from bostruct.domains.space.moves import NeighborSampler
+from bostruct.domains.space.points import check_names, check_row, encode_row, read_row
 from bostruct.domains.space.registry import is_part, variable, variable_from_json
 from bostruct.domains.space.rereading import reread_row
 from bostruct.domains.space.sampling import find_survey, sample_distinct, sample_satisfying, sample_unseen
@@ -57,7 +55,7 @@ RESAMPLING_DRAWS = 1_000
 DRAWS_OF_ONE = 64  # of a variable that is to change: of two values the likelier has two chances in three
 
 
-class Space(ConstrainedProduct, LocalDomain, ChoiceDomain, TreeDomain):
+class Space(NeighborSampler, ChoiceDomain, TreeDomain):
     """Named variables and known constraints.
 
     variables: name -> `Binary`, `Categorical`, `Ordinal`, `Integer`, `Real`, `Fidelity`, `Graph`, `Permutation`,
@@ -280,61 +278,6 @@ class Space(ConstrainedProduct, LocalDomain, ChoiceDomain, TreeDomain):
         held = batch if isinstance(batch, np.ndarray | SingleChanges) else self.join(batch)
         return held[np.asarray(positions, dtype=np.intp)]
 
-    def neighbors(self, x: IntArray) -> IntArray:
-        """List the valid points that differ from x in one variable by one change.
-
-        x: integer row (d,).
-
-        Where the change makes other variables exist, these have their fallback values: the middle of an order, else the
-        first choice.
-
-        Returns rows (m, d): variable 0 first, its vertices ascending. Raises PointError for a dict.
-        """
-        refuse_dict(x)
-        return self._moves.neighbors(x)
-
-    def sample_neighbors(self, x: IntArray, m: int, rng: np.random.Generator) -> IntArray:
-        """Return `neighbors`, or m of them drawn without replacement where there are more.
-
-        x: integer row (d,).
-        m: int >= 0.
-        rng: the only source of chance.
-
-        Raises PointError for a dict.
-        """
-        refuse_dict(x)
-        return self.join(self.sample_neighborhoods(np.asarray(x)[None], m, rng)[0])
-
-    def sample_neighborhoods(
-        self, xs: IntArray, m: int, rng: np.random.Generator, leaps: bool = False
-    ) -> tuple[SpaceBatch, IntArray]:
-        return self._moves.sample_neighborhoods(xs, m, rng, leaps)
-
-    def change_each(self, xs: IntArray, m: int, rng: np.random.Generator) -> tuple[SpaceBatch, IntArray]:
-        return self._moves.change_each(xs, m, rng)
-
-    def combine(self, x: IntArray, neighbors: SingleChanges, counts: Sequence[int]) -> IntArray:
-        return self._moves.combine(x, neighbors, counts)
-
-    def mutate(self, x: IntArray, rng: np.random.Generator) -> IntArray:
-        """Return a valid neighbor of x (d,), each equally likely; where there are numbers, each variable.
-
-        x: integer row (d,).
-        rng: the only source of chance.
-
-        Variables that the change makes exist are drawn. Where constraints leave no neighbor, the result is a valid
-        point a few changes away. Raises DomainError where none other than x is found.
-        """
-        return self._moves.mutate(x, self.sample, rng)
-
-    def crossover(self, x: IntArray, y: IntArray, rng: np.random.Generator) -> IntArray:
-        """Take each variable from x or y with equal chance; return x where 100 tries find no valid child.
-
-        x, y: integer rows (d,).
-        rng: the only source of chance.
-        """
-        return self._moves.crossover(x, y, rng)
-
     def tokens(self, xs: IntArray) -> list[IntArray]:
         if not self.conditions and self.layout.is_simple and int(self.n_choices.max()) <= MAX_CHOICES:
             return list(self._tokens[np.arange(self.d), np.asarray(xs)])
@@ -356,7 +299,7 @@ class Space(ConstrainedProduct, LocalDomain, ChoiceDomain, TreeDomain):
         values = np.array(xs, dtype=np.float64)
         for i, grid in self.grids.items():
             values[:, i] = grid.shares(np.asarray(xs)[:, i])
-        return values
+        return values[:, np.all(np.asarray(xs) != ABSENT, axis=0)] if self.conditions else values
 
     def resample(self, x: IntArray, names: Sequence[str], rng: np.random.Generator) -> IntArray:
         """Return a valid point with these variables drawn anew, one alone among its other choices.
@@ -492,7 +435,7 @@ class Space(ConstrainedProduct, LocalDomain, ChoiceDomain, TreeDomain):
         self, xs: IntArray, m: int, rng: np.random.Generator
     ) -> tuple[SpaceBatch, IntArray]:
         none_differ = self._is_fine.all() and not self.conditions
-        batch, of = self._moves.sample_neighborhoods(xs[:0] if none_differ else xs, m, rng, leaps=True)
+        batch, of = super().sample_neighborhoods(xs[:0] if none_differ else xs, m, rng, leaps=True)
         switches = batch.of != of  # others than the one changed
         kept = np.flatnonzero(switches | ~self._is_fine[batch.which])
         return batch[kept], of[kept]
@@ -509,10 +452,6 @@ class Space(ConstrainedProduct, LocalDomain, ChoiceDomain, TreeDomain):
         for i, (name, count) in enumerate(zip(self.variables, self.n_choices.tolist(), strict=True)):
             table[i, :count] = [token(f"{name} = {vertex}") for vertex in range(count)]
         return table
-
-    @cached_property
-    def _moves(self) -> Moves:
-        return Moves(self)
 
     @cached_property
     def _is_fine(self) -> npt.NDArray[np.bool_]:
