@@ -253,7 +253,7 @@ class Domain(ABC):
         del keys
         return None
 
-    def spellings(self, batch: Batch) -> list[Hashable]:
+    def encodings(self, batch: Batch) -> list[Hashable]:
         """Return one hashable for each point, equal if the forms are equal, at no more cost than `keys`.
 
         A domain may hold one point in several forms, such as programs by the choices that lead to them. Changes lead
@@ -409,18 +409,18 @@ class LocalDomain(Domain):
         return near if len(near) <= m else self.take(near, np.sort(rng.choice(len(near), size=m, replace=False)))
 
     def sample_neighborhoods(
-        self, xs: Batch, m: int, rng: np.random.Generator, leaps: bool = False
+        self, xs: Batch, m: int, rng: np.random.Generator, large_steps: bool = False
     ) -> tuple[Batch, IntArray]:
         """Return `sample_neighbors` of each point as one batch, and the point that each neighbor belongs to.
 
         xs: batch of points.
         m: the most neighbors of each.
         rng: the only source of chance.
-        leaps: also points that are several such steps in one direction away, if the domain has directions.
+        large_steps: also points that are several such steps in one direction away, if the domain has directions.
 
         Returns the neighbors, and for each the position in xs of its point, ascending.
         """
-        del leaps
+        del large_steps
         found = [self.sample_neighbors(x, m, rng) for x in xs]
         counts = np.array([len(near) for near in found], dtype=np.int64)
         return self.join(*found), np.repeat(np.arange(len(found)), counts)

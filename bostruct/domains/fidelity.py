@@ -10,7 +10,7 @@ import numpy as np
 
 from bostruct.contracts import Batch, Domain, DomainError, IntArray, Point
 from bostruct.domains.space.constraints import ConstrainedProduct
-from bostruct.domains.space.variable import ABSENT
+from bostruct.domains.space.variable import INACTIVE
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class FidelityLevels:
         row = np.array(self._rows([x])[0], dtype=np.int64)
         row[self._column] = level
         rng = np.random.default_rng(np.frombuffer(self._untied(row), dtype=np.uint32))
-        found = self._with_rows([x], self._space.conditions.settle_randomly(row[None], rng))[0]
+        found = self._with_rows([x], self._space.conditions.apply_randomly(row[None], rng))[0]
         self.domain.check(found)
         return found
 
@@ -63,7 +63,7 @@ class FidelityLevels:
         Variables that only some fidelities have are left out, for a point loses and gains them with its fidelity.
         """
         rows = np.array(self._rows(xs), dtype=np.int64).reshape(-1, self._space.n_columns)
-        rows[:, self._tied_columns] = ABSENT
+        rows[:, self._tied_columns] = INACTIVE
         rows[:, self._column] = 0
         return self.domain.keys(self._with_rows(xs, rows))
 

@@ -266,7 +266,7 @@ class Joint(LocalDomain, ChoiceDomain, TreeDomain):
             for i, own in by_part.items():
                 part = self.domains[i].resample(y.parts[i], own, rng)  # type: ignore[attr-defined]
                 y = self._replace_part(y, i, [part])[0]
-            y = self._settle([y], rng)[0]
+            y = self._apply_conditions([y], rng)[0]
             if self._is_valid(y):
                 return y
         return x
@@ -288,7 +288,7 @@ class Joint(LocalDomain, ChoiceDomain, TreeDomain):
 
     def roll_out(self, made: Sequence[int], rng: np.random.Generator) -> JointPoint:
         for _ in range(RESAMPLING_TRIES):
-            x = self._settle([self._point(self._decisions.roll_out(made, rng))], rng)[0]
+            x = self._apply_conditions([self._point(self._decisions.roll_out(made, rng))], rng)[0]
             if self._is_valid(x):
                 return x
         raise Infeasible(f"no valid point with the choices {tuple(made)} was found in up to {RESAMPLING_TRIES} draws")
@@ -315,7 +315,7 @@ class Joint(LocalDomain, ChoiceDomain, TreeDomain):
     def _decisions(self) -> PartDecisions:
         return PartDecisions(self.domains)
 
-    def _settle(self, xs: Sequence[JointPoint], rng: np.random.Generator | None) -> list[JointPoint]:
+    def _apply_conditions(self, xs: Sequence[JointPoint], rng: np.random.Generator | None) -> list[JointPoint]:
         """Make parts agree with each other: those of a joint domain always do."""
         del rng
         return list(xs)
@@ -351,7 +351,7 @@ class Joint(LocalDomain, ChoiceDomain, TreeDomain):
         """Return x with another part, for each of some changes, and with what follows from it."""
         by_part = groupby(changes, key=lambda change: change[0])
         born = [y for i, own in by_part for y in self._replace_part(x, i, [part for _, part in own])]
-        return self._settle(born, None)
+        return self._apply_conditions(born, None)
 
     def _point(self, parts: Iterable[Point]) -> JointPoint:
         return self.points([[part] for part in parts])[0]

@@ -57,7 +57,7 @@ from bostruct.domains.space.rereading import (
 )
 from bostruct.domains.space.sampling import draw_listed
 from bostruct.domains.space.space import Space as Space
-from bostruct.domains.space.variable import ABSENT, Variable
+from bostruct.domains.space.variable import INACTIVE, Variable
 
 MAX_REMEMBERED = 10_000  # answers of one test
 
@@ -208,7 +208,7 @@ class MixedSpace(Joint):
         they do not are left out.
         """
         rng, found = np.random.default_rng(0), []
-        for x in self._settle(super().pool, rng):
+        for x in self._apply_conditions(super().pool, rng):
             tries = (x if i == 0 else self._redraw(x, rng) for i in range(POOL_TRIES))
             found += next(([y] for y in tries if self._is_valid(y)), [])
         return found
@@ -277,7 +277,7 @@ class MixedSpace(Joint):
             raise PointError(f"point: expected one with {', '.join(self.order)}, got {short_repr(x)}")
         for name, domain, part in zip(self.part_names, self.domains, x.parts, strict=True):
             read_part(name, domain.check, part)
-        if self._settle([x], None)[0] is not x:
+        if self._apply_conditions([x], None)[0] is not x:
             raise PointError(f"point: its variables disagree with {', '.join(one.label for one in self.tests)}")
         if broken := [predicate_name(rule) for rule in self.constraints if not self._satisfies(x, rule)]:
             raise PointError(f"point: {short_repr(self.present(x), 200)} breaks the constraint {', '.join(broken)}")
@@ -318,7 +318,7 @@ class MixedSpace(Joint):
         theirs = read_contents(description)
         values, parts = split_values(data, theirs)
         others = {
-            name: _reread_part(name, domain, parts.pop(name, None), theirs.parts.get(name))
+            name: _migrate_part(name, domain, parts.pop(name, None), theirs.parts.get(name))
             for name, domain in zip(self.part_names, self.domains, strict=True)
             if name != OWN
         }
@@ -342,7 +342,7 @@ class MixedSpace(Joint):
                 part = try_mutation(self.domains[i], x.parts[i], rng)
                 if part is None:  # that part has no other point; the next may have
                     break
-                y = self._settle(self._replace_part(x, i, [part]), rng)[0]
+                y = self._apply_conditions(self._replace_part(x, i, [part]), rng)[0]
                 if y.key != x.key and self._has_same_tests(x, i, part) and self._is_valid(y):
                     return y
         raise DomainError(f"no valid point other than {short_repr(self.present(x), 200)} was found by a single change")
@@ -354,7 +354,7 @@ class MixedSpace(Joint):
         drawn. Returns x where no valid child is found.
         """
         for _ in range(TRIES):
-            child = self._settle([super().crossover(x, y, rng)], rng, (x, y))[0]
+            child = self._apply_conditions([super().crossover(x, y, rng)], rng, (x, y))[0]
             if self._is_valid(child):
                 return child
         return x
@@ -375,7 +375,7 @@ class MixedSpace(Joint):
         listed = [domain.list_few(MOST_OF_A_PART) for domain in self.domains]
         parts = [list(rows) for rows in listed if rows is not None]
         every = self.points([list(column) for column in zip(*itertools.product(*parts), strict=True)])
-        agreeing = [x for x, y in zip(every, self._settle(every, None), strict=True) if y is x]
+        agreeing = [x for x, y in zip(every, self._apply_conditions(every, None), strict=True) if y is x]
         with limit_calls(math.inf):  # made once, so that no suggestion may depend on whether it was the one to do so
             return self._keep_valid(agreeing)
 
@@ -433,10 +433,10 @@ class MixedSpace(Joint):
         for i, domain in enumerate(self.domains):
             if not len(domain.pool):
                 x = self._replace_part(x, i, domain.sample(1, rng))[0]
-        return self._settle([x], rng)[0]
+        return self._apply_conditions([x], rng)[0]
 
     def _draw(self, m: int, rng: np.random.Generator) -> list[JointPoint]:
-        return self._settle(super().sample(m, rng), rng)
+        return self._apply_conditions(super().sample(m, rng), rng)
 
     def _reject(self, m: int, rng: np.random.Generator) -> tuple[list[JointPoint], int, list[JointPoint]]:
         """Draw until m points are valid, or they prove rare; return them, the number of draws, the first draws."""
@@ -462,7 +462,7 @@ class MixedSpace(Joint):
             x = y
         return x
 
-    def _settle(
+    def _apply_conditions(
         self, xs: Sequence[JointPoint], rng: np.random.Generator | None, parents: Sequence[JointPoint] = ()
     ) -> list[JointPoint]:
         """Make the variables of points agree with the tests of their other parts; points that do are returned as is.
@@ -481,12 +481,12 @@ class MixedSpace(Joint):
 
         def fill(i: int, k: int) -> IntArray:
             columns = own.layout.columns(i)
-            known = (row[columns] for row in rows_of_parents if row[columns.start] != ABSENT)
+            known = (row[columns] for row in rows_of_parents if row[columns.start] != INACTIVE)
             if (values := next(known, None)) is None and rng is not None:
                 return own.conditions.variables[i].sample(k, rng)
             return np.repeat([own.conditions.variables[i].fallback() if values is None else values], k, axis=0)
 
-        moved = own.conditions.settle(moved, fill)
+        moved = own.conditions.apply(moved, fill)
         settled = list(xs)
         for i, row in zip(changed.tolist(), moved, strict=True):
             settled[i] = self._replace_part(xs[i], 0, [row])[0]
@@ -582,7 +582,7 @@ def _build_part(name: str, given: object) -> Domain:
         raise type(error)(f"{name}: {error}") from error.__cause__
 
 
-def _reread_part(name: str, domain: Domain, data: ParsedJson, description: ParsedJson | None) -> Point:
+def _migrate_part(name: str, domain: Domain, data: ParsedJson, description: ParsedJson | None) -> Point:
     """Read a part that another form of a space encoded; raise PointError, naming it, where its domain has it not.
 
     description: of the domain that encoded it; None where there was no such part.

@@ -18,7 +18,7 @@ from bostruct.contracts import Array, Choice, Domain, DomainError, Point
 from bostruct.domains.language.features import LRUCache
 from bostruct.domains.space.choices import coordinate
 from bostruct.domains.space.single_changes import Layout
-from bostruct.domains.space.variable import ABSENT, Variable
+from bostruct.domains.space.variable import INACTIVE, Variable
 
 MARK = "\0"  # between the name of a structure and the number of one of its choices; no user writes it
 MOST_VALUES = 1_000  # of a structure; of one with more, so many are drawn
@@ -48,7 +48,7 @@ class StructureChoices:
         return [
             one
             for (name, variable), own in zip(variables.items(), columns, strict=True)
-            if own[0] != ABSENT
+            if own[0] != INACTIVE
             for one in (
                 [coordinate(name, variable, own[0])] if variable.width == 1 else list_choices(name, variable, own)
             )

@@ -650,7 +650,7 @@ def fix_parameters(domain: Domain, x: Point, fixed: Mapping[str, object], rng: n
         for name in domain.variables.keys() & fixed.keys():
             own = domain.variables[name]
             row[domain.layout.columns(domain.positions[name])] = own.parse(fixed[name])
-        row = domain.conditions.settle_randomly(row[None], rng)[0]
+        row = domain.conditions.apply_randomly(row[None], rng)[0]
         domain.check(row)
     except PointError:
         return x

@@ -20,7 +20,7 @@ from bostruct.domains.space.clauses import OneOf
 from bostruct.domains.space.graphs import MAX_CHOICES
 from bostruct.domains.space.registry import variable, variable_from_json
 from bostruct.domains.space.space import Space
-from bostruct.domains.space.variable import ABSENT, Variable
+from bostruct.domains.space.variable import INACTIVE, Variable
 from bostruct.goals.declared import Goals, declare_goals
 from bostruct.outcome import Outcome, outcome_of
 
@@ -242,7 +242,7 @@ def drop_inactive(domain: Domain, point: Presented) -> Presented:
     if not isinstance(own, Space) or not own.conditions:
         return point
     known = dict(point) | (_answer_tests(domain, point) if isinstance(domain, MixedSpace) else {})
-    row, names = np.full(own.n_columns, ABSENT, dtype=np.int64), list(own.variables)
+    row, names = np.full(own.n_columns, INACTIVE, dtype=np.int64), list(own.variables)
     for i in own.conditions.order:
         if (name := names[i]) not in known:
             continue

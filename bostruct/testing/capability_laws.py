@@ -23,7 +23,7 @@ from bostruct.contracts import (
     TreeDomain,
 )
 from bostruct.domains.architecture.value import Architecture
-from bostruct.domains.space.variable import ABSENT, Variable
+from bostruct.domains.space.variable import INACTIVE, Variable
 from bostruct.testing.batch_laws import check_batch, forms_of, keys_of, same, unchanged
 from bostruct.testing.common import copy_batch, read_back
 
@@ -69,11 +69,11 @@ def check_tokens(domain: Domain, xs: Batch) -> None:
             assert (bag == bags[j]) == (forms[i] == forms[j]), f"tokens tell points apart: {xs[i]!r}, {xs[j]!r}"
 
 
-def check_spellings(domain: Domain, xs: Batch) -> None:
-    """Check that points of one form are equal, and that spellings are the same at every call."""
-    with unchanged(domain, xs, "spellings"):
-        found = domain.spellings(domain.join(xs, xs))
-    assert found == domain.spellings(domain.join(xs)) * 2, "spellings returns one hashable a point, in their order"
+def check_encodings(domain: Domain, xs: Batch) -> None:
+    """Check that points of one form are equal, and that encodings are the same at every call."""
+    with unchanged(domain, xs, "encodings"):
+        found = domain.encodings(domain.join(xs, xs))
+    assert found == domain.encodings(domain.join(xs)) * 2, "encodings returns one hashable a point, in their order"
     keys = dict(zip(found, keys_of(domain, domain.join(xs, xs)), strict=True))
     assert [keys[one] for one in found] == keys_of(domain, domain.join(xs, xs)), "points of one form are equal"
 
@@ -210,7 +210,7 @@ def check_variables(domain: Domain, xs: Batch) -> None:
 def _check_columns(name: str, variable: Variable, columns: list[int]) -> None:
     """Check that columns hold a value of their variable, or that the point has not the variable."""
     try:
-        if not variable.when or set(columns) != {ABSENT}:
+        if not variable.when or set(columns) != {INACTIVE}:
             variable.check(columns)
     except PointError as error:
         raise AssertionError(f"the columns of a variable hold one of its values: {name}: {error}") from error

@@ -377,7 +377,7 @@ def _finds_discrete(domain: Any, sample: Callable[..., Any], xs: Batch, rng: np.
     near, of = sample(domain, few, 10 * MOST, rng)
     found = set(zip(of.tolist(), forms_of(domain, near), strict=True))
     for i, x in enumerate(few):
-        others, own = domain.neighbors(x), domain.shares(domain.join([x]))
+        others, own = domain.neighbors(x), np.nan_to_num(domain.shares(domain.join([x])))
         rest = forms_of(domain, domain.with_shares(others, np.repeat(own, len(others), axis=0)))
         (mine,) = forms_of(domain, domain.with_shares(domain.join([x]), own))
         if not {(i, form) for form, one in zip(forms_of(domain, others), rest, strict=True) if one != mine} <= found:
@@ -432,7 +432,7 @@ LAWS: tuple[tuple[Callable[[Domain], Any], DomainCheck], ...] = (
     (lambda domain: domain.traits.tree, _each(lambda domain, x, _: capability.check_named_decisions(domain, x), 2)),
     (lambda domain: domain, lambda domain, xs, _: check_sources(domain, xs[0], xs[1])),
     (lambda domain: domain.traits.local, _each(change.check_neighbor_chances, 1)),
-    (lambda domain: domain, lambda domain, xs, _: capability.check_spellings(domain, xs)),
+    (lambda domain: domain, lambda domain, xs, _: capability.check_encodings(domain, xs)),
     (lambda domain: domain, lambda domain, _, rng: capability.check_pool_of(domain, rng)),
     (lambda domain: domain if domain.from_keys(()) is not None else None, lambda d, xs, _: check_readable_keys(d, xs)),
     (lambda domain: domain, lambda domain, xs, _: capability.check_candidates(domain, xs)),

@@ -45,8 +45,8 @@ class Partial(Swaps):
 
 
 class Shifted(Swaps):
-    def sample_neighborhoods(self, xs, m, rng, leaps=False):
-        near, of = super().sample_neighborhoods(xs, m, rng, leaps)
+    def sample_neighborhoods(self, xs, m, rng, large_steps=False):
+        near, of = super().sample_neighborhoods(xs, m, rng, large_steps)
         return near, of[::-1]
 
 

@@ -223,7 +223,7 @@ class SearchSpace(PartialProgram, LocalDomain, ChoiceDomain, TreeDomain):
     def keys(self, batch: Iterable[Trace]) -> list[Hashable]:
         return [self.key(x) for x in batch]
 
-    def spellings(self, batch: Iterable[Trace]) -> list[Hashable]:
+    def encodings(self, batch: Iterable[Trace]) -> list[Hashable]:
         return list(batch)
 
     def mutate(self, x: Mapping[str, Value], rng: np.random.Generator) -> Trace:

@@ -77,13 +77,13 @@ class ChoiceVariable(Variable):
         """
         return rng.integers(0, self.size, size=(m, 1))
 
-    def neighbors(self, columns: Sequence[int], leaps: bool = False) -> IntArray:
+    def neighbors(self, columns: Sequence[int], large_steps: bool = False) -> IntArray:
         """List the choices next to one in the graph (k, 1), ascending.
 
         columns: the position of a choice.
-        leaps: True for steps of half the choices, a quarter and so on too, on a path.
+        large_steps: True for steps of half the choices, a quarter and so on too, on a path.
         """
-        graph = self.graph.with_large_steps() if leaps else self.graph
+        graph = self.graph.with_large_steps() if large_steps else self.graph
         return graph.neighbors(int(columns[0]))[:, None]
 
     def move(self, columns: Sequence[int], share: float) -> list[int]:

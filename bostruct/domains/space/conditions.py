@@ -40,7 +40,7 @@ from bostruct.domains.space.clauses import (
 )
 from bostruct.domains.space.graphs import MAX_CHOICES
 from bostruct.domains.space.single_changes import Layout
-from bostruct.domains.space.variable import ABSENT, MAX_ENUMERATED, Variable
+from bostruct.domains.space.variable import INACTIVE, MAX_ENUMERATED, Variable
 
 
 def check_constraints(rules: Iterable[object], variables: Mapping[str, Variable], names: Collection[str]) -> None:
@@ -231,7 +231,7 @@ class ParentLink(NamedTuple):
 
 
 class Conditions:
-    """The conditions of all variables of a space. A point that has not a variable holds `ABSENT` in its columns.
+    """The conditions of all variables of a space. A point that has not a variable holds `INACTIVE` in its columns.
 
     Raises DomainError, naming the variable, for a condition on a name or value that there is not, conditions in a
     circle, and a variable that no point has.
@@ -267,7 +267,7 @@ class Conditions:
 
         rows: points (m, columns).
         """
-        return rows[:, self.layout.starts] != ABSENT
+        return rows[:, self.layout.starts] != INACTIVE
 
     def holds(self, i: int, rows: IntArray) -> Mask:
         """Tell for each point whether the conditions of a variable hold (m,).
@@ -277,12 +277,12 @@ class Conditions:
         found = np.ones(len(rows), dtype=bool)
         for parent, test in self.links[i]:
             columns = self.layout.columns(parent)
-            found &= rows[:, columns.start] != ABSENT
+            found &= rows[:, columns.start] != INACTIVE
             if found.any():
                 found[found] = test.holds(rows[found, columns])
         return found
 
-    def settle(self, rows: IntArray, fill: Fill) -> IntArray:
+    def apply(self, rows: IntArray, fill: Fill) -> IntArray:
         """Give each row the variables that its conditions ask for, in place, and return the rows.
 
         rows: (m, columns); a variable that a point has not may hold any value, or be absent.
@@ -290,39 +290,39 @@ class Conditions:
         for i in self._conditional:
             columns = self.layout.columns(i)
             exists = self.holds(i, rows)
-            new = exists & (rows[:, columns.start] == ABSENT)
+            new = exists & (rows[:, columns.start] == INACTIVE)
             if new.any():
                 rows[new, columns] = fill(i, int(new.sum()))
-            rows[~exists, columns] = ABSENT
+            rows[~exists, columns] = INACTIVE
         return rows
 
-    def settle_randomly(self, rows: IntArray, rng: np.random.Generator) -> IntArray:
+    def apply_randomly(self, rows: IntArray, rng: np.random.Generator) -> IntArray:
         """Settle rows in place, with random values of the variables that they gain; return the rows.
 
-        rows: (m, columns), as for `settle`.
+        rows: (m, columns), as for `apply`.
         rng: the only source of chance.
         """
-        return self.settle(rows, lambda i, k: self.variables[i].sample(k, rng))
+        return self.apply(rows, lambda i, k: self.variables[i].sample(k, rng))
 
-    def settle_simply(self, rows: IntArray) -> IntArray:
+    def apply_with_fallbacks(self, rows: IntArray) -> IntArray:
         """Settle rows in place, with the fallback value of each variable that they gain; return the rows.
 
-        rows: (m, columns), as for `settle`.
+        rows: (m, columns), as for `apply`.
         """
-        return self.settle(rows, lambda i, k: np.repeat([self.variables[i].fallback()], k, axis=0))
+        return self.apply(rows, lambda i, k: np.repeat([self.variables[i].fallback()], k, axis=0))
 
     def find_broken(self, row: IntArray) -> str | None:
         """Say in words which variable a row has against its conditions, or has not; None where all is well."""
         for i in self.order:
             exists, given = bool(self.holds(i, row[None])[0]), row[self.layout.columns(i)]
-            if exists == bool((given == ABSENT).any()) or (not exists and (given != ABSENT).any()):
+            if exists == bool((given == INACTIVE).any()) or (not exists and (given != INACTIVE).any()):
                 words = describe_when(self.variables[i].when)
                 return f"{self.names[i]}: expected {'a' if exists else 'no'} value; it exists where {words}"
         return None
 
     def enumerate(self) -> IntArray:
         """List all points (m, columns), the last variable fastest; raises DomainError where a kind is not listed."""
-        rows = np.full((1, self.layout.n_columns), ABSENT, dtype=np.int64)
+        rows = np.full((1, self.layout.n_columns), INACTIVE, dtype=np.int64)
         for i in self.order:
             exists, columns = self.holds(i, rows), self.layout.columns(i)
             own = self.variables[i].enumerate()

@@ -25,7 +25,7 @@ from bostruct.domains.space.clauses import describe_when, predicate_name
 from bostruct.domains.space.conditions import Conditions
 from bostruct.domains.space.scale import NumberGrid
 from bostruct.domains.space.single_changes import Layout, SpaceBatch
-from bostruct.domains.space.variable import ABSENT, MAX_ENUMERATED, Variable
+from bostruct.domains.space.variable import INACTIVE, MAX_ENUMERATED, Variable
 
 MAX_CHOICES = 10_000  # of a variable whose choices are tabulated
 BYTE = 256  # numbers that a byte tells apart
@@ -134,7 +134,7 @@ class RowKeys:
     def __init__(self, variables: Iterable[Variable]) -> None:
         owners = [one for one in variables for _ in range(one.width)]
         self._n_columns = len(owners)
-        self._absent = np.array([one.n_codes if one.when else ABSENT for one in owners], dtype=np.int64)
+        self._absent = np.array([one.n_codes if one.when else INACTIVE for one in owners], dtype=np.int64)
         self._has_conditions = any(one.when for one in owners)
         types = [_smallest_type(one) for one in owners]
         found = ((own, np.flatnonzero([one is own for one in types])) for own in TYPES)
@@ -147,7 +147,7 @@ class RowKeys:
         rows: valid integer rows (m, columns).
         """
         if self._has_conditions:
-            rows = np.where(rows == ABSENT, self._absent, rows)
+            rows = np.where(rows == INACTIVE, self._absent, rows)
         if len(self._groups) == 1:
             packed = np.ascontiguousarray(rows, dtype=self._groups[0][0]).view(np.uint8)
         else:
@@ -166,7 +166,7 @@ class RowKeys:
             rows[:, columns] = np.ascontiguousarray(packed[:, start:end]).view(own)
             start = end
         if self._has_conditions:
-            rows[rows == self._absent] = ABSENT
+            rows[rows == self._absent] = INACTIVE
         return rows
 
 
@@ -234,8 +234,8 @@ class ConstrainedProduct:
 
         Raises DomainError where a variable has several columns and is no single choice.
         """
-        if self._wide:
-            i, wide = self._wide[0]
+        if self._multi_column:
+            i, wide = self._multi_column[0]
             raise DomainError(f"{self._names[i]}: expected variables that are one choice each, got a {wide.kind}")
         return self._bounds
 
@@ -261,7 +261,7 @@ class ConstrainedProduct:
         rows = rng.integers(0, self._bounds_for_draws, size=(m, self.n_columns))
         for i, v in self._own_drawing:
             rows[:, self.layout.columns(i)] = v.sample(m, rng)
-        return self.conditions.settle_randomly(rows, rng)
+        return self.conditions.apply_randomly(rows, rng)
 
     def present(self, x: IntArray) -> dict[str, Any]:
         """Return a point as a dict of the user's values; raise PointError for columns without a value."""
@@ -313,7 +313,7 @@ class ConstrainedProduct:
         return tuple(self.variables)
 
     @cached_property
-    def _wide(self) -> list[tuple[int, Variable]]:
+    def _multi_column(self) -> list[tuple[int, Variable]]:
         """The variables with several columns, and their positions."""
         return [(i, v) for i, v in enumerate(self.variables.values()) if v.width > 1]
 
@@ -480,7 +480,7 @@ def _present_rows(space: ConstrainedProduct, xs: IntArray) -> Iterator[dict[str,
         return
     for row in np.asarray(xs):
         split = zip(variables.items(), space.layout.split(row), strict=True)
-        yield {name: v.present(own) for (name, v), own in split if own[0] != ABSENT}
+        yield {name: v.present(own) for (name, v), own in split if own[0] != INACTIVE}
 
 
 def _present_row(space: ConstrainedProduct, x: IntArray) -> dict[str, Any]:
@@ -488,7 +488,7 @@ def _present_row(space: ConstrainedProduct, x: IntArray) -> dict[str, Any]:
     if len(x) != (width := space.layout.n_columns):
         raise PointError(f"expected a row of {width} columns, got {len(x)}")
     pairs = zip(space.variables.items(), space.layout.split(x), strict=True)
-    both = [((name, v), own) for (name, v), own in pairs if own[0] != ABSENT or not v.when]
+    both = [((name, v), own) for (name, v), own in pairs if own[0] != INACTIVE or not v.when]
     for (name, v), own in both:
         check_value(name, v, own)
     return {name: v.present(own) for (name, v), own in both}

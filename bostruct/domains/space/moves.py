@@ -16,7 +16,7 @@ from bostruct.domains.space.graphs import MAX_CHOICES
 from bostruct.domains.space.points import refuse_dict
 from bostruct.domains.space.sampling import random_walk
 from bostruct.domains.space.single_changes import Layout, SingleChanges, SpaceBatch, pad_columns
-from bostruct.domains.space.variable import ABSENT, Variable
+from bostruct.domains.space.variable import INACTIVE, Variable
 
 CROSSOVER_TRIES = 100  # tried of a crossover
 MUTATION_WALK_STEPS = (16, 2_000)  # steps of a mutation where no single change is valid
@@ -77,18 +77,18 @@ class NeighborSampler(ConstrainedProduct, LocalDomain):
         return self.join(self.sample_neighborhoods(np.asarray(x)[None], m, rng)[0])
 
     def sample_neighborhoods(
-        self, xs: IntArray, m: int, rng: np.random.Generator, leaps: bool = False
+        self, xs: IntArray, m: int, rng: np.random.Generator, large_steps: bool = False
     ) -> tuple[SingleChanges, IntArray]:
         # a change that makes other variables exist, or ends them, has the point that it leads to as its base
         if not len(xs):
             none = np.empty(0, dtype=np.int64)
             return SingleChanges(self.join(), none, none, none[:, None], self.layout), none
-        found = [self._sample_changes(x, m, rng, leaps) for x in xs]
+        found = [self._sample_changes(x, m, rng, large_steps) for x in xs]
         of = np.repeat(np.arange(len(found)), [len(which) for which, _ in found])
         which = np.concatenate([own for own, _ in found])
         base = np.array(xs, dtype=np.int64)  # of its own, which never changes
         changes = SingleChanges(base, of, which, pad_columns([values for _, values in found]), self.layout)
-        return self._settle(changes), of
+        return self._apply_conditions(changes), of
 
     def change_each(self, xs: IntArray, m: int, rng: np.random.Generator) -> tuple[SpaceBatch, IntArray]:
         # under constraints, of m changes those that are valid, and m neighbors if none is
@@ -98,7 +98,7 @@ class NeighborSampler(ConstrainedProduct, LocalDomain):
         of, which, values = self.adjacency.change_each(base, m, rng)
         changes = SingleChanges(base, of, which, values, self.layout)
         kept = (values != changes.before).any(axis=1)
-        changes, of = self._settle(changes[kept]), of[kept]
+        changes, of = self._apply_conditions(changes[kept]), of[kept]
         return self._keep_valid(base, changes, of, m, rng) if self.constraints else (changes, of)
 
     def _keep_valid(
@@ -122,7 +122,7 @@ class NeighborSampler(ConstrainedProduct, LocalDomain):
             made = neighbors[first[:count]]
             columns = self.layout.columns_of(made.which, made.values.shape[1])
             row[columns] = made.values
-        rows = self.conditions.settle_simply(rows)
+        rows = self.conditions.apply_with_fallbacks(rows)
         return rows[valid_mask(self, rows)] if self.constraints else rows
 
     def mutate(self, x: IntArray, rng: np.random.Generator) -> IntArray:
@@ -138,7 +138,7 @@ class NeighborSampler(ConstrainedProduct, LocalDomain):
         which, values = self._draw_change(x, rng) if has_numbers else self._sample_changes(np.asarray(x), 1, rng, False)
         if len(which):
             # What the change makes exist is drawn, or has fallback values if the draw is invalid.
-            row = self.conditions.settle_randomly(self._change_rows(x, which, values), rng)[0]
+            row = self.conditions.apply_randomly(self._change_rows(x, which, values), rng)[0]
             return row if not self.conditions or self._is_valid(row) else self._apply(x, which, values)[0]
         for steps in MUTATION_WALK_STEPS:
             other, moved = random_walk(self, np.asarray(x, dtype=np.int64), steps, rng, max_moves=1)
@@ -162,22 +162,22 @@ class NeighborSampler(ConstrainedProduct, LocalDomain):
             child = np.where(first, x, y)
             for i, variable in self._crossing:
                 own = self.layout.columns(i)
-                if x[own.start] != ABSENT and y[own.start] != ABSENT:
+                if x[own.start] != INACTIVE and y[own.start] != INACTIVE:
                     child[own] = variable.cross(x[own].tolist(), y[own].tolist(), rng)
             if self.conditions:
-                child = np.where(child == ABSENT, np.where(first, y, x), child)
-                self.conditions.settle_randomly(child[None], rng)
+                child = np.where(child == INACTIVE, np.where(first, y, x), child)
+                self.conditions.apply_randomly(child[None], rng)
             if self._is_valid(child):
                 return child
         return np.array(x, dtype=np.int64)
 
-    def _settle(self, changes: SingleChanges) -> SingleChanges:
+    def _apply_conditions(self, changes: SingleChanges) -> SingleChanges:
         """Return the changes with what follows from them by the conditions, if there are any."""
         if not self.conditions:
             return changes
         asked = np.flatnonzero(self._is_parent[changes.which])
         rows = changes[asked].rows()
-        settled = self.conditions.settle_simply(rows.copy())
+        settled = self.conditions.apply_with_fallbacks(rows.copy())
         switches = (settled != rows).any(axis=1)
         of = changes.of.copy()
         of[asked[switches]] = len(changes.base) + np.arange(np.count_nonzero(switches))
@@ -189,19 +189,21 @@ class NeighborSampler(ConstrainedProduct, LocalDomain):
 
     def _apply(self, x: IntArray, which: IntArray, values: IntArray) -> IntArray:
         """Return copies of x, each with one variable at another value, others as the conditions ask."""
-        return self.conditions.settle_simply(self._change_rows(x, which, values))
+        return self.conditions.apply_with_fallbacks(self._change_rows(x, which, values))
 
     def _change_rows(self, x: IntArray, which: IntArray, values: IntArray) -> IntArray:
         base = np.asarray(x, dtype=np.int64)[None]
         return SingleChanges(base, np.zeros(len(which), dtype=np.int64), which, values, self.layout).rows()
 
-    def _sample_changes(self, x: IntArray, m: int, rng: np.random.Generator, leaps: bool) -> tuple[IntArray, IntArray]:
+    def _sample_changes(
+        self, x: IntArray, m: int, rng: np.random.Generator, large_steps: bool
+    ) -> tuple[IntArray, IntArray]:
         """Return all valid changes of x, or m of them, in their order."""
         if self.layout.is_simple:
-            which, values = self.adjacency.single_changes(np.asarray(x), leaps)
+            which, values = self.adjacency.single_changes(np.asarray(x), large_steps)
         else:
             drawn = max(8 * m, CHANGES_CHECKED) if self.constraints else m
-            which, values = self.adjacency.sample_changes(np.asarray(x), drawn, rng, leaps)
+            which, values = self.adjacency.sample_changes(np.asarray(x), drawn, rng, large_steps)
         chosen = self._choose(x, which, values, m, rng)
         return which[chosen], values[chosen]
 
@@ -253,37 +255,37 @@ class Adjacency:
         ]
         self.known: dict[tuple[int, int, bool], IntArray] = {}
 
-    def single_changes(self, x: IntArray, leaps: bool = False) -> tuple[IntArray, IntArray]:
+    def single_changes(self, x: IntArray, large_steps: bool = False) -> tuple[IntArray, IntArray]:
         """Return (which, values) of all changes from x: variable 0 first, each in the order of its neighbors.
 
-        leaps: bool, True for steps of half their choices, a quarter and so on in ordered variables too.
+        large_steps: bool, True for steps of half their choices, a quarter and so on in ordered variables too.
         """
         row = x.tolist()
         if self.layout.is_simple:  # most values have been asked about before
-            found = [self.known.get((at, own, leaps)) for at, own in zip(self.positions, row, strict=True)]
-            near = [self._neighbors(i, [row[i]], leaps) if one is None else one for i, one in enumerate(found)]
+            found = [self.known.get((at, own, large_steps)) for at, own in zip(self.positions, row, strict=True)]
+            near = [self._neighbors(i, [row[i]], large_steps) if one is None else one for i, one in enumerate(found)]
         else:
-            near = [self._neighbors(i, own, leaps) for i, own in enumerate(self.layout.split(x))]
+            near = [self._neighbors(i, own, large_steps) for i, own in enumerate(self.layout.split(x))]
         return np.repeat(np.arange(len(near)), [len(one) for one in near]), pad_columns(near)
 
     def sample_changes(
-        self, x: IntArray, m: int, rng: np.random.Generator, leaps: bool = False
+        self, x: IntArray, m: int, rng: np.random.Generator, large_steps: bool = False
     ) -> tuple[IntArray, IntArray]:
         """Draw m changes from x, all by the same chance, or list all where they are no more: (which, values), in order.
 
         m: int >= 0.
         rng: the only source of chance.
         """
-        counts = [self._count(i, own, leaps) for i, own in enumerate(self.layout.split(x))]
+        counts = [self._count(i, own, large_steps) for i, own in enumerate(self.layout.split(x))]
         if sum(counts) <= m:
-            which, values = self.single_changes(x, leaps)
+            which, values = self.single_changes(x, large_steps)
             if len(which) == sum(counts):  # else a variable lists only some, of which all are drawn
                 return which, values
             shares = counts
         else:
             shares = rng.multivariate_hypergeometric(counts, m).tolist()  # of each variable
         near = [
-            self._draw(i, own, share, rng, leaps)
+            self._draw(i, own, share, rng, large_steps)
             for i, (own, share) in enumerate(zip(self.layout.split(x), shares, strict=True))
         ]
         return np.repeat(np.arange(len(near)), [len(one) for one in near]), pad_columns(near)
@@ -308,7 +310,7 @@ class Adjacency:
     def _share(self, x: IntArray, m: int, rng: np.random.Generator) -> list[int]:
         """Return how many changes of each variable are drawn."""
         counts = [
-            QUICK * m * (own[0] != ABSENT) if variable.has_quick_changes else min(m, self._count(i, own, False))
+            QUICK * m * (own[0] != INACTIVE) if variable.has_quick_changes else min(m, self._count(i, own, False))
             for i, (variable, own) in enumerate(zip(self.variables, self.layout.split(x), strict=True))
         ]
         has_choice = sum(counts) > m and sum(count > 0 for count in counts) > 1
@@ -324,23 +326,27 @@ class Adjacency:
         drawn = [self._draw(i, own, m, rng, False) for own, m in zip(columns.tolist(), shares.tolist(), strict=True)]
         return np.array([len(one) for one in drawn]), np.concatenate(drawn)
 
-    def _count(self, i: int, columns: list[int], leaps: bool) -> int:
-        is_wide = len(columns) > 1 and columns[0] != ABSENT
-        return self.variables[i].count_neighbors(columns, leaps) if is_wide else len(self._neighbors(i, columns, leaps))
+    def _count(self, i: int, columns: list[int], large_steps: bool) -> int:
+        is_wide = len(columns) > 1 and columns[0] != INACTIVE
+        return (
+            self.variables[i].count_neighbors(columns, large_steps)
+            if is_wide
+            else len(self._neighbors(i, columns, large_steps))
+        )
 
-    def _draw(self, i: int, columns: list[int], m: int, rng: np.random.Generator, leaps: bool) -> IntArray:
+    def _draw(self, i: int, columns: list[int], m: int, rng: np.random.Generator, large_steps: bool) -> IntArray:
         if len(columns) > 1 and m:
-            return self.variables[i].sample_neighbors(columns, m, rng, leaps)
-        found = self._neighbors(i, columns, leaps) if m else np.empty((0, len(columns)), dtype=np.int64)
+            return self.variables[i].sample_neighbors(columns, m, rng, large_steps)
+        found = self._neighbors(i, columns, large_steps) if m else np.empty((0, len(columns)), dtype=np.int64)
         return found if len(found) <= m else found[np.sort(rng.choice(len(found), size=m, replace=False))]
 
-    def _neighbors(self, i: int, columns: list[int], leaps: bool) -> IntArray:
+    def _neighbors(self, i: int, columns: list[int], large_steps: bool) -> IntArray:
         variable = self.variables[i]
-        if columns[0] == ABSENT:
+        if columns[0] == INACTIVE:
             return np.empty((0, variable.width), dtype=np.int64)
         if len(columns) > 1 or variable.size > MAX_CHOICES:
-            return variable.neighbors(columns, leaps)
-        key = self.positions[i], columns[0], leaps
+            return variable.neighbors(columns, large_steps)
+        key = self.positions[i], columns[0], large_steps
         if key not in self.known:
-            self.known[key] = variable.neighbors(columns, leaps)
+            self.known[key] = variable.neighbors(columns, large_steps)
         return self.known[key]

@@ -16,7 +16,7 @@ from bostruct.domains.space.clauses import When, show_when, when_to_json
 from bostruct.domains.space.graphs import VariableGraph
 from bostruct.domains.space.scale import NumberGrid
 
-ABSENT = int(np.iinfo(np.int64).min)  # in each column of a variable that a point does not have
+INACTIVE = int(np.iinfo(np.int64).min)  # in each column of a variable that a point does not have
 MAX_ENUMERATED = 100_000  # values of a variable, and points of a space, that are listed
 VAIN_DRAWS = 1_000  # of values in a row that are all known, until the search for others ends
 BESIDE_VALUES = ("when", "default", "resources")  # of a variable's JSON, what says nothing of its values
@@ -89,39 +89,39 @@ class Variable(ABC):
         return np.full(len(values), 1.0 / self.size)
 
     @abstractmethod
-    def neighbors(self, columns: Sequence[int], leaps: bool = False) -> IntArray:
+    def neighbors(self, columns: Sequence[int], large_steps: bool = False) -> IntArray:
         """List the values one change away, in a fixed order, without repeats (k, width). The relation is symmetric.
 
         columns: of a value, width integers.
-        leaps: True for values that are several such steps in one direction away, where the kind has directions.
+        large_steps: True for values that are several such steps in one direction away, where the kind has directions.
 
         A kind whose values have very many neighbors may list some of them only, by a relation that is symmetric, too.
         Then `count_neighbors` says how many there are, and `sample_neighbors` draws among all.
         """
 
-    def count_neighbors(self, columns: Sequence[int], leaps: bool = False) -> int:
+    def count_neighbors(self, columns: Sequence[int], large_steps: bool = False) -> int:
         """Return how many values `sample_neighbors` draws from.
 
         columns: of a value.
-        leaps: as of `neighbors`.
+        large_steps: as of `neighbors`.
 
         A kind with many neighbors counts them without listing all.
         """
-        return len(self.neighbors(columns, leaps))
+        return len(self.neighbors(columns, large_steps))
 
     def sample_neighbors(
-        self, columns: Sequence[int], m: int, rng: np.random.Generator, leaps: bool = False
+        self, columns: Sequence[int], m: int, rng: np.random.Generator, large_steps: bool = False
     ) -> IntArray:
         """Draw values one change away (k, width), in a fixed order, of all neighbors: m, or all where they are no more.
 
         columns: of a value.
         m: int >= 0.
         rng: the only source of chance.
-        leaps: as of `neighbors`.
+        large_steps: as of `neighbors`.
 
         A kind with many neighbors draws them without listing all.
         """
-        found = self.neighbors(columns, leaps)
+        found = self.neighbors(columns, large_steps)
         return found if len(found) <= m else found[np.sort(rng.choice(len(found), size=m, replace=False))]
 
     @property

@@ -102,8 +102,8 @@ def test_ordered_kinds_have_an_order():
 
 
 def test_long_steps_of_ordered_variables_halve():
-    assert Integer(0, 15).neighbors([0], leaps=True).tolist() == [[1], [2], [4], [8]]
-    assert Categorical(["a", "b", "c"]).neighbors([0], leaps=True).tolist() == [[1], [2]]
+    assert Integer(0, 15).neighbors([0], large_steps=True).tolist() == [[1], [2], [4], [8]]
+    assert Categorical(["a", "b", "c"]).neighbors([0], large_steps=True).tolist() == [[1], [2]]
 
 
 def test_values_of_a_real_are_not_listed_but_lie_on_a_grid():

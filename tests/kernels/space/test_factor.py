@@ -14,7 +14,7 @@ from bostruct.domains.space.descriptors import Descriptors
 from bostruct.domains.space.graphs import CompleteGraph, PathGraph, VariableGraph, weighted_graph
 from bostruct.domains.space.scale import RealGrid
 from bostruct.domains.space.subset import Subset
-from bostruct.domains.space.variable import ABSENT
+from bostruct.domains.space.variable import INACTIVE
 from bostruct.kernels.space.complete import CompleteFactor
 from bostruct.kernels.space.conditional import ConditionalEffect
 from bostruct.kernels.space.diffusion import TableFactor
@@ -290,7 +290,7 @@ EFFECTS = {
     "sequences": (SequenceEffect(SequenceShape(3, 4, 4)), np.array([[0, 1, 2, 0], [2, 2, 1, 0], [1, 1, 1, 1]])),
     "choices": (ChoiceEffect(4), np.arange(4)[:, None]),
     "rows of a table": (LikenessEffect(TABLE), np.arange(5)[:, None]),
-    "absent choices": (ConditionalEffect(ChoiceEffect(4)), np.array([[0], [ABSENT], [2]])),
+    "absent choices": (ConditionalEffect(ChoiceEffect(4)), np.array([[0], [INACTIVE], [2]])),
     "numbers": (NumberEffect(RealGrid(0.0, 1.0, False)), np.array([[0], [10], [77]])),
 }
 
