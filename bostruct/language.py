@@ -6,8 +6,7 @@ modules, connects them and returns (inputs, outputs); `SearchSpace` of it is a v
 
 from __future__ import annotations
 
-from bostruct.contracts import Infeasible
-from bostruct.domains.counts import INFINITE, AtLeast, Exact
+from bostruct.contracts import INFINITE, AtLeast, Exact, Infeasible
 from bostruct.domains.language.combinators import (
     combiner,
     dense_block,

@@ -83,7 +83,7 @@ class StuckDomain:
     """A domain whose every point is the only one."""
 
     def __init__(self, domain: Any) -> None:
-        self.keys, self.join, self.take, self.spellings = domain.keys, domain.join, domain.take, domain.spellings
+        self.keys, self.join, self.take, self.encodings = domain.keys, domain.join, domain.take, domain.encodings
         self.sample_unseen = domain.sample_unseen
 
     def mutate(self, x: Any, rng: np.random.Generator) -> Any:

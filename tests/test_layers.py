@@ -70,7 +70,7 @@ ALLOWED: dict[str, set[str]] = {
     # The laws rebuild a domain from its description, and show a searcher a history.
     "testing": BASE
     | {"storage", "execution", "bostruct.domains.registry", "bostruct.study.history"}
-    | {"bostruct.domains.space.variable", "bostruct.domains.space.choices", "bostruct.domains.architecture.value"},
+    | {"bostruct.domains.space.variable", "bostruct.domains.architecture.value", "bostruct.kernels.space.factor"},
     # Studies for other programs; a description in JSON becomes a space of variables.
     "serving": BASE
     | {"study", "storage", "methods", "bostruct.domains.space.space"}
@@ -83,7 +83,7 @@ ALLOWED: dict[str, set[str]] = {
 FACADES = {"acquisition", "domains", "execution", "kernels", "kernels.otmann", "searchers", "storage", "study"}
 FACADES = {f"bostruct.{room}" for room in FACADES | {"surrogates"}}
 # What the domains share, which knows none of them.
-COMMON = {"bostruct.domains.counts", "bostruct.domains.graphviz"}
+COMMON = {"bostruct.domains.graphviz"}
 HEAVY = {"torch", "gpytorch", "botorch", "sklearn", "ot", "matplotlib", "pandas", "networkx", "optuna", "scipy.stats"}
 VERSION = "bostruct.__version__"  # which anybody may know
 ROOMS_WITH_CODE = ("contracts", "methods", "problems", "nas", "cli", "testing")

@@ -8,7 +8,7 @@ import pytest
 
 from tests.without_modules import python_without
 
-ABSENT = ("fcntl", "resource", "termios", "tty", "pty", "pwd", "grp", "syslog")
+INACTIVE = ("fcntl", "resource", "termios", "tty", "pty", "pwd", "grp", "syslog")
 LACKING = """
 import os
 
@@ -43,7 +43,7 @@ bo.write_report(result, "report.html")
 @pytest.fixture
 def python(tmp_path):
     """Run Python as on a system without the modules of POSIX: arguments -> the finished process."""
-    return python_without(ABSENT, tmp_path, LACKING)
+    return python_without(INACTIVE, tmp_path, LACKING)
 
 
 def test_files_and_worker_processes_refuse_in_words_and_leave_nothing(python):

@@ -33,8 +33,8 @@ class Order(Variable):
     def sample(self, m: int, rng: np.random.Generator) -> IntArray:
         return ORDERS[rng.integers(len(ORDERS), size=m)]
 
-    def neighbors(self, columns: Sequence[int], leaps: bool = False) -> IntArray:
-        del leaps
+    def neighbors(self, columns: Sequence[int], large_steps: bool = False) -> IntArray:
+        del large_steps
         return np.array([_swap(columns, a, b) for a, b in PAIRS])
 
     def move(self, columns: Sequence[int], share: float) -> list[int]:

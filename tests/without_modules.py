@@ -14,26 +14,26 @@ SITE = """
 import importlib.metadata
 import sys
 
-ABSENT = {absent!r}
+INACTIVE = {absent!r}
 distribution = importlib.metadata.distribution
 
 
 class Absent:
     @staticmethod
     def find_spec(name, path=None, target=None):
-        if name.partition(".")[0] in ABSENT:
+        if name.partition(".")[0] in INACTIVE:
             raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
 
 
 def distribution_of(name):
-    if name in ABSENT:
+    if name in INACTIVE:
         raise importlib.metadata.PackageNotFoundError(name)
     return distribution(name)
 
 
 sys.meta_path.insert(0, Absent)
 importlib.metadata.distribution = distribution_of
-for name in ABSENT:
+for name in INACTIVE:
     sys.modules.pop(name, None)
 """
 

@@ -17,7 +17,7 @@ import numpy as np
 import bostruct as bo
 from benchmarks.speed.report import Row, at_most, main, median, plain_row, time_call
 from bostruct.contracts import Array, IntArray
-from bostruct.domains.space.variable import ABSENT
+from bostruct.domains.space.variable import INACTIVE
 from bostruct.methods.auto import auto
 from bostruct.study.history import History
 
@@ -67,7 +67,7 @@ def rate_suggestions(
 
 def evaluate(space: bo.Space, xs: IntArray) -> Array:
     """The objective at m points (m,)."""
-    at = np.where(xs == ABSENT, 0, xs) / (np.array([one.size for one in space.variables.values()]) - 1.0)
+    at = np.where(xs == INACTIVE, 0, xs) / (np.array([one.size for one in space.variables.values()]) - 1.0)
     weights = 1.0 / np.arange(1, space.d + 1)
     effects = np.abs(at - 0.3) ** 1.5 @ weights
     return effects + 0.3 * (np.sin(5.0 * at[:, :-1]) * at[:, 1:]) @ weights[1:]

@@ -173,7 +173,7 @@ class Evolution(Maximizer):
 def _drop_duplicates(domain: Domain, xs: Batch, known: set[Hashable]) -> Batch:
     """Return the points that are not known, each form of them once, and add them to `known`."""
     fresh: list[int] = []
-    for position, key in enumerate(domain.spellings(xs)):
+    for position, key in enumerate(domain.encodings(xs)):
         if key not in known:
             known.add(key)
             fresh.append(position)

@@ -269,7 +269,7 @@ class JointAscent(Maximizer):
     ) -> tuple[Point, float, int]:
         """Return the end of the ascent from a point, its score, and the number of steps."""
         for step in range(self.most_steps):
-            near, _ = domain.sample_neighborhoods(domain.join([x]), MAX_NEIGHBORS, rng, leaps=True)
+            near, _ = domain.sample_neighborhoods(domain.join([x]), MAX_NEIGHBORS, rng, True)
             if not len(near):
                 return x, value, step
             bounds = score.upper_bounds(near)

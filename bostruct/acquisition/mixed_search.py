@@ -168,10 +168,10 @@ class _OtherCoordinates:
         return getattr(self._domain, name)
 
     def sample_neighborhoods(
-        self, xs: Batch, m: int, rng: np.random.Generator, leaps: bool = False
+        self, xs: Batch, m: int, rng: np.random.Generator, large_steps: bool = False
     ) -> tuple[Batch, IntArray]:
         """Return the neighbors in the other coordinates, and the position in xs of each one's point."""
-        del leaps
+        del large_steps
         return self._domain.sample_discrete_neighborhoods(xs, m, rng)
 
 

@@ -32,7 +32,6 @@ from bostruct.contracts import Array, BostructError, PointError
 from bostruct.display import new_axes
 from bostruct.study.history import Trial
 from bostruct.study.predictions import HALF_WIDTH
-from bostruct.study.records import JsonDomain
 from bostruct.study.result import Result
 from bostruct.surrogates.fanova import Effect
 
@@ -273,7 +272,7 @@ def _predict_slices(
 
     All lines are one prediction, for each conditions the model anew.
     """
-    if result.model is None or result.domain is None or isinstance(result.domain, JsonDomain):
+    if result.model is None or result.domain is None or not result.domain.is_whole:
         return {}
     lines = [_lay_line(result, column, best) for column in columns if column.name in best]
     points = [point for line in lines for point in line.points]

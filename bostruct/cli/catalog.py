@@ -134,17 +134,17 @@ def _write_goals(facts: Facts) -> str:
 
 
 def _shape(domain: Domain) -> Facts:
-    from bostruct.domains.space.space import Space
     from bostruct.methods.defaults import stands_for_architectures
 
-    if not isinstance(domain, Space):
+    if not domain.variables:
         return {"points": "architectures" if stands_for_architectures(domain) else type(domain).__name__}
     sizes = sorted({variable.size for variable in domain.variables.values()})
     choices = " to ".join(dict.fromkeys(_count(math.log10(size)) for size in (sizes[0], sizes[-1])))
     kinds = ", ".join(sorted({variable.kind for variable in domain.variables.values()}))
+    d = len(domain.variables)
     return {
-        "points": f"{pluralize(domain.d, 'variable')} ({kinds}), {choices} choices{' each' if domain.d > 1 else ''}",
-        "variables": domain.d,
+        "points": f"{pluralize(d, 'variable')} ({kinds}), {choices} choices{' each' if d > 1 else ''}",
+        "variables": d,
         "choices": choices,
     }
 

@@ -115,7 +115,9 @@ class Plan:
         except DomainError as error:
             raise DomainError(f"{why}: {error}") from error
         except (TypeError, ValueError) as error:
-            raise ValueError(str(error) if isinstance(self.methods[label], str) else f"{why}: {error}") from error
+            if isinstance(self.methods[label], str):
+                raise ValueError(str(error)) from error
+            raise (TypeError if isinstance(error, TypeError) else ValueError)(f"{why}: {error}") from error
         return describe_run(self.problem, problem.space, problem.goals, method, searcher)
 
     def check_methods(self) -> None:

@@ -75,8 +75,13 @@ from bostruct.contracts.search import Suggestion as Suggestion
 from bostruct.contracts.search import TrainingPrediction as TrainingPrediction
 from bostruct.contracts.search import describe_part as describe_part
 from bostruct.contracts.types import ADDED_LATER as ADDED_LATER
+from bostruct.contracts.types import INFINITE as INFINITE
 from bostruct.contracts.types import Array as Array
+from bostruct.contracts.types import AtLeast as AtLeast
 from bostruct.contracts.types import Batch as Batch
+from bostruct.contracts.types import Count as Count
+from bostruct.contracts.types import Exact as Exact
+from bostruct.contracts.types import Infinite as Infinite
 from bostruct.contracts.types import Info as Info
 from bostruct.contracts.types import IntArray as IntArray
 from bostruct.contracts.types import Json as Json
@@ -89,4 +94,6 @@ from bostruct.contracts.types import stored_as as stored_as
 from bostruct.public_names import attach
 
 if not TYPE_CHECKING:
+    _NO_CONTRACTS = {"TYPE_CHECKING", "attach", "domain", "errors", "kernel", "model", "search", "types"}
+    __all__ = sorted(name for name in globals() if name[0] != "_" and name not in _NO_CONTRACTS)
     __getattr__ = attach(__name__, {})[0]  # says what to use in place of old names

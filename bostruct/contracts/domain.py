@@ -8,12 +8,24 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from bostruct.contracts.errors import DomainError, PointError, SpaceExhausted
-from bostruct.contracts.types import Array, Batch, IntArray, Json, ParsedJson, Point, Presented
+from bostruct.contracts.types import (
+    INFINITE,
+    Array,
+    Batch,
+    Count,
+    Exact,
+    IntArray,
+    Json,
+    ParsedJson,
+    Point,
+    Presented,
+)
 
 DRAWS_UNSEEN = 1024
 DRAW_BLOCKS = (1, 15, 112, 896)  # most first draws are unseen: begin small
@@ -60,6 +72,7 @@ class Domain(ABC):
     lists_many: True if it has neighbors, and those of many points cost little, because they are listed together.
     reads_earlier_forms: True if `decode_from` reads points of another description of the domain, so that a study may
         change the domain.
+    is_whole: False if only the description of a domain is known, and none of its points.
 
     Domains of equal descriptions (`to_json`) are equal by ``==``, and a domain equals nothing else.
     """
@@ -69,6 +82,7 @@ class Domain(ABC):
     pool: Batch = ()
     lists_many: bool = False
     reads_earlier_forms: bool = False
+    is_whole: bool = True
 
     @property
     def size(self) -> float:
@@ -86,6 +100,11 @@ class Domain(ABC):
     @property
     def n_continuous(self) -> int:
         return 0
+
+    @property
+    def label_in_messages(self) -> str:
+        """The name of the domain in messages, by default that of its class."""
+        return type(self).__name__
 
     @property
     def traits(self) -> DomainTraits:
@@ -120,8 +139,14 @@ class Domain(ABC):
         seen: keys, as of `keys`.
         rng: the only source of chance.
         """
-        x = draw_unseen(self.sample, self.keys, seen, rng)
-        return _choose_unlisted(self, seen, rng) if x is None else x
+        if (x := draw_unseen(self.sample, self.keys, seen, rng)) is not None:
+            return x
+        listed = self.list_few(max(DRAWS_UNSEEN, 2 * len(seen)))
+        left = [] if listed is None else [x for x in listed if self.key(x) not in seen]
+        if left:
+            return left[int(rng.integers(len(left)))]
+        more = "; more may exist" if listed is None and len(seen) < self.size else ""
+        raise SpaceExhausted(f"no unseen point of {type(self).__name__} was found; {len(seen)} were seen{more}")
 
     def list_few(self, most: int) -> Batch | None:
         """List all points, each once, in a fixed order; None if there may be more than `most`, or too many to list.
@@ -130,6 +155,10 @@ class Domain(ABC):
         """
         del most
         return None
+
+    def count(self) -> Count:
+        """Count the points: `Exact`, `AtLeast` if not all could be counted, or `INFINITE`."""
+        return INFINITE if self.size == math.inf else Exact(int(self.size))
 
     def count_at_most(self) -> float:
         """Return an upper bound of the number of points, for which none is listed."""
@@ -142,7 +171,20 @@ class Domain(ABC):
 
         x: one point, as the domain holds it, or anything else, which is no point.
         """
-        _check_listed(self, x)
+        refusal = f"point: expected one of {type(self).__name__}, got {x!r:.200}"
+        try:
+            key = self.key(x)
+            hash(key)
+        except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
+            raise PointError(refusal) from error
+        if (known := self._listed_keys) is not None and key not in known:
+            raise PointError(refusal)
+
+    @cached_property
+    def _listed_keys(self) -> frozenset[Hashable] | None:
+        """The keys of all points, if they are few enough to list."""
+        listed = self.list_few(MOST_LISTED)
+        return None if listed is None else frozenset(self.keys(listed))
 
     def parse(self, point: Presented) -> Point:
         """Turn what a user writes into a valid point; raise `PointError` if it is none, whatever its type.
@@ -211,7 +253,7 @@ class Domain(ABC):
         del keys
         return None
 
-    def spellings(self, batch: Batch) -> list[Hashable]:
+    def encodings(self, batch: Batch) -> list[Hashable]:
         """Return one hashable for each point, equal if the forms are equal, at no more cost than `keys`.
 
         A domain may hold one point in several forms, such as programs by the choices that lead to them. Changes lead
@@ -249,6 +291,9 @@ class Domain(ABC):
             (drawn,) = self.sample(1, rng)
             if self.key(drawn) != key:
                 return drawn
+        listed = self.list_few(MOST_LISTED)
+        if others := [] if listed is None else [y for y in listed if self.key(y) != key]:
+            return others[int(rng.integers(len(others)))]
         raise DomainError(f"no other point was found in {MUTATION_DRAWS} draws")
 
     def crossover(self, x: Point, y: Point, rng: np.random.Generator) -> Point | None:
@@ -304,6 +349,16 @@ class Domain(ABC):
         del xs
         raise KeyError(name)
 
+    def with_part(self, name: str, xs: Batch, parts: Batch) -> Batch:
+        """Return m points with other parts of that name; whether constraints hold is not looked at.
+
+        name: of the part, one of `parts`; any other raises KeyError.
+        xs: m points.
+        parts: m points of the part's domain.
+        """
+        del xs, parts
+        raise KeyError(name)
+
     def architectures(self, xs: Batch) -> Sequence[Any]:
         """Return the `Architecture` of each of m points; raise DomainError if a point is none and stands for none.
 
@@ -354,18 +409,18 @@ class LocalDomain(Domain):
         return near if len(near) <= m else self.take(near, np.sort(rng.choice(len(near), size=m, replace=False)))
 
     def sample_neighborhoods(
-        self, xs: Batch, m: int, rng: np.random.Generator, leaps: bool = False
+        self, xs: Batch, m: int, rng: np.random.Generator, large_steps: bool = False
     ) -> tuple[Batch, IntArray]:
         """Return `sample_neighbors` of each point as one batch, and the point that each neighbor belongs to.
 
         xs: batch of points.
         m: the most neighbors of each.
         rng: the only source of chance.
-        leaps: also points that are several such steps in one direction away, if the domain has directions.
+        large_steps: also points that are several such steps in one direction away, if the domain has directions.
 
         Returns the neighbors, and for each the position in xs of its point, ascending.
         """
-        del leaps
+        del large_steps
         found = [self.sample_neighbors(x, m, rng) for x in xs]
         counts = np.array([len(near) for near in found], dtype=np.int64)
         return self.join(*found), np.repeat(np.arange(len(found)), counts)
@@ -432,7 +487,7 @@ class ChoiceDomain(Domain):
         return tuple(one.path for one in self.coordinates(x))
 
     def coordinate_values(self, xs: Batch) -> Array:
-        """Return the values of the choices of points that all have the same ones, in their order (m, d).
+        """Return the values of the choices of points that have the same choices (m, choices).
 
         xs: m points.
         """
@@ -580,27 +635,6 @@ def draw_unseen(
     return None
 
 
-def _choose_unlisted(domain: Domain, seen: AbstractSet[Hashable], rng: np.random.Generator) -> Point:
-    """Draw an unseen point of a domain that lists its points; raise SpaceExhausted if none is left."""
-    listed = domain.list_few(max(DRAWS_UNSEEN, 2 * len(seen)))
-    left = [] if listed is None else [x for x in listed if domain.key(x) not in seen]
-    if left:
-        return left[int(rng.integers(len(left)))]
-    more = "; more may exist" if listed is None and len(seen) < domain.size else ""
-    raise SpaceExhausted(f"no unseen point of {type(domain).__name__} was found; {len(seen)} were seen{more}")
-
-
-def _check_listed(domain: Domain, x: Point) -> None:
-    """Raise PointError unless x has a key, and is listed if the points are few enough."""
-    try:
-        is_known = (listed := domain.list_few(MOST_LISTED)) is None or domain.key(x) in set(domain.keys(listed))
-        hash(domain.key(x))
-    except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
-        raise PointError(f"point: expected one of {type(domain).__name__}, got {x!r:.200}") from error
-    if not is_known:
-        raise PointError(f"point: expected one of {type(domain).__name__}, got {x!r:.200}")
-
-
 def token(text: str) -> int:
     """Hash a text to 63 bits, the same in every process.
 
@@ -612,7 +646,7 @@ def token(text: str) -> int:
 def _freeze_json(data: Any) -> Hashable:
     """Return JSON as a hashable, equal exactly if the JSON is equal."""
     if isinstance(data, Mapping):
-        return tuple(sorted((name, _freeze_json(one)) for name, one in data.items()))
+        return frozenset((name, _freeze_json(one)) for name, one in data.items())
     return tuple(map(_freeze_json, data)) if isinstance(data, list | tuple) else data
 
 

@@ -1,8 +1,10 @@
-"""Arrays, batches, points and JSON: the types that the contracts speak of."""
+"""Arrays, batches, points, JSON and numbers of points: the types that the contracts speak of."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -28,3 +30,37 @@ def stored_as(name: str) -> dict[str, str]:
     name: the earlier name.
     """
     return {STORED_AS: name}
+
+
+@dataclass(frozen=True)
+class Exact:
+    """The size of a domain all of whose points were counted.
+
+    count: number of points.
+    """
+
+    count: int
+
+
+@dataclass(frozen=True)
+class AtLeast:
+    """A lower bound: the points found before the budget was spent, or within the depth that is searched.
+
+    count: number of points found.
+    """
+
+    count: int
+
+
+@dataclass(frozen=True)
+class Infinite:
+    """The size of a domain without end: real numbers, or programs in which a substitution can contain itself.
+
+    count: infinity.
+    """
+
+    count: float = math.inf
+
+
+INFINITE = Infinite()
+Count: TypeAlias = Exact | AtLeast | Infinite

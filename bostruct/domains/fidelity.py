@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from bostruct.contracts import Batch, DomainError, IntArray, Point
-from bostruct.domains.joint import Joint
-from bostruct.domains.space.discrete import Fidelity
-from bostruct.domains.space.space import Space
+from bostruct.contracts import Batch, Domain, DomainError, IntArray, Point
+from bostruct.domains.space.constraints import ConstrainedProduct
+from bostruct.domains.space.variable import INACTIVE
 
 
 @dataclass(frozen=True)
@@ -22,11 +20,11 @@ class FidelityLevels:
     Raises DomainError for other numbers of them.
     """
 
-    domain: Any
+    domain: Domain
 
     def __post_init__(self) -> None:
-        if len(self._fidelity_variables) != 1:
-            names = ", ".join(name for _, name, _ in self._fidelity_variables) or "none"
+        if len(self._found) != 1:
+            names = ", ".join(name for _, name in self._found) or "none"
             raise DomainError(
                 f"method: expected a domain with one Fidelity variable, in a Space or a part that is one; found {names}"
             )
@@ -34,13 +32,11 @@ class FidelityLevels:
     @property
     def costs(self) -> tuple[float, ...]:
         """The costs of an evaluation at each fidelity, ascending."""
-        _, _, space = self._fidelity_variables[0]
-        found = next(v for v in space.variables.values() if isinstance(v, Fidelity))
-        return tuple(float(cost) for cost in found.choices)
+        return self._space.variables[self._found[0][1]].costs
 
     def level(self, x: Point) -> int:
         """Return the position of a point's fidelity among `costs`."""
-        return int(self._row(x)[self._column])
+        return int(self._rows([x])[0][self._column])
 
     def at_level(self, x: Point, level: int) -> Point:
         """Return the same point at another fidelity; raises PointError where a constraint forbids it.
@@ -48,75 +44,64 @@ class FidelityLevels:
         Variables that exist at that fidelity, and not at the point's, are drawn by a generator that the other variables
         seed: so one point leads to one point at each fidelity, and different points try different values.
         """
-        part, _, space = self._fidelity_variables[0]
-        row = np.array(self._row(x), dtype=np.int64)
+        row = np.array(self._rows([x])[0], dtype=np.int64)
         row[self._column] = level
         rng = np.random.default_rng(np.frombuffer(self._untied(row), dtype=np.uint32))
-        row = space.conditions.settle_randomly(row[None], rng)[0]
-        found = row
-        if part is not None:
-            parts = [row if i == part else own for i, own in enumerate(x.parts)]
-            found = self.domain.points([[own] for own in parts])[0]
+        found = self._with_rows([x], self._space.conditions.apply_randomly(row[None], rng))[0]
         self.domain.check(found)
         return found
 
     def at_target_fidelity(self, xs: Batch) -> Batch:
         """Return the same points at the highest fidelity, be they valid there or not."""
-        part, name, space = self._fidelity_variables[0]
-        top = len(space.variables[name]) - 1
-        if part is None:
-            rows = np.array(xs, dtype=np.int64)
-            rows[:, self._column] = top
-            return rows
-        columns: list[list[Any]] = [[x.parts[i] for x in xs] for i in range(len(self.domain.domains))]
-        columns[part] = [np.array(row, dtype=np.int64) for row in columns[part]]
-        for row in columns[part]:
-            row[self._column] = top
-        return self.domain.points(columns) if len(xs) else []
+        rows = np.array(self._rows(xs), dtype=np.int64).reshape(-1, self._space.n_columns)
+        rows[:, self._column] = len(self.costs) - 1
+        return self._with_rows(xs, rows)
 
-    def keys(self, xs: Iterable[Point]) -> list[Hashable]:
+    def keys(self, xs: Batch) -> list[Hashable]:
         """Return keys that are equal where points differ in their fidelity alone, be the other one valid or not.
 
         Variables that only some fidelities have are left out, for a point loses and gains them with its fidelity.
         """
-        return [self._key(x) for x in xs]
-
-    def _key(self, x: Point) -> Hashable:
-        part = self._fidelity_variables[0][0]
-        rest = self._untied(self._row(x))
-        return rest if part is None else (*x.key[:part], rest, *x.key[part + 1 :])
+        rows = np.array(self._rows(xs), dtype=np.int64).reshape(-1, self._space.n_columns)
+        rows[:, self._tied_columns] = INACTIVE
+        rows[:, self._column] = 0
+        return self.domain.keys(self._with_rows(xs, rows))
 
     def _untied(self, row: IntArray) -> bytes:
         """Return what a row holds beside the fidelity and the variables that depend on it."""
         return np.delete(np.asarray(row, dtype=np.int64), self._tied_columns).tobytes()
 
-    def _row(self, x: Point) -> IntArray:
-        part = self._fidelity_variables[0][0]
-        return x if part is None else x.parts[part]
+    def _rows(self, xs: Batch) -> Batch:
+        """Return the rows of the space of m points."""
+        part = self._found[0][0]
+        return xs if part is None else self.domain.part(part, xs)
+
+    def _with_rows(self, xs: Batch, rows: IntArray) -> Batch:
+        part = self._found[0][0]
+        return rows if part is None else self.domain.with_part(part, xs, rows)
 
     @cached_property
     def _column(self) -> int:
-        _, name, space = self._fidelity_variables[0]
-        return int(space.layout.starts[space.positions[name]])
+        return int(self._space.layout.starts[self._space.positions[self._found[0][1]]])
 
     @cached_property
     def _tied_columns(self) -> list[int]:
         """The columns of the fidelity, and of the variables that depend on it, if only through others."""
-        _, name, space = self._fidelity_variables[0]
-        tied = {space.positions[name]}
+        space = self._space
+        tied = {space.positions[self._found[0][1]]}
         for i in space.conditions.order:  # parents first
             if any(link.parent in tied for link in space.conditions.links[i]):
                 tied.add(i)
         return [column for i in sorted(tied) for column in range(space.n_columns)[space.layout.columns(i)]]
 
     @cached_property
-    def _fidelity_variables(self) -> list[tuple[int | None, str, Space]]:
-        """Each such variable: its part, None where the domain is a space itself; its name; the space."""
-        parts = enumerate(self.domain.domains) if isinstance(self.domain, Joint) else [(None, self.domain)]
-        return [
-            (part, name, space)
-            for part, space in parts
-            if isinstance(space, Space)
-            for name, variable in space.variables.items()
-            if isinstance(variable, Fidelity)
-        ]
+    def _space(self) -> ConstrainedProduct:
+        """The variables beside the fidelity, without their constraints."""
+        part = self._found[0][0]
+        return ConstrainedProduct((self.domain if part is None else self.domain.parts[part]).variables, ())
+
+    @cached_property
+    def _found(self) -> list[tuple[str | None, str]]:
+        """Each fidelity: its part, None if the domain has no parts, and its name."""
+        parts: dict[str | None, Domain] = {**self.domain.parts} or {None: self.domain}
+        return [(part, name) for part, own in parts.items() for name, one in own.variables.items() if one.costs]

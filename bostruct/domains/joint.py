@@ -19,12 +19,16 @@ from bostruct.checks import (
     try_mutation,
 )
 from bostruct.contracts import (
+    INFINITE,
+    AtLeast,
     Batch,
     Choice,
     ChoiceDomain,
+    Count,
     Domain,
     DomainError,
     DomainTraits,
+    Exact,
     Infeasible,
     Json,
     LocalDomain,
@@ -65,6 +69,7 @@ class Joint(LocalDomain, ChoiceDomain, TreeDomain):
 
     part_names: tuple[str, ...]
     domains: tuple[Domain, ...]
+    label_in_messages = "a joint domain"  # pyright: ignore[reportIncompatibleMethodOverride, reportAssignmentType]
 
     @property
     def traits(self) -> DomainTraits:
@@ -89,6 +94,16 @@ class Joint(LocalDomain, ChoiceDomain, TreeDomain):
         """The product of the parts' sizes."""
         sizes = [domain.size for domain in self.domains]
         return math.inf if math.inf in sizes else math.prod(sizes)
+
+    def count(self) -> Count:
+        total: Count = Exact(1)
+        for domain in self.domains:
+            own = domain.count()
+            if INFINITE in (own, total):
+                return INFINITE
+            is_exact = isinstance(own, Exact) and isinstance(total, Exact)
+            total = (Exact if is_exact else AtLeast)(int(own.count * total.count))
+        return total
 
     @property
     def pool(self) -> list[JointPoint]:
@@ -163,8 +178,17 @@ class Joint(LocalDomain, ChoiceDomain, TreeDomain):
         return x.key
 
     def part(self, name: str, xs: Iterable[JointPoint]) -> Batch:
+        if name not in self.part_names:
+            raise KeyError(name)
         i = self.part_names.index(name)
         return self.domains[i].join([x.parts[i] for x in xs])
+
+    def with_part(self, name: str, xs: Iterable[JointPoint], parts: Batch) -> list[JointPoint]:
+        if name not in self.part_names:
+            raise KeyError(name)
+        i = self.part_names.index(name)
+        frozen = zip(*_freeze_batch(self.domains[i], parts), strict=True)
+        return [_with_part(x, i, part, key) for x, (part, key) in zip(xs, frozen, strict=True)]
 
     def points(self, batches: Iterable[Batch]) -> list[JointPoint]:
         """Join batches of each part into points."""
@@ -242,7 +266,7 @@ class Joint(LocalDomain, ChoiceDomain, TreeDomain):
             for i, own in by_part.items():
                 part = self.domains[i].resample(y.parts[i], own, rng)  # type: ignore[attr-defined]
                 y = self._replace_part(y, i, [part])[0]
-            y = self._settle([y], rng)[0]
+            y = self._apply_conditions([y], rng)[0]
             if self._is_valid(y):
                 return y
         return x
@@ -264,7 +288,7 @@ class Joint(LocalDomain, ChoiceDomain, TreeDomain):
 
     def roll_out(self, made: Sequence[int], rng: np.random.Generator) -> JointPoint:
         for _ in range(RESAMPLING_TRIES):
-            x = self._settle([self._point(self._decisions.roll_out(made, rng))], rng)[0]
+            x = self._apply_conditions([self._point(self._decisions.roll_out(made, rng))], rng)[0]
             if self._is_valid(x):
                 return x
         raise Infeasible(f"no valid point with the choices {tuple(made)} was found in up to {RESAMPLING_TRIES} draws")
@@ -291,7 +315,7 @@ class Joint(LocalDomain, ChoiceDomain, TreeDomain):
     def _decisions(self) -> PartDecisions:
         return PartDecisions(self.domains)
 
-    def _settle(self, xs: Sequence[JointPoint], rng: np.random.Generator | None) -> list[JointPoint]:
+    def _apply_conditions(self, xs: Sequence[JointPoint], rng: np.random.Generator | None) -> list[JointPoint]:
         """Make parts agree with each other: those of a joint domain always do."""
         del rng
         return list(xs)
@@ -327,18 +351,14 @@ class Joint(LocalDomain, ChoiceDomain, TreeDomain):
         """Return x with another part, for each of some changes, and with what follows from it."""
         by_part = groupby(changes, key=lambda change: change[0])
         born = [y for i, own in by_part for y in self._replace_part(x, i, [part for _, part in own])]
-        return self._settle(born, None)
+        return self._apply_conditions(born, None)
 
     def _point(self, parts: Iterable[Point]) -> JointPoint:
         return self.points([[part] for part in parts])[0]
 
     def _replace_part(self, x: JointPoint, i: int, batch: Batch) -> list[JointPoint]:
         """Return x with another i-th part, for each of a batch."""
-        before, after = slice(None, i), slice(i + 1, None)
-        return [
-            JointPoint((*x.parts[before], part, *x.parts[after]), (*x.key[before], key, *x.key[after]))
-            for part, key in zip(*_freeze_batch(self.domains[i], batch), strict=True)
-        ]
+        return [_with_part(x, i, *own) for own in zip(*_freeze_batch(self.domains[i], batch), strict=True)]
 
 
 def joint_domain(parts: Mapping[str, object]) -> Joint:
@@ -368,6 +388,11 @@ def as_part(name: str, given: object) -> Domain:
     if isinstance(given, Mapping):
         return Space(given)
     return check_part(f"parts: {name}", given, Domain, also="a dict of variables or ", error=WrongPart)
+
+
+def _with_part(x: JointPoint, i: int, part: Point, key: Hashable) -> JointPoint:
+    before, after = slice(None, i), slice(i + 1, None)
+    return JointPoint((*x.parts[before], part, *x.parts[after]), (*x.key[before], key, *x.key[after]))
 
 
 def _freeze_batch(domain: Domain, batch: Batch) -> tuple[Batch, list[Hashable]]:

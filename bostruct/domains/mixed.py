@@ -13,14 +13,19 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import cast
 
 import numpy as np
 
 from bostruct.checks import check_draw, did_you_mean, hide_addresses, short_repr, try_mutation
 from bostruct.contracts import (
+    INFINITE,
+    AtLeast,
     Batch,
+    Count,
     Domain,
     DomainError,
+    Exact,
     IntArray,
     Json,
     ParsedJson,
@@ -32,7 +37,6 @@ from bostruct.contracts import (
     draw_unseen,
 )
 from bostruct.display import html_table, show_all_parts, show_parts, show_rules
-from bostruct.domains.counts import INFINITE, AtLeast, Count, Exact
 from bostruct.domains.joint import Joint, JointPoint, as_part, read_part
 from bostruct.domains.part_choices import PartChoices, PartDecisions
 from bostruct.domains.space.call_limit import call_limit, limit_calls, limit_search, release_calls
@@ -53,7 +57,7 @@ from bostruct.domains.space.rereading import (
 )
 from bostruct.domains.space.sampling import draw_listed
 from bostruct.domains.space.space import Space as Space
-from bostruct.domains.space.variable import ABSENT, Variable
+from bostruct.domains.space.variable import INACTIVE, Variable
 
 MAX_REMEMBERED = 10_000  # answers of one test
 
@@ -162,6 +166,7 @@ def _place_test(tests: dict[str, PartTest], made: PartTest, taken: set[str]) -> 
 
 
 MAX_ENUMERATED = 20_000
+MOST_OF_A_PART = 100_000  # points that are listed of one part
 REJECTION_DRAWS = 5_000  # before they are given up
 FIRST_DRAWS = 1_000  # of which each constraint is asked if no point is valid
 REJECTION_RATE = 20  # draws a valid one, up to which they go on beyond that
@@ -178,6 +183,7 @@ class MixedSpace(Joint):
     """
 
     reads_earlier_forms = True
+    label_in_messages = "a Space with another domain inside"
 
     order: tuple[str, ...] = ()
     constraints: tuple[Constraint, ...] = ()
@@ -190,9 +196,8 @@ class MixedSpace(Joint):
         return show_all_parts(self.named_values, show_rules(len(self.constraints)))
 
     def _repr_html_(self) -> str:
-        n_variables = sum(isinstance(one, Variable) for one in self.named_values.values())
-        rules = show_rules(len(self.constraints))
-        caption = f"Space of {n_variables} variables and {len(self.order) - n_variables} other domains{rules}"
+        n_others, rules = sum(name in self.part_names for name in self.order), show_rules(len(self.constraints))
+        caption = f"Space of {len(self.order) - n_others} variables and {n_others} other domains{rules}"
         return html_table(_nest_values(self).items(), caption=caption)
 
     @property
@@ -203,7 +208,7 @@ class MixedSpace(Joint):
         they do not are left out.
         """
         rng, found = np.random.default_rng(0), []
-        for x in self._settle(super().pool, rng):
+        for x in self._apply_conditions(super().pool, rng):
             tries = (x if i == 0 else self._redraw(x, rng) for i in range(POOL_TRIES))
             found += next(([y] for y in tries if self._is_valid(y)), [])
         return found
@@ -220,7 +225,7 @@ class MixedSpace(Joint):
             return Exact(len(self._all))
         if self.constraints:
             return AtLeast(1)
-        total = count_product(self.domains)
+        total = super().count()
         return total if total == INFINITE or not self.tests else AtLeast(1)
 
     def sample(self, m: int, rng: np.random.Generator) -> list[JointPoint]:
@@ -259,9 +264,8 @@ class MixedSpace(Joint):
             if self._is_enumerable:
                 left = [x for x in self._all if x.key not in seen]
                 if left:
-                    spaces = [domain for domain in self.domains if isinstance(domain, Space)]
-                    rows = [np.array([x.parts[i] for x in left]) for i in range(len(spaces))]
-                    return left[int(draw_listed(spaces, rows, 1, rng)[0])]
+                    rows = [np.array([x.parts[i] for x in left]) for i in range(len(self.domains))]
+                    return left[int(draw_listed([domain.variables for domain in self.domains], rows, 1, rng)[0])]
             elif (x := self._draw_unseen(seen, rng)) is not None:
                 return x
         more = "" if self._is_enumerable else "; more may exist"
@@ -273,7 +277,7 @@ class MixedSpace(Joint):
             raise PointError(f"point: expected one with {', '.join(self.order)}, got {short_repr(x)}")
         for name, domain, part in zip(self.part_names, self.domains, x.parts, strict=True):
             read_part(name, domain.check, part)
-        if self._settle([x], None)[0] is not x:
+        if self._apply_conditions([x], None)[0] is not x:
             raise PointError(f"point: its variables disagree with {', '.join(one.label for one in self.tests)}")
         if broken := [predicate_name(rule) for rule in self.constraints if not self._satisfies(x, rule)]:
             raise PointError(f"point: {short_repr(self.present(x), 200)} breaks the constraint {', '.join(broken)}")
@@ -314,7 +318,7 @@ class MixedSpace(Joint):
         theirs = read_contents(description)
         values, parts = split_values(data, theirs)
         others = {
-            name: _reread_part(name, domain, parts.pop(name, None), theirs.parts.get(name))
+            name: _migrate_part(name, domain, parts.pop(name, None), theirs.parts.get(name))
             for name, domain in zip(self.part_names, self.domains, strict=True)
             if name != OWN
         }
@@ -338,7 +342,7 @@ class MixedSpace(Joint):
                 part = try_mutation(self.domains[i], x.parts[i], rng)
                 if part is None:  # that part has no other point; the next may have
                     break
-                y = self._settle(self._replace_part(x, i, [part]), rng)[0]
+                y = self._apply_conditions(self._replace_part(x, i, [part]), rng)[0]
                 if y.key != x.key and self._has_same_tests(x, i, part) and self._is_valid(y):
                     return y
         raise DomainError(f"no valid point other than {short_repr(self.present(x), 200)} was found by a single change")
@@ -350,7 +354,7 @@ class MixedSpace(Joint):
         drawn. Returns x where no valid child is found.
         """
         for _ in range(TRIES):
-            child = self._settle([super().crossover(x, y, rng)], rng, (x, y))[0]
+            child = self._apply_conditions([super().crossover(x, y, rng)], rng, (x, y))[0]
             if self._is_valid(child):
                 return child
         return x
@@ -363,21 +367,21 @@ class MixedSpace(Joint):
     @property
     def _is_enumerable(self) -> bool:
         return self.size <= MAX_ENUMERATED and all(
-            isinstance(domain, Space) and domain.enumerable for domain in self.domains
+            domain.variables and domain.list_few(MOST_OF_A_PART) is not None for domain in self.domains
         )
 
     @cached_property
     def _all(self) -> list[JointPoint]:
-        parts = [list(domain.enumerate()) for domain in self.domains if isinstance(domain, Space)]
+        listed = [domain.list_few(MOST_OF_A_PART) for domain in self.domains]
+        parts = [list(rows) for rows in listed if rows is not None]
         every = self.points([list(column) for column in zip(*itertools.product(*parts), strict=True)])
-        agreeing = [x for x, y in zip(every, self._settle(every, None), strict=True) if y is x]
+        agreeing = [x for x, y in zip(every, self._apply_conditions(every, None), strict=True) if y is x]
         with limit_calls(math.inf):  # made once, so that no suggestion may depend on whether it was the one to do so
             return self._keep_valid(agreeing)
 
     @property
     def _own(self) -> Space | None:
-        first = self.domains[0]
-        return first if self.part_names[0] == OWN and isinstance(first, Space) else None
+        return cast(Space, self.domains[0]) if self.part_names[0] == OWN else None
 
     @property
     def _variables(self) -> Mapping[str, Variable]:
@@ -429,10 +433,10 @@ class MixedSpace(Joint):
         for i, domain in enumerate(self.domains):
             if not len(domain.pool):
                 x = self._replace_part(x, i, domain.sample(1, rng))[0]
-        return self._settle([x], rng)[0]
+        return self._apply_conditions([x], rng)[0]
 
     def _draw(self, m: int, rng: np.random.Generator) -> list[JointPoint]:
-        return self._settle(super().sample(m, rng), rng)
+        return self._apply_conditions(super().sample(m, rng), rng)
 
     def _reject(self, m: int, rng: np.random.Generator) -> tuple[list[JointPoint], int, list[JointPoint]]:
         """Draw until m points are valid, or they prove rare; return them, the number of draws, the first draws."""
@@ -458,7 +462,7 @@ class MixedSpace(Joint):
             x = y
         return x
 
-    def _settle(
+    def _apply_conditions(
         self, xs: Sequence[JointPoint], rng: np.random.Generator | None, parents: Sequence[JointPoint] = ()
     ) -> list[JointPoint]:
         """Make the variables of points agree with the tests of their other parts; points that do are returned as is.
@@ -477,12 +481,12 @@ class MixedSpace(Joint):
 
         def fill(i: int, k: int) -> IntArray:
             columns = own.layout.columns(i)
-            known = (row[columns] for row in rows_of_parents if row[columns.start] != ABSENT)
+            known = (row[columns] for row in rows_of_parents if row[columns.start] != INACTIVE)
             if (values := next(known, None)) is None and rng is not None:
                 return own.conditions.variables[i].sample(k, rng)
             return np.repeat([own.conditions.variables[i].fallback() if values is None else values], k, axis=0)
 
-        moved = own.conditions.settle(moved, fill)
+        moved = own.conditions.apply(moved, fill)
         settled = list(xs)
         for i, row in zip(changed.tolist(), moved, strict=True):
             settled[i] = self._replace_part(xs[i], 0, [row])[0]
@@ -557,8 +561,8 @@ def mixed_space(values: Mapping[str, object], constraints: Sequence[Constraint] 
             parts[name] = _build_part(name, given)
         else:
             variables[name] = variable(name, given)
-    check_constraints(constraints, {**variables, **parts})
-    constraints = tuple(name_levels(rule, {**variables, **parts}) for rule in constraints)
+    check_constraints(constraints, variables, [*variables, *parts])
+    constraints = tuple(name_levels(rule, variables) for rule in constraints)
     tests: tuple[PartTest, ...] = ()
     if variables:
         variables, tests = split_conditions(variables, parts)
@@ -578,12 +582,12 @@ def _build_part(name: str, given: object) -> Domain:
         raise type(error)(f"{name}: {error}") from error.__cause__
 
 
-def _reread_part(name: str, domain: Domain, data: ParsedJson, description: ParsedJson | None) -> Point:
+def _migrate_part(name: str, domain: Domain, data: ParsedJson, description: ParsedJson | None) -> Point:
     """Read a part that another form of a space encoded; raise PointError, naming it, where its domain has it not.
 
     description: of the domain that encoded it; None where there was no such part.
     """
-    if description is None and not isinstance(domain, Space | MixedSpace):
+    if description is None and not (domain.reads_earlier_forms and domain.named_values):
         raise PointError(f"{name}: the trial has no value of it, and a domain that is no space has no default=")
     if domain.reads_earlier_forms:
         before = NOTHING if description is None else description
@@ -598,46 +602,27 @@ def _as_text(description: object) -> str:
     return hide_addresses(json.dumps(description))
 
 
-def _nest_values(domain: Joint) -> dict[str, object]:
+def _nest_values(domain: Domain) -> dict[str, object]:
     """Return the variables and domains of a space, with those of the spaces inside as dicts of their own."""
     shown: dict[str, object] = {}
+    parts = domain.parts
     for name, one in domain.named_values.items():
-        shown[name] = _nest_values(one) if isinstance(one, Joint) else one.variables if isinstance(one, Space) else one
+        shown[name] = _nest_values(parts[name]) if name in parts and parts[name].named_values else one
     return shown
 
 
-def _find_absent(domain: Joint, point: Mapping[str, Presented], path: str, name: str) -> Iterator[str]:
+def _find_absent(domain: Domain, point: Mapping[str, Presented], path: str, name: str) -> Iterator[str]:
     """Yield when the spaces of a point that lack a variable have it, and how to ask for it."""
     for part, inner in domain.parts.items():
         own, where = (point, path) if part == OWN else (point[part], f"{path}[{part!r}]")
-        if isinstance(inner, Joint):
-            yield from _find_absent(inner, own, where, name)
-        elif isinstance(inner, Space) and name in inner.variables and name not in own:
+        yield from _find_absent(inner, own, where, name)
+        if name in inner.variables and name not in own:
             yield f"it exists where {describe_when(inner.variables[name].when)}; use {where}.get({name!r})"
 
 
 def _has_real(domain: Domain) -> bool:
     """Tell whether a variable of a space, or of a space inside, is a real number."""
-    if isinstance(domain, Joint):
-        return any(map(_has_real, domain.domains))
-    return isinstance(domain, Space) and any(one.kind == "Real" for one in domain.variables.values())
-
-
-def count_product(domains: Sequence[Domain]) -> Count:
-    """Count the points of a product of domains."""
-    total: Count = Exact(1)
-    for domain in domains:
-        if isinstance(domain, Space | MixedSpace):
-            own = domain.count()
-        elif isinstance(domain, Joint):
-            own = count_product(domain.domains)
-        else:
-            own = INFINITE if domain.size == math.inf else Exact(int(domain.size))
-        if INFINITE in (own, total):
-            return INFINITE
-        is_exact = isinstance(own, Exact) and isinstance(total, Exact)
-        total = Exact(int(own.count * total.count)) if is_exact else AtLeast(int(own.count * total.count))
-    return total
+    return any(one.kind == "Real" for one in domain.variables.values()) or any(map(_has_real, domain.parts.values()))
 
 
 Space.build_mixed = staticmethod(mixed_space)

@@ -17,9 +17,8 @@ from bostruct.checks import list_wide
 from bostruct.contracts import Array, Choice, Domain, DomainError, Point
 from bostruct.domains.language.features import LRUCache
 from bostruct.domains.space.choices import coordinate
-from bostruct.domains.space.permutation import Permutation
 from bostruct.domains.space.single_changes import Layout
-from bostruct.domains.space.variable import ABSENT, Variable
+from bostruct.domains.space.variable import INACTIVE, Variable
 
 MARK = "\0"  # between the name of a structure and the number of one of its choices; no user writes it
 MOST_VALUES = 1_000  # of a structure; of one with more, so many are drawn
@@ -49,7 +48,7 @@ class StructureChoices:
         return [
             one
             for (name, variable), own in zip(variables.items(), columns, strict=True)
-            if own[0] != ABSENT
+            if own[0] != INACTIVE
             for one in (
                 [coordinate(name, variable, own[0])] if variable.width == 1 else list_choices(name, variable, own)
             )
@@ -58,9 +57,8 @@ class StructureChoices:
 
 def list_choices(name: str, variable: Variable, columns: Sequence[int]) -> list[Choice]:
     """List the choices that make up a value of a structure: the place of each item of an order, else its columns."""
-    is_order = isinstance(variable, Permutation)
-    codes = np.argsort(columns) if is_order else np.asarray(columns)
-    is_ordered = is_order or variable.n_codes == 2 or variable.n_codes * variable.width > MOST_CODES
+    codes = np.argsort(columns) if variable.is_order else np.asarray(columns)
+    is_ordered = variable.is_order or variable.n_codes == 2 or variable.n_codes * variable.width > MOST_CODES
     return [
         Choice(f"{name}{MARK}{i}", name, code, variable.n_codes, is_ordered)
         for i, code in enumerate(codes.tolist())

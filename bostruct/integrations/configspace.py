@@ -13,7 +13,7 @@ import numpy as np
 
 from bostruct.checks import count_own_frames, missing_package, short_repr
 from bostruct.contracts import DomainError, PointError, Presented
-from bostruct.domains.space.choices import ChoiceVariable, number_grid, to_python
+from bostruct.domains.space.choices import ChoiceVariable, to_python
 from bostruct.domains.space.clauses import (
     RELATIONS,
     AllOf,
@@ -247,7 +247,7 @@ class SpaceReader:
     def _read_test(self, child: str, parent: str, parts: list[Condition]) -> object:
         """Return a test of the value of one parent: a value, `OneOf`, or of a number a clause."""
         variable = self.variables[parent]
-        if number_grid(variable) is not None:
+        if variable.grid is not None:
             clauses = tuple(_condition_clause(child, variable, part) for part in parts)
             return clauses[0] if len(clauses) == 1 else AllOf(clauses)
         choices = [v for v in variable.choices if all(part.satisfied_by_value({parent: v}) for part in parts)]
@@ -269,7 +269,7 @@ class SpaceReader:
             self._check_unconditional(name, given)
             return bool(given.is_forbidden_value({name: constant[0]}))
         variable = self.variables[name]
-        if number_grid(variable) is None:
+        if variable.grid is None:
             return ValueOf(name, IsIn(tuple(v for v in variable.choices if given.is_forbidden_value({name: v}))))
         if isinstance(given, forbidden.ForbiddenInClause):
             return ValueOf(name, IsIn(tuple(_exact(name, variable, value) for value in given.values)))
@@ -298,7 +298,7 @@ class SpaceReader:
     def _compare_with(self, name: str, relation: str, value: Presented) -> Clause | bool:
         """Return the comparison of a variable with a constant as a clause; False where it never holds."""
         variable = self.variables[name]
-        if number_grid(variable) is None:
+        if variable.grid is None:
             held = [choice for choice in variable.choices if RELATIONS[relation](choice, value)]
             return ValueOf(name, IsIn(tuple(held))) if held else False
         if relation == "==":
@@ -441,7 +441,7 @@ class SpaceWriter:
     def _write_test(self, child: str, parent: str, test: object) -> Any:
         """Return the test of the value of one parent as a condition."""
         variable = self.space.variables[parent]
-        if isinstance(variable, ChoiceVariable) and number_grid(variable) is None:
+        if variable.choices is not None and variable.grid is None:
             choices = [v for v in variable.choices if self._holds(child, parent, test, v)]
             return self._is_one_of(child, parent, choices)
         if isinstance(test, OneOf):
@@ -497,7 +497,7 @@ class SpaceWriter:
 
     def _write_forbidden_value(self, clause: ValueOf) -> Any:
         given, variable, test = self.result[clause.name], self.space.variables[clause.name], clause.test
-        if isinstance(variable, ChoiceVariable) and number_grid(variable) is None:
+        if variable.choices is not None and variable.grid is None:
             return cs.ForbiddenInClause(given, [value for value in variable.choices if test(value)])
         if isinstance(test, IsIn):
             return cs.ForbiddenInClause(given, test.values)

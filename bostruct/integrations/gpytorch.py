@@ -15,7 +15,7 @@ from bostruct import contracts
 from bostruct.checks import check_part, missing_package
 from bostruct.contracts import Array, Batch, IntArray, Parameter, Pullback
 from bostruct.domains.space.space import Space
-from bostruct.domains.space.variable import ABSENT
+from bostruct.domains.space.variable import INACTIVE
 from bostruct.kernels.space.product import SpaceKernel
 from bostruct.methods.defaults import space_kernel
 
@@ -265,7 +265,7 @@ def _integer_codes(name: str, x: Tensor, n_choices: IntArray | None, optional: S
         raise ValueError(f"{name}: expected {len(n_choices)} columns, got shape {given.shape}")
     high = np.inf if n_choices is None else n_choices
     wrong = ~((given >= 0) & (given < high) & (given == np.floor(given)))
-    wrong[..., optional] &= given[..., optional] != ABSENT
+    wrong[..., optional] &= given[..., optional] != INACTIVE
     if wrong.any():
         place = tuple(map(int, np.argwhere(wrong)[0]))
         allowed = "0, 1, ..." if n_choices is None else f"0..{n_choices[place[-1]] - 1}"

@@ -32,7 +32,6 @@ from bostruct.contracts import (
 )
 from bostruct.domains.registry import as_domain
 from bostruct.domains.space.call_limit import limit_calls
-from bostruct.domains.space.choices import ChoiceVariable
 from bostruct.domains.space.clauses import OneOf
 from bostruct.domains.space.discrete import Ordinal
 from bostruct.domains.space.space import Space
@@ -609,7 +608,7 @@ def read_structured(name: str, given: str | Variable, distribution: BaseDistribu
         )
     if isinstance(given, str):
         return Ordinal(distribution.choices)
-    own = list(given.choices) if isinstance(given, ChoiceVariable) else []
+    own = [] if given.choices is None else list(given.choices)
     if sorted(map(repr, own)) != sorted(map(repr, distribution.choices)):
         raise ValueError(
             f"structure[{name!r}]: expected the choices that the objective asks for, "
@@ -651,7 +650,7 @@ def fix_parameters(domain: Domain, x: Point, fixed: Mapping[str, object], rng: n
         for name in domain.variables.keys() & fixed.keys():
             own = domain.variables[name]
             row[domain.layout.columns(domain.positions[name])] = own.parse(fixed[name])
-        row = domain.conditions.settle_randomly(row[None], rng)[0]
+        row = domain.conditions.apply_randomly(row[None], rng)[0]
         domain.check(row)
     except PointError:
         return x

@@ -16,13 +16,11 @@ import numpy as np
 from bostruct.checks import install_command, missing_package, short_repr
 from bostruct.contracts import Domain, DomainError, MissingExtra, ParsedJson, Point, PointError, Presented
 from bostruct.domains.mixed import MixedSpace
-from bostruct.domains.space.choices import ChoiceVariable
 from bostruct.domains.space.clauses import OneOf
 from bostruct.domains.space.graphs import MAX_CHOICES
 from bostruct.domains.space.registry import variable, variable_from_json
-from bostruct.domains.space.scale import NumberGrid
 from bostruct.domains.space.space import Space
-from bostruct.domains.space.variable import ABSENT, Variable
+from bostruct.domains.space.variable import INACTIVE, Variable
 from bostruct.goals.declared import Goals, declare_goals
 from bostruct.outcome import Outcome, outcome_of
 
@@ -86,7 +84,7 @@ def write_variable(one: Variable | None) -> BaseDistribution | None:
     """
     if one is not None and one.kind in DISTRIBUTIONS:
         return DISTRIBUTIONS[one.kind](**cast(dict[str, Any], one.describe()))
-    if not isinstance(one, ChoiceVariable) or isinstance(one.choices, NumberGrid):
+    if one is None or one.choices is None or one.grid is not None:
         return None
     choices = list(one.choices)
     if not all(type(choice) in (type(None), bool, int, float, str) for choice in choices):
@@ -244,7 +242,7 @@ def drop_inactive(domain: Domain, point: Presented) -> Presented:
     if not isinstance(own, Space) or not own.conditions:
         return point
     known = dict(point) | (_answer_tests(domain, point) if isinstance(domain, MixedSpace) else {})
-    row, names = np.full(own.n_columns, ABSENT, dtype=np.int64), list(own.variables)
+    row, names = np.full(own.n_columns, INACTIVE, dtype=np.int64), list(own.variables)
     for i in own.conditions.order:
         if (name := names[i]) not in known:
             continue

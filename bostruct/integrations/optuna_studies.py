@@ -42,7 +42,6 @@ from bostruct.integrations.optuna_spaces import (
 from bostruct.outcome import Outcome, keep_attributes, outcome_of
 from bostruct.output_files import check_output
 from bostruct.study.history import Trial
-from bostruct.study.records import JsonDomain
 from bostruct.study.study import Study
 
 AnyStudy = TypeVar("AnyStudy", bound=Study)
@@ -97,7 +96,7 @@ class StudyMirror:
         study that was loaded without its space.
         """
         del trial
-        if isinstance(study.domain, JsonDomain):
+        if not study.domain.is_whole:
             raise DomainError(f"study {study.name!r} was loaded without its space; Study.load(..., space=...) knows it")
         study_id = self._open(study)
         self._describe(study, study_id)
@@ -262,8 +261,8 @@ def import_study(
     for point, outcome, one in zip(points, outcomes, trials, strict=True):
         if point is not None:
             own_names = {MIRRORED, *domain.named_values}
-            given = {name: value for name, value in one.user_attrs.items() if name not in own_names}
-            kept, refused = keep_attributes({}, given)
+            others = {name: value for name, value in one.user_attrs.items() if name not in own_names}
+            kept, refused = keep_attributes({}, others)
             for why in refused:
                 warnings.warn(f"trial {one.number} of the study of Optuna: {why}", stacklevel=count_own_frames())
             study.add(point, outcome, attributes=kept)

@@ -26,7 +26,7 @@ import numpy as np
 from bostruct.contracts import Array, Batch, Choice, IntArray, Parameter, Point, Prior
 from bostruct.kernels.distance import ExponentialKernel, compare_precedence
 
-ABSENT = -1.0
+INACTIVE = -1.0
 
 
 ChoiceFunction = Callable[[Point], Sequence[Choice]]
@@ -51,7 +51,7 @@ Places = dict[ChoiceKey, int]  # the choices of one kind that some points have -
 
 
 class Columns(NamedTuple):
-    """Values of n points in the choices of one kind, ABSENT where a point has no such choice.
+    """Values of n points in the choices of one kind, INACTIVE where a point has no such choice.
 
     unordered: (n, c), positions in choices without an order.
     ordered: (n, c), positions over (count - 1), or shares of a continuous range, in [0, 1].
@@ -119,9 +119,9 @@ def _key_choices(point: Sequence[Choice]) -> list[KeyedChoice]:
 
 def _read_columns(points: list[list[KeyedChoice]], places: list[Places], known: dict[str, int]) -> list[Columns]:
     """Return the values of the points in the choices of each kind."""
-    tables = [np.full((len(points), len(met)), ABSENT) for met in places]
+    tables = [np.full((len(points), len(met)), INACTIVE) for met in places]
     orders = [
-        {key: np.full((len(points), int(key.size)), int(ABSENT)) for key in met if key.is_order} for met in places
+        {key: np.full((len(points), int(key.size)), int(INACTIVE)) for key in met if key.is_order} for met in places
     ]
     for row, point in enumerate(points):
         for key, one in point:

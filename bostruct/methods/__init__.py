@@ -16,7 +16,7 @@ from bostruct.methods.defaults import default_kernel
 from bostruct.methods.hyperband import hyperband, model_based_hyperband, successive_halving, successive_narrowing
 from bostruct.methods.nasbot import map_surrogate, marginalized_surrogate, nasbot, published_nasbot
 from bostruct.methods.published import bocs, mcts, smbo, smbo_mcts, tpe, wrs
-from bostruct.methods.refusals import domain_label, list_methods
+from bostruct.methods.refusals import list_methods
 from bostruct.methods.smac import smac
 from bostruct.searchers.wrs import wrs_trials
 
@@ -132,7 +132,7 @@ def searcher(method: str | Searcher, domain: Domain) -> Searcher:
             if is_complete:
                 raise
             *others, last = list_methods(domain)
-            raise DomainError(f"{error}; {', '.join(others)} and {last} search {domain_label(domain)}") from error
+            raise DomainError(f"{error}; {', '.join(others)} and {last} search {domain.label_in_messages}") from error
         return check_part(f"method: what {method!r} builds", built, Searcher)
     hint = "; call it with the space first" if callable(method) else ""
     return check_part("method", method, Searcher, also="a name or ", hint=hint)

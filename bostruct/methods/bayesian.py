@@ -17,7 +17,6 @@ from bostruct.contracts import (
     Kernel,
     Maximizer,
 )
-from bostruct.domains.space.candidates import likeness_of
 from bostruct.methods.defaults import default_kernel, find_part_without_kernel, has_schedules, success_model
 from bostruct.methods.nasbot import map_surrogate
 from bostruct.searchers.bayesian import BayesianSearch, Neighborhood
@@ -93,7 +92,7 @@ def bayesian(
 def default_search(domain: Domain) -> SearchSettings:
     """Return the search that a domain's capabilities allow."""
     wide = LocalSearch(raw_samples=2_000, num_spray_points=1_000, num_restarts=10, leaps=True, most=400_000)
-    if domain.count_at_most() <= MOST_LISTED and any(likeness_of(one) is not None for one in domain.variables.values()):
+    if domain.count_at_most() <= MOST_LISTED and any(one.likeness is not None for one in domain.variables.values()):
         # along descriptors neighbors need not be better
         listed = LocalSearch(
             MOST_LISTED, num_spray_points=20, num_restarts=10, leaps=True, most=20_000, neighbors=200, distinct=True

@@ -10,7 +10,7 @@ from functools import partial, reduce
 
 import numpy as np
 
-from bostruct.checks import check_part, require
+from bostruct.checks import require
 from bostruct.contracts import (
     Array,
     ChoiceDomain,
@@ -22,7 +22,6 @@ from bostruct.contracts import (
     Surrogate,
 )
 from bostruct.domains.architecture.value import Architecture
-from bostruct.domains.space.candidates import likeness_of
 from bostruct.domains.space.graphs import VariableGraph
 from bostruct.domains.space.variable import Variable
 from bostruct.kernels.algebra import PartKernel, Product, WeightedSum
@@ -36,7 +35,7 @@ from bostruct.kernels.space.registry import product_kernel
 from bostruct.kernels.space.schedule import ScheduleKernel, Waits
 from bostruct.kernels.space.spectra import LogLengthscale
 from bostruct.kernels.traces import TraceKernel, is_compared
-from bostruct.methods.refusals import domain_label, refuse_conditions, refuse_numbers, refuse_structures_beside_numbers
+from bostruct.methods.refusals import refuse_conditions, refuse_numbers, refuse_structures_beside_numbers, require_space
 from bostruct.surrogates.hyperparameters import Normal, bounded_normal
 from bostruct.surrogates.success import AveragedSuccess, ChoiceCodes, NoisyOr, RegressedSuccess
 
@@ -105,7 +104,7 @@ def _pair_row(first: int, end: int, variables: Sequence[Variable]) -> Iterator[t
 
 def _name_row(variable: Variable) -> object:
     """Name what variables of one row have in common: their choices, which have no order; others stand alone."""
-    if variable.choices is not None and not variable.ordered:
+    if variable.choices is not None and variable.grid is None and not variable.ordered:
         return variable.kind, repr(variable.choices), repr(variable.when)
     return id(variable)
 
@@ -161,7 +160,7 @@ def distance_kernel(domain: Domain) -> DistanceKernel:
     apart = distance(xs, xs)[np.triu_indices(len(xs), 1)]
     if not np.isfinite(apart).all():
         found = f"{apart.min()} to {apart.max()}"
-        raise DomainError(f"{domain_label(domain)}: expected finite distances of points, got {found}")
+        raise DomainError(f"{domain.label_in_messages}: expected finite distances of points, got {found}")
     typical = float(np.median(apart)) or 1.0
     return DistanceKernel(distance, bounded_normal(-math.log(typical), 1.0), -math.log(typical))
 
@@ -231,22 +230,21 @@ def with_schedules(domain: Domain, kernel: Kernel) -> Kernel:
 
 def variable_graphs(domain: Domain) -> tuple[VariableGraph, ...]:
     """Return the graph of each variable; raise DomainError unless each variable of a `Space` has one."""
-    if not check_part("domain", domain, Domain).variables:
-        raise DomainError(f"method: combo needs a Space, got {domain_label(domain)}")
+    domain = require_space(domain, "combo")
     refuse_conditions("combo", domain)
     refuse_structures_beside_numbers("combo", domain)
     refuse_numbers("combo", domain)
-    others = [name for name, variable in domain.variables.items() if variable.choices is None]
+    others = [name for name, variable in domain.variables.items() if variable.graph is None]
     if others:
         kind = domain.variables[others[0]].kind
         raise DomainError(f"method: combo needs variables on graphs; {others[0]} is of kind {kind}")
-    alike = next((name for name, variable in domain.variables.items() if likeness_of(variable) is not None), None)
+    alike = next((name for name, variable in domain.variables.items() if variable.likeness is not None), None)
     if alike is not None:
         raise DomainError(
             f"method: combo compares choices by graphs alone, and {alike!r} says how alike they are; auto makes use of "
             "that, or give the choices without it"
         )
-    return tuple(variable.graph for variable in domain.variables.values())
+    return tuple(variable.graph for variable in domain.variables.values() if variable.graph is not None)
 
 
 def program_kernel(domain: ChoiceDomain) -> TraceKernel:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from bostruct.checks import check_integer, check_number, try_mutation
 from bostruct.contracts import Array, Batch, Domain, HistoryView, Point, State
 from bostruct.domains.space.single_changes import Layout
-from bostruct.domains.space.variable import ABSENT
+from bostruct.domains.space.variable import INACTIVE
 from bostruct.methods.defaults import has_schedules
 from bostruct.searchers.bayesian import Exploration, Explored
 
@@ -91,7 +91,7 @@ def _find_variables(domain: Domain, xs: Batch) -> npt.NDArray[np.bool_]:
     """Tell of each of m points which variables it has (m, d), part by part."""
     if domain.variables:
         layout = Layout(tuple(one.width for one in domain.variables.values()))
-        return np.asarray(xs)[:, layout.starts] != ABSENT
+        return np.asarray(xs)[:, layout.starts] != INACTIVE
     if domain.parts:
         return np.hstack([_find_variables(part, domain.part(name, xs)) for name, part in domain.parts.items()])
     return np.ones((len(xs), 0), dtype=np.bool_)

@@ -15,7 +15,6 @@ from bostruct.kernels.algebra import SpectrumClip
 from bostruct.kernels.otmann.kernel import DistanceTerms, OtmannKernel, OtmannSumKernel
 from bostruct.kernels.otmann.settings import REFERENCE, Otmann
 from bostruct.methods.defaults import architecture_kernel, joint_kernel, stands_for_architectures, success_model
-from bostruct.methods.refusals import domain_label
 from bostruct.searchers.bayesian import BayesianSearch
 from bostruct.searchers.proposals import initial_design, mutations_of
 from bostruct.searchers.scores import Feasible, Improvement
@@ -91,7 +90,7 @@ def published_nasbot(domain: Domain, fit: SurrogateBuilder = marginalized_surrog
     """
     check_part("domain", domain, Domain)
     if not (len(domain.pool) and stands_for_architectures(domain)):
-        raise DomainError(f"method: nasbot as published needs a domain with a pool, got {domain_label(domain)}")
+        raise DomainError(f"method: nasbot as published needs a domain with a pool, got {domain.label_in_messages}")
     distance = DistanceTerms(match_log_uniform(1e-9, 1e-3), math.log(1e-6))
     normalized = DistanceTerms(match_log_uniform(0.1, 100.0), math.log(math.sqrt(10.0)), power=2.0)
     similarity = OtmannSumKernel(OtmannKernel(distance, normalized), bounded_normal(0.0, 2.0))

@@ -9,7 +9,6 @@ from bostruct.acquisition.pseudo_boolean import SemidefiniteRelaxation, Simulate
 from bostruct.checks import check_choice, check_integer, check_part, list_wide, short_repr
 from bostruct.contracts import Domain, DomainError, Searcher
 from bostruct.methods.refusals import (
-    domain_label,
     refuse_conditions,
     refuse_numbers,
     refuse_structures_beside_numbers,
@@ -40,7 +39,7 @@ def bocs(domain: Domain, order: int = 2, minimizer: Literal["relaxation", "annea
     """
     local = check_part("domain", domain, Domain).traits.local
     if local is None or not domain.variables:
-        raise DomainError(f"method: bocs needs a Space, got {domain_label(domain)}")
+        raise DomainError(f"method: bocs needs a Space, got {domain.label_in_messages}")
     refuse_conditions("bocs", domain)
     refuse_structures_beside_numbers("bocs", domain)
     refuse_numbers("bocs", domain)
@@ -77,9 +76,8 @@ def wrs(
     chosen = require_choices(domain, "wrs")
     if least is not None and not isinstance(least, Mapping):
         raise TypeError(f"least: expected a dict of names and numbers of trials, got {short_repr(least)}")
-    if domain.variables:
-        for name in least or {}:
-            check_choice("least", name, domain.variables)
+    for name in least or {} if domain.variables else ():
+        check_choice("least", name, domain.variables)
     return WeightedRandomSearch(chosen, VarianceShares(), n_random, mode, floor, least or {})
 
 

@@ -12,9 +12,7 @@ from bostruct.contracts import (
     DomainTraits,
     TreeDomain,
 )
-from bostruct.domains.joint import Joint
-from bostruct.domains.mixed import MixedSpace
-from bostruct.domains.space.choices import number_grid
+from bostruct.domains.space.space import Space
 from bostruct.domains.space.variable import Variable
 
 ANY_VARIABLES = ("auto", "annealing", "evolution", "hill-climbing")  # search each kind of variable, as `random` does
@@ -22,14 +20,11 @@ MOST_NAMED = 5  # variables in a message
 WITH_CONDITIONS = ("auto", "smac", "tpe", "evolution", "hill-climbing", "annealing", "wrs", "random")
 
 
-def domain_label(domain: Domain) -> str:
-    """Name a domain as messages do.
-
-    domain: any.
-    """
-    if isinstance(domain, MixedSpace):
-        return "a Space with another domain inside"
-    return "a joint domain" if isinstance(domain, Joint) else type(domain).__name__
+def require_space(domain: Domain, method: str) -> Space:
+    """Return a space of variables; raise DomainError, which names the method, for any other domain."""
+    if not isinstance(domain, Space):
+        raise DomainError(f"method: {method} needs a Space, got {domain.label_in_messages}")
+    return domain
 
 
 def list_methods(domain: Domain) -> list[str]:
@@ -44,7 +39,7 @@ def list_methods(domain: Domain) -> list[str]:
         (traits.tree, ("tpe",)),
     )
     names = [name for has_trait, methods in held if has_trait for name in methods]
-    if all(number_grid(one) is None for one in _list_variables(domain).values()):
+    if all(one.grid is None for one in _list_variables(domain).values()):
         names.append("smbo")
     return ["auto", *names, "random"]
 
@@ -77,7 +72,7 @@ def _nested_parts(domain: Domain) -> list[tuple[str, Domain]]:
 def refuse_numbers(method: str, domain: Domain) -> None:
     """Raise DomainError, naming the variables, where a space has a `Real`, or integers that are not listed."""
     variables = _list_variables(domain)
-    if numbers := {name: one for name, one in variables.items() if number_grid(one) is not None}:
+    if numbers := {name: one for name, one in variables.items() if one.grid is not None}:
         also = ", among named choices also smac, tpe and wrs" if all(map(_is_single, variables.values())) else ""
         raise DomainError(
             f"method: {method} cannot search {_show_variables(numbers)}; {', '.join(ANY_VARIABLES)} and random can"
@@ -88,7 +83,7 @@ def refuse_numbers(method: str, domain: Domain) -> None:
 def refuse_structures_beside_numbers(method: str, domain: Domain) -> None:
     """Raise DomainError, naming the variables, where a space has both structures and numbers that are not listed."""
     variables = _list_variables(domain)
-    numbers = [name for name, one in variables.items() if number_grid(one) is not None]
+    numbers = [name for name, one in variables.items() if one.grid is not None]
     if numbers and not all(map(_is_single, variables.values())):
         found = {name: one for name, one in variables.items() if name in numbers or not _is_single(one)}
         raise DomainError(

@@ -23,7 +23,6 @@ from bostruct.contracts import (
 from bostruct.domains.architecture.measures import summarize
 from bostruct.domains.part_choices import DescribedParts
 from bostruct.methods.defaults import stands_for_architectures
-from bostruct.methods.refusals import domain_label
 from bostruct.searchers.bayesian import BayesianSearch
 from bostruct.searchers.proposals import mutations_of, neighbors_of
 from bostruct.searchers.scores import Improvement
@@ -75,7 +74,7 @@ def _describe_domain(domain: Any, method: str, name: str) -> Any:
         return Description(Features(described))
     if stands_for_architectures(domain):
         return Description(Summary(domain))
-    got = domain_label(domain) + name_wide(domain) + (f" in the part {name!r}" if name else "")
+    got = domain.label_in_messages + name_wide(domain) + (f" in the part {name!r}" if name else "")
     raise DomainError(f"method: {method} needs a domain of named choices, features or architectures, got {got}")
 
 

@@ -15,8 +15,6 @@ import numpy as np
 
 from bostruct.checks import check_integer
 from bostruct.contracts import Array, Domain, DomainError, IntArray, Point, Presented, SpaceExhausted
-from bostruct.domains.space.choices import ChoiceVariable
-from bostruct.domains.space.graphs import CompleteGraph, PathGraph
 from bostruct.domains.space.space import Space
 from bostruct.goals.declared import Goals
 
@@ -369,10 +367,9 @@ def relabel(problem: SpaceProblem, seed: int) -> SpaceProblem:
     tables = []
     for variable in problem.space.variables.values():
         vertices = np.arange(len(variable))
-        graph = variable.graph if isinstance(variable, ChoiceVariable) else None
-        if isinstance(graph, CompleteGraph):
+        if (graph := variable.graph) is not None and graph.is_complete:
             vertices = rng.permutation(vertices)
-        elif isinstance(graph, PathGraph) and rng.random() < 0.5:
+        elif graph is not None and graph.is_path and rng.random() < 0.5:
             vertices = vertices[::-1]
         tables.append(tuple(map(int, vertices)))
     labels = Relabeling(tuple(tables))

@@ -14,7 +14,6 @@ from bostruct.contracts import Array, DomainError, IntArray
 from bostruct.domains.architecture.cells import PERCEPTRON_CHOICES
 from bostruct.domains.architecture.table import TableDomain, shared_table
 from bostruct.domains.joint import JointPoint, joint_domain
-from bostruct.domains.space.choices import ChoiceVariable
 from bostruct.domains.space.discrete import Categorical, Ordinal
 from bostruct.domains.space.space import Space
 from bostruct.problems import official
@@ -117,7 +116,7 @@ def fcnet_joint(file: str, data: str = "protein_structure", noise_seed: int | No
     listed = list(space.variables)
     for name, choices in zip(NETWORK_VARIABLES, PERCEPTRON_CHOICES, strict=True):
         variable = space.variables.get(name)
-        found = tuple(map(str, variable.choices)) if isinstance(variable, ChoiceVariable) else ()
+        found = () if variable is None or variable.choices is None else tuple(map(str, variable.choices))
         if found != choices:
             raise ValueError(f"file: {file}: space: expected {name} of {', '.join(choices)}; got {short_repr(found)}")
     training = [name for name in listed if name not in NETWORK_VARIABLES]

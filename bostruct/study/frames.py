@@ -359,7 +359,7 @@ class _CellReader:
         self._domain, self._columns = domain, columns
         self._known = domain.named_values
         own = domain.parts.get(OWN, domain)
-        self._own = own if isinstance(own, Space) else None
+        self._own = Space(own.variables) if own.variables else None  # without its constraints
 
     def read(self, record: Mapping[str, Presented]) -> Presented:
         """Return the point of a row; raise PointError if it is none.

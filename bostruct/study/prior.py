@@ -21,7 +21,7 @@ from bostruct.storage.json_text import MALFORMED, dump, parse
 from bostruct.storage.protocol import Storage, StorageError, StudyMismatch, StudyRow
 from bostruct.study.history import Trial
 from bostruct.study.ledger import Ledger
-from bostruct.study.records import JsonDomain, is_same_description, read_goals, readable_domain
+from bostruct.study.records import is_same_description, read_goals, readable_domain
 from bostruct.study.result import Result
 from bostruct.study.space_changes import SpaceChanged, check_study_rows, group_reasons, warn_of_rounded
 
@@ -236,7 +236,7 @@ def _read_stored(label: str, source: str | os.PathLike[str] | Storage, domain: D
     stored = place.read(None)
     row = check_study_rows(stored, place.label)
     own = domain if is_same_description(row.domain, dump(domain.to_json())) else readable_domain(None, row)
-    if isinstance(own, JsonDomain):
+    if not own.is_whole:
         raise ValueError(
             f"{label}: the file does not hold all of the study's space; open it with Study.load(..., space=..., "
             "read_only=True), and give that"

@@ -86,8 +86,13 @@ class JsonDomain(Domain):
     description: of the study's domain, as JSON, which has the texts of Python objects; None for no such knowledge.
     """
 
+    is_whole = False
+
     def __init__(self, description: ParsedJson = None) -> None:
         self.description = description
+
+    def __repr__(self) -> str:
+        return repr(self.description)
 
     def sample(self, m: int, rng: np.random.Generator) -> Batch:
         del m, rng

@@ -26,7 +26,6 @@ from bostruct.storage.protocol import StorageError, StoredStudy, StudyRow
 from bostruct.study.prior import check_same_prior, stored_prior, with_prior
 from bostruct.study.records import (
     GIVE_SPACE,
-    JsonDomain,
     check_agreement,
     check_domain,
     describe_method,
@@ -146,7 +145,7 @@ def readable_searcher(given: str | Searcher | None, domain: Domain, stored: Stor
     A method whose settings, prior or space are not those of the file starts without a state. Raises BostructError where
     the method cannot be had.
     """
-    if isinstance(domain, JsonDomain):
+    if not domain.is_whole:
         raise DomainError(f"the file does not hold all of its space; {GIVE_SPACE}")
     row = current_row(stored)
     tasks = reread_prior(stored, domain).tasks

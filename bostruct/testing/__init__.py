@@ -6,8 +6,8 @@ The message names the law that is broken. No test framework is needed.
 from bostruct.testing.acquisition_laws import check_acquisition, check_maximizer
 from bostruct.testing.domain_laws import check_domain, check_enumeration
 from bostruct.testing.gradient_laws import check_score_gradient
-from bostruct.testing.kernel_laws import check_kernel, check_prior
-from bostruct.testing.model_laws import check_posterior, check_surrogate
+from bostruct.testing.kernel_laws import check_factor, check_kernel, check_prior
+from bostruct.testing.model_laws import check_feasibility, check_posterior, check_surrogate
 from bostruct.testing.pool_laws import check_pool
 from bostruct.testing.searcher_laws import check_searcher
 from bostruct.testing.storage_laws import check_storage
@@ -20,6 +20,8 @@ __all__ = [
     "check_acquisition",
     "check_domain",
     "check_enumeration",
+    "check_factor",
+    "check_feasibility",
     "check_kernel",
     "check_maximizer",
     "check_pool",

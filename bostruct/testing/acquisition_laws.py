@@ -122,6 +122,10 @@ def _check_with_noise(
     noise = prediction.variance[:, :1] * rng.uniform(size=(len(prediction.mean), 1))
     noisy = check_part("with_noise", acquisition.with_noise(_read_only(noise)), AcquisitionFunction)
     _check_worth_form(noisy, prediction, incumbent, rng)
+    _check_bounds(noisy, prediction, incumbent, rng)
+    replaced = acquisition.with_noise(_read_only(2.0 * noise)).with_noise(noise)
+    worth, again = noisy(prediction, incumbent), replaced(prediction, incumbent)
+    assert_close(again, worth, _rounding(worth), "with_noise replaces the noise that the function had")
     assert noisy.is_logarithm == acquisition.is_logarithm, "with_noise returns a function on the same scale"
 
 

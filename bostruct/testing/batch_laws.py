@@ -58,8 +58,8 @@ def same(domain: Domain, x: Point, y: Point) -> bool:
 
 
 def forms_of(domain: Domain, xs: Iterable[Point]) -> list[Hashable]:
-    """Return what tells the forms of points apart: their spellings where a domain has several of one point, or keys."""
-    return domain.spellings(domain.join(xs))
+    """Return what tells the forms of points apart: their encodings where a domain has several of one point, or keys."""
+    return domain.encodings(domain.join(xs))
 
 
 @contextlib.contextmanager

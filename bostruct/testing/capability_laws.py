@@ -23,8 +23,7 @@ from bostruct.contracts import (
     TreeDomain,
 )
 from bostruct.domains.architecture.value import Architecture
-from bostruct.domains.space.choices import number_grid
-from bostruct.domains.space.variable import ABSENT, Variable
+from bostruct.domains.space.variable import INACTIVE, Variable
 from bostruct.testing.batch_laws import check_batch, forms_of, keys_of, same, unchanged
 from bostruct.testing.common import copy_batch, read_back
 
@@ -70,11 +69,11 @@ def check_tokens(domain: Domain, xs: Batch) -> None:
             assert (bag == bags[j]) == (forms[i] == forms[j]), f"tokens tell points apart: {xs[i]!r}, {xs[j]!r}"
 
 
-def check_spellings(domain: Domain, xs: Batch) -> None:
-    """Check that points of one form are equal, and that spellings are the same at every call."""
-    with unchanged(domain, xs, "spellings"):
-        found = domain.spellings(domain.join(xs, xs))
-    assert found == domain.spellings(domain.join(xs)) * 2, "spellings returns one hashable a point, in their order"
+def check_encodings(domain: Domain, xs: Batch) -> None:
+    """Check that points of one form are equal, and that encodings are the same at every call."""
+    with unchanged(domain, xs, "encodings"):
+        found = domain.encodings(domain.join(xs, xs))
+    assert found == domain.encodings(domain.join(xs)) * 2, "encodings returns one hashable a point, in their order"
     keys = dict(zip(found, keys_of(domain, domain.join(xs, xs)), strict=True))
     assert [keys[one] for one in found] == keys_of(domain, domain.join(xs, xs)), "points of one form are equal"
 
@@ -202,7 +201,7 @@ def check_variables(domain: Domain, xs: Batch) -> None:
     for row in np.asarray(xs):
         for name, columns in zip(domain.variables, np.split(row, ends[:-1]), strict=True):
             _check_columns(name, domain.variables[name], columns.tolist())
-    n_numbers = sum(number_grid(one) is not None for one in variables)
+    n_numbers = sum(one.grid is not None for one in variables)
     assert domain.n_continuous == n_numbers, (
         f"the continuous coordinates are the numbers too many to list: {n_numbers}, got {domain.n_continuous}"
     )
@@ -211,7 +210,7 @@ def check_variables(domain: Domain, xs: Batch) -> None:
 def _check_columns(name: str, variable: Variable, columns: list[int]) -> None:
     """Check that columns hold a value of their variable, or that the point has not the variable."""
     try:
-        if not variable.when or set(columns) != {ABSENT}:
+        if not variable.when or set(columns) != {INACTIVE}:
             variable.check(columns)
     except PointError as error:
         raise AssertionError(f"the columns of a variable hold one of its values: {name}: {error}") from error
@@ -228,6 +227,15 @@ def check_parts(domain: Domain, xs: Batch) -> None:
         found.append(keys_of(own, batch))
         alone = [keys_of(own, domain.part(name, domain.take(xs, [i])))[0] for i in range(len(xs))]
         assert alone == found[-1], "the part of a point does not depend on the rest of the batch"
+        turned = own.take(batch, list(range(len(xs)))[::-1])
+        with unchanged(domain, xs, "with_part"):
+            moved = domain.with_part(name, xs, turned)
+        law = f"with_part replaces the part {name!r} and no other"
+        assert keys_of(own, domain.part(name, moved)) == found[-1][::-1], law
+        for other, domain_of_other in domain.parts.items():
+            if other != name:
+                kept = (keys_of(domain_of_other, domain.part(other, points)) for points in (xs, moved))
+                assert len({tuple(keys) for keys in kept}) == 1, law
     keys, parts = keys_of(domain, xs), list(zip(*found, strict=True))
     for i in range(len(xs)):
         for j in range(i):

@@ -79,7 +79,7 @@ def _unless_refused(draw: Callable[[np.random.Generator], object], rng: np.rando
 
 
 def _draw_neighborhoods(domain: LocalDomain, xs: Batch, rng: np.random.Generator) -> object:
-    near, of = domain.sample_neighborhoods(xs, 2, rng, leaps=True)
+    near, of = domain.sample_neighborhoods(xs, 2, rng, large_steps=True)
     return domain.keys(near), of.tolist()
 
 

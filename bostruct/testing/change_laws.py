@@ -182,12 +182,12 @@ def check_neighborhoods(domain: LocalDomain, x: Point, rng: np.random.Generator)
         if lists_some(domain, point):
             is_listed = set(expected) < set(own) or len(own) == MOST_NEIGHBORS
         assert is_listed, f"a neighborhood holds the neighbors of its point: {point!r}"
-    few, of = domain.sample_neighborhoods(xs, 2, rng, leaps=True)
-    assert len(of) == len(few), "each neighbor belongs to a point, with leaps too"
+    few, of = domain.sample_neighborhoods(xs, 2, rng, large_steps=True)
+    assert len(of) == len(few), "each neighbor belongs to a point, with large_steps too"
     assert np.all(np.diff(of) >= 0), "neighborhoods come in the order of their points"
     assert np.all(np.bincount(of, minlength=len(xs)) <= 2), "a neighborhood has at most as many as asked for"
     check_batch(domain, few, rng)
-    check_valid(domain, few, "sample_neighborhoods with leaps")
+    check_valid(domain, few, "sample_neighborhoods with large_steps")
 
 
 def check_quick_changes(domain: LocalDomain, x: Point, rng: np.random.Generator) -> None:

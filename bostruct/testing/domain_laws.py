@@ -7,6 +7,7 @@ domain of which all points are known.
 from __future__ import annotations
 
 import math
+import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from itertools import chain, islice
 from typing import Any, TypeAlias
@@ -15,11 +16,15 @@ import numpy as np
 
 from bostruct.checks import short_repr
 from bostruct.contracts import (
+    INFINITE,
+    AtLeast,
     Batch,
     ChoiceDomain,
+    Count,
     DistanceDomain,
     Domain,
     DomainError,
+    Exact,
     FeatureDomain,
     LocalDomain,
     Point,
@@ -43,6 +48,7 @@ from bostruct.testing.common import assert_close, check_array, is_raised, names_
 DomainCheck: TypeAlias = Callable[[Any, Batch, np.random.Generator], None]
 SHARE_STEP = 1e-13  # below which shares count as equal
 MOST = 300  # neighbors of a point that are compared
+MOST_LISTED = 10_000  # points of a domain that are listed
 MOST_FORMS = 60  # that one method is shown
 FOREIGN = (object(), None)  # parts of no point
 FOREIGN_JSON = (None, {"no": "such part"})
@@ -271,7 +277,10 @@ def _check_refused_form(
     except refusal:
         return
     except Exception as error:
-        raise AssertionError(f"{law}: it raised {type(error).__name__}: {error}") from error
+        frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+        own = [one.f_code.co_name for one in frames if one.f_locals.get("self") is domain]
+        raised = "it" if not own or own[-1] == method else f"its {own[-1]}"
+        raise AssertionError(f"{law}: {raised} raised {type(error).__name__}: {error}") from error
     assert _is_valid_point(domain, x, known), f"{law}: it was accepted, as {short_repr(x)}"
 
 
@@ -340,12 +349,52 @@ def _sample_batch(domain: Any, sample: Callable[..., Any], xs: Batch, rng: np.ra
     return [{form for form, position in zip(forms, of, strict=True) if position == i} for i in range(len(few))]
 
 
+def _lists_all(domain: Domain, listed: Batch | None, xs: Batch) -> bool:
+    """Tell whether a list has each point once, as far as some points and the size tell."""
+    if listed is None:
+        return True
+    keys = keys_of(domain, listed)
+    return len(set(keys)) == len(keys) and set(keys_of(domain, xs)) <= set(keys) and len(keys) <= domain.size
+
+
+def _is_count(domain: Domain, found: Count) -> bool:
+    """Tell whether a number of points is no contradiction to a finite size, which has grids for real numbers."""
+    return found == INFINITE or (isinstance(found, AtLeast | Exact) and found.count <= domain.size)
+
+
+def _values_of_choices(domain: Any, values: Callable[..., Any], xs: Batch) -> list[list[float]]:
+    """Return the values of the choices of points, if all have the same choices."""
+    if domain.traits.choices is None or len({tuple(domain.names(x)) for x in xs}) > 1:
+        return []
+    return np.asarray(values(domain, xs)).tolist()
+
+
+def _finds_discrete(domain: Any, sample: Callable[..., Any], xs: Batch, rng: np.random.Generator) -> bool:
+    """Tell whether all neighbors that differ in more than continuous coordinates are found, of points with few."""
+    if domain.traits.local is None:
+        return True
+    few = domain.join([x for x in xs if len(domain.neighbors(x)) < MOST and not change.lists_some(domain, x)])
+    near, of = sample(domain, few, 10 * MOST, rng)
+    found = set(zip(of.tolist(), forms_of(domain, near), strict=True))
+    for i, x in enumerate(few):
+        others, own = domain.neighbors(x), np.nan_to_num(domain.shares(domain.join([x])))
+        rest = forms_of(domain, domain.with_shares(others, np.repeat(own, len(others), axis=0)))
+        (mine,) = forms_of(domain, domain.with_shares(domain.join([x]), own))
+        if not {(i, form) for form, one in zip(forms_of(domain, others), rest, strict=True) if one != mine} <= found:
+            return False
+    return True
+
+
 # The base of a default, its name, and what is compared: domain, method, points, generator -> something comparable.
 DEFAULTS: tuple[tuple[type[Domain], str, Callable[..., object]], ...] = (
     (Domain, "keys", lambda domain, keys, xs, _: keys(domain, xs)),
     (Domain, "take", lambda domain, take, xs, _: keys_of(domain, take(domain, xs, [len(xs) - 1, 0]))),
     (Domain, "join", lambda domain, join, xs, _: keys_of(domain, join(domain, xs, xs[:1]))),
     (Domain, "sample_candidates", lambda domain, sample, xs, rng: len(sample(domain, 1, xs, rng))),
+    (Domain, "list_few", lambda domain, list_few, xs, _: _lists_all(domain, list_few(domain, MOST_LISTED), xs)),
+    (Domain, "count_at_most", lambda domain, count, *_: count(domain) >= domain.size),
+    (Domain, "count", lambda domain, count, *_: math.isinf(domain.size) or _is_count(domain, count(domain))),
+    (ChoiceDomain, "coordinate_values", lambda domain, values, xs, _: _values_of_choices(domain, values, xs)),
     (ChoiceDomain, "names", lambda domain, names, xs, _: [list(names(domain, x)) for x in xs if domain.traits.choices]),
     (LocalDomain, "sample_neighbors", lambda domain, sample, xs, rng: _sample_all(domain, sample, xs, rng)),
     (
@@ -353,6 +402,7 @@ DEFAULTS: tuple[tuple[type[Domain], str, Callable[..., object]], ...] = (
         "sample_neighborhoods",
         lambda domain, sample, xs, rng: _sample_batch(domain, sample, xs, rng),
     ),
+    (LocalDomain, "sample_discrete_neighborhoods", lambda d, sample, xs, rng: _finds_discrete(d, sample, xs, rng)),
 )
 
 
@@ -382,7 +432,7 @@ LAWS: tuple[tuple[Callable[[Domain], Any], DomainCheck], ...] = (
     (lambda domain: domain.traits.tree, _each(lambda domain, x, _: capability.check_named_decisions(domain, x), 2)),
     (lambda domain: domain, lambda domain, xs, _: check_sources(domain, xs[0], xs[1])),
     (lambda domain: domain.traits.local, _each(change.check_neighbor_chances, 1)),
-    (lambda domain: domain, lambda domain, xs, _: capability.check_spellings(domain, xs)),
+    (lambda domain: domain, lambda domain, xs, _: capability.check_encodings(domain, xs)),
     (lambda domain: domain, lambda domain, _, rng: capability.check_pool_of(domain, rng)),
     (lambda domain: domain if domain.from_keys(()) is not None else None, lambda d, xs, _: check_readable_keys(d, xs)),
     (lambda domain: domain, lambda domain, xs, _: capability.check_candidates(domain, xs)),

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bostruct.checks import check_part, short_repr
-from bostruct.contracts import SINGLE_FLOOR, Array, Batch, Domain, Kernel, Prepared, Prior
+from bostruct.contracts import SINGLE_FLOOR, Array, Batch, Domain, IntArray, Kernel, Prepared, Prior
+from bostruct.kernels.space.factor import Factor, VariableChanges
 from bostruct.testing.common import (
     assert_close,
     check_array,
@@ -31,6 +32,7 @@ SMALL = 64  # points of a domain, up to which a kernel is checked on all of them
 MANY = 32  # points drawn from a larger domain
 DRAWS = 9  # parameters drawn, at which a kernel is positive semi-definite
 STEP = 1e-5  # of central differences
+FACTOR_ROUNDING = 1e-9  # of logarithms
 
 
 class KernelCase(NamedTuple):
@@ -278,6 +280,53 @@ def _check_defaults(kernel: Kernel, case: KernelCase) -> None:
         "gram_and_pullback": lambda own: [own(theta, prepared)[1](cotangent) / np.abs(cotangent).sum()],
     }
     check_defaults(kernel, Kernel, calls, 1e-6 * largest)
+
+
+@names_part
+def check_factor(factor: Factor, xs: IntArray, rng: np.random.Generator) -> None:
+    """Check every law of a factor of a product kernel; raise AssertionError, which names the law.
+
+    factor: of c variables of one width.
+    xs: the columns of n points that are its variables' own (n, w), n at least 4.
+    rng: draws parameters and weights.
+    """
+    c, p = check_part("factor", factor, Factor).n_variables, factor.n_parameters
+    assert p == 1 or p % c == 0, f"n_parameters is 1 or a multiple of {c}: got {p}"
+    xs = np.array(xs, dtype=np.int64)
+    xs.flags.writeable = False
+    theta, ys, width = rng.normal(-0.5, 0.5, p), xs[1:], xs.shape[1] // c
+    theta.flags.writeable = False
+    own, prepared = factor.log_gram(theta, factor.prepare(xs)), factor.prepare(xs, ys)
+    check_array(own, 2, "log_gram is a matrix (n, n)")
+    assert np.all(np.isfinite(own)), "log_gram is finite"
+    assert_close(own, own.T, FACTOR_ROUNDING, "log_gram is symmetric")
+    assert_close(factor.log_gram(theta, prepared), own[:, 1:], FACTOR_ROUNDING, "log_gram is of each pair of points")
+    assert_close(factor.log_diag(theta, xs), own.diagonal(), FACTOR_ROUNDING, "log_diag is the diagonal of log_gram")
+    if factor.has_unit_diagonal:
+        assert_close(own.diagonal(), np.zeros(len(xs)), FACTOR_ROUNDING, "a unit diagonal has logarithms of 0")
+    least = float(np.linalg.eigvalsh(np.exp(own))[0])
+    assert least >= -FACTOR_ROUNDING * np.exp(own.max()) * len(xs), f"the kernel is positive semi-definite: got {least}"
+    whole, weighted = np.exp(own[:, 1:]), rng.normal(size=(len(xs), len(ys)))
+    rest = [np.exp(factor.log_gram(theta, prepared, without=i)) for i in range(p)]
+    which = np.arange(len(xs)) % c
+    columns = which[:, None] * width + np.arange(width)
+    before, after = (np.take_along_axis(rows, columns, axis=1) for rows in (xs, xs[::-1]))
+    changes = VariableChanges(which, before, after)
+    moved = np.array(xs)
+    np.put_along_axis(moved, columns, after, axis=1)
+    expected = factor.log_gram(theta, factor.prepare(moved, ys)) - factor.log_gram(theta, prepared)
+    found = factor.log_change(theta, factor.prepare_changes(changes, ys))
+    assert_close(found, expected, FACTOR_ROUNDING, "log_change is the difference that the changes make")
+    calls: dict[str, Callable[[Any], Sequence[Array]]] = {
+        "gradient": lambda part: [part(theta, prepared, weighted)],
+        "line": lambda part: [
+            np.array(part(i, theta, prepared, gram.copy(), carried=carried)(t))
+            for i in range(p)
+            for t in (float(theta[i]), -1.0, 0.4)
+            for gram, carried in ((whole, True), (rest[i], False))
+        ],
+    }
+    check_defaults(factor, Factor, calls, 1e-5 * (1.0 + float(np.abs(own).max())))
 
 
 @names_part

@@ -13,6 +13,7 @@ from bostruct.contracts import (
     Array,
     Batch,
     Domain,
+    Feasibility,
     Kernel,
     Posterior,
     Prediction,
@@ -21,6 +22,7 @@ from bostruct.contracts import (
 )
 from bostruct.testing.common import (
     assert_close,
+    check_array,
     copy_batch,
     names_part,
     no_global_randomness,
@@ -30,6 +32,7 @@ from bostruct.testing.common import (
 from bostruct.testing.gradient_laws import check_prediction_gradient
 
 ROUNDING = 1e-7  # of the largest variance; jitter is part of it
+CHANCE_ROUNDING = 1e-4  # of the logarithm of a probability, by which a bound may be above 0
 SHIFT, SCALE = 100.0, 10.0  # of the values told: units that a model has to find out
 MEANS_ROUNDING = 1e-6  # of the range of the values told
 REACH = 5.0  # standard deviations of the values told, in which the predictions of their points lie
@@ -56,6 +59,7 @@ def check_surrogate(surrogate: Surrogate, domain: Domain, rng: np.random.Generat
     _check_training_means(posterior, domain, xs, values)
     check_posterior(posterior, domain, rng)
     learned = Learned(xs, values, seed, posterior, state)
+    _check_left_out(learned)
     for law in dict.fromkeys(SURROGATE_LAWS.values()):
         law(surrogate, learned)
     again, same = _condition(surrogate, copy_batch(domain, xs), values, read_back(first), seed)
@@ -101,6 +105,17 @@ def _check_declared(surrogate: Surrogate, learned: Learned) -> None:
     assert surrogate.n_outputs is None, "a surrogate whose values are (n,) has n_outputs None"
     if learned.posterior.covariance(learned.xs[:1]) is not None:
         assert surrogate.has_covariance, "a surrogate that declares no covariances has a posterior without"
+
+
+def _check_left_out(learned: Learned) -> None:
+    """Check that the values left out are those that were told."""
+    if (held_out := learned.posterior.leave_one_out()) is None:
+        return
+    least, most = float(np.min(learned.values)), float(np.max(learned.values))
+    rounding = MEANS_ROUNDING * (most - least)
+    are_told = (held_out.values >= least - rounding) & (held_out.values <= most + rounding)
+    assert np.all(are_told), f"leave_one_out returns the values told: got {held_out.values}"
+    assert len(held_out.xs) <= len(learned.xs), "leave_one_out returns a value for each point told, or for some"
 
 
 def _check_kept(surrogate: Surrogate, learned: Learned) -> None:
@@ -180,6 +195,35 @@ SURROGATE_LAWS: dict[str, Callable[[Surrogate, Learned], None]] = {  # of each m
 
 
 @names_part
+def check_feasibility(feasibility: Feasibility, domain: Domain, rng: np.random.Generator, m: int = 7) -> None:
+    """Check every law of a model's belief in success; raise AssertionError, which names the law.
+
+    feasibility: the probability that points of the domain succeed.
+    domain: any.
+    rng: draws the points.
+    m: points drawn, at least 3.
+    """
+    check_part("feasibility", feasibility, Feasibility)
+    xs = domain.sample(m, rng)
+    found = check_array(feasibility.log_probability(xs), 1, "log_probability returns one logarithm for each point (m,)")
+    assert found.shape == (m,), f"log_probability returns a logarithm for each point: got {found.shape}"
+    assert not np.any(np.isnan(found)), "log_probability is a number"
+    assert np.all(found <= 0.0), f"log_probability is the logarithm of a probability, at most 0: got {found.max()}"
+    assert_close(
+        feasibility.log_probability(copy_batch(domain, xs)), found, ROUNDING, "equal points have equal log_probability"
+    )
+    alone = feasibility.log_probability(domain.take(xs, [m - 1]))
+    assert_close(alone, found[-1:], ROUNDING, "log_probability of a point does not depend on the others")
+    bounds = feasibility.log_probability_bound(xs)
+    assert np.shape(bounds) == (m,), f"log_probability_bound returns one bound for each point: got {np.shape(bounds)}"
+    is_bound = np.all(bounds >= found - ROUNDING) and np.all(bounds <= CHANCE_ROUNDING)
+    assert is_bound, "log_probability_bound is never below log_probability, and at most 0"
+    if (varied := feasibility.log_probability_vjp(xs)) is not None:
+        law = "log_probability_vjp at a point's own shares is log_probability"
+        assert_close(varied(domain.shares(xs))[0], found, 1e3 * ROUNDING, law)
+
+
+@names_part
 def check_posterior(posterior: Posterior, domain: Domain, rng: np.random.Generator, m: int = 7) -> None:
     """Check `POSTERIOR_LAWS`, and that the defaults of the base agree with the posterior; raise AssertionError.
 
@@ -238,6 +282,10 @@ def _check_posterior_form(posterior: Posterior, domain: Domain, xs: Batch, rng: 
         for array, name in zip(held_out.prediction, found._fields, strict=True):
             assert array.shape == shape, f"the {name} of leave_one_out is (s, n): expected {shape}, got {array.shape}"
             assert np.all(np.isfinite(array)), f"the {name} of leave_one_out is finite"
+        known = posterior.predict(held_out.xs).variance
+        least = known if posterior.noise is None else np.maximum(known, posterior.noise)
+        is_wider = np.all(held_out.prediction.variance >= (1.0 - ROUNDING) * least)
+        assert is_wider, "a prediction of leave_one_out has the noise of its value, and is no surer than predict"
     means, expected = posterior.find_training_means(xs), Posterior.find_training_means(posterior, xs)
     law = "find_training_means of points that it was not conditioned on, as objects, are the means of screen"
     assert_close(means, expected, ROUNDING * largest, law)

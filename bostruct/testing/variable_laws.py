@@ -1,6 +1,6 @@
 """The laws of a kind of variable.
 
-`check_variable` checks them on random values, and on all values of a small variable that lists them.
+`check_variable` checks them on random values, and on all values of a small variable.
 """
 
 from __future__ import annotations
@@ -50,13 +50,15 @@ def check_variable(variable: Variable, rng: np.random.Generator) -> None:
         values = values[:FEW_BACK]
     for value in values:
         _check_forms(variable, value)
-        for leaps in (False, True):
-            _check_neighbors(variable, value, every, leaps)
-            _check_sampled_neighbors(variable, value, leaps, rng)
+        for large_steps in (False, True):
+            _check_neighbors(variable, value, every, large_steps)
+            _check_sampled_neighbors(variable, value, large_steps, rng)
         _check_variable_changes(variable, value, rng)
     _check_moves(variable, values, every, rng)
+    _check_crossing(variable, values, rng)
     _check_refusals(variable, values, every)
     _check_description(variable, values)
+    _check_listing(variable, values, every)
 
 
 def as_columns(variable: Variable, found: Any, what: str) -> Columns:
@@ -88,14 +90,10 @@ def _check_columns_of(variable: Variable, value: Columns, what: str) -> None:
 
 
 def _enumerate_values(variable: Variable) -> frozenset[Columns] | None:
-    """Return all values of a small variable that lists them, after checks; None for any other."""
+    """Return all values of a small variable, after checks; None for any other."""
     if variable.size > SMALL:
         return None
-    try:
-        found = variable.enumerate()
-    except DomainError:  # the values of a kind need not be listed
-        return None
-    rows = _rows(variable, found, "enumerate")
+    rows = _rows(variable, variable.enumerate(), "enumerate")
     assert len(set(rows)) == len(rows), "enumerate lists each value once"
     assert len(rows) == variable.size, f"enumerate lists all values: expected {variable.size}, got {len(rows)}"
     return frozenset(rows)
@@ -143,28 +141,28 @@ def _check_forms(variable: Variable, value: Columns) -> None:
         assert again == before, f"who is handed a value may change it: {name.split()[-1]} gave {before}, then {again}"
 
 
-def _check_neighbors(variable: Variable, value: Columns, every: frozenset[Columns] | None, leaps: bool) -> None:
-    what = "neighbors with leaps" if leaps else "neighbors"
-    near = _rows(variable, variable.neighbors(value, leaps), what)
+def _check_neighbors(variable: Variable, value: Columns, every: frozenset[Columns] | None, large_steps: bool) -> None:
+    what = "neighbors with large_steps" if large_steps else "neighbors"
+    near = _rows(variable, variable.neighbors(value, large_steps), what)
     assert len(set(near)) == len(near), f"{what} lists each value once: of {value} it lists {near}"
-    again = _rows(variable, variable.neighbors(value, leaps), what)
+    again = _rows(variable, variable.neighbors(value, large_steps), what)
     assert again == near, f"{what} comes in a fixed order: of {value}, {near} and then {again}"
     assert value not in near, f"no value is its own neighbor: {what} of {value} lists it"
     n_back = len(near) if every is not None else FEW if len(near) <= MOST_CHECKED else FEW_BACK
     for other in near[:n_back]:
-        back = _rows(variable, variable.neighbors(other, leaps), what)
+        back = _rows(variable, variable.neighbors(other, large_steps), what)
         assert value in back, f"{what} are symmetric: {value} has {other}, but {other} has {back}"
 
 
-def _check_sampled_neighbors(variable: Variable, value: Columns, leaps: bool, rng: np.random.Generator) -> None:
-    listed = set(_rows(variable, variable.neighbors(value, leaps), "neighbors"))
+def _check_sampled_neighbors(variable: Variable, value: Columns, large_steps: bool, rng: np.random.Generator) -> None:
+    listed = set(_rows(variable, variable.neighbors(value, large_steps), "neighbors"))
     for m in (0, 3, len(listed)):
-        drawn = _rows(variable, variable.sample_neighbors(value, m, rng, leaps), "sample_neighbors")
+        drawn = _rows(variable, variable.sample_neighbors(value, m, rng, large_steps), "sample_neighbors")
         assert len(set(drawn)) == len(drawn), f"sample_neighbors draws each value once: of {value} it drew {drawn}"
         expected = min(m, len(listed))
         assert len(drawn) == expected, f"sample_neighbors draws m values: expected {expected}, got {len(drawn)}"
         assert value not in drawn, f"no value is its own neighbor: sample_neighbors of {value} drew it"
-    every = _draw_all_neighbors(variable, value, leaps, rng)
+    every = _draw_all_neighbors(variable, value, large_steps, rng)
     if every is not None:
         unknown = [one for one in listed if _to_bytes(one) not in every]
         assert not unknown, (
@@ -174,26 +172,26 @@ def _check_sampled_neighbors(variable: Variable, value: Columns, leaps: bool, rn
         assert not strange, f"sample_neighbors draws neighbors: of {value} {strange} are none"
     if every is None or len(every) > len(listed):  # which lists some of its neighbors
         for other in [drawn[i] for i in rng.permutation(len(drawn))[:SOME_BACK]]:
-            back = _draw_all_neighbors(variable, other, leaps, rng)
+            back = _draw_all_neighbors(variable, other, large_steps, rng)
             is_mutual = back is None or _to_bytes(value) in back
             assert is_mutual, f"sample_neighbors is symmetric: {value} has {other}, but {other} has it not"
-    check_chance(lambda one: variable.sample_neighbors(value, 3, one, leaps).tolist(), "sample_neighbors")
+    check_chance(lambda one: variable.sample_neighbors(value, 3, one, large_steps).tolist(), "sample_neighbors")
 
 
 def _draw_all_neighbors(
-    variable: Variable, value: Columns, leaps: bool, rng: np.random.Generator
+    variable: Variable, value: Columns, large_steps: bool, rng: np.random.Generator
 ) -> frozenset[bytes] | None:
     """Return the columns of all that `sample_neighbors` draws from, after checks; None where they are very many.
 
     A variable may list some of its neighbors only, where `count_neighbors` says that there are more.
     """
-    listed = variable.neighbors(value, leaps)
-    count = variable.count_neighbors(value, leaps)
+    listed = variable.neighbors(value, large_steps)
+    count = variable.count_neighbors(value, large_steps)
     law = f"count_neighbors counts the neighbors of {value}"
     assert count >= len(listed), f"{law}: expected {len(listed)} or more, got {count}"
     if count > MOST_DRAWN:
         return None
-    drawn = variable.sample_neighbors(value, count, rng, leaps)
+    drawn = variable.sample_neighbors(value, count, rng, large_steps)
     every = frozenset(row.tobytes() for row in np.ascontiguousarray(drawn, dtype=np.int64))
     assert len(every) == len(drawn), f"sample_neighbors draws each value once: of {value} it drew some again"
     expected = len(every)
@@ -255,6 +253,36 @@ def _check_move(variable: Variable, value: Columns, share: float) -> Columns:
     found = as_columns(variable, variable.move(value, share), "move")
     _check_columns_of(variable, found, "move")
     return found
+
+
+def _check_crossing(variable: Variable, values: Sequence[Columns], rng: np.random.Generator) -> None:
+    """Check that the children of all values are values, or that no two values have any."""
+    children = [variable.cross(mine, theirs, rng) for mine in values[:FEW] for theirs in values[:2]]
+    if any(child is None for child in children):
+        assert not any(children), f"cross returns None of any two values, or of none: got {short_repr(children)}"
+        return
+    for child in children:
+        _check_columns_of(variable, as_columns(variable, child, "cross"), "cross")
+
+
+def _check_listing(variable: Variable, values: Sequence[Columns], every: frozenset[Columns] | None) -> None:
+    """Check that what a kind overrides agrees with the default, and that its traits are so."""
+    if every is not None:
+        default = {tuple(row) for row in Variable.enumerate(variable).tolist()}
+        assert default == every, f"enumerate lists what draws and changes reach: {len(default)}, got {len(every)}"
+    if variable.width == 1:
+        encoded = [read_back(variable.encode(value)) for value in values]
+        found = np.asarray(variable.decode_column(encoded)).tolist()
+        expected = [value[0] for value in values]
+        assert found == expected, f"decode_column reads the values that encode returned: {expected}, got {found}"
+    if variable.grid is not None:
+        assert variable.grid is variable.choices, "the grid of a variable is its choices"
+    if variable.values_are_choices:
+        for value in values:
+            choice, shown, written = variable.choices[value[0]], variable.present(value), variable.encode(value)
+            law = f"values_are_choices says that {value} is presented and encoded as {short_repr(choice)}"
+            assert shown == choice, f"{law}: present returns {short_repr(shown)}"
+            assert written in (choice, {"vertex": value[0]}), f"{law}: encode returns {short_repr(written)}"
 
 
 def _check_refusals(variable: Variable, values: Sequence[Columns], every: frozenset[Columns] | None) -> None:

@@ -114,7 +114,7 @@ def test_points_of_json_are_encoded_as_they_are_and_lists_come_back_as_tuples(rn
     domain = Pairs()
     (x,) = domain.sample(1, rng)
     assert domain.decode({"pair": list(x["pair"]), "name": "p"}) == x
-    assert domain.key(x) == (("name", "p"), ("pair", x["pair"]))
+    assert domain.key(x) == frozenset({("name", "p"), ("pair", x["pair"])})
     assert domain.parse(domain.present(x)) == x
     assert domain.tokens([x, x])[0].tolist() == domain.tokens([x])[0].tolist()
     with pytest.raises(PointError, match="expected one of Pairs"):
@@ -135,12 +135,41 @@ def test_a_domain_without_changes_of_its_own_is_mutated_to_any_other_point(rng):
     assert Listed().mutate(2, rng) != 2
     assert Listed().crossover(1, 2, rng) is None
 
-    class Alone(Listed):
+    class Alone(Domain):
         def sample(self, m, rng):
             return rng.integers(1, size=m).tolist()
 
     with pytest.raises(DomainError, match="no other point was found in 100 draws"):
         Alone().mutate(0, rng)
+
+
+def test_a_mutation_takes_a_listed_point_if_draws_find_no_other(rng):
+    class Rare(Listed):
+        def sample(self, m, rng):
+            del rng
+            return [0] * m
+
+    assert {Rare().mutate(0, rng) for _ in range(50)} == {1, 2, 3, 4}
+
+
+def test_points_are_listed_once_to_check_many():
+    class Counted(Listed):
+        calls = 0
+
+        def list_few(self, most):
+            Counted.calls += 1
+            return super().list_few(most)
+
+    domain = Counted()
+    for x in range(5):
+        domain.check(x)
+    assert Counted.calls == 1
+
+
+def test_keys_tell_an_empty_list_from_an_empty_dict():
+    domain = Pairs()
+    assert domain.key([]) != domain.key({})
+    assert domain.key({"a": [1, {}]}) == domain.key({"a": (1, {})})
 
 
 def test_decisions_name_their_choices_by_place():

@@ -115,7 +115,7 @@ def test_what_is_no_subclass_is_refused_by_the_name_of_the_base(monkeypatch):
     monkeypatch.setitem(methods.METHODS, "thing", make)
     with pytest.raises(TypeError, match=rf"builds: expected {named}"):
         bo.Study(SPACE, method="thing")
-    with pytest.raises(ValueError, match=rf"builds: expected {named}"):
+    with pytest.raises(TypeError, match=rf"builds: expected {named}"):
         bo.compare(bo.Problem(cost, SPACE), {"thing": make}, n_trials=2, seeds=1, progress=False)
     with pytest.raises(TypeError, match=r"abstract method '?suggest"):
         Searcher()  # type: ignore[abstract]

@@ -9,13 +9,15 @@ import pytest
 
 import bostruct as bo
 from bostruct.contracts import (
+    INFINITE,
+    AtLeast,
     DomainError,
+    Exact,
     Infeasible,
     PointError,
     PredicateError,
     SpaceExhausted,
 )
-from bostruct.domains.counts import INFINITE, AtLeast, Exact
 from bostruct.domains.mixed import MixedSpace
 from bostruct.domains.space.space import Space
 from bostruct.language import D, SearchSpace, siso_module, siso_optional, siso_sequential

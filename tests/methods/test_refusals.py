@@ -10,7 +10,7 @@ import bostruct as bo
 from bostruct import methods
 from bostruct.contracts import Domain, DomainError
 from bostruct.language import SearchSpace
-from bostruct.methods.refusals import domain_label, list_methods, refuse_numbers
+from bostruct.methods.refusals import list_methods, refuse_numbers
 from examples.language_figures import figure_4
 from tests.permutations import Swaps
 
@@ -54,7 +54,7 @@ class Changing(Words):
     ],
 )
 def test_domains_have_names(domain, label):
-    assert domain_label(domain) == label
+    assert domain.label_in_messages == label
 
 
 def test_the_first_real_variable_is_named_with_what_can_search_it():
@@ -183,7 +183,7 @@ def test_a_space_with_a_table_is_searched_or_refused_with_the_reason(method):
         bo.Space({"b": bool, "net": bo.mlp_domain()}),
         bo.joint_domain({"a": BITS, "b": RATES}),
     ],
-    ids=domain_label,
+    ids=lambda one: one.label_in_messages,
 )
 def test_methods_that_a_refusal_names_can_search_the_domain(domain):
     names = list_methods(domain)

@@ -9,8 +9,7 @@ import torch
 from torch.nn import functional
 
 import bostruct as bo
-from bostruct.contracts import DomainError
-from bostruct.domains.counts import Exact
+from bostruct.contracts import DomainError, Exact
 from bostruct.domains.language.errors import LanguageError
 from bostruct.language import D, SearchSpace, siso_sequential, siso_split_combine
 from bostruct.nas import ops

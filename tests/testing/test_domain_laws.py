@@ -84,16 +84,16 @@ class Misreading(bo.Space):
 class Misplacing(bo.Space):
     """Its neighborhoods belong to other points than they say."""
 
-    def sample_neighborhoods(self, xs, m, rng, leaps=False):
-        near, of = super().sample_neighborhoods(xs, m, rng, leaps)
+    def sample_neighborhoods(self, xs, m, rng, large_steps=False):
+        near, of = super().sample_neighborhoods(xs, m, rng, large_steps)
         return near, np.sort((of + 1) % len(xs))
 
 
 class Cut(bo.Space):
     """Its neighborhoods are cut short."""
 
-    def sample_neighborhoods(self, xs, m, rng, leaps=False):
-        near, of = super().sample_neighborhoods(xs, m, rng, leaps)
+    def sample_neighborhoods(self, xs, m, rng, large_steps=False):
+        near, of = super().sample_neighborhoods(xs, m, rng, large_steps)
         return near[: len(of) - 1], of[:-1]
 
 

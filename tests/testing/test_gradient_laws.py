@@ -19,6 +19,7 @@ from bostruct.methods.defaults import space_kernel
 from bostruct.searchers.scores import AcquisitionScore, CautiousFeasibility, FeasibleScore
 from bostruct.surrogates.hyperparameters import Normal
 from bostruct.surrogates.success import AveragedFeasibility, RegressedFeasibility
+from bostruct.testing import check_feasibility
 from bostruct.testing.gradient_laws import (
     check_acquisition_gradient,
     check_input_gradient,
@@ -90,6 +91,8 @@ def test_posteriors_and_scores(space, rng):
     check_score_gradient(FeasibleScore(score, regressed), space, xs, rng)
     check_score_gradient(FeasibleScore(score, CautiousFeasibility(regressed)), space, xs, rng)
     averaged = AveragedFeasibility((regressed, Even()), np.log([0.3, 0.7]))
+    for one in (regressed, CautiousFeasibility(regressed), Even(), averaged):
+        check_feasibility(one, space, rng)
     check_score_gradient(FeasibleScore(score, averaged), space, xs, rng)
 
 
@@ -165,3 +168,21 @@ def test_a_faulty_acquisition_fails(fault):
     check_acquisition_gradient(LogExpectedImprovement(), np.random.default_rng(0))
     with pytest.raises(AssertionError):
         check_acquisition_gradient(Faulty(), np.random.default_rng(0))
+
+
+class Certain(Even):
+    def log_probability(self, xs):
+        return np.full(len(xs), 0.1)
+
+
+class Lower(Even):
+    def log_probability_bound(self, xs):
+        return self.log_probability(xs) - 1.0
+
+
+@pytest.mark.parametrize(
+    ("faulty", "says"), [(Certain(), "at most 0: got 0.1"), (Lower(), "never below log_probability")]
+)
+def test_a_faulty_feasibility_fails(faulty, says):
+    with pytest.raises(AssertionError, match=says):
+        check_feasibility(faulty, bo.Space({"a": bool}), np.random.default_rng(0))

@@ -57,7 +57,7 @@ FAULTS = [
     (Trusting, "Trusting.parse refuses what is no point, <object object"),
     (Counting, "Counting.parse refuses what is no point, "),
     (Raw, "Raw.parse refuses what is no point, <object object"),
-    (Sorted, "with PointError: it raised TypeError: '<' not supported"),
+    (Sorted, "with PointError: its check raised TypeError: '<' not supported"),
     (Mending, "Mending.decode refuses what is no point, None: it was accepted, as (9, 9, 9)"),
 ]
 

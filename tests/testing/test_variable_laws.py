@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import bostruct as bo
-from bostruct.contracts import DomainError
+from bostruct.domains.space.variable import Variable
 from bostruct.testing import check_variable
 from bostruct.testing.variable_laws import as_columns
 from tests.domains.space.test_kinds import DESCRIPTIONS
@@ -37,10 +37,10 @@ class Some(bo.Subset):
 class DrawsTwo(Some):
     """Draws subsets two exchanges away among others."""
 
-    def sample_neighbors(self, columns, m, rng, leaps=False):
-        found = super().sample_neighbors(columns, m, rng, leaps)
+    def sample_neighbors(self, columns, m, rng, large_steps=False):
+        found = super().sample_neighbors(columns, m, rng, large_steps)
         for i, row in enumerate(found):
-            found[i] = super().sample_neighbors(row, 1, np.random.default_rng(i), leaps)[0]
+            found[i] = super().sample_neighbors(row, 1, np.random.default_rng(i), large_steps)[0]
         return found
 
 
@@ -53,12 +53,12 @@ class DrawsUp(Some):
         near = {row.tobytes() for row in self.neighbors(columns)}
         return every[[bool(up) or row.tobytes() in near for up, row in zip(moved, every, strict=True)]]
 
-    def count_neighbors(self, columns, leaps=False):
-        del leaps
+    def count_neighbors(self, columns, large_steps=False):
+        del large_steps
         return len(self._up(columns))
 
-    def sample_neighbors(self, columns, m, rng, leaps=False):
-        del leaps
+    def sample_neighbors(self, columns, m, rng, large_steps=False):
+        del large_steps
         found = self._up(columns)
         return found[np.sort(rng.choice(len(found), size=min(m, len(found)), replace=False))]
 
@@ -67,19 +67,19 @@ class NeverDrawsListed(Some):
     def _others(self, columns):
         return super().sample_neighbors(columns, 10**6, np.random.default_rng(0))[100:]
 
-    def count_neighbors(self, columns, leaps=False):
-        del leaps
+    def count_neighbors(self, columns, large_steps=False):
+        del large_steps
         return len(self._others(columns))
 
-    def sample_neighbors(self, columns, m, rng, leaps=False):
-        del leaps
+    def sample_neighbors(self, columns, m, rng, large_steps=False):
+        del large_steps
         found = self._others(columns)
         return found[np.sort(rng.choice(len(found), size=min(m, len(found)), replace=False))]
 
 
 class CountsTooMany(Some):
-    def count_neighbors(self, columns, leaps=False):
-        return super().count_neighbors(columns, leaps) + 1
+    def count_neighbors(self, columns, large_steps=False):
+        return super().count_neighbors(columns, large_steps) + 1
 
 
 class ChangesTwice(Some):
@@ -208,39 +208,39 @@ class Shares(Ring):
 
 
 class Asymmetric(Ring):
-    def neighbors(self, columns, leaps=False):
+    def neighbors(self, columns, large_steps=False):
         near = super().neighbors(columns)
-        return near[:1] if not leaps and columns[0] == 0 else near
+        return near[:1] if not large_steps and columns[0] == 0 else near
 
 
 class Leaping(Ring):
-    def neighbors(self, columns, leaps=False):
+    def neighbors(self, columns, large_steps=False):
         near = super().neighbors(columns)
-        return np.vstack([near, [[9, 9, 9]]]) if leaps else near
+        return np.vstack([near, [[9, 9, 9]]]) if large_steps else near
 
 
 class OwnNeighbor(Ring):
-    def neighbors(self, columns, leaps=False):
-        return np.vstack([super().neighbors(columns), [columns]]) if leaps else super().neighbors(columns)
+    def neighbors(self, columns, large_steps=False):
+        return np.vstack([super().neighbors(columns), [columns]]) if large_steps else super().neighbors(columns)
 
 
 class DrawsItself(Ring):
-    def sample_neighbors(self, columns, m, rng, leaps=False):
+    def sample_neighbors(self, columns, m, rng, large_steps=False):
         return (
-            np.vstack([super().sample_neighbors(columns, m, rng, leaps), [columns]])[-m:]
+            np.vstack([super().sample_neighbors(columns, m, rng, large_steps), [columns]])[-m:]
             if m
             else np.empty((0, 3), int)
         )
 
 
 class DrawsFar(Ring):
-    def sample_neighbors(self, columns, m, rng, leaps=False):
-        return super().sample_neighbors(self.neighbors(columns)[0], m, rng, leaps)
+    def sample_neighbors(self, columns, m, rng, large_steps=False):
+        return super().sample_neighbors(self.neighbors(columns)[0], m, rng, large_steps)
 
 
 class DrawsAll(Ring):
-    def sample_neighbors(self, columns, m, rng, leaps=False):
-        return super().sample_neighbors(columns, m + 9, rng, leaps)
+    def sample_neighbors(self, columns, m, rng, large_steps=False):
+        return super().sample_neighbors(columns, m + 9, rng, large_steps)
 
 
 class ChangesOne(Ring):
@@ -254,8 +254,8 @@ class ChangesAll(Ring):
 
 
 class CountsOne(Ring):
-    def count_neighbors(self, columns, leaps=False):
-        return super().count_neighbors(columns, leaps) + (not leaps)
+    def count_neighbors(self, columns, large_steps=False):
+        return super().count_neighbors(columns, large_steps) + (not large_steps)
 
 
 class Forgets(Ring):
@@ -297,8 +297,8 @@ SHARED: dict[tuple[int, ...], list[str]] = {}
         (Swapped, "decode is the inverse of encode: "),
         (Shares, "who is handed a value may change it: present gave "),
         (Asymmetric, "neighbors are symmetric: "),
-        (Leaping, r"neighbors with leaps returns columns of a value: got \(9, 9, 9\); "),
-        (OwnNeighbor, "no value is its own neighbor: neighbors with leaps of "),
+        (Leaping, r"neighbors with large_steps returns columns of a value: got \(9, 9, 9\); "),
+        (OwnNeighbor, "no value is its own neighbor: neighbors with large_steps of "),
         (DrawsItself, "no value is its own neighbor: sample_neighbors of "),
         (DrawsFar, "(no value is its own neighbor|sample_neighbors draws)"),
         (DrawsAll, "sample_neighbors draws m values: expected 0, got 3"),
@@ -316,12 +316,45 @@ def test_a_faulty_variable_fails(faulty, says):
         check_variable(faulty(["a", "b", "c"]), np.random.default_rng(0))
 
 
-def test_a_kind_need_not_list_its_values():
+def test_a_kind_need_not_write_how_its_values_are_listed():
     class Unlisted(Ring):
-        def enumerate(self):
-            raise DomainError("Unlisted: its values are not listed")
+        enumerate = Variable.enumerate
 
     check_variable(Unlisted("abc"), np.random.default_rng(0))
+
+
+class Shouts(bo.Categorical):
+    """A kind that presents its choices in another form, and inherits that it does not."""
+
+    def present(self, columns):
+        return super().present(columns).upper()
+
+    def parse(self, value):
+        return super().parse(value.lower() if isinstance(value, str) else value)
+
+
+class Reversed(bo.Categorical):
+    def decode_column(self, values):
+        return super().decode_column(values)[::-1]
+
+
+class Crosses(Ring):
+    def cross(self, mine, theirs, rng):
+        del rng
+        return mine if mine != theirs else None
+
+
+@pytest.mark.parametrize(
+    ("faulty", "says"),
+    [
+        (Shouts, "values_are_choices says that "),
+        (Reversed, "decode_column reads the values that encode returned"),
+        (Crosses, "cross returns None of any two values, or of none"),
+    ],
+)
+def test_what_a_kind_says_of_its_values_is_checked(faulty, says):
+    with pytest.raises(AssertionError, match=f"^{faulty.__name__}: {says}"):
+        check_variable(faulty(["a", "b", "c"]), np.random.default_rng(0))
 
 
 def test_columns_are_told_from_anything_else():

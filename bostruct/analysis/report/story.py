@@ -12,7 +12,7 @@ from bostruct.analysis.report.facts import Run
 from bostruct.contracts import Domain
 from bostruct.display import Html, element, pluralize
 from bostruct.study.history import Trial, tell_stop
-from bostruct.study.records import GIVE_SPACE, JsonDomain
+from bostruct.study.records import GIVE_SPACE
 
 STATUSES = ("completed", "failed", "infeasible", "running", "waiting")
 ORIGINS = {
@@ -87,7 +87,7 @@ def _tell_search(run: Run) -> Iterator[object]:
     yield f"This study {what} over {describe_space(result.domain)} by the method"
     yield element("b", result.method)
     yield f"with seed {result.seed}."
-    if isinstance(result.domain, JsonDomain):
+    if result.domain is not None and not result.domain.is_whole:
         yield "What needs all of the space is left out: importances and the model."
         yield f"To have them, {GIVE_SPACE}."
     if limits := result.goals.limits:

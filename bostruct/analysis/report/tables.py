@@ -16,7 +16,6 @@ from bostruct.checks import hide_addresses, short_repr
 from bostruct.contracts import Domain
 from bostruct.display import Html, element, in_full, pluralize, printable
 from bostruct.study.history import Trial
-from bostruct.study.records import JsonDomain
 from bostruct.surrogates.fanova import Importances
 
 MOST_COLUMNS = 60
@@ -228,8 +227,7 @@ def tabulate_space(run: Run) -> Html:
     if parts := {} if domain is None else domain.variables or domain.parts:
         rows = [[cut_end(name, LONGEST_NAME), cut_end(str(one), 500)] for name, one in parts.items()]
         return write_table(f"The space{_name_rules(domain)}", ["variable", "values"], rows)
-    described = domain.description if isinstance(domain, JsonDomain) else domain
-    return element("p", element("code", short_repr(described, 2000)))
+    return element("p", element("code", short_repr(domain, 2000)))
 
 
 def _name_rules(domain: Domain | None) -> str:

@@ -16,8 +16,7 @@ from itertools import islice, product
 from types import FunctionType, MethodType
 from typing import Any, NamedTuple, TypeAlias
 
-from bostruct.contracts import Infeasible
-from bostruct.domains.counts import INFINITE, AtLeast, Count, Exact
+from bostruct.contracts import INFINITE, AtLeast, Count, Exact, Infeasible
 from bostruct.domains.language.build import expand_module
 from bostruct.domains.language.errors import TooDeep
 from bostruct.domains.language.fingerprints import closure_values

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Self, TypeA
 import numpy as np
 
 from bostruct.checks import check_choice, check_integer, check_part, load_by_name, optional_import, short_repr
-from bostruct.contracts import Json
-from bostruct.domains.counts import AtLeast, Count, Exact
+from bostruct.contracts import AtLeast, Count, Exact, Json
 from bostruct.domains.graphviz import render_svg
 from bostruct.domains.language import drawing, sampling
 from bostruct.domains.language.changes import depth_first, shortest_first

@@ -15,8 +15,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from bostruct.contracts import DomainError, Infeasible
-from bostruct.domains.counts import AtLeast, Infinite
+from bostruct.contracts import AtLeast, DomainError, Infeasible, Infinite
 from bostruct.domains.language.build import expand_module
 from bostruct.domains.language.counting import CountRow, NotFactorable, ProgramCounter, count, signature, total
 from bostruct.domains.language.errors import NoneFeasible, TooDeep, TraceError

@@ -19,8 +19,11 @@ from bostruct.contracts import (
     DRAWS_UNSEEN,
     Choice,
     ChoiceDomain,
+    Count,
     DomainError,
+    Exact,
     Infeasible,
+    Infinite,
     Json,
     LocalDomain,
     ParsedJson,
@@ -31,7 +34,6 @@ from bostruct.contracts import (
     draw_unseen,
 )
 from bostruct.domains.architecture.value import Architecture
-from bostruct.domains.counts import Count, Exact, Infinite
 from bostruct.domains.language import changes, sampling
 from bostruct.domains.language.counting import count
 from bostruct.domains.language.errors import LanguageError, NoneFeasible, TooDeep
@@ -221,7 +223,7 @@ class SearchSpace(PartialProgram, LocalDomain, ChoiceDomain, TreeDomain):
     def keys(self, batch: Iterable[Trace]) -> list[Hashable]:
         return [self.key(x) for x in batch]
 
-    def spellings(self, batch: Iterable[Trace]) -> list[Hashable]:
+    def encodings(self, batch: Iterable[Trace]) -> list[Hashable]:
         return list(batch)
 
     def mutate(self, x: Mapping[str, Value], rng: np.random.Generator) -> Trace:

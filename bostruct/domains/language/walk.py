@@ -49,7 +49,7 @@ from bostruct.domains.language.values import Value, has_names, name_value, revea
 MISSING: Any = object()  # None is a value
 
 
-class Round:
+class OpenChoices:
     """Choices that can be made at once, in order, with what drawing them looks up."""
 
     def __init__(self, choices: list[Discrete], known: int) -> None:
@@ -100,7 +100,7 @@ class Walk:
         self._chosen: list[Discrete] = []  # the hyperparameters that have these values
         self._derived: dict[str, Value] = {}
         self._expanded: dict[Module, Fragment] = {}
-        self._round = Round([], 0)
+        self._round = OpenChoices([], 0)
         self._cursor = 0
         self._waiting: list[Module] | None = None  # substitution modules that nothing stood for when last looked at
         self._reads_outer = False  # whether a part of it reads an output of a part around it
@@ -158,7 +158,7 @@ class Walk:
         self._waiting = [module for module in modules if module.substitution is not None]
         self._derives = bool(found) and derives
         self.n_visible = len(modules)
-        self._round, self._cursor = Round(found, len(self._values)), 0
+        self._round, self._cursor = OpenChoices(found, len(self._values)), 0
 
     def _opens_nothing(self) -> bool:
         """Tell whether all that was waiting is now known to hold no choice.
@@ -170,14 +170,14 @@ class Walk:
         expanded = [self.expansion(module) for module in self._waiting if opens_choices(module)]
         return all(fragment is not None and fragment.is_plain for fragment in expanded)
 
-    def round(self) -> Round:
+    def round(self) -> OpenChoices:
         """Return all that can be chosen before anything more is built."""
         if self._cursor == 0 and len(self._values) == self._round.known:
             return self._round
         remaining = [h for h in self._round.choices[self._cursor :] if h.path not in self._values]
-        return Round(remaining, len(self._values))
+        return OpenChoices(remaining, len(self._values))
 
-    def assign_round(self, choices: Round, values: Iterable[Value]) -> None:
+    def assign_round(self, choices: OpenChoices, values: Iterable[Value]) -> None:
         """Give all choices of a round their values, which may be computed one by one and look at those before."""
         self._chosen += choices.choices
         self._values.update(zip(choices.paths, values, strict=True))

@@ -23,10 +23,9 @@ from bostruct.domains.space.descriptors import (
     build_descriptors,
     read_table,
 )
-from bostruct.domains.space.discrete import Categorical
 from bostruct.domains.space.graphs import MAX_CHOICES, CompleteGraph, VariableGraph
-from bostruct.domains.space.likeness import Likeness, check_varies, count_degrees
-from bostruct.domains.space.variable import NO_DEFAULT, Variable
+from bostruct.domains.space.likeness import check_varies, count_degrees
+from bostruct.domains.space.variable import NO_DEFAULT
 
 MAX_ROWS = 10_000
 DIRECTIONS = 8  # in which rows are ranked
@@ -52,6 +51,9 @@ class Candidates(ChoiceVariable):
     what varies most among the descriptors. Raises DomainError for a value that is missing or not finite, equal labels,
     and equal rows without labels.
     """
+
+    values_are_choices = True
+    likeness: Descriptors
 
     def __init__(
         self, table: object, *, label: Hashable = None, when: When | None = None, default: object = NO_DEFAULT
@@ -131,11 +133,6 @@ class Candidates(ChoiceVariable):
         found._take_rows(labels, Descriptors.from_json(data["descriptors"]), data.get("labeled", False))
         ChoiceVariable.__init__(found, found.choices, found.graph)
         return found
-
-
-def likeness_of(variable: Variable) -> Likeness | None:
-    """Return what says how alike the values of a variable are; None where nothing does."""
-    return variable.likeness if isinstance(variable, Categorical | Candidates) else None
 
 
 def _find_labels(given: GivenTable, label: object) -> list[Any]:

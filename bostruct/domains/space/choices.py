@@ -16,9 +16,8 @@ from bostruct.checks import hide_addresses, short_repr
 from bostruct.contracts import Choice, DomainError, IntArray, Json, ParsedJson, PointError, Presented
 from bostruct.domains.space.choice_json import choice_to_json, choices_from_json, is_json_scalar
 from bostruct.domains.space.clauses import When, check_when
-from bostruct.domains.space.graphs import MAX_CHOICES, CompleteGraph, DyadicGraph, PathGraph, VariableGraph
+from bostruct.domains.space.graphs import MAX_CHOICES, CompleteGraph, PathGraph, VariableGraph
 from bostruct.domains.space.levels import Levels
-from bostruct.domains.space.scale import NumberGrid
 from bostruct.domains.space.variable import NO_DEFAULT, Variable
 
 MANY_CHOICES = {  # by kind, what to do where it has not room for all
@@ -30,13 +29,17 @@ MANY_CHOICES = {  # by kind, what to do where it has not room for all
 class ChoiceVariable(Variable):
     """A variable whose value is one of some choices, held as the choice's position.
 
-    A kind of your own makes the graph, and has a kernel on it: `bostruct.register_variable` takes the class alone.
+    A kind of your own makes the graph, and has a kernel on it: `bostruct.register_variable` takes the class alone. If
+    it keeps the forms of values, `values_are_choices = True` makes it quick; a kind derived from one that says so, and
+    which overrides one of the forms, says False.
 
     choices: the values, in order.
     graph: the choices that are one change apart; vertex v is choice v.
     when: the conditions under which a point has the variable, see `bostruct.Space`; None for always.
     default: a value, which trials had that were told before the variable existed; see docs/space-changes.md.
     """
+
+    graph: VariableGraph
 
     def __init__(
         self,
@@ -46,7 +49,7 @@ class ChoiceVariable(Variable):
         default: object = NO_DEFAULT,
     ) -> None:
         self.choices = choices
-        self.graph = graph
+        self.graph = graph  # pyright: ignore[reportIncompatibleVariableOverride]
         self.n_codes = len(choices)
         self.when = check_when(self.kind, when)
         self.default_columns = self.read_default(default)
@@ -61,19 +64,10 @@ class ChoiceVariable(Variable):
         """The number of choices."""
         return len(self.choices)
 
-    @property
-    def has_mutable_choices(self) -> bool:
-        """True where a user who is handed a choice could change it."""
-        return self._has_unhashable_choices
-
     @cached_property
-    def _has_unhashable_choices(self) -> bool:
-        return len(self._positions) < len(self.choices)
-
-    @property
-    def reads_listed(self) -> bool:
-        """True where a value is read by looking it up among the choices, in points and in files."""
-        return type(self).parse is ChoiceVariable.parse and type(self).decode is ChoiceVariable.decode
+    def has_mutable_choices(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """True if a user who receives a choice could change it."""
+        return self.grid is None and len(self._positions) < len(self.choices)
 
     def sample(self, m: int, rng: np.random.Generator) -> IntArray:
         """Draw m choices uniformly (m, 1).
@@ -83,13 +77,13 @@ class ChoiceVariable(Variable):
         """
         return rng.integers(0, self.size, size=(m, 1))
 
-    def neighbors(self, columns: Sequence[int], leaps: bool = False) -> IntArray:
+    def neighbors(self, columns: Sequence[int], large_steps: bool = False) -> IntArray:
         """List the choices next to one in the graph (k, 1), ascending.
 
         columns: the position of a choice.
-        leaps: True for steps of half the choices, a quarter and so on too, on a path.
+        large_steps: True for steps of half the choices, a quarter and so on too, on a path.
         """
-        graph = DyadicGraph(self.size) if leaps and isinstance(self.graph, PathGraph) else self.graph
+        graph = self.graph.with_large_steps() if large_steps else self.graph
         return graph.neighbors(int(columns[0]))[:, None]
 
     def move(self, columns: Sequence[int], share: float) -> list[int]:
@@ -173,7 +167,7 @@ class ChoiceVariable(Variable):
 
         Python objects, which no file holds, are told apart by their `repr`.
         """
-        if self.has_values_of(description) or type(self).encode is not ChoiceVariable.encode:
+        if self.has_values_of(description) or not self.values_are_choices:
             return super().decode_from(data, description)
         theirs = description.get("choices")
         if not isinstance(data, dict):
@@ -182,7 +176,7 @@ class ChoiceVariable(Variable):
         if not isinstance(theirs, list) or type(vertex) is not int or not 0 <= vertex < len(theirs):
             raise PointError(f"expected a choice of before, got {short_repr(data)}")
         names = [hide_addresses(json.dumps(choice)) for choice in theirs]
-        own = [] if isinstance(self.choices, NumberGrid) else [choice_to_json(choice) for choice in self.choices]
+        own = [choice_to_json(choice) for choice in self.choices] if self.grid is None else []
         found = [i for i, choice in enumerate(own) if hide_addresses(json.dumps(choice)) == names[vertex]]
         if len(found) != 1 or names.count(names[vertex]) != 1:
             raise PointError(f"expected one of {short_repr(list(self.choices), 200)}, got {short_repr(theirs[vertex])}")
@@ -203,7 +197,7 @@ class ChoiceVariable(Variable):
         try:
             return self.parse(data)
         except PointError:
-            if not isinstance(theirs, list) or isinstance(self.choices, NumberGrid):
+            if not isinstance(theirs, list) or self.grid is not None:
                 raise
             return [self._find_level(data, theirs)]
 
@@ -241,15 +235,9 @@ class ChoiceVariable(Variable):
         return positions
 
 
-def number_grid(variable: Variable) -> NumberGrid | None:
-    """Return the numbers of a variable that models see as a number; None for any other variable."""
-    choices = variable.choices if isinstance(variable, ChoiceVariable) else None
-    return choices if isinstance(choices, NumberGrid) else None
-
-
 def coordinate(name: str, variable: Variable, vertex: int) -> Choice:
     """Return a variable of a point as a coordinate; for a number on a grid, the value is a share of its range."""
-    if (grid := number_grid(variable)) is not None:
+    if (grid := variable.grid) is not None:
         return Choice(name, name, float(grid.shares(np.array(vertex))), math.inf, True)
     return Choice(name, name, vertex, len(variable), variable.ordered)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
@@ -22,7 +22,6 @@ import numpy.typing as npt
 
 from bostruct.checks import did_you_mean, short_repr
 from bostruct.contracts import DomainError, IntArray, PointError, Presented
-from bostruct.domains.space.choices import ChoiceVariable, number_grid
 from bostruct.domains.space.clauses import (
     ORDERS,
     RELATIONS,
@@ -41,18 +40,21 @@ from bostruct.domains.space.clauses import (
 )
 from bostruct.domains.space.graphs import MAX_CHOICES
 from bostruct.domains.space.single_changes import Layout
-from bostruct.domains.space.variable import ABSENT, MAX_ENUMERATED, Variable
+from bostruct.domains.space.variable import INACTIVE, MAX_ENUMERATED, Variable
 
 
-def check_constraints(rules: Iterable[object], values: Mapping[str, object]) -> None:
-    """Raise DomainError, naming the clause, where a clause asks what no point of a space could answer."""
+def check_constraints(rules: Iterable[object], variables: Mapping[str, Variable], names: Collection[str]) -> None:
+    """Raise DomainError, naming the clause, if a clause asks what no point of a space could answer.
+
+    names: of the variables and of other domains in the space.
+    """
     for i, rule in enumerate(rules):
         if isinstance(rule, Clause):
             for leaf, depth in list_leaves(rule):
-                _check_point_test(leaf, depth, values, f"constraints: {i}: {leaf!r}")
+                _check_point_test(leaf, depth, variables, names, f"constraints: {i}: {leaf!r}")
 
 
-def name_levels(rule: Any, values: Mapping[str, object], variable: object = None) -> Any:
+def name_levels(rule: Any, values: Mapping[str, Variable], variable: Variable | None = None) -> Any:
     """Return a clause whose numbers are the listed ones of its variables, as `Levels.find` reads them."""
     if isinstance(rule, AllOf | AnyOf):
         return replace(rule, clauses=tuple(name_levels(one, values, variable) for one in rule.clauses))
@@ -65,9 +67,9 @@ def name_levels(rule: Any, values: Mapping[str, object], variable: object = None
     return replace(rule, value=_name_level(rule.value, variable)) if isinstance(rule, Compare) else rule
 
 
-def _name_level(value: Presented, variable: object) -> Presented:
+def _name_level(value: Presented, variable: Variable | None) -> Presented:
     """Return the listed number that a number stands for; anything else as it is."""
-    if not isinstance(variable, ChoiceVariable) or number_grid(variable) is not None:
+    if variable is None or variable.choices is None or variable.grid is not None:
         return value
     try:
         level = variable.present(variable.parse(value))
@@ -88,21 +90,23 @@ def check_value_test(test: Clause, variable: Variable, where: str, depth: int = 
                 _check_value(value, variable, where)
 
 
-def _check_point_test(leaf: Clause, depth: int, values: Mapping[str, object], where: str) -> None:
+def _check_point_test(
+    leaf: Clause, depth: int, variables: Mapping[str, Variable], known_names: Collection[str], where: str
+) -> None:
     """Raise DomainError unless a clause that joins no others is one about points of a space."""
     if isinstance(leaf, Compare | IsIn):
         raise DomainError(f"{where}: expected a test of a point, such as ValueOf(name, {type(leaf).__name__}(...))")
     names = [leaf.name] if isinstance(leaf, ValueOf) else []
     names = [leaf.left, leaf.right] if isinstance(leaf, CompareVariables) else names
     for name in names:
-        if name not in values:
-            known = f"expected one of {short_repr(list(values), 200)}{did_you_mean(name, values)}"
+        if name not in known_names:
+            known = f"expected one of {short_repr(list(known_names), 200)}{did_you_mean(name, known_names)}"
             raise DomainError(f"{where}: there is no variable {short_repr(name)}; {known}")
-    variables = {name: v for name in names if isinstance(v := values[name], Variable)}
-    if isinstance(leaf, ValueOf) and variables:
-        check_value_test(leaf.test, variables[leaf.name], where, depth + 1)
+    named = {name: variables[name] for name in names if name in variables}
+    if isinstance(leaf, ValueOf) and named:
+        check_value_test(leaf.test, named[leaf.name], where, depth + 1)
     if isinstance(leaf, CompareVariables) and leaf.relation in ORDERS:
-        for name, variable in variables.items():
+        for name, variable in named.items():
             _require_order(leaf.relation, variable, f"{where}: {name}", "ValueOf(name, IsIn((...)))")
 
 
@@ -119,9 +123,9 @@ def _check_order(test: Compare, variable: Variable, where: str) -> None:
 
 
 def _require_order(relation: str, variable: Variable, where: str, instead: str) -> None:
-    if number_grid(variable) is not None:
+    if variable.grid is not None:
         return
-    if isinstance(variable, ChoiceVariable):
+    if variable.choices is not None:
         refused = [value for value in variable.choices if isinstance(value, str)]
     else:  # orders, subsets and sequences would compare item by item
         refused = [variable.present(variable.fallback())]
@@ -214,7 +218,7 @@ class ParentTest:
     @cached_property
     def _table(self) -> Mask | None:
         """The answer for each choice; None where the parent has too many, or several columns."""
-        if not isinstance(self.parent, ChoiceVariable) or self.parent.size > MAX_CHOICES:
+        if self.parent.choices is None or self.parent.size > MAX_CHOICES:
             return None
         return np.array([self.holds_for((vertex,)) for vertex in range(self.parent.size)], dtype=bool)
 
@@ -227,7 +231,7 @@ class ParentLink(NamedTuple):
 
 
 class Conditions:
-    """The conditions of all variables of a space. A point that has not a variable holds `ABSENT` in its columns.
+    """The conditions of all variables of a space. A point that has not a variable holds `INACTIVE` in its columns.
 
     Raises DomainError, naming the variable, for a condition on a name or value that there is not, conditions in a
     circle, and a variable that no point has.
@@ -263,7 +267,7 @@ class Conditions:
 
         rows: points (m, columns).
         """
-        return rows[:, self.layout.starts] != ABSENT
+        return rows[:, self.layout.starts] != INACTIVE
 
     def holds(self, i: int, rows: IntArray) -> Mask:
         """Tell for each point whether the conditions of a variable hold (m,).
@@ -273,12 +277,12 @@ class Conditions:
         found = np.ones(len(rows), dtype=bool)
         for parent, test in self.links[i]:
             columns = self.layout.columns(parent)
-            found &= rows[:, columns.start] != ABSENT
+            found &= rows[:, columns.start] != INACTIVE
             if found.any():
                 found[found] = test.holds(rows[found, columns])
         return found
 
-    def settle(self, rows: IntArray, fill: Fill) -> IntArray:
+    def apply(self, rows: IntArray, fill: Fill) -> IntArray:
         """Give each row the variables that its conditions ask for, in place, and return the rows.
 
         rows: (m, columns); a variable that a point has not may hold any value, or be absent.
@@ -286,39 +290,39 @@ class Conditions:
         for i in self._conditional:
             columns = self.layout.columns(i)
             exists = self.holds(i, rows)
-            new = exists & (rows[:, columns.start] == ABSENT)
+            new = exists & (rows[:, columns.start] == INACTIVE)
             if new.any():
                 rows[new, columns] = fill(i, int(new.sum()))
-            rows[~exists, columns] = ABSENT
+            rows[~exists, columns] = INACTIVE
         return rows
 
-    def settle_randomly(self, rows: IntArray, rng: np.random.Generator) -> IntArray:
+    def apply_randomly(self, rows: IntArray, rng: np.random.Generator) -> IntArray:
         """Settle rows in place, with random values of the variables that they gain; return the rows.
 
-        rows: (m, columns), as for `settle`.
+        rows: (m, columns), as for `apply`.
         rng: the only source of chance.
         """
-        return self.settle(rows, lambda i, k: self.variables[i].sample(k, rng))
+        return self.apply(rows, lambda i, k: self.variables[i].sample(k, rng))
 
-    def settle_simply(self, rows: IntArray) -> IntArray:
+    def apply_with_fallbacks(self, rows: IntArray) -> IntArray:
         """Settle rows in place, with the fallback value of each variable that they gain; return the rows.
 
-        rows: (m, columns), as for `settle`.
+        rows: (m, columns), as for `apply`.
         """
-        return self.settle(rows, lambda i, k: np.repeat([self.variables[i].fallback()], k, axis=0))
+        return self.apply(rows, lambda i, k: np.repeat([self.variables[i].fallback()], k, axis=0))
 
     def find_broken(self, row: IntArray) -> str | None:
         """Say in words which variable a row has against its conditions, or has not; None where all is well."""
         for i in self.order:
             exists, given = bool(self.holds(i, row[None])[0]), row[self.layout.columns(i)]
-            if exists == bool((given == ABSENT).any()) or (not exists and (given != ABSENT).any()):
+            if exists == bool((given == INACTIVE).any()) or (not exists and (given != INACTIVE).any()):
                 words = describe_when(self.variables[i].when)
                 return f"{self.names[i]}: expected {'a' if exists else 'no'} value; it exists where {words}"
         return None
 
     def enumerate(self) -> IntArray:
         """List all points (m, columns), the last variable fastest; raises DomainError where a kind is not listed."""
-        rows = np.full((1, self.layout.n_columns), ABSENT, dtype=np.int64)
+        rows = np.full((1, self.layout.n_columns), INACTIVE, dtype=np.int64)
         for i in self.order:
             exists, columns = self.holds(i, rows), self.layout.columns(i)
             own = self.variables[i].enumerate()

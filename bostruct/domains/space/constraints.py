@@ -21,13 +21,11 @@ from bostruct.checks import check_answer, short_repr
 from bostruct.contracts import DomainError, IntArray, Json, ParsedJson, PointError, PredicateError, Presented
 from bostruct.domains.space.call_limit import call_limit, limit_calls
 from bostruct.domains.space.choice_json import is_json_scalar
-from bostruct.domains.space.choices import ChoiceVariable, number_grid
 from bostruct.domains.space.clauses import describe_when, predicate_name
 from bostruct.domains.space.conditions import Conditions
-from bostruct.domains.space.numeric import Real
 from bostruct.domains.space.scale import NumberGrid
 from bostruct.domains.space.single_changes import Layout, SpaceBatch
-from bostruct.domains.space.variable import ABSENT, MAX_ENUMERATED, Variable
+from bostruct.domains.space.variable import INACTIVE, MAX_ENUMERATED, Variable
 
 MAX_CHOICES = 10_000  # of a variable whose choices are tabulated
 BYTE = 256  # numbers that a byte tells apart
@@ -44,10 +42,8 @@ class _DecodedColumns:
         return self._decode(value)[0]
 
     def read(self, values: Sequence[Json]) -> IntArray:
-        """Return the columns of m values (m,); raise PointError where the variable has not one of them."""
-        if type(self._variable) is Real:
-            return self._variable.choices.vertices(values)
-        return np.array([self[value] for value in values], dtype=np.int64)
+        """Return the columns of m values (m,); raise PointError if the variable lacks one of them."""
+        return self._variable.decode_column(values)
 
 
 class _Columns(dict):
@@ -75,8 +71,7 @@ class KnownValues:
         self._columns: list[_Columns | _DecodedColumns] | None = None
         if all(one.width == 1 and not one.when for one in variables.values()):
             self._columns = [_tabulate(one) for one in variables.values()]
-        own = (ChoiceVariable.present, ChoiceVariable.encode)
-        are_own = all((type(one).present, type(one).encode) == own for one in variables.values())
+        are_own = all(one.values_are_choices for one in variables.values())
         listed = [list(known) for known in self._columns or () if isinstance(known, _Columns)]
         self._choices = listed if are_own and len(listed) == len(variables) else None
 
@@ -121,7 +116,7 @@ class KnownValues:
 
 def _tabulate(variable: Variable) -> _Columns | _DecodedColumns:
     """Return the columns of a variable, listed where its values are its choices, and these are few scalars."""
-    if not isinstance(variable, ChoiceVariable) or not variable.reads_listed or number_grid(variable) is not None:
+    if not variable.values_are_choices or variable.grid is not None:
         return _DecodedColumns(variable)
     is_plain = variable.size <= MAX_CHOICES and all(map(is_json_scalar, variable.choices))
     return _Columns(variable.choices) if is_plain else _DecodedColumns(variable)
@@ -139,7 +134,7 @@ class RowKeys:
     def __init__(self, variables: Iterable[Variable]) -> None:
         owners = [one for one in variables for _ in range(one.width)]
         self._n_columns = len(owners)
-        self._absent = np.array([one.n_codes if one.when else ABSENT for one in owners], dtype=np.int64)
+        self._absent = np.array([one.n_codes if one.when else INACTIVE for one in owners], dtype=np.int64)
         self._has_conditions = any(one.when for one in owners)
         types = [_smallest_type(one) for one in owners]
         found = ((own, np.flatnonzero([one is own for one in types])) for own in TYPES)
@@ -152,7 +147,7 @@ class RowKeys:
         rows: valid integer rows (m, columns).
         """
         if self._has_conditions:
-            rows = np.where(rows == ABSENT, self._absent, rows)
+            rows = np.where(rows == INACTIVE, self._absent, rows)
         if len(self._groups) == 1:
             packed = np.ascontiguousarray(rows, dtype=self._groups[0][0]).view(np.uint8)
         else:
@@ -171,7 +166,7 @@ class RowKeys:
             rows[:, columns] = np.ascontiguousarray(packed[:, start:end]).view(own)
             start = end
         if self._has_conditions:
-            rows[rows == self._absent] = ABSENT
+            rows[rows == self._absent] = INACTIVE
         return rows
 
 
@@ -220,7 +215,7 @@ class ConstrainedProduct:
             self.conditions.n_points
         )  # before constraints; at most, where predicates of many values ask
         self.mutable_names: tuple[str, ...] = tuple(  # of choices that a predicate could change
-            n for n, v in self.variables.items() if isinstance(v, ChoiceVariable) and v.has_mutable_choices
+            n for n, v in self.variables.items() if v.has_mutable_choices
         )
 
     @property
@@ -239,17 +234,15 @@ class ConstrainedProduct:
 
         Raises DomainError where a variable has several columns and is no single choice.
         """
-        if self._wide:
-            i, wide = self._wide[0]
+        if self._multi_column:
+            i, wide = self._multi_column[0]
             raise DomainError(f"{self._names[i]}: expected variables that are one choice each, got a {wide.kind}")
         return self._bounds
 
     @property
     def enumerable(self) -> bool:
-        """True where `enumerate` is allowed: at most 100,000 points before constraints, of kinds that list theirs."""
-        if self.n_points > MAX_ENUMERATED:
-            return False
-        return all(type(one).enumerate is not Variable.enumerate for one in self.variables.values())
+        """True if `enumerate` is allowed: of at most 100,000 points before constraints."""
+        return self.n_points <= MAX_ENUMERATED
 
     def enumerate(self) -> IntArray:
         """List all valid points (m, d), the last variable fastest.
@@ -268,7 +261,7 @@ class ConstrainedProduct:
         rows = rng.integers(0, self._bounds_for_draws, size=(m, self.n_columns))
         for i, v in self._own_drawing:
             rows[:, self.layout.columns(i)] = v.sample(m, rng)
-        return self.conditions.settle_randomly(rows, rng)
+        return self.conditions.apply_randomly(rows, rng)
 
     def present(self, x: IntArray) -> dict[str, Any]:
         """Return a point as a dict of the user's values; raise PointError for columns without a value."""
@@ -294,8 +287,7 @@ class ConstrainedProduct:
     @cached_property
     def grids(self) -> dict[int, NumberGrid]:
         """The continuous coordinates: numbers too many to list, by the variable's position."""
-        grids = {i: number_grid(v) for i, v in enumerate(self.variables.values())}
-        return {i: grid for i, grid in grids.items() if grid is not None}
+        return {i: v.grid for i, v in enumerate(self.variables.values()) if v.grid is not None}
 
     @property
     def n_continuous(self) -> int:
@@ -321,7 +313,7 @@ class ConstrainedProduct:
         return tuple(self.variables)
 
     @cached_property
-    def _wide(self) -> list[tuple[int, Variable]]:
+    def _multi_column(self) -> list[tuple[int, Variable]]:
         """The variables with several columns, and their positions."""
         return [(i, v) for i, v in enumerate(self.variables.values()) if v.width > 1]
 
@@ -481,14 +473,14 @@ def _failure(
 def _present_rows(space: ConstrainedProduct, xs: IntArray) -> Iterator[dict[str, Any]]:
     """Yield points as dicts of the space's own choices, of which `_satisfies` makes copies."""
     variables = space.variables
-    if not space.conditions and all(isinstance(v, ChoiceVariable) for v in variables.values()):
-        choices = [(name, v.choices) for name, v in variables.items() if isinstance(v, ChoiceVariable)]
+    if not space.conditions and all(v.values_are_choices for v in variables.values()):
+        choices = [(name, v.choices) for name, v in variables.items()]
         for row in np.asarray(xs).tolist():
             yield {name: own[vertex] for (name, own), vertex in zip(choices, row, strict=True)}
         return
     for row in np.asarray(xs):
         split = zip(variables.items(), space.layout.split(row), strict=True)
-        yield {name: v.present(own) for (name, v), own in split if own[0] != ABSENT}
+        yield {name: v.present(own) for (name, v), own in split if own[0] != INACTIVE}
 
 
 def _present_row(space: ConstrainedProduct, x: IntArray) -> dict[str, Any]:
@@ -496,7 +488,7 @@ def _present_row(space: ConstrainedProduct, x: IntArray) -> dict[str, Any]:
     if len(x) != (width := space.layout.n_columns):
         raise PointError(f"expected a row of {width} columns, got {len(x)}")
     pairs = zip(space.variables.items(), space.layout.split(x), strict=True)
-    both = [((name, v), own) for (name, v), own in pairs if own[0] != ABSENT or not v.when]
+    both = [((name, v), own) for (name, v), own in pairs if own[0] != INACTIVE or not v.when]
     for (name, v), own in both:
         check_value(name, v, own)
     return {name: v.present(own) for (name, v), own in both}

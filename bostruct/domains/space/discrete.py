@@ -38,6 +38,8 @@ class Binary(ChoiceVariable):
     Raises DomainError.
     """
 
+    values_are_choices = True
+
     def __init__(self, *, when: When | None = None, default: object = NO_DEFAULT) -> None:
         super().__init__((False, True), CompleteGraph(2), when, default)
 
@@ -75,6 +77,8 @@ class Categorical(ChoiceVariable):
     or as one of Euclidean distances, is clipped to the nearest one that is, with a warning; `likeness.clipped` is the
     share of its spectrum. Raises DomainError.
     """
+
+    values_are_choices = True
 
     def __init__(
         self,
@@ -128,6 +132,7 @@ class Ordinal(ChoiceVariable):
     """
 
     ordered = True
+    values_are_choices = True
 
     def __init__(
         self,
@@ -167,7 +172,8 @@ class Graph(ChoiceVariable):
     Raises DomainError.
     """
 
-    graph: WeightedGraph
+    graph: WeightedGraph  # pyright: ignore[reportIncompatibleVariableOverride]
+    values_are_choices = True
 
     def __init__(self, graph: object, *, when: When | None = None, default: object = NO_DEFAULT) -> None:
         nodes, weighted = weighted_graph(graph)
@@ -204,6 +210,7 @@ class Fidelity(ChoiceVariable):
 
     ordered = True
     has_sure_order = True
+    values_are_choices = True
 
     def __init__(self, costs: Iterable[float], *, when: object = None, default: object = NO_DEFAULT) -> None:
         if when is not None:
@@ -212,7 +219,8 @@ class Fidelity(ChoiceVariable):
                 f"got {short_repr(when)}"
             )
         values = check_choices("Fidelity", costs)
-        numbers = all(type(cost) in (int, float) and 0 < cost <= sys.float_info.max for cost in values)
-        if not numbers or list(values) != sorted(values):
+        numbers = [cost for cost in values if type(cost) in (int, float) and 0 < cost <= sys.float_info.max]
+        if len(numbers) < len(values) or numbers != sorted(numbers):
             raise DomainError(f"Fidelity: expected positive numbers in ascending order, got {short_repr(list(values))}")
+        self.costs = tuple(map(float, numbers))
         super().__init__(values, path_graph(len(values)), default=default)

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -30,11 +30,13 @@ class VariableGraph(ABC):
     """A connected, undirected graph of the choices of one variable. Equal graphs compare equal.
 
     size: number of vertices, at least 2.
-    is_complete: True if every two vertices are adjacent, by edges of weight 1.
+    is_complete: True if each vertex is known to be adjacent to each other, with edges of weight 1.
+    is_path: True if vertices are known to be in a row, and adjacent to the next ones.
     """
 
     size: int
-    is_complete: bool = False
+    is_complete: ClassVar[bool] = False
+    is_path: ClassVar[bool] = False
 
     @abstractmethod
     def neighbors(self, vertex: int) -> IntArray:
@@ -63,6 +65,10 @@ class VariableGraph(ABC):
     def eigenvalues(self) -> Array:
         """Return the eigenvalues of the Laplacian, ascending (size,)."""
         return self.spectrum().values
+
+    def with_large_steps(self) -> VariableGraph:
+        """Return the graph of steps in one direction, long ones too; the graph itself if it has no directions."""
+        return self
 
 
 @lru_cache(maxsize=256)
@@ -103,6 +109,7 @@ class PathGraph(VariableGraph):
 
     size: int
     weight: float = 1.0
+    is_path = True
 
     def neighbors(self, vertex: int) -> IntArray:
         return np.array([v for v in (vertex - 1, vertex + 1) if 0 <= v < self.size], dtype=np.int64)
@@ -116,6 +123,10 @@ class PathGraph(VariableGraph):
 
     def spectrum(self) -> PathSpectrum:
         return PathSpectrum(self.size, self.weight)
+
+    def with_large_steps(self) -> VariableGraph:
+        """Return the graph of steps of half the vertices, a quarter and so on."""
+        return DyadicGraph(self.size)
 
 
 @dataclass(frozen=True)

@@ -1,20 +1,22 @@
-"""Make points of others: single changes of one variable, mutations, and crossings of two points."""
+"""The neighbors of the points of a space: single changes of one variable, mutations, and crossings of two points."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from bostruct.checks import short_repr
-from bostruct.contracts import DomainError, IntArray
+from bostruct.contracts import DomainError, IntArray, LocalDomain
 from bostruct.domains.space.call_limit import call_limit
-from bostruct.domains.space.choices import ChoiceVariable
-from bostruct.domains.space.constraints import ConstrainedProduct, Sample, valid_mask
+from bostruct.domains.space.constraints import ConstrainedProduct, valid_mask
 from bostruct.domains.space.graphs import MAX_CHOICES
+from bostruct.domains.space.points import refuse_dict
 from bostruct.domains.space.sampling import random_walk
 from bostruct.domains.space.single_changes import Layout, SingleChanges, SpaceBatch, pad_columns
-from bostruct.domains.space.variable import ABSENT, Variable
+from bostruct.domains.space.variable import INACTIVE, Variable
 
 CROSSOVER_TRIES = 100  # tried of a crossover
 MUTATION_WALK_STEPS = (16, 2_000)  # steps of a mutation where no single change is valid
@@ -23,65 +25,87 @@ MUTATION_DRAWS = 64  # of other points, where no walk finds one
 QUICK = 4  # changes that are quick to draw, for each of others
 
 
-class Moves:
-    """The changes of the points of a space, valid ones alone."""
+class NeighborSampler(ConstrainedProduct, LocalDomain):
+    """The valid points near those of a space: single changes, mutations and crossings."""
 
-    def __init__(self, space: ConstrainedProduct) -> None:
-        self.space = space
-        self.adjacency = Adjacency(list(space.variables.values()), space.layout)
-        self.is_parent = np.isin(np.arange(space.d), list(space.conditions.parents))  # on which others depend (d,)
-        self.crossing = [
-            (i, one) for i, one in enumerate(space.variables.values()) if type(one).cross is not Variable.cross
-        ]
-        self.variable_of = np.repeat(np.arange(space.d), space.layout.widths)  # the variable of each column
+    @cached_property
+    def adjacency(self) -> Adjacency:
+        """The single changes of its points."""
+        return Adjacency(list(self.variables.values()), self.layout)
+
+    @cached_property
+    def _is_parent(self) -> npt.NDArray[np.bool_]:
+        """True for each variable on which others depend (d,)."""
+        return np.isin(np.arange(self.d), list(self.conditions.parents))
+
+    @cached_property
+    def _crossing(self) -> list[tuple[int, Variable]]:
+        """The variables whose values have children, and their positions."""
+        rng = np.random.default_rng(0)
+        values = ((i, one, one.fallback()) for i, one in enumerate(self.variables.values()))
+        return [(i, one) for i, one, value in values if one.cross(value, value, rng) is not None]
+
+    @cached_property
+    def _variable_of(self) -> IntArray:
+        """The variable of each column."""
+        return np.repeat(np.arange(self.d), self.layout.widths)
 
     def neighbors(self, x: IntArray) -> IntArray:
-        """List the valid points one change away (m, columns), variable 0 first, its values in order."""
+        """List the valid points that differ from x in one variable by one change.
+
+        Where the change makes other variables exist, these have their fallback values: the middle of an order, else the
+        first choice.
+
+        x: integer row (d,).
+
+        Returns rows (m, d): variable 0 first, its vertices ascending. Raises PointError for a dict.
+        """
+        refuse_dict(x)
         rows = self._apply(x, *self.adjacency.single_changes(np.asarray(x)))
-        return rows[valid_mask(self.space, rows)] if self.space.constraints else rows
+        return rows[valid_mask(self, rows)] if self.constraints else rows
+
+    def sample_neighbors(self, x: IntArray, m: int, rng: np.random.Generator) -> IntArray:
+        """Return `neighbors`, or m of them drawn without replacement where there are more.
+
+        x: integer row (d,).
+        m: int >= 0.
+        rng: the only source of chance.
+
+        Raises PointError for a dict.
+        """
+        refuse_dict(x)
+        return self.join(self.sample_neighborhoods(np.asarray(x)[None], m, rng)[0])
 
     def sample_neighborhoods(
-        self, xs: IntArray, m: int, rng: np.random.Generator, leaps: bool
+        self, xs: IntArray, m: int, rng: np.random.Generator, large_steps: bool = False
     ) -> tuple[SingleChanges, IntArray]:
-        """Draw neighbors of each point, and tell which point each of them belongs to.
-
-        m: int, neighbors of one point at most.
-        rng: the only source of chance.
-        leaps: bool, True for long steps too.
-
-        Returns the batch of single changes, and positions in xs, ascending. A change that makes other variables exist,
-        or ends them, is given with the point that it leads to as its base, of which it changes nothing.
-        """
+        # a change that makes other variables exist, or ends them, has the point that it leads to as its base
         if not len(xs):
             none = np.empty(0, dtype=np.int64)
-            return SingleChanges(self.space.join(), none, none, none[:, None], self.space.layout), none
-        found = [self._sample_changes(x, m, rng, leaps) for x in xs]
+            return SingleChanges(self.join(), none, none, none[:, None], self.layout), none
+        found = [self._sample_changes(x, m, rng, large_steps) for x in xs]
         of = np.repeat(np.arange(len(found)), [len(which) for which, _ in found])
         which = np.concatenate([own for own, _ in found])
         base = np.array(xs, dtype=np.int64)  # of its own, which never changes
-        changes = SingleChanges(base, of, which, pad_columns([values for _, values in found]), self.space.layout)
-        return self._settle(changes), of
+        changes = SingleChanges(base, of, which, pad_columns([values for _, values in found]), self.layout)
+        return self._apply_conditions(changes), of
 
     def change_each(self, xs: IntArray, m: int, rng: np.random.Generator) -> tuple[SpaceBatch, IntArray]:
-        """Draw neighbors as `sample_neighborhoods` does, quickly where variables can: some of them repeat.
-
-        m: int, neighbors of one point at most; under constraints those of m that are valid, and m where none is.
-        rng: the only source of chance.
-        """
-        if not len(xs) or not any(one.has_quick_changes for one in self.space.variables.values()):
+        # under constraints, of m changes those that are valid, and m neighbors if none is
+        if not len(xs) or not any(one.has_quick_changes for one in self.variables.values()):
             return self.sample_neighborhoods(xs, m, rng, False)
         base = np.array(xs, dtype=np.int64)
         of, which, values = self.adjacency.change_each(base, m, rng)
-        changes = SingleChanges(base, of, which, values, self.space.layout)
+        changes = SingleChanges(base, of, which, values, self.layout)
         kept = (values != changes.before).any(axis=1)
-        changes, of = self._settle(changes[kept]), of[kept]
-        return self._keep_valid(base, changes, of, m, rng) if self.space.constraints else (changes, of)
+        changes, of = self._apply_conditions(changes[kept]), of[kept]
+        return self._keep_valid(base, changes, of, m, rng) if self.constraints else (changes, of)
 
     def _keep_valid(
         self, xs: IntArray, changes: SingleChanges, of: IntArray, m: int, rng: np.random.Generator
     ) -> tuple[SpaceBatch, IntArray]:
         """Return the changes that are valid, and neighbors of the points that have none of these."""
-        kept = valid_mask(self.space, changes.rows())
+        kept = valid_mask(self, changes.rows())
         changes, of = changes[kept], of[kept]
         bare = np.setdiff1d(np.arange(len(xs)), of)
         if not len(bare):
@@ -89,72 +113,71 @@ class Moves:
         others, of_others = self.sample_neighborhoods(xs[bare], m, rng, False)
         every = np.concatenate([of, bare[of_others]])
         order = np.argsort(every, kind="stable")
-        return self.space.join(changes, others)[order], every[order]
+        return self.join(changes, others)[order], every[order]
 
-    def combine(self, x: IntArray, changes: SingleChanges, counts: Sequence[int]) -> IntArray:
-        """Make the first changes together, as many as counts say, and keep the valid points (at most counts, columns).
-
-        counts: how many variables to change, each at least 1.
-        """
-        first = np.sort(np.unique(changes.which, return_index=True)[1])
+    def combine(self, x: IntArray, neighbors: SingleChanges, counts: Sequence[int]) -> IntArray:
+        first = np.sort(np.unique(neighbors.which, return_index=True)[1])
         rows = np.repeat(np.asarray(x, dtype=np.int64)[None], len(counts), axis=0)
         for row, count in zip(rows, counts, strict=True):
-            made = changes[first[:count]]
-            columns = self.space.layout.columns_of(made.which, made.values.shape[1])
+            made = neighbors[first[:count]]
+            columns = self.layout.columns_of(made.which, made.values.shape[1])
             row[columns] = made.values
-        rows = self.space.conditions.settle_simply(rows)
-        return rows[valid_mask(self.space, rows)] if self.space.constraints else rows
+        rows = self.conditions.apply_with_fallbacks(rows)
+        return rows[valid_mask(self, rows)] if self.constraints else rows
 
-    def mutate(self, x: IntArray, sample: Sample, rng: np.random.Generator) -> IntArray:
-        """Return a valid point one change away (columns,), or a few changes away where constraints leave none so near.
+    def mutate(self, x: IntArray, rng: np.random.Generator) -> IntArray:
+        """Return a valid neighbor of x (d,), each equally likely; where there are numbers, each variable.
 
+        x: integer row (d,).
         rng: the only source of chance.
 
-        Variables that the change makes exist are drawn. Raises DomainError where no other point is found.
+        Variables that the change makes exist are drawn. Where constraints leave no neighbor, the result is a valid
+        point a few changes away. Raises DomainError where none other than x is found.
         """
-        has_numbers = self.space.n_continuous > 0
+        has_numbers = self.n_continuous > 0
         which, values = self._draw_change(x, rng) if has_numbers else self._sample_changes(np.asarray(x), 1, rng, False)
         if len(which):
             # What the change makes exist is drawn, or has fallback values if the draw is invalid.
-            row = self.space.conditions.settle_randomly(self._change_rows(x, which, values), rng)[0]
-            return row if not self.space.conditions or self._is_valid(row) else self._apply(x, which, values)[0]
+            row = self.conditions.apply_randomly(self._change_rows(x, which, values), rng)[0]
+            return row if not self.conditions or self._is_valid(row) else self._apply(x, which, values)[0]
         for steps in MUTATION_WALK_STEPS:
-            other, moved = random_walk(self.space, np.asarray(x, dtype=np.int64), steps, rng, max_moves=1)
+            other, moved = random_walk(self, np.asarray(x, dtype=np.int64), steps, rng, max_moves=1)
             if moved:
                 return other
-        for other in sample(MUTATION_DRAWS, rng):
+        for other in self.sample(MUTATION_DRAWS, rng):
             if not np.array_equal(other, x):
                 return other
-        raise DomainError(f"no valid point other than {short_repr(self.space.present(x), 200)} was found")
+        raise DomainError(f"no valid point other than {short_repr(self.present(x), 200)} was found")
 
     def crossover(self, x: IntArray, y: IntArray, rng: np.random.Generator) -> IntArray:
         """Take each variable from x or y with equal chance; return x where 100 tries find no valid child.
 
+        x, y: integer rows (d,).
         rng: the only source of chance.
 
         A variable that the chosen parent has not comes from the other one; one that neither has is drawn.
         """
         for _ in range(CROSSOVER_TRIES):
-            first = (rng.random(self.space.d) < 0.5)[self.variable_of]
+            first = (rng.random(self.d) < 0.5)[self._variable_of]
             child = np.where(first, x, y)
-            for i, variable in self.crossing:
-                own = self.space.layout.columns(i)
-                if x[own.start] != ABSENT and y[own.start] != ABSENT:
+            for i, variable in self._crossing:
+                own = self.layout.columns(i)
+                if x[own.start] != INACTIVE and y[own.start] != INACTIVE:
                     child[own] = variable.cross(x[own].tolist(), y[own].tolist(), rng)
-            if self.space.conditions:
-                child = np.where(child == ABSENT, np.where(first, y, x), child)
-                self.space.conditions.settle_randomly(child[None], rng)
+            if self.conditions:
+                child = np.where(child == INACTIVE, np.where(first, y, x), child)
+                self.conditions.apply_randomly(child[None], rng)
             if self._is_valid(child):
                 return child
         return np.array(x, dtype=np.int64)
 
-    def _settle(self, changes: SingleChanges) -> SingleChanges:
+    def _apply_conditions(self, changes: SingleChanges) -> SingleChanges:
         """Return the changes with what follows from them by the conditions, if there are any."""
-        if not self.space.conditions:
+        if not self.conditions:
             return changes
-        asked = np.flatnonzero(self.is_parent[changes.which])
+        asked = np.flatnonzero(self._is_parent[changes.which])
         rows = changes[asked].rows()
-        settled = self.space.conditions.settle_simply(rows.copy())
+        settled = self.conditions.apply_with_fallbacks(rows.copy())
         switches = (settled != rows).any(axis=1)
         of = changes.of.copy()
         of[asked[switches]] = len(changes.base) + np.arange(np.count_nonzero(switches))
@@ -162,23 +185,25 @@ class Moves:
         return SingleChanges(base, of, changes.which, changes.values, changes.layout)
 
     def _is_valid(self, row: IntArray) -> bool:
-        return not self.space.constraints or bool(valid_mask(self.space, row[None])[0])
+        return not self.constraints or bool(valid_mask(self, row[None])[0])
 
     def _apply(self, x: IntArray, which: IntArray, values: IntArray) -> IntArray:
         """Return copies of x, each with one variable at another value, others as the conditions ask."""
-        return self.space.conditions.settle_simply(self._change_rows(x, which, values))
+        return self.conditions.apply_with_fallbacks(self._change_rows(x, which, values))
 
     def _change_rows(self, x: IntArray, which: IntArray, values: IntArray) -> IntArray:
         base = np.asarray(x, dtype=np.int64)[None]
-        return SingleChanges(base, np.zeros(len(which), dtype=np.int64), which, values, self.space.layout).rows()
+        return SingleChanges(base, np.zeros(len(which), dtype=np.int64), which, values, self.layout).rows()
 
-    def _sample_changes(self, x: IntArray, m: int, rng: np.random.Generator, leaps: bool) -> tuple[IntArray, IntArray]:
+    def _sample_changes(
+        self, x: IntArray, m: int, rng: np.random.Generator, large_steps: bool
+    ) -> tuple[IntArray, IntArray]:
         """Return all valid changes of x, or m of them, in their order."""
-        if self.space.layout.is_simple:
-            which, values = self.adjacency.single_changes(np.asarray(x), leaps)
+        if self.layout.is_simple:
+            which, values = self.adjacency.single_changes(np.asarray(x), large_steps)
         else:
-            drawn = max(8 * m, CHANGES_CHECKED) if self.space.constraints else m
-            which, values = self.adjacency.sample_changes(np.asarray(x), drawn, rng, leaps)
+            drawn = max(8 * m, CHANGES_CHECKED) if self.constraints else m
+            which, values = self.adjacency.sample_changes(np.asarray(x), drawn, rng, large_steps)
         chosen = self._choose(x, which, values, m, rng)
         return which[chosen], values[chosen]
 
@@ -195,19 +220,19 @@ class Moves:
     def _choose(
         self, x: IntArray, which: IntArray, values: IntArray, m: int, rng: np.random.Generator
     ) -> IntArray | slice:
-        if not self.space.constraints:
+        if not self.constraints:
             if len(which) <= m:
                 return slice(None)
             return np.sort(rng.choice(len(which), size=m, replace=False, shuffle=False))
         if len(which) <= m:
-            return np.flatnonzero(valid_mask(self.space, self._apply(x, which, values)))
+            return np.flatnonzero(valid_mask(self, self._apply(x, which, values)))
         order = rng.permutation(len(which))
         kept, n_kept, step = [order[:0]], 0, max(m, 8)
         for first in range(0, len(order), step):
             if n_kept >= m or call_limit().is_reached:
                 break
             chunk = order[first : first + step]
-            kept.append(chunk[valid_mask(self.space, self._apply(x, which[chunk], values[chunk]))])
+            kept.append(chunk[valid_mask(self, self._apply(x, which[chunk], values[chunk]))])
             n_kept += len(kept[-1])
         return np.sort(np.concatenate(kept)[:m])
 
@@ -225,42 +250,42 @@ class Adjacency:
         self.variables, self.layout = variables, layout
         shared: dict[Hashable, int] = {}
         self.positions = [
-            shared.setdefault((type(one), one.graph) if isinstance(one, ChoiceVariable) else i, len(shared))
+            shared.setdefault(i if one.graph is None else (type(one), one.graph), len(shared))
             for i, one in enumerate(variables)
         ]
         self.known: dict[tuple[int, int, bool], IntArray] = {}
 
-    def single_changes(self, x: IntArray, leaps: bool = False) -> tuple[IntArray, IntArray]:
+    def single_changes(self, x: IntArray, large_steps: bool = False) -> tuple[IntArray, IntArray]:
         """Return (which, values) of all changes from x: variable 0 first, each in the order of its neighbors.
 
-        leaps: bool, True for steps of half their choices, a quarter and so on in ordered variables too.
+        large_steps: bool, True for steps of half their choices, a quarter and so on in ordered variables too.
         """
         row = x.tolist()
         if self.layout.is_simple:  # most values have been asked about before
-            found = [self.known.get((at, own, leaps)) for at, own in zip(self.positions, row, strict=True)]
-            near = [self._neighbors(i, [row[i]], leaps) if one is None else one for i, one in enumerate(found)]
+            found = [self.known.get((at, own, large_steps)) for at, own in zip(self.positions, row, strict=True)]
+            near = [self._neighbors(i, [row[i]], large_steps) if one is None else one for i, one in enumerate(found)]
         else:
-            near = [self._neighbors(i, own, leaps) for i, own in enumerate(self.layout.split(x))]
+            near = [self._neighbors(i, own, large_steps) for i, own in enumerate(self.layout.split(x))]
         return np.repeat(np.arange(len(near)), [len(one) for one in near]), pad_columns(near)
 
     def sample_changes(
-        self, x: IntArray, m: int, rng: np.random.Generator, leaps: bool = False
+        self, x: IntArray, m: int, rng: np.random.Generator, large_steps: bool = False
     ) -> tuple[IntArray, IntArray]:
         """Draw m changes from x, all by the same chance, or list all where they are no more: (which, values), in order.
 
         m: int >= 0.
         rng: the only source of chance.
         """
-        counts = [self._count(i, own, leaps) for i, own in enumerate(self.layout.split(x))]
+        counts = [self._count(i, own, large_steps) for i, own in enumerate(self.layout.split(x))]
         if sum(counts) <= m:
-            which, values = self.single_changes(x, leaps)
+            which, values = self.single_changes(x, large_steps)
             if len(which) == sum(counts):  # else a variable lists only some, of which all are drawn
                 return which, values
             shares = counts
         else:
             shares = rng.multivariate_hypergeometric(counts, m).tolist()  # of each variable
         near = [
-            self._draw(i, own, share, rng, leaps)
+            self._draw(i, own, share, rng, large_steps)
             for i, (own, share) in enumerate(zip(self.layout.split(x), shares, strict=True))
         ]
         return np.repeat(np.arange(len(near)), [len(one) for one in near]), pad_columns(near)
@@ -285,7 +310,7 @@ class Adjacency:
     def _share(self, x: IntArray, m: int, rng: np.random.Generator) -> list[int]:
         """Return how many changes of each variable are drawn."""
         counts = [
-            QUICK * m * (own[0] != ABSENT) if variable.has_quick_changes else min(m, self._count(i, own, False))
+            QUICK * m * (own[0] != INACTIVE) if variable.has_quick_changes else min(m, self._count(i, own, False))
             for i, (variable, own) in enumerate(zip(self.variables, self.layout.split(x), strict=True))
         ]
         has_choice = sum(counts) > m and sum(count > 0 for count in counts) > 1
@@ -301,23 +326,27 @@ class Adjacency:
         drawn = [self._draw(i, own, m, rng, False) for own, m in zip(columns.tolist(), shares.tolist(), strict=True)]
         return np.array([len(one) for one in drawn]), np.concatenate(drawn)
 
-    def _count(self, i: int, columns: list[int], leaps: bool) -> int:
-        is_wide = len(columns) > 1 and columns[0] != ABSENT
-        return self.variables[i].count_neighbors(columns, leaps) if is_wide else len(self._neighbors(i, columns, leaps))
+    def _count(self, i: int, columns: list[int], large_steps: bool) -> int:
+        is_wide = len(columns) > 1 and columns[0] != INACTIVE
+        return (
+            self.variables[i].count_neighbors(columns, large_steps)
+            if is_wide
+            else len(self._neighbors(i, columns, large_steps))
+        )
 
-    def _draw(self, i: int, columns: list[int], m: int, rng: np.random.Generator, leaps: bool) -> IntArray:
+    def _draw(self, i: int, columns: list[int], m: int, rng: np.random.Generator, large_steps: bool) -> IntArray:
         if len(columns) > 1 and m:
-            return self.variables[i].sample_neighbors(columns, m, rng, leaps)
-        found = self._neighbors(i, columns, leaps) if m else np.empty((0, len(columns)), dtype=np.int64)
+            return self.variables[i].sample_neighbors(columns, m, rng, large_steps)
+        found = self._neighbors(i, columns, large_steps) if m else np.empty((0, len(columns)), dtype=np.int64)
         return found if len(found) <= m else found[np.sort(rng.choice(len(found), size=m, replace=False))]
 
-    def _neighbors(self, i: int, columns: list[int], leaps: bool) -> IntArray:
+    def _neighbors(self, i: int, columns: list[int], large_steps: bool) -> IntArray:
         variable = self.variables[i]
-        if columns[0] == ABSENT:
+        if columns[0] == INACTIVE:
             return np.empty((0, variable.width), dtype=np.int64)
         if len(columns) > 1 or variable.size > MAX_CHOICES:
-            return variable.neighbors(columns, leaps)
-        key = self.positions[i], columns[0], leaps
+            return variable.neighbors(columns, large_steps)
+        key = self.positions[i], columns[0], large_steps
         if key not in self.known:
-            self.known[key] = variable.neighbors(columns, leaps)
+            self.known[key] = variable.neighbors(columns, large_steps)
         return self.known[key]

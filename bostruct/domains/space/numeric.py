@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -40,6 +41,8 @@ class Integer(ChoiceVariable):
     """
 
     ordered = True
+    values_are_choices = True
+    grid: IntegerGrid | None
 
     def __init__(
         self,
@@ -59,28 +62,18 @@ class Integer(ChoiceVariable):
         if size > LARGEST:
             raise DomainError(f"Integer: expected at most 2^53 values, got low={low}, high={high}")
         self.is_even = not log
-        if log:
-            super().__init__(IntegerGrid(low, high, log), GeometricGraph(low, high), when, default)
-        elif size > MAX_CHOICES:
-            super().__init__(IntegerGrid(low, high, log), DyadicGraph(size, size.bit_length()), when, default)
-        else:
+        grid = IntegerGrid(low, high, log) if log or size > MAX_CHOICES else None
+        self.grid = grid  # pyright: ignore[reportIncompatibleVariableOverride]
+        if grid is None:
             super().__init__(tuple(range(low, high + 1)), path_graph(size), when, default)
+        else:
+            graph = GeometricGraph(low, high) if log else DyadicGraph(size, size.bit_length())
+            super().__init__(grid, graph, when, default)
 
     @property
     def arguments(self) -> str:
         """The bounds, and the scale where it is that of logarithms, as arguments of a call."""
         return f"{self.choices[0]}, {self.choices[len(self.choices) - 1]}{'' if self.is_even else ', log=True'}"
-
-    @property
-    def has_mutable_choices(self) -> bool:
-        """False: they are numbers."""
-        return False
-
-    @property
-    def reads_listed(self) -> bool:
-        """True where a value is read by looking it up among the integers, which a logarithmic scale does not."""
-        kind = type(self)
-        return self._grid is None and kind.parse is Integer.parse and kind.decode is ChoiceVariable.decode
 
     def sample(self, m: int, rng: np.random.Generator) -> IntArray:
         """Draw m integers uniformly on the variable's scale (m, 1).
@@ -88,21 +81,21 @@ class Integer(ChoiceVariable):
         m: int >= 0.
         rng: the only source of chance.
         """
-        return super().sample(m, rng) if self._grid is None else self._grid.sample(m, rng)[:, None]
+        return super().sample(m, rng) if self.grid is None else self.grid.sample(m, rng)[:, None]
 
     def chances(self, values: IntArray) -> Array:
         """Return the chance with which `sample` draws each of some integers (m,).
 
         values: positions of m integers (m, 1).
         """
-        return super().chances(values) if self._grid is None else self._grid.chances(values[:, 0])
+        return super().chances(values) if self.grid is None else self.grid.chances(values[:, 0])
 
     def parse(self, value: object) -> list[int]:
         """Return the position of an integer; raises PointError for anything else.
 
         value: integer from low to high.
         """
-        return super().parse(value) if self._grid is None else [self._grid.vertex(to_python(value))]
+        return super().parse(value) if self.grid is None else [self.grid.vertex(to_python(value))]
 
     def describe(self) -> dict[str, Json]:
         """Return the bounds, and the scale where it is that of logarithms, as JSON."""
@@ -117,11 +110,6 @@ class Integer(ChoiceVariable):
         data: with its bounds, and its scale where that is not even.
         """
         return cls(data["low"], data["high"], log=data.get("log", False))
-
-    @property
-    def _grid(self) -> IntegerGrid | None:
-        """The integers where they are not listed."""
-        return self.choices if isinstance(self.choices, IntegerGrid) else None
 
 
 class Real(ChoiceVariable):
@@ -138,7 +126,8 @@ class Real(ChoiceVariable):
     """
 
     ordered = True
-    choices: RealGrid
+    values_are_choices = True
+    grid: RealGrid
 
     def __init__(
         self,
@@ -160,29 +149,27 @@ class Real(ChoiceVariable):
         span = grid.log_span if log else (high - low) / max(abs(low), abs(high))
         if span < GRID_STEPS * SMALLEST_STEP or high - low < SMALLEST_RANGE:
             raise DomainError(f"Real: expected a range that float64 can divide finely, got low={low}, high={high}")
+        self.grid = grid  # pyright: ignore[reportIncompatibleVariableOverride]
         super().__init__(grid, DyadicGraph(GRID_STEPS + 1), when, default)
 
     @property
     def arguments(self) -> str:
         """The values in short, as arguments of a call."""
-        grid = self.choices
-        return f"{grid.low}, {grid.high}{', log=True' if grid.log else ''}"
-
-    @property
-    def has_mutable_choices(self) -> bool:
-        """False: they are numbers."""
-        return False
+        return f"{self.grid.low}, {self.grid.high}{', log=True' if self.grid.log else ''}"
 
     def parse(self, value: object) -> list[int]:
         """Return the position of the nearest number of the grid; raises PointError outside the range.
 
         value: number from low to high.
         """
-        return [self.choices.vertex(to_python(value))]
+        return [self.grid.vertex(to_python(value))]
+
+    def decode_column(self, values: Sequence[Json]) -> IntArray:
+        return self.grid.vertices(values)
 
     def describe(self) -> dict[str, Json]:
         """Return the bounds and the scale as JSON."""
-        return {"low": self.choices.low, "high": self.choices.high, "log": self.choices.log}
+        return {"low": self.grid.low, "high": self.grid.high, "log": self.grid.log}
 
     @classmethod
     def from_json(cls, data: ParsedJson) -> Real:

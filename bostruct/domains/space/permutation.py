@@ -65,7 +65,6 @@ class Permutation(Variable):
         self.width = self.n_codes = sum(self.counts)
         self._starts = np.cumsum([0, *self.counts[:-1]])  # the first column value of each item
         self._item_of = np.repeat(np.arange(len(self.items)), self.counts)  # of each column value
-        self.resources: ResourceNames | None = None
         if resources is not None:
             self.resources = check_resources(self.kind, resources, self.items, self.counts, self._find_item)
         self.degrees = DISTANCES * self.width
@@ -111,40 +110,40 @@ class Permutation(Variable):
         log_size = math.lgamma(self.width + 1) - sum(math.lgamma(count + 1) for count in self.counts)
         return np.full(len(values), math.exp(-log_size))
 
-    def neighbors(self, columns: Sequence[int], leaps: bool = False) -> IntArray:
+    def neighbors(self, columns: Sequence[int], large_steps: bool = False) -> IntArray:
         """List the orders one change away (k, n): swaps, moves of one item, and reversals, short ones first.
 
         columns: of an order.
-        leaps: True for changes across half of a long order, a quarter and so on too.
+        large_steps: True for changes across half of a long order, a quarter and so on too.
         """
-        return self._rearrange(columns, np.arange(len(list_rearrangements(self.width, leaps))), leaps)
+        return self._rearrange(columns, np.arange(len(list_rearrangements(self.width, large_steps))), large_steps)
 
-    def count_neighbors(self, columns: Sequence[int], leaps: bool = False) -> int:
+    def count_neighbors(self, columns: Sequence[int], large_steps: bool = False) -> int:
         """Return how many orders `neighbors` lists.
 
         columns: of an order.
-        leaps: as of `neighbors`.
+        large_steps: as of `neighbors`.
         """
-        n_listed = len(list_rearrangements(self.width, leaps))
+        n_listed = len(list_rearrangements(self.width, large_steps))
         if not self.has_repeats:
             return n_listed
-        return len(find_effective(self._item_of[np.asarray(columns)], np.arange(n_listed), leaps))
+        return len(find_effective(self._item_of[np.asarray(columns)], np.arange(n_listed), large_steps))
 
     def sample_neighbors(
-        self, columns: Sequence[int], m: int, rng: np.random.Generator, leaps: bool = False
+        self, columns: Sequence[int], m: int, rng: np.random.Generator, large_steps: bool = False
     ) -> IntArray:
         """Draw orders one change away, of those that `neighbors` lists (k, n), without listing them.
 
         columns: of an order.
         m: int >= 0, how many.
         rng: the only source of chance.
-        leaps: as of `neighbors`.
+        large_steps: as of `neighbors`.
         """
-        n_listed = len(list_rearrangements(self.width, leaps))
+        n_listed = len(list_rearrangements(self.width, large_steps))
         several = min(SEVERAL * m if self.has_repeats else m, n_listed)
-        found = self._rearrange(columns, np.sort(rng.choice(n_listed, size=several, replace=False)), leaps)
+        found = self._rearrange(columns, np.sort(rng.choice(n_listed, size=several, replace=False)), large_steps)
         if len(found) < min(m, n_listed):
-            found = self._rearrange(columns, np.arange(n_listed), leaps)
+            found = self._rearrange(columns, np.arange(n_listed), large_steps)
         return found if len(found) <= m else found[np.sort(rng.choice(len(found), size=m, replace=False))]
 
     @property
@@ -301,15 +300,15 @@ class Permutation(Variable):
         np.put_along_axis(found, turns, np.arange(self.width)[None], axis=1)
         return found
 
-    def _rearrange(self, columns: Sequence[int], some: IntArray, leaps: bool) -> IntArray:
+    def _rearrange(self, columns: Sequence[int], some: IntArray, large_steps: bool) -> IntArray:
         """Return the orders to which rearrangements lead, each once, as they are listed (k, n).
 
         some: positions in what `list_rearrangements` lists, ascending.
         """
-        here, table = np.asarray(columns, dtype=np.int64), list_rearrangements(self.width, leaps)
+        here, table = np.asarray(columns, dtype=np.int64), list_rearrangements(self.width, large_steps)
         if not self.has_repeats:
             return here[table[some]]
-        return self._number(here[table[some[find_effective(self._item_of[here], some, leaps)]]])
+        return self._number(here[table[some[find_effective(self._item_of[here], some, large_steps)]]])
 
     def _find_item(self, item: object) -> int:
         return self._item.parse(item)[0]
@@ -379,11 +378,11 @@ def count_rearrangements(n: int) -> int:
 
 
 @lru_cache(maxsize=32)
-def list_rearrangements(n: int, leaps: bool = False) -> IntArray:
+def list_rearrangements(n: int, large_steps: bool = False) -> IntArray:
     """List rearrangements as the old place of what stands in each place after (k, n), short ones first.
 
     n: number of places, at least 2.
-    leaps: True to add, where the row is so long that not all are listed, those that span half the row, a quarter, ...
+    large_steps: True to add those that span half the row, a quarter and so on, if the row is too long to list all.
 
     All up to 46 places; of longer rows those that span so few places that they are at most 4,000.
     """
@@ -393,14 +392,14 @@ def list_rearrangements(n: int, leaps: bool = False) -> IntArray:
         if spans and total > MOST_LISTED:
             break
         spans.append(span)
-    if leaps:
+    if large_steps:
         spans += sorted({n >> k for k in range(1, n.bit_length())} - {0, *spans})
     table = np.concatenate([_list_of_span(n, span) for span in spans])
     table.flags.writeable = False
     return table
 
 
-def find_effective(row: IntArray, some: IntArray, leaps: bool) -> IntArray:
+def find_effective(row: IntArray, some: IntArray, large_steps: bool) -> IntArray:
     """Return which rearrangements of a row with equal values count, so that each outcome has one of them.
 
     row: values (n,).
@@ -411,7 +410,7 @@ def find_effective(row: IntArray, some: IntArray, leaps: bool) -> IntArray:
 
     Returns positions in `some`, ascending.
     """
-    table, (first, last) = list_rearrangements(len(row), leaps), _find_ends(len(row), leaps)
+    table, (first, last) = list_rearrangements(len(row), large_steps), _find_ends(len(row), large_steps)
     rows, (i, j) = row[table[some]], (first[some], last[some])
     counts = (rows[np.arange(len(some)), i] != row[i]) & (rows[np.arange(len(some)), j] != row[j])
     for back in range(1, MOST_PATTERNS):
@@ -482,7 +481,7 @@ def _list_of_span(n: int, span: int) -> IntArray:
 
 
 @lru_cache(maxsize=32)
-def _find_ends(n: int, leaps: bool) -> tuple[IntArray, IntArray]:
+def _find_ends(n: int, large_steps: bool) -> tuple[IntArray, IntArray]:
     """Return the first and the last place that each rearrangement changes (k,), (k,)."""
-    changes = list_rearrangements(n, leaps) != np.arange(n)
+    changes = list_rearrangements(n, large_steps) != np.arange(n)
     return changes.argmax(axis=1), n - 1 - changes[:, ::-1].argmax(axis=1)

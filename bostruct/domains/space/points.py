@@ -10,7 +10,7 @@ from bostruct.checks import did_you_mean, short_repr
 from bostruct.contracts import IntArray, Json, PointError
 from bostruct.domains.space.clauses import describe_when, predicate_name
 from bostruct.domains.space.constraints import ConstrainedProduct, check_value, count_satisfied_rules
-from bostruct.domains.space.variable import ABSENT, Variable
+from bostruct.domains.space.variable import INACTIVE, Variable
 
 Read = Callable[[Variable, object], Sequence[int]]
 
@@ -22,7 +22,7 @@ def check_row(space: ConstrainedProduct, x: IntArray) -> None:
     if np.shape(x) != (n_columns,) or not np.issubdtype(np.asarray(x).dtype, np.integer):
         raise PointError(f"point: expected {n_columns} integers, got {short_repr(x)}")
     for (name, v), columns in zip(space.variables.items(), space.layout.split(x), strict=True):
-        if v.when and columns[0] == ABSENT:
+        if v.when and columns[0] == INACTIVE:
             continue
         check_value(name, v, columns)
     row = np.asarray(x, dtype=np.int64)
@@ -62,7 +62,7 @@ def read_row(space: ConstrainedProduct, data: Mapping[str, object], read: Read) 
     Raises PointError, naming the variable, where its value cannot be read, and where the conditions of the space ask
     for a variable that is missing or forbid one that is there.
     """
-    row = np.full(space.layout.n_columns, ABSENT, dtype=np.int64)
+    row = np.full(space.layout.n_columns, INACTIVE, dtype=np.int64)
     variables = list(space.variables.items())
     for i in space.conditions.order:
         name, variable = variables[i]
@@ -87,4 +87,4 @@ def encode_row(space: ConstrainedProduct, x: IntArray) -> Json:
     """Return a point as JSON: a dict from names to choices."""
     split = space.layout.split(x)
     both = zip(space.variables.items(), split, strict=True)
-    return {name: v.encode(own) for (name, v), own in both if own[0] != ABSENT}
+    return {name: v.encode(own) for (name, v), own in both if own[0] != INACTIVE}

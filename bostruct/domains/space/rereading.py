@@ -13,7 +13,7 @@ from bostruct.checks import short_repr
 from bostruct.contracts import IntArray, ParsedJson, PointError, Presented
 from bostruct.domains.space.constraints import ConstrainedProduct
 from bostruct.domains.space.levels import note_under
-from bostruct.domains.space.variable import ABSENT, Variable
+from bostruct.domains.space.variable import INACTIVE, Variable
 
 OWN = ""  # the part of a mixed space that holds its variables; the names that users give are not empty
 NOTHING: Mapping[str, Any] = {"domain": "space", "variables": {}, "constraints": 0}  # what a part was before it existed
@@ -47,7 +47,7 @@ def _as_dict(given: ParsedJson) -> dict[str, ParsedJson]:
     return given if isinstance(given, dict) else {}
 
 
-def reread_row(space: ConstrainedProduct, data: ParsedJson, description: ParsedJson) -> IntArray:
+def migrate_row(space: ConstrainedProduct, data: ParsedJson, description: ParsedJson) -> IntArray:
     """Read a row from a point that a space of another description encoded (columns,); constraints are not looked at.
 
     data: the point as JSON.
@@ -75,8 +75,8 @@ def split_values(data: ParsedJson, theirs: Contents) -> tuple[dict[str, ParsedJs
 
 
 def fill_row(space: ConstrainedProduct, values: Mapping[str, ParsedJson], theirs: Mapping[str, ParsedJson]) -> IntArray:
-    """Read a row from encoded values of variables (columns,), as `reread_row` reads a whole point."""
-    row = np.full(space.layout.n_columns, ABSENT, dtype=np.int64)
+    """Read a row from encoded values of variables (columns,), as `migrate_row` reads a whole point."""
+    row = np.full(space.layout.n_columns, INACTIVE, dtype=np.int64)
     variables, left = list(space.variables.items()), dict(values)
     for i in space.conditions.order:
         name, variable = variables[i]
@@ -84,7 +84,7 @@ def fill_row(space: ConstrainedProduct, values: Mapping[str, ParsedJson], theirs
             continue
         try:
             with note_under(name):
-                row[space.layout.columns(i)] = _reread_value(variable, left, name, theirs.get(name))
+                row[space.layout.columns(i)] = _migrate_value(variable, left, name, theirs.get(name))
         except PointError as error:
             raise PointError(f"{name}: {error}") from None
     for name, value in left.items():
@@ -92,7 +92,9 @@ def fill_row(space: ConstrainedProduct, values: Mapping[str, ParsedJson], theirs
     return row
 
 
-def _reread_value(variable: Variable, left: dict[str, ParsedJson], name: str, description: ParsedJson) -> Sequence[int]:
+def _migrate_value(
+    variable: Variable, left: dict[str, ParsedJson], name: str, description: ParsedJson
+) -> Sequence[int]:
     """Take the value of a variable from what is left of a point, its default where that has none."""
     if name in left:
         return variable.decode_from(left.pop(name), description)
@@ -108,7 +110,7 @@ def fill_missing(
 
     Raises PointError, naming the variable, for a value that cannot be read.
     """
-    row, filled = np.full(space.layout.n_columns, ABSENT, dtype=np.int64), dict(point)
+    row, filled = np.full(space.layout.n_columns, INACTIVE, dtype=np.int64), dict(point)
     variables = list(space.variables.items())
     for i in space.conditions.order:  # parents first
         name, variable = variables[i]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any, NamedTuple
 
@@ -36,8 +36,8 @@ from bostruct.domains.space.constraints import (
     work_limit,
 )
 from bostruct.domains.space.graphs import MAX_CHOICES
-from bostruct.domains.space.single_changes import SingleChanges, pad_columns
-from bostruct.domains.space.variable import ABSENT, Variable
+from bostruct.domains.space.single_changes import Layout, SingleChanges, pad_columns
+from bostruct.domains.space.variable import INACTIVE, Variable
 
 MAX_SURVEY_CALLS = 240_000  # leaves a suggestion some
 UNIFORM_DRAWS = 2_048
@@ -53,12 +53,12 @@ REPAIR_NOISE = 0.1  # share of repairing steps to a random neighbor, which lets 
 def find_survey(space: ConstrainedProduct) -> Survey:
     """Return the survey of a constrained space, made once; each suggestion is charged the calls that it took."""
     if space.surveyed is None:
-        space.surveyed = survey_space(space)
+        space.surveyed = find_feasible(space)
     charge_once(space, space.surveyed.calls)
     return space.surveyed
 
 
-def survey_space(space: ConstrainedProduct) -> Survey:
+def find_feasible(space: ConstrainedProduct) -> Survey:
     """Look for valid points from a fixed seed, within 240,000 calls of predicates.
 
     space: `Space` with constraints. If no point is valid, up to 10,000 calls more count the draws that satisfy each.
@@ -130,7 +130,7 @@ def _draw_tilted_points(space: ConstrainedProduct, m: int, rng: np.random.Genera
     base = np.where(rng.random((m, 1)) < 0.5, 0, ends)
     tilted = (rng.random((m, space.d)) < rng.random((m, 1))) & (ends >= 0)
     uniform[:, at] = np.where(tilted, base, uniform[:, at])
-    return space.conditions.settle_randomly(uniform, rng)
+    return space.conditions.apply_randomly(uniform, rng)
 
 
 Draw = Callable[[ConstrainedProduct, int, np.random.Generator], IntArray]
@@ -191,7 +191,7 @@ def _recombine(space: ConstrainedProduct, start: Repair, steps: int, rng: np.ran
     for draw, keeps in zip(_draw_tilted_points(space, steps, rng), columns, strict=True):
         if not best.broken or limit.left < len(rules):
             break
-        row = space.conditions.settle_randomly(np.where(keeps, best.row, draw)[None], rng)[0]
+        row = space.conditions.apply_randomly(np.where(keeps, best.row, draw)[None], rng)[0]
         broken = find_broken(space, space.present(row), rules)
         best = Repair(row, broken) if len(broken) <= len(best.broken) else best
     return best
@@ -202,12 +202,12 @@ def _change(
 ) -> tuple[IntArray, dict[str, Any]]:
     """Return a point, in both forms, with one variable at another value; as it is where it has no such variable."""
     own = space.layout.columns(i)
-    if row[own.start] == ABSENT:
+    if row[own.start] == INACTIVE:
         return row, point
     changed = row.copy()
     changed[own] = columns
     if space.conditions:
-        space.conditions.settle_simply(changed[None])
+        space.conditions.apply_with_fallbacks(changed[None])
         return changed, space.present(changed)
     name = list(space.variables)[i]
     return changed, point | {name: space.variables[name].present(columns)}
@@ -223,29 +223,30 @@ def _draw_values(variables: Sequence[Variable], which: IntArray, rng: np.random.
 
 
 def draw_listed(
-    spaces: Sequence[ConstrainedProduct], rows: Sequence[IntArray], m: int, rng: np.random.Generator
+    spaces: Sequence[Mapping[str, Variable]], rows: Sequence[IntArray], m: int, rng: np.random.Generator
 ) -> IntArray:
     """Draw positions in a list of points, with the chances with which unconstrained draws would be these points (m,).
 
-    Where no space has conditions, and no variable draws some of its values more often than others, all points have the
-    same chance.
+    Where no variable has conditions, and none draws some of its values more often than others, all points have the same
+    chance.
 
+    spaces: the variables of each.
     rows: of each space, the rows of the n points (n, columns), n at least 1.
     m: int >= 0.
     rng: the only source of chance.
     """
-    is_even = all(one.is_even for space in spaces for one in space.variables.values())
-    if is_even and not any(space.conditions for space in spaces):
+    if all(one.is_even and not one.when for space in spaces for one in space.values()):
         return rng.integers(len(rows[0]), size=m)
     chances = np.prod([_point_chances(space, own) for space, own in zip(spaces, rows, strict=True)], axis=0)
     return rng.choice(len(rows[0]), size=m, p=chances / np.sum(chances))
 
 
-def _point_chances(space: ConstrainedProduct, rows: IntArray) -> Array:
+def _point_chances(space: Mapping[str, Variable], rows: IntArray) -> Array:
     chances = np.ones(len(rows))
-    for i, variable in enumerate(space.variables.values()):
-        own = rows[:, space.layout.columns(i)]
-        has = own[:, 0] != ABSENT
+    layout = Layout(tuple(one.width for one in space.values()))
+    for i, variable in enumerate(space.values()):
+        own = rows[:, layout.columns(i)]
+        has = own[:, 0] != INACTIVE
         chances[has] *= variable.chances(own[has])
     return chances
 
@@ -298,11 +299,11 @@ def _walk_under_conditions(
         if moves >= max_moves or limit.is_reached:
             break
         split = space.layout.split(x)
-        changed = _propose(split, variables, kind, [i for i in which if split[i][0] != ABSENT], uniforms)
+        changed = _propose(split, variables, kind, [i for i in which if split[i][0] != INACTIVE], uniforms)
         row = x.copy()
         for i, own in changed.items():
             row[space.layout.columns(i)] = own
-        space.conditions.settle_randomly(row[None], rng)
+        space.conditions.apply_randomly(row[None], rng)
         if not np.array_equal(row, x) and satisfies_all(space, space.present(row)):
             x, moves = row, moves + 1
     return x, moves
@@ -339,7 +340,7 @@ def find_unseen_nearby(space: ConstrainedProduct, x: IntArray, seen: AbstractSet
 
 def _other_values(variable: Variable, columns: Sequence[int]) -> IntArray:
     """Return all other values of a variable, or those next to one where they are too many (k, width)."""
-    if columns[0] == ABSENT:
+    if columns[0] == INACTIVE:
         return np.empty((0, variable.width), dtype=np.int64)
     if variable.width > 1 or variable.size > MAX_CHOICES:
         return variable.neighbors(columns)
@@ -356,7 +357,7 @@ def _changes_and_swaps(space: ConstrainedProduct, row: IntArray) -> IntArray:
     which = np.repeat(np.arange(space.d), [len(o) for o in others])
     of = np.zeros(len(which), dtype=np.int64)
     changed = SingleChanges(row[None], of, which, pad_columns(others), space.layout).rows()
-    single = [i for i, v in enumerate(space.variables.values()) if v.width == 1 and split[i][0] != ABSENT]
+    single = [i for i, v in enumerate(space.variables.values()) if v.width == 1 and split[i][0] != INACTIVE]
     at, sizes = space.layout.starts[single], np.array([v.size for v in space.variables.values()])[single]
     first, second = np.triu_indices(len(single), 1)
     mine, other = row[at[first]], row[at[second]]
@@ -365,7 +366,7 @@ def _changes_and_swaps(space: ConstrainedProduct, row: IntArray) -> IntArray:
     swapped = np.repeat(row[None], len(first), axis=0)
     swapped[np.arange(len(first)), first] = row[second]
     swapped[np.arange(len(first)), second] = row[first]
-    return space.conditions.settle_simply(np.concatenate([changed, swapped]))
+    return space.conditions.apply_with_fallbacks(np.concatenate([changed, swapped]))
 
 
 def _propose(
@@ -419,7 +420,7 @@ def _sample_unseen_from_list(
     left = [row for row, key in enumerate(space.keys(every)) if key not in seen]
     if not left:
         raise SpaceExhausted(f"all {len(every)} points of the space have been seen")
-    return every[left[int(draw_listed([space], [every[left]], 1, rng)[0])]].copy()
+    return every[left[int(draw_listed([space.variables], [every[left]], 1, rng)[0])]].copy()
 
 
 def _first_unseen(space: ConstrainedProduct, x: IntArray, seen: AbstractSet[Hashable]) -> IntArray | None:
@@ -508,7 +509,7 @@ def _sample_from_all(space: ConstrainedProduct, m: int, rng: np.random.Generator
     if not len(every):
         names = ", ".join(predicate_name(c) for c in space.constraints)
         raise DomainError(f"constraints: none of the {space.n_points} points satisfies all of {short_repr(names, 200)}")
-    return every[draw_listed([space], [every], m, rng)]
+    return every[draw_listed([space.variables], [every], m, rng)]
 
 
 def _walk_from(space: ConstrainedProduct, starts: IntArray, m: int, thin: int, rng: np.random.Generator) -> IntArray:

@@ -93,36 +93,36 @@ class Sequence(Variable):
         k, n_lengths = len(self.letters), self.longest + 1 - self.shortest
         return np.exp(-math.log(k) * np.count_nonzero(values != k, axis=1)) / n_lengths
 
-    def neighbors(self, columns: AnySequence[int], leaps: bool = False) -> IntArray:
+    def neighbors(self, columns: AnySequence[int], large_steps: bool = False) -> IntArray:
         """List the sequences one edit away (m, L): the substitutions, the insertions, then the deletions, by place.
 
         columns: of a sequence.
-        leaps: no difference.
+        large_steps: no difference.
         """
-        del leaps
+        del large_steps
         row = np.asarray(columns, dtype=np.int64)
         return self._edit(row, np.arange(self.count_neighbors(columns)))
 
-    def count_neighbors(self, columns: AnySequence[int], leaps: bool = False) -> int:
+    def count_neighbors(self, columns: AnySequence[int], large_steps: bool = False) -> int:
         """Return how many sequences are one edit away.
 
         columns: of a sequence.
-        leaps: no difference.
+        large_steps: no difference.
         """
-        del leaps
+        del large_steps
         return sum(count_edits(np.asarray(columns, dtype=np.int64), len(self.letters), self.shortest))
 
     def sample_neighbors(
-        self, columns: AnySequence[int], m: int, rng: np.random.Generator, leaps: bool = False
+        self, columns: AnySequence[int], m: int, rng: np.random.Generator, large_steps: bool = False
     ) -> IntArray:
         """Draw sequences one edit away (m, L) without listing them, all by the same chance.
 
         columns: of a sequence.
         m: int >= 0, how many.
         rng: the only source of chance.
-        leaps: no difference.
+        large_steps: no difference.
         """
-        del leaps
+        del large_steps
         row = np.asarray(columns, dtype=np.int64)
         total = self.count_neighbors(columns)
         chosen = np.arange(total) if total <= m else np.sort(rng.choice(total, size=m, replace=False))

@@ -12,49 +12,50 @@ import numpy.typing as npt
 
 from bostruct.checks import check_draw, short_repr
 from bostruct.contracts import (
+    INFINITE,
     Array,
+    AtLeast,
     Choice,
     ChoiceDomain,
+    Count,
     DomainError,
     DomainTraits,
+    Exact,
     Infeasible,
     IntArray,
     Json,
-    LocalDomain,
     ParsedJson,
     Presented,
     TreeDomain,
     token,
 )
 from bostruct.display import html_table, show_all_parts, show_count, show_parts, show_rules
-from bostruct.domains.counts import INFINITE, AtLeast, Count, Exact
 from bostruct.domains.space.call_limit import release_calls
-from bostruct.domains.space.choices import coordinate, number_grid
+from bostruct.domains.space.choices import coordinate
 from bostruct.domains.space.clauses import Clause, clause_from_json
 from bostruct.domains.space.conditions import check_constraints, name_levels
 from bostruct.domains.space.constraints import (
-    ConstrainedProduct,
     Constraint,
     Survey,
     count_within_limit,
     valid_mask,
 )
 from bostruct.domains.space.graphs import MAX_CHOICES
-from bostruct.domains.space.moves import Moves
-from bostruct.domains.space.points import check_names, check_row, encode_row, read_row, refuse_dict
+from bostruct.domains.space.moves import NeighborSampler
+from bostruct.domains.space.points import check_names, check_row, encode_row, read_row
 from bostruct.domains.space.registry import is_part, variable, variable_from_json
-from bostruct.domains.space.rereading import reread_row
+from bostruct.domains.space.rereading import migrate_row
 from bostruct.domains.space.sampling import find_survey, sample_distinct, sample_satisfying, sample_unseen
 from bostruct.domains.space.scale import GRID_STEPS
 from bostruct.domains.space.single_changes import SingleChanges, SpaceBatch
-from bostruct.domains.space.variable import ABSENT
+from bostruct.domains.space.variable import INACTIVE
 
 MAX_VARIABLES = 10_000
 RESAMPLING_DRAWS = 1_000
 DRAWS_OF_ONE = 64  # of a variable that is to change: of two values the likelier has two chances in three
 
 
-class Space(ConstrainedProduct, LocalDomain, ChoiceDomain, TreeDomain):
+class Space(NeighborSampler, ChoiceDomain, TreeDomain):
     """Named variables and known constraints.
 
     variables: name -> `Binary`, `Categorical`, `Ordinal`, `Integer`, `Real`, `Fidelity`, `Graph`, `Permutation`,
@@ -74,7 +75,7 @@ class Space(ConstrainedProduct, LocalDomain, ChoiceDomain, TreeDomain):
     not.
 
     Inside, a point is an integer row. Each variable owns some columns, `layout` says which: one with the position of
-    its value among its choices, or several; all are `ABSENT` where the point has not the variable. Raises DomainError.
+    its value among its choices, or several; all are `INACTIVE` if the point lacks the variable. Raises DomainError.
     """
 
     lists_many = True
@@ -100,7 +101,7 @@ class Space(ConstrainedProduct, LocalDomain, ChoiceDomain, TreeDomain):
     def __init__(self, variables: Mapping[str, object], constraints: Sequence[Constraint] = ()) -> None:
         rules = _check_arguments(variables, constraints)
         kinds = {name: variable(name, given) for name, given in variables.items()}
-        check_constraints(rules, kinds)
+        check_constraints(rules, kinds, kinds)
         super().__init__(kinds, tuple(name_levels(rule, kinds) for rule in rules))
 
     def __repr__(self) -> str:
@@ -155,7 +156,7 @@ class Space(ConstrainedProduct, LocalDomain, ChoiceDomain, TreeDomain):
     def traits(self) -> DomainTraits:
         """Those of its bases; without single choices if a variable has several columns."""
         traits = super().traits
-        return traits._replace(choices=None, tree=None) if self._wide else traits
+        return traits._replace(choices=None, tree=None) if self._multi_column else traits
 
     def list_few(self, most: int) -> IntArray | None:
         return self.enumerate() if self.n_points <= most and self.enumerable else None
@@ -268,7 +269,7 @@ class Space(ConstrainedProduct, LocalDomain, ChoiceDomain, TreeDomain):
         A variable that the point lacks has its default, and a value for which this space has no place must be the
         default of its variable. Constraints are not checked.
         """
-        return reread_row(self, data, description)
+        return migrate_row(self, data, description)
 
     def key(self, x: IntArray) -> Hashable:
         return self._row_keys.write(np.asarray(x)[None])[0]
@@ -277,71 +278,16 @@ class Space(ConstrainedProduct, LocalDomain, ChoiceDomain, TreeDomain):
         held = batch if isinstance(batch, np.ndarray | SingleChanges) else self.join(batch)
         return held[np.asarray(positions, dtype=np.intp)]
 
-    def neighbors(self, x: IntArray) -> IntArray:
-        """List the valid points that differ from x in one variable by one change.
-
-        x: integer row (d,).
-
-        Where the change makes other variables exist, these have their fallback values: the middle of an order, else the
-        first choice.
-
-        Returns rows (m, d): variable 0 first, its vertices ascending. Raises PointError for a dict.
-        """
-        refuse_dict(x)
-        return self._moves.neighbors(x)
-
-    def sample_neighbors(self, x: IntArray, m: int, rng: np.random.Generator) -> IntArray:
-        """Return `neighbors`, or m of them drawn without replacement where there are more.
-
-        x: integer row (d,).
-        m: int >= 0.
-        rng: the only source of chance.
-
-        Raises PointError for a dict.
-        """
-        refuse_dict(x)
-        return self.join(self.sample_neighborhoods(np.asarray(x)[None], m, rng)[0])
-
-    def sample_neighborhoods(
-        self, xs: IntArray, m: int, rng: np.random.Generator, leaps: bool = False
-    ) -> tuple[SpaceBatch, IntArray]:
-        return self._moves.sample_neighborhoods(xs, m, rng, leaps)
-
-    def change_each(self, xs: IntArray, m: int, rng: np.random.Generator) -> tuple[SpaceBatch, IntArray]:
-        return self._moves.change_each(xs, m, rng)
-
-    def combine(self, x: IntArray, neighbors: SingleChanges, counts: Sequence[int]) -> IntArray:
-        return self._moves.combine(x, neighbors, counts)
-
-    def mutate(self, x: IntArray, rng: np.random.Generator) -> IntArray:
-        """Return a valid neighbor of x (d,), each equally likely; where there are numbers, each variable.
-
-        x: integer row (d,).
-        rng: the only source of chance.
-
-        Variables that the change makes exist are drawn. Where constraints leave no neighbor, the result is a valid
-        point a few changes away. Raises DomainError where none other than x is found.
-        """
-        return self._moves.mutate(x, self.sample, rng)
-
-    def crossover(self, x: IntArray, y: IntArray, rng: np.random.Generator) -> IntArray:
-        """Take each variable from x or y with equal chance; return x where 100 tries find no valid child.
-
-        x, y: integer rows (d,).
-        rng: the only source of chance.
-        """
-        return self._moves.crossover(x, y, rng)
-
     def tokens(self, xs: IntArray) -> list[IntArray]:
         if not self.conditions and self.layout.is_simple and int(self.n_choices.max()) <= MAX_CHOICES:
             return list(self._tokens[np.arange(self.d), np.asarray(xs)])
         split = [self.layout.split(x) for x in np.asarray(xs)]
-        named = [[(n, own) for n, own in zip(self.variables, x, strict=True) if own[0] != ABSENT] for x in split]
+        named = [[(n, own) for n, own in zip(self.variables, x, strict=True) if own[0] != INACTIVE] for x in split]
         return [np.array([token(f"{n} = {own}") for n, own in pairs]) for pairs in named]
 
     def coordinates(self, x: IntArray) -> list[Choice]:
         vertices = zip(self.variables.items(), x, strict=True)
-        return [coordinate(name, variable, int(vertex)) for (name, variable), vertex in vertices if vertex != ABSENT]
+        return [coordinate(name, variable, int(vertex)) for (name, variable), vertex in vertices if vertex != INACTIVE]
 
     def names(self, x: IntArray) -> tuple[str, ...]:
         if not self.conditions:
@@ -353,7 +299,7 @@ class Space(ConstrainedProduct, LocalDomain, ChoiceDomain, TreeDomain):
         values = np.array(xs, dtype=np.float64)
         for i, grid in self.grids.items():
             values[:, i] = grid.shares(np.asarray(xs)[:, i])
-        return values
+        return values[:, np.all(np.asarray(xs) != INACTIVE, axis=0)] if self.conditions else values
 
     def resample(self, x: IntArray, names: Sequence[str], rng: np.random.Generator) -> IntArray:
         """Return a valid point with these variables drawn anew, one alone among its other choices.
@@ -371,10 +317,10 @@ class Space(ConstrainedProduct, LocalDomain, ChoiceDomain, TreeDomain):
             if self.conditions or not is_plain:
                 for i in changed:
                     own = self.layout.columns(i)
-                    if row[own.start] != ABSENT:
+                    if row[own.start] != INACTIVE:
                         drawn = self.variables[self._names[i]].sample(DRAWS_OF_ONE if len(changed) == 1 else 1, rng)
                         row[own] = drawn[int(np.argmax((drawn != row[own]).any(axis=1)))]
-                self.conditions.settle_randomly(row[None], rng)
+                self.conditions.apply_randomly(row[None], rng)
             elif len(changed) == 1:
                 n = int(self.n_choices[changed[0]])
                 row[changed] = (int(row[changed[0]]) + int(rng.integers(1, n))) % n
@@ -389,7 +335,7 @@ class Space(ConstrainedProduct, LocalDomain, ChoiceDomain, TreeDomain):
 
         x: integer row (d,).
         """
-        return tuple(int(x[i]) for i in self.conditions.order if x[i] != ABSENT)
+        return tuple(int(x[i]) for i in self.conditions.order if x[i] != INACTIVE)
 
     def options(self, made: Sequence[int]) -> int:
         if self.conditions:
@@ -411,12 +357,12 @@ class Space(ConstrainedProduct, LocalDomain, ChoiceDomain, TreeDomain):
         name: of a variable.
         value: as `coordinate` has it: a share of the range for numbers on a grid, else a vertex.
         """
-        grid = number_grid(self.variables[name])
+        grid = self.variables[name].grid
         return round(value) if grid is None else int(grid.nearest(np.array(value)))
 
     def _replay(self, made: Sequence[int]) -> tuple[IntArray, int | None]:
         """Return the row with these vertices, other variables absent, and the position of the variable decided next."""
-        row = np.full(self.d, ABSENT, dtype=np.int64)
+        row = np.full(self.d, INACTIVE, dtype=np.int64)
         left = list(made)
         for i in self.conditions.order:
             if self.conditions.holds(i, row[None])[0]:
@@ -433,11 +379,11 @@ class Space(ConstrainedProduct, LocalDomain, ChoiceDomain, TreeDomain):
         """
         draws = RESAMPLING_DRAWS if self.constraints else 1
         known = self._replay(made)[0] if self.conditions else np.array(made, dtype=np.int64)
-        given = np.flatnonzero(known != ABSENT)
+        given = np.flatnonzero(known != INACTIVE)
         for first in range(0, draws, 50):
             rows = self.sample_freely(min(50, draws - first), rng)
             rows[:, given] = known[given]
-            valid = valid_mask(self, self.conditions.settle_randomly(rows, rng))
+            valid = valid_mask(self, self.conditions.apply_randomly(rows, rng))
             if valid.any():
                 return rows[int(np.argmax(valid))]
         raise Infeasible(f"no valid point with the choices {tuple(made)} was found in up to {draws} draws")
@@ -473,7 +419,7 @@ class Space(ConstrainedProduct, LocalDomain, ChoiceDomain, TreeDomain):
         shares = np.full((len(rows), len(self.grids)), np.nan)
         for k, (i, grid) in enumerate(self.grids.items()):
             column = rows[:, self.layout.starts[i]]
-            has = column != ABSENT
+            has = column != INACTIVE
             shares[has, k] = grid.shares(column[has])
         return shares
 
@@ -481,7 +427,7 @@ class Space(ConstrainedProduct, LocalDomain, ChoiceDomain, TreeDomain):
         rows = np.array(xs, dtype=np.int64)
         for k, (i, grid) in enumerate(self.grids.items()):
             column = self.layout.starts[i]
-            has = rows[:, column] != ABSENT
+            has = rows[:, column] != INACTIVE
             rows[has, column] = grid.nearest(shares[has, k])
         return rows
 
@@ -489,7 +435,7 @@ class Space(ConstrainedProduct, LocalDomain, ChoiceDomain, TreeDomain):
         self, xs: IntArray, m: int, rng: np.random.Generator
     ) -> tuple[SpaceBatch, IntArray]:
         none_differ = self._is_fine.all() and not self.conditions
-        batch, of = self._moves.sample_neighborhoods(xs[:0] if none_differ else xs, m, rng, leaps=True)
+        batch, of = super().sample_neighborhoods(xs[:0] if none_differ else xs, m, rng, large_steps=True)
         switches = batch.of != of  # others than the one changed
         kept = np.flatnonzero(switches | ~self._is_fine[batch.which])
         return batch[kept], of[kept]
@@ -506,10 +452,6 @@ class Space(ConstrainedProduct, LocalDomain, ChoiceDomain, TreeDomain):
         for i, (name, count) in enumerate(zip(self.variables, self.n_choices.tolist(), strict=True)):
             table[i, :count] = [token(f"{name} = {vertex}") for vertex in range(count)]
         return table
-
-    @cached_property
-    def _moves(self) -> Moves:
-        return Moves(self)
 
     @cached_property
     def _is_fine(self) -> npt.NDArray[np.bool_]:

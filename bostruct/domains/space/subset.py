@@ -58,7 +58,7 @@ class Subset(Variable):
             if graph is None
             else read_item_graph(self.kind, graph, self.items, lambda one: self._item.parse(one)[0])
         )
-        self.graph: WeightedGraph | None = own
+        self.item_graph: WeightedGraph | None = own
         self.is_even = self.sizes[0] == self.sizes[1]
         self.exchanges = Exchanges(self.width, *self.sizes, own)
         self.degrees = max(1, round(4 * self.width * self.share * (1.0 - self.share)))
@@ -69,7 +69,7 @@ class Subset(Variable):
     def arguments(self) -> str:
         """The values in short, as arguments of a call."""
         size = self.sizes[0] if self.sizes[0] == self.sizes[1] else self.sizes
-        graph = "" if self.graph is None else f", graph=<{len(self.graph.edges)} edges>"
+        graph = "" if self.item_graph is None else f", graph=<{len(self.item_graph.edges)} edges>"
         return f"{short_repr(list(self.items))}, size={size}{graph}"
 
     @property
@@ -100,33 +100,33 @@ class Subset(Variable):
         each = np.array([1 / (len(self._all_sizes) * math.comb(self.width, size)) for size in self._all_sizes])
         return each[values.sum(axis=1) - self.sizes[0]]
 
-    def neighbors(self, columns: Sequence[int], leaps: bool = False) -> IntArray:
+    def neighbors(self, columns: Sequence[int], large_steps: bool = False) -> IntArray:
         """List the subsets one change away (k, n): an item fewer, one more, then exchanges, some 4,000 at most.
 
         columns: bits of a subset.
-        leaps: True for exchanges of any two items, also where there is a graph.
+        large_steps: True for exchanges of any two items, also where there is a graph.
         """
-        return self.exchanges.list_all(np.asarray(columns, dtype=np.int64), leaps)
+        return self.exchanges.list_all(np.asarray(columns, dtype=np.int64), large_steps)
 
-    def count_neighbors(self, columns: Sequence[int], leaps: bool = False) -> int:
+    def count_neighbors(self, columns: Sequence[int], large_steps: bool = False) -> int:
         """Return how many subsets are one change away, all exchanges among them.
 
         columns: bits of a subset.
-        leaps: as of `neighbors`.
+        large_steps: as of `neighbors`.
         """
-        return self.exchanges.count(np.asarray(columns, dtype=np.int64), leaps)
+        return self.exchanges.count(np.asarray(columns, dtype=np.int64), large_steps)
 
     def sample_neighbors(
-        self, columns: Sequence[int], m: int, rng: np.random.Generator, leaps: bool = False
+        self, columns: Sequence[int], m: int, rng: np.random.Generator, large_steps: bool = False
     ) -> IntArray:
         """Draw subsets one change away (k, n), among all exchanges, without listing them.
 
         columns: bits of a subset.
         m: int >= 0, how many.
         rng: the only source of chance.
-        leaps: as of `neighbors`.
+        large_steps: as of `neighbors`.
         """
-        return self.exchanges.draw(np.asarray(columns, dtype=np.int64), m, rng, leaps)
+        return self.exchanges.draw(np.asarray(columns, dtype=np.int64), m, rng, large_steps)
 
     def move(self, columns: Sequence[int], share: float) -> list[int]:
         """Return a subset one change away, by an exchange of any two items, or one item fewer or more.
@@ -215,8 +215,8 @@ class Subset(Variable):
     def describe(self) -> dict[str, Json]:
         """Return the items, the sizes and the edges of the graph as JSON."""
         edges: dict[str, Json] = {}
-        if self.graph is not None:
-            edges["edges"] = [list(edge) for edge in self.graph.edges]
+        if self.item_graph is not None:
+            edges["edges"] = [list(edge) for edge in self.item_graph.edges]
         size: Json = self.sizes[0] if self.sizes[0] == self.sizes[1] else list(self.sizes)
         return {"items": self._item.describe()["choices"], "size": size, **edges}
 
@@ -285,30 +285,30 @@ class Exchanges:
     largest: int
     graph: WeightedGraph | None = None
 
-    def list_all(self, row: IntArray, leaps: bool = False) -> IntArray:
+    def list_all(self, row: IntArray, large_steps: bool = False) -> IntArray:
         """List the subsets one change away (k, n): one item fewer, one more, then exchanges.
 
         row: bits of a subset (n,).
-        leaps: True for exchanges of any two items, whatever the graph.
+        large_steps: True for exchanges of any two items, whatever the graph.
 
         Where a subset of some size has more than 4,000 exchanges, those of items that are few places apart in the order
         of the items, the last item beside the first, are listed: 4,000 at most.
         """
-        pairs = self._near_pairs if self._may_list_few(leaps) else self._pairs(leaps)
+        pairs = self._near_pairs if self._may_list_few(large_steps) else self._pairs(large_steps)
         return self._apply(row, *self._sizes(row), self._cut(row, pairs) if pairs is not None else _all_pairs(row))
 
-    def count(self, row: IntArray, leaps: bool = False) -> int:
+    def count(self, row: IntArray, large_steps: bool = False) -> int:
         """Return how many subsets `draw` draws from.
 
         row: bits of a subset (n,).
         """
         leaving, joining = self._sizes(row)
-        pairs = self._pairs(leaps)
+        pairs = self._pairs(large_steps)
         n_members = int(np.count_nonzero(row))
         n_exchanges = n_members * (len(row) - n_members) if pairs is None else len(self._cut(row, pairs))
         return len(leaving) + len(joining) + n_exchanges
 
-    def draw(self, row: IntArray, m: int, rng: np.random.Generator, leaps: bool = False) -> IntArray:
+    def draw(self, row: IntArray, m: int, rng: np.random.Generator, large_steps: bool = False) -> IntArray:
         """Draw m subsets one change away, without repeats, or all where they are no more (k, n).
 
         row: bits of a subset (n,).
@@ -316,7 +316,7 @@ class Exchanges:
         rng: the only source of chance.
         """
         leaving, joining = self._sizes(row)
-        pairs = self._pairs(leaps)
+        pairs = self._pairs(large_steps)
         crossed = None if pairs is None else self._cut(row, pairs)
         members, others = np.flatnonzero(row), np.flatnonzero(row == 0)
         n_exchanges = len(members) * len(others) if crossed is None else len(crossed)
@@ -361,10 +361,10 @@ class Exchanges:
             return 0.0
         return 0.5 if size == 0 or size == self.n - 1 else 0.25
 
-    def _may_list_few(self, leaps: bool) -> bool:
+    def _may_list_few(self, large_steps: bool) -> bool:
         middle = min(max(self.n // 2, self.smallest), self.largest)  # the size with the most exchanges
         most = middle * (self.n - middle)
-        if self._pairs(leaps) is not None:
+        if self._pairs(large_steps) is not None:
             most = min(most, len(self._edges), self._most_edges[middle], self._most_edges[self.n - middle])
         return most > MOST_LISTED
 
@@ -376,9 +376,9 @@ class Exchanges:
             np.flatnonzero(np.asarray(row) == 0) if size < self.largest else none,
         )
 
-    def _pairs(self, leaps: bool) -> IntArray | None:
+    def _pairs(self, large_steps: bool) -> IntArray | None:
         """Return the pairs of items that are exchanged (k, 2); None for all."""
-        return None if leaps or self.graph is None else self._edges
+        return None if large_steps or self.graph is None else self._edges
 
     @cached_property
     def _edges(self) -> IntArray:

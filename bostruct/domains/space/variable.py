@@ -13,9 +13,12 @@ import numpy as np
 from bostruct.checks import hide_addresses, short_repr
 from bostruct.contracts import Array, DomainError, IntArray, Json, ParsedJson, PointError, Presented
 from bostruct.domains.space.clauses import When, show_when, when_to_json
+from bostruct.domains.space.graphs import VariableGraph
+from bostruct.domains.space.scale import NumberGrid
 
-ABSENT = int(np.iinfo(np.int64).min)  # in each column of a variable that a point does not have
+INACTIVE = int(np.iinfo(np.int64).min)  # in each column of a variable that a point does not have
 MAX_ENUMERATED = 100_000  # values of a variable, and points of a space, that are listed
+VAIN_DRAWS = 1_000  # of values in a row that are all known, until the search for others ends
 BESIDE_VALUES = ("when", "default", "resources")  # of a variable's JSON, what says nothing of its values
 
 
@@ -43,9 +46,17 @@ class Variable(ABC):
     has_sure_order: bool = False  # True where nobody doubts that near values of the order do alike
     when: When = MappingProxyType({})  # the conditions under which a point has the variable; empty for always
     is_even: bool = True  # False where `sample` draws some values more often than others
-    choices: Any = None  # its values in order, where they are listed
-    is_order: bool = False  # True where a value puts things in order, and each column has what comes in its place
-    resources: Any = None  # of an order: the resources of each of its items, for which items wait; None for none
+    choices: Any = None  # its values in order, if a value is one position among them; else None
+    graph: VariableGraph | None = None  # says which of its choices are one change apart
+    grid: NumberGrid | None = None  # its choices, if they are numbers too many to list, which models see as a number
+    # True if `present` and `encode` return the choice at a position, and `parse` and `decode` find it there; `encode`
+    # the position of a choice that JSON lacks
+    values_are_choices: bool = False
+    has_mutable_choices: bool = False  # True if a user who receives a choice could change it
+    likeness: Any = None  # a `Likeness` of its choices, if any
+    is_order: bool = False  # True if the columns of a value are the positions of some items, first place first
+    resources: tuple[str | int, ...] | None = None  # of the items of an order that is a schedule
+    costs: tuple[float, ...] = ()  # of an evaluation at each value, ascending, if the variable is a fidelity
     default_columns: tuple[int, ...] | None = None  # of the value that trials had before the variable existed
 
     @property
@@ -79,39 +90,39 @@ class Variable(ABC):
         return np.full(len(values), 1.0 / self.size)
 
     @abstractmethod
-    def neighbors(self, columns: Sequence[int], leaps: bool = False) -> IntArray:
+    def neighbors(self, columns: Sequence[int], large_steps: bool = False) -> IntArray:
         """List the values one change away, in a fixed order, without repeats (k, width). The relation is symmetric.
 
         columns: of a value, width integers.
-        leaps: True for values that are several such steps in one direction away, where the kind has directions.
+        large_steps: True for values that are several such steps in one direction away, where the kind has directions.
 
         A kind whose values have very many neighbors may list some of them only, by a relation that is symmetric, too.
         Then `count_neighbors` says how many there are, and `sample_neighbors` draws among all.
         """
 
-    def count_neighbors(self, columns: Sequence[int], leaps: bool = False) -> int:
+    def count_neighbors(self, columns: Sequence[int], large_steps: bool = False) -> int:
         """Return how many values `sample_neighbors` draws from.
 
         columns: of a value.
-        leaps: as of `neighbors`.
+        large_steps: as of `neighbors`.
 
         A kind with many neighbors counts them without listing all.
         """
-        return len(self.neighbors(columns, leaps))
+        return len(self.neighbors(columns, large_steps))
 
     def sample_neighbors(
-        self, columns: Sequence[int], m: int, rng: np.random.Generator, leaps: bool = False
+        self, columns: Sequence[int], m: int, rng: np.random.Generator, large_steps: bool = False
     ) -> IntArray:
         """Draw values one change away (k, width), in a fixed order, of all neighbors: m, or all where they are no more.
 
         columns: of a value.
         m: int >= 0.
         rng: the only source of chance.
-        leaps: as of `neighbors`.
+        large_steps: as of `neighbors`.
 
         A kind with many neighbors draws them without listing all.
         """
-        found = self.neighbors(columns, leaps)
+        found = self.neighbors(columns, large_steps)
         return found if len(found) <= m else found[np.sort(rng.choice(len(found), size=m, replace=False))]
 
     @property
@@ -141,13 +152,14 @@ class Variable(ABC):
         share: a uniform number in [0, 1), which decides.
         """
 
-    def cross(self, mine: Sequence[int], theirs: Sequence[int], rng: np.random.Generator) -> Sequence[int]:
-        """Return a child of two values: one of them, by equal chance, unless a kind knows better.
+    def cross(self, mine: Sequence[int], theirs: Sequence[int], rng: np.random.Generator) -> Sequence[int] | None:
+        """Return a child of two values; None, of any two, if the kind cannot cross: then a child has one of the two.
 
         mine, theirs: columns of the values.
         rng: the only source of chance.
         """
-        return mine if rng.random() < 0.5 else theirs
+        del mine, theirs, rng
+        return None
 
     @abstractmethod
     def check(self, columns: Sequence[int]) -> None:
@@ -183,6 +195,13 @@ class Variable(ABC):
 
         data: JSON of any form.
         """
+
+    def decode_column(self, values: Sequence[Json]) -> IntArray:
+        """Rebuild the only column of m values, as `decode` does one by one (m,); raise PointError if one is no value.
+
+        values: what `encode` returned, of a variable with one column.
+        """
+        return np.array([self.decode(value)[0] for value in values], dtype=np.int64)
 
     @abstractmethod
     def describe(self) -> dict[str, Json]:
@@ -236,11 +255,23 @@ class Variable(ABC):
         return self.sample(1, np.random.default_rng(0))[0].tolist()
 
     def enumerate(self) -> IntArray:
-        """List all values (size, width), at most 100,000, for spaces that are enumerated.
+        """List all values (size, width), each once, in a fixed order; raise DomainError for more than 100,000.
 
-        Raises DomainError for more, and where the kind lists none.
+        By default they are drawn, and reached from those drawn by single changes.
         """
-        raise DomainError(f"{self.kind}: its values are not listed")
+        if self.size > MAX_ENUMERATED:
+            raise DomainError(f"{self.kind}: its values are not listed")
+        rng, found, in_vain = np.random.default_rng(0), set[tuple[int, ...]](), 0
+        while len(found) < self.size:
+            known, reached = len(found), [tuple(self.sample(1, rng)[0].tolist())]
+            while reached:
+                if (value := reached.pop()) not in found:
+                    found.add(value)
+                    reached += map(tuple, self.neighbors(value).tolist())
+            in_vain = 0 if len(found) > known else in_vain + 1
+            if in_vain == VAIN_DRAWS:
+                raise DomainError(f"{self.kind}: expected {self.size} values, found {len(found)}")
+        return np.array(sorted(found), dtype=np.int64)
 
     def to_json(self) -> dict[str, Json]:
         """Return the variable as JSON: its kind, what `describe` says, and conditions and default where it has any."""

@@ -21,7 +21,7 @@ from scipy.special import expit, log_expit
 
 from bostruct.contracts import Array, IntArray, Prepared, Pullback
 from bostruct.domains.space.scale import NumberGrid
-from bostruct.domains.space.variable import ABSENT
+from bostruct.domains.space.variable import INACTIVE
 from bostruct.kernels.space.effects import DistinctValues, find_distinct_values, find_present, spread_pairs
 from bostruct.kernels.space.factor import Factor, VariableChanges
 from bostruct.kernels.space.matern import LARGEST_LOG, ROOT, load_loops, share_of_each, shares_of
@@ -220,7 +220,7 @@ class ConditionalNumbers(Factor):
         theirs, others = y_has[which], y_shares[which]
 
         def compare(columns: IntArray) -> ShareComparison:
-            has = columns[:, :1] != ABSENT
+            has = columns[:, :1] != INACTIVE
             shares = share_of_each(self.grids, which, np.where(has, columns[:, :1], 0))
             return ShareComparison(np.abs(shares[:, None] - others), has & theirs, has ^ theirs)
 
@@ -252,7 +252,7 @@ class ConditionalNumbers(Factor):
 
     def _read_points(self, xs: IntArray) -> tuple[npt.NDArray[np.bool_], Array]:
         """Return which points have the numbers (c, n), and their shares, 0 where a point has none (c, n)."""
-        has = np.ascontiguousarray((xs != ABSENT).T)
+        has = np.ascontiguousarray((xs != INACTIVE).T)
         return has, np.where(has, shares_of(self.grids, np.where(has.T, xs, 0)), 0.0)
 
     def _read_parameters(self, theta: Array) -> tuple[Array, Array]:

@@ -18,7 +18,7 @@ import numpy as np
 from bostruct.contracts import Array, IntArray
 from bostruct.domains.space.graphs import CompleteGraph, VariableGraph
 from bostruct.domains.space.scale import NumberGrid
-from bostruct.domains.space.variable import ABSENT
+from bostruct.domains.space.variable import INACTIVE
 from bostruct.kernels.space.factor import Factor
 from bostruct.kernels.space.spectra import LogLengthscale, diffusion
 
@@ -182,7 +182,7 @@ def find_present(xs: IntArray) -> IntArray:
 
     xs: its columns of n points (n, w).
     """
-    return np.flatnonzero(xs[:, 0] != ABSENT)
+    return np.flatnonzero(xs[:, 0] != INACTIVE)
 
 
 def find_distinct_values(xs: IntArray) -> DistinctValues:

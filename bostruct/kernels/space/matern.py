@@ -14,7 +14,7 @@ import numpy as np
 
 from bostruct.contracts import Array, IntArray, Pullback
 from bostruct.domains.space.scale import NumberGrid
-from bostruct.domains.space.variable import ABSENT
+from bostruct.domains.space.variable import INACTIVE
 from bostruct.execution.interrupts import defer_signals
 from bostruct.kernels.space.effects import EffectKernel
 from bostruct.kernels.space.factor import Factor, VariableChanges
@@ -185,7 +185,7 @@ class NumberEffect(EffectKernel):
         return sum_effects((self.grid,), xs, ys)
 
     def diag(self, xs: IntArray) -> Array:
-        return (xs[:, 0] != ABSENT).astype(np.float64)
+        return (xs[:, 0] != INACTIVE).astype(np.float64)
 
 
 def sum_effects(grids: Sequence[NumberGrid], xs: IntArray, ys: IntArray) -> Array:
@@ -208,7 +208,7 @@ def vary_effects(grids: Sequence[NumberGrid], xs: IntArray, ys: IntArray) -> Cal
     Returns a function from shares (m, c) to the sum (m, n), and to the map from weights (m, n) to the gradient of
     their weighted sum in the shares (m, c), 0 in numbers that a point lacks.
     """
-    has, others = xs != ABSENT, _effect_shares(grids, ys, -FAR)
+    has, others = xs != INACTIVE, _effect_shares(grids, ys, -FAR)
     grown = np.exp(ROOT * others)
 
     def at(shares: Array) -> tuple[Array, Pullback]:
@@ -233,7 +233,7 @@ def change_effects(grids: Sequence[NumberGrid], changes: VariableChanges, ys: In
     """
     other, which = _effect_shares(grids, ys, -FAR), np.asarray(changes.which)
     before, after = (
-        np.where(own[:, 0] != ABSENT, share_of_each(grids, which, np.where(own != ABSENT, own, 0)), FAR)
+        np.where(own[:, 0] != INACTIVE, share_of_each(grids, which, np.where(own != INACTIVE, own, 0)), FAR)
         for own in (changes.before, changes.after)
     )
     out = np.empty((len(which), len(ys)))
@@ -243,7 +243,7 @@ def change_effects(grids: Sequence[NumberGrid], changes: VariableChanges, ys: In
 
 def _effect_shares(grids: Sequence[NumberGrid], xs: IntArray, absent: float) -> Array:
     """Return the shares of n points (c, n), `absent` where a point lacks the number."""
-    has = xs != ABSENT
+    has = xs != INACTIVE
     if has.all():
         return shares_of(grids, xs)
     return np.where(has.T, shares_of(grids, np.where(has, xs, 0)), absent)

@@ -10,8 +10,8 @@ import numpy as np
 
 from bostruct.checks import check_part, short_repr
 from bostruct.contracts import Domain, DomainError, Parameter, Prior
-from bostruct.domains.space.candidates import Candidates, likeness_of
-from bostruct.domains.space.choices import ChoiceVariable, number_grid
+from bostruct.domains.space.candidates import Candidates
+from bostruct.domains.space.choices import ChoiceVariable
 from bostruct.domains.space.discrete import Binary, Categorical, Fidelity, Graph, Ordinal
 from bostruct.domains.space.numeric import Integer, Real
 from bostruct.domains.space.permutation import Permutation
@@ -76,7 +76,7 @@ def _number_effects(variables: Sequence[Variable]) -> list[EffectKernel]:
 
 
 def _list_grids(variables: Sequence[Variable]) -> tuple[NumberGrid, ...]:
-    return tuple(grid for grid in map(number_grid, variables) if grid is not None)
+    return tuple(one.grid for one in variables if one.grid is not None)
 
 
 def _sequence_shape(variable: LetterSequence) -> SequenceShape:
@@ -116,7 +116,9 @@ NUMBERS = VariableKernels(  # also of integers that are not listed
     partial(_number_factors, MaternFactor), _number_effects, partial(_number_factors, ConditionalNumbers)
 )
 # also of categories with descriptors or a matrix
-ALIKE = _by_shape(likeness_of, lambda likeness, n: DistanceFactor(LikenessDistances(likeness), n), LikenessEffect)
+ALIKE = _by_shape(
+    lambda one: one.likeness, lambda likeness, n: DistanceFactor(LikenessDistances(likeness), n), LikenessEffect
+)
 
 KERNELS: dict[type[Variable], VariableKernels] = {
     Binary: ON_GRAPHS,
@@ -328,7 +330,7 @@ def _layout(variables: Sequence[Variable]) -> Layout:
 
 def _grids(variables: Sequence[Variable]) -> tuple[int, ...]:
     """Return the positions of the numbers that are too many to list: the continuous coordinates, in order."""
-    return tuple(i for i, one in enumerate(variables) if number_grid(one) is not None)
+    return tuple(i for i, one in enumerate(variables) if one.grid is not None)
 
 
 def _by_kernels(domain: Domain) -> dict[VariableKernels, list[int]]:
@@ -339,9 +341,9 @@ def _by_kernels(domain: Domain) -> dict[VariableKernels, list[int]]:
         if kernels is None:
             known = ", ".join(kind.__name__ for kind in KERNELS)
             raise DomainError(f"{name}: no kernel is known for a {variable.kind}; kernels are known for {known}")
-        if kernels is ON_GRAPHS and number_grid(variable) is not None:
+        if kernels is ON_GRAPHS and variable.grid is not None:
             kernels = NUMBERS
-        elif kernels is ON_GRAPHS and likeness_of(variable) is not None:
+        elif kernels is ON_GRAPHS and variable.likeness is not None:
             kernels = ALIKE
         found.setdefault(kernels, []).append(i)
     return found

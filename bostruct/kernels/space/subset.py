@@ -416,7 +416,7 @@ class SubsetShape(NamedTuple):
     @classmethod
     def of(cls, variable: Subset) -> SubsetShape:
         """Return the shape of a variable."""
-        return cls(variable.width, variable.sizes, variable.share, variable.graph)
+        return cls(variable.width, variable.sizes, variable.share, variable.item_graph)
 
 
 def subset_factor(shape: SubsetShape, n_variables: int) -> Factor:

@@ -28,7 +28,7 @@ def test_equal_programs_have_one_key_and_are_listed_once():
     assert len(programs) == len(set(space.keys(every))) == len({space.present(x) for x in every}) == 15
     firsts = {space.key(x): x for x in reversed(every)}
     assert list(programs) == [x for x in every if firsts[space.key(x)] == x]
-    assert len(set(space.spellings(every))) == 27
+    assert len(set(space.encodings(every))) == 27
 
 
 def test_programs_are_drawn_evenly_where_they_are_listed():

@@ -91,7 +91,7 @@ def test_points_are_read_in_every_form_that_users_have(rng):
     x = space.sample(1, rng)[0]
     assert {space.parse(form) for form in (x, dict(x), space.present(x), space.replay(x))} == {x}
     assert space.decode(json.loads(json.dumps(space.encode(x)))) == x
-    assert space.spellings([x, x]) == space.join([x], [], [x]) == [x, x]
+    assert space.encodings([x, x]) == space.join([x], [], [x]) == [x, x]
     assert space.keys([x, x]) == [space.present(x).fingerprint] * 2
     with pytest.raises(PointError, match="expected a Trace, got "):
         space.check(dict(x))

@@ -20,13 +20,15 @@ def adjacency(*variables: Variable) -> Adjacency:
     return Adjacency(variables, Layout(tuple(one.width for one in variables)))
 
 
-@pytest.mark.parametrize("leaps", [False, True])
-def test_changes_are_the_neighbors_of_each_variable_in_turn(leaps):
+@pytest.mark.parametrize("large_steps", [False, True])
+def test_changes_are_the_neighbors_of_each_variable_in_turn(large_steps):
     variables = [Integer(0, 9), Categorical(["ab", "c"]), Real(0.0, 1.0), Integer(0, 9)]
     near, x = adjacency(*variables), np.array([4, 1, 10**6, 4])
     for _ in range(2):  # the second time from what was kept
-        which, values = near.single_changes(x, leaps)
-        expected = [(i, v) for i, one in enumerate(variables) for v in one.neighbors([int(x[i])], leaps)[:, 0].tolist()]
+        which, values = near.single_changes(x, large_steps)
+        expected = [
+            (i, v) for i, one in enumerate(variables) for v in one.neighbors([int(x[i])], large_steps)[:, 0].tolist()
+        ]
         assert list(zip(which.tolist(), values[:, 0].tolist(), strict=True)) == expected
 
 

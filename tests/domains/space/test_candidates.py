@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bostruct as bo
-from bostruct.contracts import DomainError, PointError
-from bostruct.domains.counts import Exact
+from bostruct.contracts import DomainError, Exact, PointError
 from bostruct.domains.space.candidates import Candidates, RankedGraph
 from bostruct.domains.space.graphs import CompleteGraph
 from bostruct.kernels.space.registry import main_effects

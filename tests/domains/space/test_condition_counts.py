@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 import bostruct as bo
-from bostruct.domains.counts import INFINITE, AtLeast, Exact
+from bostruct.contracts import INFINITE, AtLeast, Exact
 from bostruct.domains.space.conditions import ParentTest, PointCount, count_points, split_into_classes
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import bostruct as bo
 from bostruct.domains.registry import domain_from_json
 from bostruct.domains.space.conditions import Conditions
-from bostruct.domains.space.variable import ABSENT
+from bostruct.domains.space.variable import INACTIVE
 from bostruct.testing import check_domain
 from tests.conditional_spaces import conditional_spaces, finite_space, training_space
 
@@ -107,7 +107,7 @@ def test_rows_that_break_conditions_are_refused():
     for column, vertex, words in (
         (2, 0, "b: expected no value; it exists where"),
         (1, 1, "b: expected a value; it exists where"),
-        (1, ABSENT, "a: expected a vertex"),
+        (1, INACTIVE, "a: expected a vertex"),
     ):
         with pytest.raises(bo.BostructError, match=words):
             space.check(np.where(np.arange(5) == column, vertex, x))
@@ -193,9 +193,9 @@ def test_spaces_that_differ_in_a_condition_differ():
 def test_settling_draws_what_becomes_active_alone():
     space = finite_space()
     conditions = Conditions(space.variables, space.layout)
-    row = np.array([[ABSENT, 1, ABSENT, 0, 3]])
-    settled = conditions.settle_simply(row.copy())[0]
-    assert settled.tolist() == [0, 1, 0, 0, ABSENT], "b and c get their first choices, and without c there is no e"
+    row = np.array([[INACTIVE, 1, INACTIVE, 0, 3]])
+    settled = conditions.apply_with_fallbacks(row.copy())[0]
+    assert settled.tolist() == [0, 1, 0, 0, INACTIVE], "b and c get their first choices, and without c there is no e"
     assert conditions.find_broken(settled) is None
     assert conditions.find_broken(row[0]) is not None
 

@@ -12,7 +12,7 @@ import bostruct as bo
 from bostruct.contracts import DomainError
 from bostruct.domains.space.call_limit import MAX_CALLS, call_limit, limit_calls, limit_search, release_calls
 from bostruct.domains.space.constraints import valid_mask
-from bostruct.domains.space.sampling import random_walk, sample_distinct, survey_space
+from bostruct.domains.space.sampling import find_feasible, random_walk, sample_distinct
 
 Rule = Callable[[dict], bool]
 
@@ -214,7 +214,7 @@ class TestCallLimit:
         space = fixed_and_parity(counter)
         none = np.empty((0, 21), dtype=np.int64)
         assert len(sample_distinct(space, 50, none, rng)) == 50
-        survey = survey_space(space)
+        survey = find_feasible(space)
         assert survey.calls <= MAX_CALLS
         assert np.array_equal(survey.points, space.survey.points)
         assert not survey.uniform_hits

@@ -11,7 +11,7 @@ from bostruct.checks import hide_addresses
 from bostruct.contracts import DomainError, PointError
 from bostruct.domains.space.choices import ChoiceVariable
 from bostruct.domains.space.registry import KINDS, variable_from_json
-from bostruct.domains.space.rereading import reread_row
+from bostruct.domains.space.rereading import migrate_row
 from bostruct.domains.space.variable import NO_DEFAULT, Variable
 from bostruct.testing import check_variable
 from tests.wide_variable import Order
@@ -90,7 +90,7 @@ def test_a_kind_of_several_columns_reads_its_own_values_alone():
 
 def test_a_point_of_another_space_is_read_or_refused_by_name():
     old, new = bo.Space({"a": bool}), bo.Space({"a": bool, "b": bo.Integer(0, 3, default=2, when={"a": True})})
-    assert new.present(reread_row(new, {"a": True}, old.to_json())) == {"a": True, "b": 2}
+    assert new.present(migrate_row(new, {"a": True}, old.to_json())) == {"a": True, "b": 2}
     assert new.present(new.decode_from({"a": False}, old.to_json())) == {"a": False}
     with pytest.raises(PointError, match="point: expected a dict of"):
         new.decode_from({"a": True, "c": 1}, old.to_json())

@@ -13,8 +13,8 @@ from tests.wide_variable import Order
 class Ring(Ordinal):
     """Ordered choices whose ends are next to each other."""
 
-    def neighbors(self, columns, leaps=False):
-        del leaps
+    def neighbors(self, columns, large_steps=False):
+        del large_steps
         return np.array([[(columns[0] - 1) % self.size], [(columns[0] + 1) % self.size]])
 
 

@@ -20,9 +20,9 @@ def draw(rng, n, size):
     return (rng.random(n).argsort().argsort() < size).astype(np.int64)
 
 
-def list_by_hand(row, exchanges, leaps):
+def list_by_hand(row, exchanges, large_steps):
     """Try all rows, which differ in one item, or in two of which one is in the subset."""
-    edges = None if leaps or exchanges.graph is None else {edge[:2] for edge in exchanges.graph.edges}
+    edges = None if large_steps or exchanges.graph is None else {edge[:2] for edge in exchanges.graph.edges}
     found = set()
     for i in range(exchanges.n):
         for j in range(i, exchanges.n):
@@ -37,14 +37,14 @@ def list_by_hand(row, exchanges, leaps):
 
 
 @given(st.integers(0, 6), st.integers(0, 6), st.booleans(), st.booleans(), rngs())
-def test_lists_and_draws_are_those_of_the_definition(a, b, has_graph, leaps, rng):
+def test_lists_and_draws_are_those_of_the_definition(a, b, has_graph, large_steps, rng):
     exchanges = Exchanges(6, min(a, b), max(a, b), PATH if has_graph else None)
     row = draw(rng, 6, int(rng.integers(min(a, b), max(a, b) + 1)))
-    expected = list_by_hand(row, exchanges, leaps)
-    listed = exchanges.list_all(row, leaps)
+    expected = list_by_hand(row, exchanges, large_steps)
+    listed = exchanges.list_all(row, large_steps)
     assert (len(listed), set(map(tuple, listed.tolist()))) == (len(expected), expected)
-    np.testing.assert_array_equal(exchanges.draw(row, 40, rng, leaps), listed)
-    few = exchanges.draw(row, 3, rng, leaps).tolist()
+    np.testing.assert_array_equal(exchanges.draw(row, 40, rng, large_steps), listed)
+    few = exchanges.draw(row, 3, rng, large_steps).tolist()
     assert len(set(map(tuple, few))) == min(3, len(expected))
     assert set(map(tuple, few)) <= expected
 

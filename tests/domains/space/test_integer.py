@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 import bostruct as bo
 from bostruct.contracts import PointError
-from bostruct.domains.space.choices import number_grid
 from bostruct.domains.space.numeric import LARGEST, Integer
 from bostruct.domains.space.registry import variable_from_json
 from bostruct.testing.domain_laws import check_domain
@@ -60,7 +59,7 @@ def test_a_move_goes_to_any_other_integer_with_one_chance(variable, data):
 
 @given(grids(), st.lists(st.floats(0, 1), min_size=1, max_size=5))
 def test_shares_are_of_the_scale_and_lead_back(variable, shares):
-    grid = number_grid(variable)
+    grid = variable.grid
     vertices = grid.nearest(np.array(shares))
     assert ((vertices >= 0) & (vertices < variable.size)).all()
     found = grid.shares(vertices)
@@ -94,11 +93,11 @@ def test_draws_are_uniform_on_their_scale(variable):
 
 def test_few_integers_are_what_they_were():
     listed = Integer(0, 999)
-    assert number_grid(listed) is None
+    assert listed.grid is None
     assert (listed.choices, listed.neighbors([5]).tolist()) == (tuple(range(1_000)), [[4], [6]])
     assert listed.to_json() == {"kind": "Integer", "low": 0, "high": 999}
-    assert number_grid(Integer(0, 1_000)) is not None
-    assert number_grid(Integer(1, 9, log=True)) is not None
+    assert Integer(0, 1_000).grid is not None
+    assert Integer(1, 9, log=True).grid is not None
 
 
 def test_a_factor_leads_up_and_back():

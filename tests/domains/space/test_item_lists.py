@@ -19,7 +19,7 @@ LARGE = {
 def test_changes_of_large_ones_are_valid(name):
     space, rng = bo.Space({"s": LARGE[name]}), np.random.default_rng(0)
     x = space.sample(1, rng)[0]
-    near, _ = space.sample_neighborhoods(x[None], 50, rng, leaps=True)
+    near, _ = space.sample_neighborhoods(x[None], 50, rng, large_steps=True)
     assert len({row.tobytes() for row in near.rows()}) == 50
     for other in [space.mutate(x, rng), space.crossover(x, space.sample(1, rng)[0], rng), *near.rows()]:
         space.check(other)

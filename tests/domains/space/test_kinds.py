@@ -10,7 +10,6 @@ import pytest
 
 from bostruct.contracts import DomainError, PointError
 from bostruct.domains.space.candidates import Candidates
-from bostruct.domains.space.choices import number_grid
 from bostruct.domains.space.discrete import Binary, Categorical, Fidelity, Graph, Ordinal
 from bostruct.domains.space.numeric import Integer, Real
 from bostruct.domains.space.permutation import Permutation
@@ -19,7 +18,7 @@ from bostruct.domains.space.scale import GRID_STEPS
 from bostruct.domains.space.sequence import Sequence
 from bostruct.domains.space.subset import Subset
 from bostruct.domains.space.variable import Variable
-from tests.wide_variable import Order
+from tests.wide_variable import ORDERS, Order
 
 DESCRIPTIONS = {
     Binary(): {"kind": "Binary"},
@@ -77,7 +76,7 @@ def test_neighbors_are_one_change_away(variable, vertex, near):
     assert variable.neighbors([vertex]).tolist() == [[v] for v in near]
 
 
-@pytest.mark.parametrize("variable", [v for v in SINGLE if number_grid(v) is None], ids=repr)
+@pytest.mark.parametrize("variable", [v for v in SINGLE if v.grid is None], ids=repr)
 def test_values_are_listed_drawn_and_moved(variable):
     every = variable.enumerate()
     assert every.tolist() == [[v] for v in range(len(variable))]
@@ -103,8 +102,8 @@ def test_ordered_kinds_have_an_order():
 
 
 def test_long_steps_of_ordered_variables_halve():
-    assert Integer(0, 15).neighbors([0], leaps=True).tolist() == [[1], [2], [4], [8]]
-    assert Categorical(["a", "b", "c"]).neighbors([0], leaps=True).tolist() == [[1], [2]]
+    assert Integer(0, 15).neighbors([0], large_steps=True).tolist() == [[1], [2], [4], [8]]
+    assert Categorical(["a", "b", "c"]).neighbors([0], large_steps=True).tolist() == [[1], [2]]
 
 
 def test_values_of_a_real_are_not_listed_but_lie_on_a_grid():
@@ -122,9 +121,20 @@ class TestTheContract:
         assert Order("xyz") != Order("xzy")
         assert Binary() != Categorical([False, True])
 
-    def test_a_kind_that_lists_nothing_says_so(self):
-        with pytest.raises(DomainError, match="Order: its values are not listed"):
-            Variable.enumerate(Order("xyz"))
+    def test_the_default_lists_what_draws_and_changes_reach(self):
+        assert Variable.enumerate(Order("xyz")).tolist() == ORDERS.tolist()
+
+        class Larger(Order):
+            size = 7
+
+        with pytest.raises(DomainError, match="Larger: expected 7 values, found 6"):
+            Variable.enumerate(Larger("xyz"))
+
+        class Many(Order):
+            size = 100_001
+
+        with pytest.raises(DomainError, match="Many: its values are not listed"):
+            Variable.enumerate(Many("xyz"))
 
 
 LISTS = [Permutation(["a", "b"]), Subset(["a", "b", "c"], 2), Sequence(["a", "b", "c"], 2), Sequence("abc", 2)]

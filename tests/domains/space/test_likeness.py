@@ -12,7 +12,6 @@ from numpy.testing import assert_allclose
 
 import bostruct as bo
 from bostruct.contracts import DomainError
-from bostruct.domains.space.candidates import likeness_of
 from bostruct.domains.space.descriptors import Descriptors, find_rows
 from bostruct.domains.space.likeness import GivenMatrix, count_degrees, likeness_from_json, likeness_to_json
 from bostruct.domains.space.registry import variable_from_json
@@ -41,7 +40,7 @@ def test_an_indefinite_matrix_is_clipped_and_said(given):
     name = next(iter(given))
     with pytest.warns(UserWarning, match=rf"Categorical: {name}: not positive semi-definite, as .*% of the spectrum"):
         variable = bo.Categorical(BASES, **given)
-    likeness = likeness_of(variable)
+    likeness = variable.likeness
     assert isinstance(likeness, GivenMatrix)
     assert 0.0 < likeness.clipped < 1.0
     found = likeness.squared_distances
@@ -52,7 +51,7 @@ def test_an_indefinite_matrix_is_clipped_and_said(given):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         again = variable_from_json("x", json.loads(json.dumps(variable.to_json())))
-    assert likeness_of(again) == likeness
+    assert again.likeness == likeness
 
 
 def test_frames_are_read_by_their_labels():
@@ -69,7 +68,7 @@ def test_frames_are_read_by_their_labels():
 
 def read_column(choices: list[object], table: pd.DataFrame) -> list[float]:
     """The only descriptor of choices, in their order."""
-    found = likeness_of(bo.Categorical(choices, descriptors=table))
+    found = bo.Categorical(choices, descriptors=table).likeness
     assert isinstance(found, Descriptors)
     (column,) = found.numbers.values()
     return column.tolist()
@@ -77,7 +76,7 @@ def read_column(choices: list[object], table: pd.DataFrame) -> list[float]:
 
 def test_labels_that_are_numbers_or_bools_are_labels():
     matrix = pd.DataFrame([[1.0, 0.9, 0.1], [0.9, 1.0, 0.2], [0.1, 0.2, 1.0]])
-    found = likeness_of(bo.Categorical([2, 1, 0], kernel=matrix))
+    found = bo.Categorical([2, 1, 0], kernel=matrix).likeness
     assert isinstance(found, GivenMatrix)
     assert found.matrix[0, 1] == matrix.loc[2, 1]
     assert bo.Categorical(["a", "b", "c"], kernel=matrix) == bo.Categorical(["a", "b", "c"], kernel=matrix.to_numpy())
@@ -102,7 +101,7 @@ def test_what_is_not_given_is_in_no_file_and_changes_no_description():
     assert (plain.likeness, plain.degrees, count_degrees(None)) == (None, 1, 1)
     assert likeness_to_json(None) == {}
     assert likeness_from_json({"choices": BASES}) is None
-    assert likeness_of(bo.Binary()) is None
+    assert bo.Binary().likeness is None
     assert bo.Categorical(BASES, distances=DISTANCES) != plain
     assert bo.Categorical(BASES, distances=DISTANCES) != bo.Categorical(BASES, kernel=KERNEL)
 

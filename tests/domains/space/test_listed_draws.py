@@ -65,7 +65,7 @@ def test_unseen_points_of_a_list_are_drawn_so_too() -> None:
     assert abs(np.mean(drawn < 5) - expected) < 0.05
     plain = bo.Space({"n": bo.Integer(1, 60, log=True)}, [lambda point: point["n"] > 3])
     rows = plain.enumerate()
-    found = rows[draw_listed([plain], [rows], 2_000, rng), 0]
+    found = rows[draw_listed([plain.variables], [rows], 2_000, rng), 0]
     assert abs(np.mean(found < 9) - chances[3:9].sum() / chances[3:].sum()) < 0.05
 
 
@@ -73,6 +73,6 @@ def test_even_spaces_draw_from_lists_what_they_drew_before() -> None:
     space = bo.Space(RARE | {"b": bool, "c": bo.Integer(0, 9)}, [is_seven])
     rows = space.enumerate()
     expected = np.random.default_rng(3).integers(len(rows), size=50)
-    assert draw_listed([space], [rows], 50, np.random.default_rng(3)).tolist() == expected.tolist()
+    assert draw_listed([space.variables], [rows], 50, np.random.default_rng(3)).tolist() == expected.tolist()
     found = space.sample_unseen(frozenset(space.keys(rows[:-1])), np.random.default_rng(3))
     assert found.tolist() == rows[-1].tolist()

@@ -5,7 +5,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bostruct as bo
-from bostruct.domains.space.moves import Moves
 from bostruct.domains.space.single_changes import SingleChanges
 from tests.conditional_spaces import conditional_spaces, finite_space, training_space
 
@@ -13,7 +12,7 @@ from tests.conditional_spaces import conditional_spaces, finite_space, training_
 def test_neighbors_gain_fallback_values_and_lose_what_has_no_condition_left():
     space = finite_space()
     x = space.parse({"a": 1, "b": "z", "d": False})
-    shown = [space.present(y) for y in Moves(space).neighbors(x)]
+    shown = [space.present(y) for y in space.neighbors(x)]
     assert {"a": 0, "d": False} in shown
     assert {"a": 2, "b": "z", "d": False} in shown
     assert {"a": 1, "b": "x", "c": False, "d": False} in shown, "c exists, and has its first choice"
@@ -55,14 +54,14 @@ def test_batches_hold_the_changes_as_rows_would(space, seed, most):
     batch, _ = space.sample_neighborhoods(xs, most, rng)
     rows = []
     for x in xs:
-        which, values = Moves(space).adjacency.single_changes(x)
+        which, values = space.adjacency.single_changes(x)
         chosen = np.arange(len(which))
         if len(which) > most:
             chosen = np.sort(again.choice(len(which), size=most, replace=False, shuffle=False))
         for i in chosen:
             row = x.copy()
             row[space.layout.columns(which[i])] = values[i]
-            rows.append(space.conditions.settle_simply(row[None])[0])
+            rows.append(space.conditions.apply_with_fallbacks(row[None])[0])
     assert np.array_equal(np.asarray(batch), np.array(rows))
     assert np.array_equal(np.asarray(batch[::2]), np.array(rows)[::2])
 

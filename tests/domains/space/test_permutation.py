@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 import bostruct as bo
-from bostruct.contracts import DomainError, PointError
-from bostruct.domains.counts import Exact
+from bostruct.contracts import DomainError, Exact, PointError
 from bostruct.domains.space.permutation import Permutation, list_rearrangements
 from bostruct.testing import check_domain, check_variable
 

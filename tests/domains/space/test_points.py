@@ -5,7 +5,7 @@ import pytest
 
 import bostruct as bo
 from bostruct.domains.space.points import check_names, check_row, encode_row, read_row
-from bostruct.domains.space.variable import ABSENT
+from bostruct.domains.space.variable import INACTIVE
 from tests.conditional_spaces import finite_space
 
 
@@ -13,7 +13,7 @@ def test_a_row_and_its_dict_hold_the_same_variables():
     space = finite_space()
     point = {"c": False, "a": 1, "b": "y", "d": True}
     row = read_row(space, point, lambda variable, value: variable.parse(value))
-    assert (row.tolist(), space.present(row)) == ([0, 1, 1, 1, ABSENT], point)
+    assert (row.tolist(), space.present(row)) == ([0, 1, 1, 1, INACTIVE], point)
     assert encode_row(space, row) == point
     check_row(space, row)
 
@@ -33,4 +33,4 @@ def test_names_are_checked_first(given, message):
 
 def test_an_absent_column_is_no_value_of_an_unconditional_variable():
     with pytest.raises(bo.BostructError, match=r"a: expected a vertex in 0\.\.1"):
-        check_row(bo.Space({"a": bool}), np.array([ABSENT]))
+        check_row(bo.Space({"a": bool}), np.array([INACTIVE]))

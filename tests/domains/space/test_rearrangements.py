@@ -32,7 +32,7 @@ def test_each_is_listed_once(n):
 
 @pytest.mark.parametrize("n", [100, 200])
 def test_of_long_rows_short_ones_are_listed_and_with_leaps_long_ones(n):
-    near, far = permutation.list_rearrangements(n), permutation.list_rearrangements(n, leaps=True)
+    near, far = permutation.list_rearrangements(n), permutation.list_rearrangements(n, large_steps=True)
     assert len(near) <= permutation.MOST_LISTED
     assert len(np.unique(far, axis=0)) == len(far)
     spans = [int(np.ptp(np.flatnonzero(row != np.arange(n)))) for row in far]

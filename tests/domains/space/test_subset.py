@@ -10,8 +10,7 @@ import pandas as pd
 import pytest
 
 import bostruct as bo
-from bostruct.contracts import DomainError, PointError
-from bostruct.domains.counts import Exact
+from bostruct.contracts import DomainError, Exact, PointError
 from bostruct.domains.space.registry import variable_from_json
 from bostruct.domains.space.subset import Subset
 from bostruct.testing import check_domain, check_variable

@@ -11,7 +11,7 @@ import bostruct as bo
 from bostruct.contracts import DomainError
 from bostruct.domains.space import sampling as module
 from bostruct.domains.space.constraints import count_until_broken, describe_draws, find_broken, valid_mask
-from bostruct.domains.space.sampling import MAX_SURVEY_CALLS, survey_space
+from bostruct.domains.space.sampling import MAX_SURVEY_CALLS, find_feasible
 
 
 def sums_to_ten(point: dict) -> bool:
@@ -98,7 +98,7 @@ def test_the_best_repair_is_one_that_was_seen_and_breaks_what_is_said(rules, mon
     monkeypatch.setattr(module, "REPAIR_STEPS", 200)
     space, seen = bo.Space(BITS, rules), []
     space = bo.Space(BITS, [*rules[:-1], lambda p: (seen.append(dict(p)), rules[-1](p))[1]])
-    message = survey_space(space).refusal
+    message = find_feasible(space).refusal
     said = re.search(r"best repair satisfied (\d+) of (\d+) and broke constraints? ([^:]*):", message)
     assert said is not None
     satisfied, of, named = said.groups()
@@ -120,7 +120,7 @@ def test_a_repair_returns_its_best_state_however_noisy_the_walk(monkeypatch):
 
 
 def test_a_valid_point_that_single_changes_do_not_reach_is_found():
-    survey = survey_space(layers())
+    survey = find_feasible(layers())
     assert len(survey.points)
     assert survey.calls < MAX_SURVEY_CALLS
     assert valid_mask(layers(), survey.points).all()
@@ -128,9 +128,9 @@ def test_a_valid_point_that_single_changes_do_not_reach_is_found():
 
 def test_a_survey_that_its_limit_ended_says_so(monkeypatch):
     space = layers(target=0.9)  # more than the largest porosity
-    assert "ended at its limit" not in survey_space(bo.Space(BITS, FEWER)).refusal
+    assert "ended at its limit" not in find_feasible(bo.Space(BITS, FEWER)).refusal
     monkeypatch.setattr(module, "MAX_SURVEY_CALLS", 1_000)
-    survey = survey_space(space)
+    survey = find_feasible(space)
     assert survey.calls <= 1_000
     assert re.match(r"\d{3} draws: of 1024 draws, ", survey.refusal)
     assert survey.refusal.endswith("the search ended at its limit of 1000 calls of constraints")

@@ -11,7 +11,7 @@ from scipy.special import expit
 import bostruct as bo
 from bostruct.contracts import DomainError
 from bostruct.domains.space.scale import IntegerGrid
-from bostruct.domains.space.variable import ABSENT
+from bostruct.domains.space.variable import INACTIVE
 from bostruct.kernels.space.complete import CompleteFactor
 from bostruct.kernels.space.conditional import ConditionalFactor
 from bostruct.kernels.space.effects import ConditionalEffect, FactorEffect, find_present
@@ -27,7 +27,7 @@ from tests.wide_variable import ORDERS, OrderFactor
 
 GRID = IntegerGrid(0, 100, False)
 FACTOR = ConditionalFactor(MaternFactor((GRID,)))
-XS = np.array([[ABSENT], [0], [40], [100], [ABSENT]])
+XS = np.array([[INACTIVE], [0], [40], [100], [INACTIVE]])
 THETA = np.array([-0.3, 0.4])
 
 
@@ -37,9 +37,9 @@ def formula(theta, xs, ys):
     gram = np.ones((len(xs), len(ys)))
     for i, x in enumerate(xs):
         for j, y in enumerate(ys):
-            if (x == ABSENT) != (y == ABSENT):
+            if (x == INACTIVE) != (y == INACTIVE):
                 gram[i, j] = c
-            elif x != ABSENT:
+            elif x != INACTIVE:
                 k0 = np.exp(own.log_gram(theta[:1], own.prepare(x[None], y[None])))[0, 0]
                 gram[i, j] = c**2 + (1 - c**2) * k0
     return gram
@@ -57,13 +57,13 @@ def test_the_kernel_is_its_formula():
 @settings(max_examples=40, deadline=None)
 def test_it_is_positive_semi_definite(theta, logit, seed):
     rng = np.random.default_rng(seed)
-    xs = np.where(rng.random((12, 1)) < 0.4, ABSENT, rng.integers(0, 101, (12, 1)))
+    xs = np.where(rng.random((12, 1)) < 0.4, INACTIVE, rng.integers(0, 101, (12, 1)))
     gram = np.exp(FACTOR.log_gram(np.array([theta, logit]), FACTOR.prepare(xs)))
     assert np.linalg.eigvalsh(gram)[0] > -1e-12
 
 
 def test_the_naive_reading_is_not():
-    xs = np.array([[ABSENT], [0], [100]])
+    xs = np.array([[INACTIVE], [0], [100]])
     own = MaternFactor((GRID,))
     naive = formula(np.array([-3.0, 3.0]), xs, xs)
     naive[1:, 1:] = np.exp(own.log_gram(np.array([-3.0]), own.prepare(xs[1:])))
@@ -109,7 +109,7 @@ def test_kernels_are_computed_between_distinct_values(factor, monkeypatch):
     """Points that share a value share its row: 40 points of few values cost as much as these few."""
     rng, seen = np.random.default_rng(0), []
     values = ORDERS if isinstance(factor, OrderFactor) else np.arange(3)[:, None]
-    xs = np.where(rng.random((40, 1)) < 0.3, ABSENT, values[rng.integers(len(values), size=40)])
+    xs = np.where(rng.random((40, 1)) < 0.3, INACTIVE, values[rng.integers(len(values), size=40)])
     prepare = type(factor).prepare
     monkeypatch.setattr(type(factor), "prepare", lambda self, a, b=None: seen.append(len(a)) or prepare(self, a, b))
     conditional, weighted = ConditionalFactor(factor), rng.normal(size=(40, 40))

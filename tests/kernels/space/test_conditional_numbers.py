@@ -9,7 +9,7 @@ from scipy.special import expit
 
 import bostruct as bo
 from bostruct.domains.space.scale import IntegerGrid, RealGrid
-from bostruct.domains.space.variable import ABSENT
+from bostruct.domains.space.variable import INACTIVE
 from bostruct.kernels.space.conditional import ConditionalFactor, ConditionalNumbers
 from bostruct.kernels.space.factor import VariableChanges
 from bostruct.kernels.space.matern import MaternFactor, shares_of
@@ -23,7 +23,7 @@ THETA = np.array([-0.3, 0.2, -1.0, 0.4, -1.5, 2.0])  # lengthscales, then logits
 
 def draw(n: int, rng: np.random.Generator) -> np.ndarray:
     values = np.stack([rng.integers(0, len(grid), n) for grid in GRIDS], axis=1)
-    return np.where(rng.random(values.shape) < 0.4, ABSENT, values)
+    return np.where(rng.random(values.shape) < 0.4, INACTIVE, values)
 
 
 @pytest.fixture(params=["one batch", "two batches"])
@@ -68,7 +68,7 @@ def test_the_gradient_is_that_of_differences(batches, rng):
 def test_the_gradient_holds_where_absence_costs_next_to_nothing(rng):
     """At a logit of 20, 1 - c is 2e-9; at 40 it is no double, and nothing may be divided by it."""
     xs, weighted = draw(9, rng), rng.normal(size=(9, 9))
-    pair, has = FACTOR.prepare(xs), xs != ABSENT
+    pair, has = FACTOR.prepare(xs), xs != INACTIVE
     theta = np.r_[THETA[:3], [20.0] * 3]
     found = FACTOR.gradient(theta, pair, weighted)
     for i, grid in enumerate(GRIDS):
@@ -105,13 +105,13 @@ def test_changes_are_after_minus_before(rng):
 
 def test_shares_vary_where_points_have_the_numbers(rng):
     xs, ys, step = draw(5, rng), draw(7, rng), 1e-6
-    shares = shares_of(GRIDS, np.where(xs == ABSENT, 0, xs)).T
+    shares = shares_of(GRIDS, np.where(xs == INACTIVE, 0, xs)).T
     varied, weighted = FACTOR.input_vjp(THETA, xs, ys), rng.normal(size=(5, 7))
-    log_gram, pullback = varied(np.where(xs == ABSENT, np.nan, shares))
+    log_gram, pullback = varied(np.where(xs == INACTIVE, np.nan, shares))
     assert_allclose(log_gram, FACTOR.log_gram(THETA, FACTOR.prepare(xs, ys)), atol=1e-13)
     found = pullback(weighted)
-    assert (found[xs == ABSENT] == 0.0).all()
-    for at in zip(*np.nonzero(xs != ABSENT), strict=True):
+    assert (found[xs == INACTIVE] == 0.0).all()
+    for at in zip(*np.nonzero(xs != INACTIVE), strict=True):
         move = np.zeros(shares.shape)
         move[at] = step
         change = varied(shares + move)[0] - varied(shares - move)[0]

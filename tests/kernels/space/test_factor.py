@@ -14,7 +14,7 @@ from bostruct.domains.space.descriptors import Descriptors
 from bostruct.domains.space.graphs import CompleteGraph, PathGraph, VariableGraph, weighted_graph
 from bostruct.domains.space.scale import RealGrid
 from bostruct.domains.space.subset import Subset
-from bostruct.domains.space.variable import ABSENT
+from bostruct.domains.space.variable import INACTIVE
 from bostruct.kernels.space.complete import CompleteFactor
 from bostruct.kernels.space.diffusion import TableFactor
 from bostruct.kernels.space.effects import ConditionalEffect, EffectKernel, FactorEffect, GraphEffect
@@ -37,7 +37,7 @@ from bostruct.kernels.space.subset import (
 )
 from bostruct.surrogates.hyperparameters import Normal
 from bostruct.testing.common import check_defaults
-from bostruct.testing.kernel_laws import check_kernel
+from bostruct.testing.kernel_laws import check_factor, check_kernel
 from tests.wide_variable import ORDERS, OrderFactor
 
 CYCLE = weighted_graph(nx.cycle_graph(5))[1]
@@ -100,6 +100,52 @@ def test_a_line_is_the_matrix_along_one_parameter(case):
                     line = factor.line(i, theta, prepared, gram.copy(), carried=carried)
                     found = line(float(t))
                     assert_allclose(np.asarray(found), expected, rtol=1e-9)
+
+
+def test_factors_obey_their_law(case):
+    factor, xs, _, _ = case
+    check_factor(factor, xs, np.random.default_rng(3))
+
+
+class FaultyOrders(OrderFactor):
+    """A factor with one fault."""
+
+    def __init__(self, n_variables: int, fault: str) -> None:
+        super().__init__(n_variables)
+        self.fault = fault
+
+    def log_gram(self, theta, prepared, without=None):
+        found = super().log_gram(theta, prepared, without)
+        return found + np.arange(len(found))[:, None] if self.fault == "uneven" else found
+
+    def log_diag(self, theta, xs):
+        return super().log_diag(theta, xs) - (self.fault == "diagonal")
+
+    def gradient(self, theta, prepared, weighted):
+        return super().gradient(theta, prepared, weighted) * (1.01 if self.fault == "gradient" else 1.0)
+
+    def line(self, i, theta, prepared, gram, *, carried):
+        return super().line(i, theta, prepared, gram, carried=carried or self.fault == "line")
+
+    def log_change(self, theta, prepared):
+        return super().log_change(theta, prepared) * (-1.0 if self.fault == "change" else 1.0)
+
+
+@pytest.mark.parametrize(
+    ("fault", "says"),
+    [
+        ("uneven", "log_gram is symmetric"),
+        ("diagonal", "log_diag is the diagonal of log_gram"),
+        ("gradient", "gradient does what its default in Factor does"),
+        ("line", "line does what its default in Factor does"),
+        ("change", "log_change is the difference that the changes make"),
+    ],
+)
+def test_a_faulty_factor_fails(fault, says):
+    xs = ORDERS[np.random.default_rng(0).integers(len(ORDERS), size=(6, 2))].reshape(6, -1)
+    check_factor(FaultyOrders(2, "none"), xs, np.random.default_rng(0))
+    with pytest.raises(AssertionError, match=f"^FaultyOrders: {says}"):
+        check_factor(FaultyOrders(2, fault), xs, np.random.default_rng(0))
 
 
 def test_the_gradient_is_that_of_differences(case):
@@ -243,7 +289,7 @@ EFFECTS = {
     "sequences": (SequenceEffect(SequenceShape(3, 4, 4)), np.array([[0, 1, 2, 0], [2, 2, 1, 0], [1, 1, 1, 1]])),
     "choices": (ChoiceEffect(4), np.arange(4)[:, None]),
     "rows of a table": (LikenessEffect(TABLE), np.arange(5)[:, None]),
-    "absent choices": (ConditionalEffect(ChoiceEffect(4)), np.array([[0], [ABSENT], [2]])),
+    "absent choices": (ConditionalEffect(ChoiceEffect(4)), np.array([[0], [INACTIVE], [2]])),
     "numbers": (NumberEffect(RealGrid(0.0, 1.0, False)), np.array([[0], [10], [77]])),
 }
 

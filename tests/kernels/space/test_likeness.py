@@ -10,7 +10,6 @@ from hypothesis import given
 from numpy.testing import assert_allclose
 
 import bostruct as bo
-from bostruct.domains.space.candidates import likeness_of
 from bostruct.domains.space.descriptors import MOST_APART, Descriptors
 from bostruct.domains.space.graphs import CompleteGraph
 from bostruct.domains.space.likeness import Likeness
@@ -88,7 +87,7 @@ def list_likenesses(rng: np.random.Generator) -> list[Likeness | None]:
     kernel = features @ features.T + np.eye(N)
     distances = np.linalg.norm(features[:, None] - features, axis=2)
     made = [bo.Categorical(range(N), kernel=kernel), bo.Categorical(range(N), distances=distances)]
-    return [draw_table(rng), *map(likeness_of, made)]
+    return [draw_table(rng), *(one.likeness for one in made)]
 
 
 @given(rngs())
@@ -169,7 +168,7 @@ def test_choices_that_clipping_makes_the_same_are_the_same():
     matrix = np.array([[1.0, 2.0, 2.0, 0.0], [2.0, 1.0, 2.0, 0.0], [2.0, 2.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
     with pytest.warns(UserWarning, match="not positive semi-definite"):
         variable = bo.Categorical(list("abcd"), kernel=matrix)
-    likeness = likeness_of(variable)
+    likeness = variable.likeness
     assert likeness is not None
     found = LikenessDistances(likeness).compare(rows(4), rows(4))[1]
     is_last = rows(4) == 3
@@ -187,6 +186,6 @@ def test_the_unit_of_descriptors_and_matrices_changes_nothing(factor):
         changed = {"x": column * factor} if name == "descriptors" else values * factor
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            found = [likeness_of(bo.Categorical(list("abcd"), **{name: one})) for one in (values, changed)]
+            found = [bo.Categorical(list("abcd"), **{name: one}).likeness for one in (values, changed)]
         tables = [LikenessDistances(one).compare(rows(4), rows(4)) for one in found if one is not None]
         assert_allclose(tables[1], tables[0], rtol=1e-3)

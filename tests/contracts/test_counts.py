@@ -4,7 +4,7 @@ import math
 
 import bostruct as bo
 import bostruct.language as lang
-from bostruct.domains.counts import INFINITE, AtLeast, Exact
+from bostruct.contracts import INFINITE, AtLeast, Exact
 
 
 def test_spaces_and_programs_count_alike():
