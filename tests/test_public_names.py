@@ -139,7 +139,7 @@ def test_an_example_uses_public_names_alone(program, checker):
     ("source", "private"),
     [
         ("from bostruct.study.stopping import Patience", ["bostruct.study.stopping.Patience"]),
-        ("from bostruct.study import callbacks", ["bostruct.study.stopping"]),
+        ("from bostruct.study import stopping", ["bostruct.study.stopping"]),
         ("from bostruct.kernels import Nothing, Factor", ["bostruct.kernels.Nothing"]),
         ("import bostruct.outcome", ["bostruct.outcome"]),
         ("import bostruct as bo\nbo.Nothing(3)\nbo.Space({}).sample", ["bostruct.Nothing"]),
