@@ -1,15 +1,15 @@
-"""Weighted MaxSAT: formulas, their DIMACS .wcnf files, the weight that a point leaves unsatisfied, proofs of optima.
+"""Weighted MaxSAT: formulas, their DIMACS files, the weight that a point leaves unsatisfied, proofs of optima.
 
-Files are in the old format or in that of 2022, plain or compressed (.gz, .xz).
+Files are .wcnf in the old format or in that of 2022, or .cnf, plain or compressed (.gz, .bz2, .xz).
 """
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import hashlib
 import lzma
 import math
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -35,11 +35,11 @@ from bostruct.problems.base import (
     prove_by_enumeration,
     published_initial_seeds,
 )
-from bostruct.problems.paths import check_regular
+from bostruct.problems.paths import read_lines
 
 CHUNK_CELLS = 4_000_000
 EXACT = 2**53
-COMPRESSION = {".gz": (gzip.compress, gzip.decompress), ".xz": (lzma.compress, lzma.decompress)}
+COMPRESSION: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 Floats = npt.NDArray[np.floating[Any]]
 MAX_QUADRATIC_VARIABLES = 28
 MAX_ENUMERATED_VARIABLES = 14
@@ -69,7 +69,7 @@ KNOWN = {
 def maxsat(file: str | Path, weights: str = "raw") -> SpaceProblem:
     """Return the weighted MaxSAT problem of a file, over binary variables x1, x2, ...
 
-    file: plain, .gz or .xz.
+    file: .wcnf, or .cnf, whose clauses weigh 1 each; plain, .gz, .bz2 or .xz.
     weights: "raw" minimizes the weight of the unsatisfied clauses, where a hard clause weighs the sum of all soft ones
     plus 1; "standardized" minimizes what the COMBO paper did: minus the sum over satisfied clauses of (w - mean) / std,
     which makes light clauses count against a point.
@@ -112,6 +112,7 @@ class Formula:
 
     n_variables: number of variables, at least 1.
     clauses: at least one, each a tuple of signed variable numbers.
+    weights: of the clauses, from 0; infinite for those that must hold.
 
     Raises ValueError.
     """
@@ -129,8 +130,8 @@ class Formula:
         for clause, weight in zip(self.clauses, self.weights, strict=True):
             if any(literal == 0 or abs(literal) > self.n_variables for literal in clause):
                 raise ValueError(f"clause: expected literals of +-1..{self.n_variables}, got {short_repr(clause)}")
-            if not weight > 0:
-                raise ValueError(f"weight: expected a positive number, got {weight}")
+            if not weight >= 0:
+                raise ValueError(f"weight: expected a number of at least 0, got {weight}")
 
     @cached_property
     def hard(self) -> npt.NDArray[np.bool_]:
@@ -172,10 +173,10 @@ class ClauseWeight:
     @cached_property
     def _literals(self) -> tuple[IntArray, IntArray]:
         """Rows of all literals, clause after clause, and where each clause begins; 0 stands in an empty clause."""
-        d = self.formula.n_variables
-        rows = [[lit if lit > 0 else d - lit for lit in clause] or [0] for clause in self.formula.clauses]
-        ends = np.cumsum([len(row) for row in rows])
-        return np.concatenate([np.array(row) for row in rows]), np.concatenate([[0], ends[:-1]])
+        d, clauses = self.formula.n_variables, [clause or (0,) for clause in self.formula.clauses]
+        rows = (literal if literal >= 0 else d - literal for clause in clauses for literal in clause)
+        ends = np.cumsum(np.fromiter(map(len, clauses), np.int64, len(clauses)))
+        return np.fromiter(rows, np.int64, int(ends[-1])), np.concatenate([[0], ends[:-1]])
 
 
 def raw_costs(formula: Formula) -> ClauseWeight:
@@ -208,46 +209,58 @@ WEIGHTS: dict[str, Callable[[Formula], ClauseWeight]] = {"raw": raw_costs, "stan
 
 
 class Header(NamedTuple):
-    """The counts in the line `p wcnf variables clauses [top]`.
+    """The counts in the line `p wcnf variables clauses [top]` or `p cnf variables clauses`.
 
     n_variables: number of variables.
     n_clauses: number of clauses.
-    top: a weight of at least this marks a hard clause; infinite where the line has none.
+    top: a weight of at least this marks a hard clause; infinite if the line has none.
+    is_weighted: True if each clause begins with its weight.
     """
 
     n_variables: int
     n_clauses: int
     top: float
+    is_weighted: bool
 
 
 def read_wcnf(path: str | Path) -> Formula:
     """Read a formula from a file.
 
-    path: a file with `p wcnf variables clauses [top]` and `weight literals 0`, or without header, `h` for hard.
+    path: a file with `p wcnf variables clauses [top]` and `weight literals 0`, with `p cnf variables clauses` and
+        `literals 0`, or without header, `h` for hard. Under a header, a clause may go on in the next line.
 
     Raises OSError where the file cannot be opened, and ValueError, naming file and line, where it is malformed, or
     where the path is that of no regular file.
     """
-    path = Path(path)
-    check_regular(str(path), path)
-    _, decompress = COMPRESSION.get(path.suffix, (bytes, bytes))
-    try:
-        text = decompress(path.read_bytes()).decode("latin-1")  # comments may hold any byte
-    except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
-        raise ValueError(f"{path}: expected a file compressed as its name says: {error}") from None
     header, clauses, weights = None, [], []
-    for number, line in enumerate(text.split("\n"), start=1):
-        tokens = line.split()
-        if not tokens or tokens[0].startswith("c"):
-            continue
-        try:
+    weight, literals = None, []  # of a clause that has begun
+    with read_lines(path) as lines:
+        for line in lines:
+            tokens, place = line.split(), 0
+            if not tokens or tokens[0].startswith("c"):
+                continue
+            if tokens[0] == "%":  # ends the clauses in files of SATLIB
+                break
             if tokens[0] == "p":
-                header = _header(tokens, header, len(clauses))
-            else:
-                weights.append(_weight(tokens[0], header))
-                clauses.append(_clause(tokens[1:], header))
-        except ValueError as error:
-            raise ValueError(f"{path}, line {number}: {error}; the line is {short_repr(line)}") from None
+                header = _header(tokens, header, bool(clauses) or weight is not None)
+                continue
+            while place < len(tokens):
+                if weight is None and (header is None or header.is_weighted):
+                    weight, place = _weight(tokens[place], header), place + 1
+                try:
+                    end = tokens.index("0", place)
+                except ValueError:
+                    end = len(tokens)
+                literals += _literals(tokens[place:end], header)
+                place, weight = end + 1, 1.0 if weight is None else weight
+                if header is None and place != len(tokens):
+                    raise ValueError("expected literals that end with one 0")
+                if place <= len(tokens):
+                    clauses.append(tuple(literals))
+                    weights.append(weight)
+                    weight, literals = None, []
+        if weight is not None:
+            raise ValueError("expected literals that end with one 0")
     if header is not None and len(clauses) != header.n_clauses:
         raise ValueError(f"{path}: the header promises {header.n_clauses} clauses, the file has {len(clauses)}")
     if not clauses:
@@ -270,18 +283,20 @@ def write_wcnf(formula: Formula, path: str | Path, *, overwrite: bool = False) -
         shown_weight = top if math.isinf(weight) else int(weight) if weight.is_integer() else repr(weight)
         lines.append(" ".join(map(str, (shown_weight, *clause, 0))))
     path = Path(path)
-    compress, _ = COMPRESSION.get(path.suffix, (bytes, bytes))
+    compress = COMPRESSION.get(path.suffix, bytes)
     write_output(path, compress(("\n".join(lines) + "\n").encode("ascii")), "formula", overwrite=overwrite)
 
 
-def _header(tokens: list[str], before: Header | None, n_clauses: int) -> Header:
-    if before is not None or n_clauses:
+def _header(tokens: list[str], before: Header | None, has_clauses: bool) -> Header:
+    if before is not None or has_clauses:
         raise ValueError("expected one header, before the clauses")
-    if len(tokens) not in (4, 5) or tokens[1] != "wcnf" or not all(token.isdigit() for token in tokens[2:]):
-        raise ValueError("expected 'p wcnf variables clauses [top]'")
+    lengths = {"wcnf": (4, 5), "cnf": (4,)}.get(tokens[1] if len(tokens) > 1 else "", ())
+    if len(tokens) not in lengths or not all(token.isdigit() for token in tokens[2:]):
+        raise ValueError("expected 'p wcnf variables clauses [top]' or 'p cnf variables clauses'")
     if int(tokens[2]) < 1:
         raise ValueError("expected at least one variable")
-    return Header(int(tokens[2]), int(tokens[3]), int(tokens[4]) if len(tokens) == 5 else math.inf)
+    top = int(tokens[4]) if len(tokens) == 5 else math.inf
+    return Header(int(tokens[2]), int(tokens[3]), top, tokens[1] == "wcnf")
 
 
 def _weight(token: str, header: Header | None) -> float:
@@ -292,24 +307,26 @@ def _weight(token: str, header: Header | None) -> float:
     try:
         weight = _read_dimacs_number(token, int if token.isdigit() else float)
     except ValueError:
-        raise ValueError(f"expected a positive weight{'' if header else ' or h'}, got {short_repr(token)}") from None
+        raise ValueError(f"expected a weight{'' if header else ' or h'}, got {short_repr(token)}") from None
     if header is not None and weight >= header.top < math.inf:  # without a top no clause is hard
         return math.inf
-    if not 0 < weight <= EXACT:
-        raise ValueError(f"expected a weight above 0, at most 2^53, got {short_repr(token)}")
+    if not 0 <= weight <= EXACT:
+        raise ValueError(f"expected a weight of at least 0, at most 2^53, got {short_repr(token)}")
     return float(weight)
 
 
-def _clause(tokens: list[str], header: Header | None) -> tuple[int, ...]:
+def _literals(tokens: list[str], header: Header | None) -> list[int]:
     try:
-        literals = tuple(int(_read_dimacs_number(token, int)) for token in tokens)
+        literals = [int(_read_dimacs_number(token, int)) for token in tokens]
     except ValueError:
-        raise ValueError("expected integers after the weight") from None
-    if not literals or literals[-1] != 0 or 0 in literals[:-1]:
+        raise ValueError(
+            f"expected integers{' after the weight' if not header or header.is_weighted else ''}"
+        ) from None
+    if 0 in literals:  # such as 00
         raise ValueError("expected literals that end with one 0")
     if header is not None and any(abs(literal) > header.n_variables for literal in literals):
         raise ValueError(f"expected literals of +-1..{header.n_variables}, as the header promises")
-    return literals[:-1]
+    return literals
 
 
 def _read_dimacs_number(token: str, read: Callable[[str], float]) -> float:
@@ -403,7 +420,7 @@ def _rc2(name: str, objective: ClauseWeight, seconds: float) -> tuple[int, ...]:
     for clause, weight, hard in zip(formula.clauses, weights, formula.hard, strict=True):
         if hard:
             encoded.append(list(clause))
-        elif clause:
+        elif clause and weight:
             encoded.append(list(clause), weight=int(weight * scale))
     if not encoded.soft:
         encoded.append([1], weight=1)  # RC2 asks for a soft clause

@@ -1,9 +1,22 @@
-"""Paths of data files: what stands there is looked at before it is opened."""
+"""Data files: what stands at a path is looked at before it is opened; lines of text, plain or compressed."""
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import lzma
 import os
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TextIO
+
+from bostruct.checks import short_repr
+
+MAX_TEXT = 2**26  # characters, compressed or not; as formulas or matrices they take up to 2 GB of memory
+MAX_LINE = 2**23
+COMPRESSED: dict[str, Callable[..., TextIO]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}  # type: ignore[dict-item]
 
 
 def is_regular(file: str | Path) -> bool:
@@ -20,3 +33,39 @@ def check_regular(place: str, file: str | Path) -> None:
     """Raise ValueError if a path is no regular file; opening a FIFO would wait for its writer."""
     if os.path.exists(Path(file)) and not is_regular(file):
         raise ValueError(f"{place}: expected a regular file, or a link to one; got a folder, device, FIFO or socket")
+
+
+@contextmanager
+def read_lines(file: str | Path) -> Iterator[Iterator[str]]:
+    """Give the lines of a text file, one after the other: plain, .gz, .bz2 or .xz.
+
+    file: at most 64 MiB of text, in lines of at most 8 MiB.
+
+    A ValueError from within is raised anew with the file and the line that was read last. Raises OSError if the file
+    cannot be opened, and ValueError if it is too large, damaged or no regular file.
+    """
+    path = Path(file)
+    check_regular(str(path), path)
+    if (size := path.stat().st_size) > MAX_TEXT:
+        raise ValueError(f"{path}: expected at most {MAX_TEXT:,} bytes, got {size:,}")
+    number, line = 0, ""
+
+    def lines() -> Iterator[str]:
+        nonlocal number, line
+        left = MAX_TEXT
+        with COMPRESSED.get(path.suffix, open)(path, "rt", encoding="latin-1") as stream:  # comments hold any byte
+            while line := stream.readline(MAX_LINE + 1):
+                number, left = number + 1, left - len(line)
+                if len(line) > MAX_LINE or left < 0:
+                    raise ValueError(f"expected at most {MAX_TEXT:,} characters, and {MAX_LINE:,} in a line")
+                yield line
+
+    try:
+        yield lines()
+    except ValueError as error:
+        where, shown = (f", line {number}", f"; the line is {short_repr(line.rstrip())}") if number else ("", "")
+        raise ValueError(f"{path}{where}: {error}{shown}") from None
+    except (EOFError, zlib.error, lzma.LZMAError, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        raise ValueError(f"{path}: expected a file compressed as its name says: {error}") from None

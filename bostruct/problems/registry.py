@@ -151,11 +151,16 @@ def _seed_or_none(text: str) -> int | None:
     return None if text == "none" else int(text)
 
 
+def _file_or_none(text: str) -> str | None:
+    return None if text == "none" else text
+
+
 def _size(name: str, default: int) -> ProblemParameter:
     return ProblemParameter(name, "n", int, str(default))
 
 
 FILE = ProblemParameter("file", "file", str, "")
+OPTIONAL_FILE = ProblemParameter("file", "file", _file_or_none, "none")
 
 
 SEED = ProblemParameter("seed", "seed", int, "0")
@@ -202,11 +207,17 @@ ENTRIES: dict[str, ProblemEntry] = {
     "maxsat": ProblemEntry(
         "bostruct.problems.maxsat",
         "maxsat",
-        "weighted MaxSAT from a .wcnf file (plain, .gz, .xz)",
+        "weighted MaxSAT from a .wcnf or .cnf file (plain, .gz, .bz2, .xz)",
         (
             FILE,
             ProblemParameter("weights", "weights", str, "raw"),
         ),
+    ),
+    "opb": ProblemEntry(
+        "bostruct.problems.opb",
+        "opb",
+        "linear costs and constraints of bits from an .opb file",
+        (FILE,),
     ),
     "max3sat": ProblemEntry(
         "bostruct.problems.generated",
@@ -318,15 +329,22 @@ ENTRIES: dict[str, ProblemEntry] = {
     "qap": ProblemEntry(
         "bostruct.problems.orders",
         "qap",
-        "quadratic assignment: which facility stands in which place",
-        (_size("size", 12), SEED),
+        "quadratic assignment: which facility stands in which place, or a file of QAPLIB",
+        (_size("size", 12), SEED, OPTIONAL_FILE),
         STRUCTURES,
     ),
     "tsp": ProblemEntry(
         "bostruct.problems.orders",
         "tsp",
-        "traveling salesman: the shortest round trip",
-        (_size("size", 12), SEED),
+        "traveling salesman: the shortest round trip, or a file of TSPLIB",
+        (_size("size", 12), SEED, OPTIONAL_FILE),
+        STRUCTURES,
+    ),
+    "sop": ProblemEntry(
+        "bostruct.problems.orders",
+        "sop",
+        "sequential ordering from a .sop file: the shortest path that keeps precedences",
+        (FILE,),
         STRUCTURES,
     ),
     "ordering": ProblemEntry(

@@ -33,7 +33,20 @@ SMALL = [LIMITED, FRONT, "qap:size=5", "tsp:size=5", "ordering:size=5", "coverag
 
 def test_every_problem_of_goals_and_structures_is_run_here():
     groups = (GOALS, STRUCTURES)
-    assert {spec.partition(":")[0] for spec in SMALL} == {n for n, e in ENTRIES.items() if e.group in groups}
+    named = {n for n, e in ENTRIES.items() if e.group in groups and all(p.default for p in e.parameters)}
+    assert {spec.partition(":")[0] for spec in SMALL} == named
+
+
+def test_a_problem_of_a_file_is_run_by_its_name(tmp_path):
+    numbers = {"qap": "3\n0 1 2 1 0 3 2 3 0\n0 4 5 4 0 6 5 6 0\n", "opb": "min: 1 a 2 b;\n1 a 1 b >= 1;\n"}
+    for name, text in numbers.items():
+        (tmp_path / name).write_text(text)
+        summary = as_json("run", f"{name}:file={tmp_path / name}", "--trials", 4)
+        assert (summary["completed"], summary["best_value"]) == (
+            4,
+            {"qap": 2.0 * (1 * 6 + 2 * 5 + 3 * 4), "opb": 1.0}[name],
+        )
+    assert "missing: No such file or directory" in call("run", f"tsp:file={tmp_path / 'missing'}", code=2).stderr
 
 
 def test_with_a_limit_the_best_value_is_that_of_a_trial_that_keeps_it():

@@ -1,5 +1,6 @@
 """Weighted MaxSAT: files in all their formats, the objectives, generators, proved optima."""
 
+import bz2
 import gzip
 import itertools
 import lzma
@@ -41,11 +42,11 @@ h 1 -2 0
 h -3 0
 """
 FORMULA = Formula(3, ((1, -2), (2, 3), (-1,), (-3,)), (math.inf, 3.0, 4.5, math.inf))
-SUFFIXES = ["", ".gz", ".xz"]
+SUFFIXES = ["", ".gz", ".bz2", ".xz"]
 
 
 def saved(path: Path, text: str) -> Path:
-    pack = {".gz": gzip.compress, ".xz": lzma.compress}.get(path.suffix, bytes)
+    pack = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}.get(path.suffix, bytes)
     path.write_bytes(pack(text.encode()))
     return path
 
@@ -55,7 +56,7 @@ def formulas(draw, hard=True, shortest=0):
     d = draw(st.integers(1, 7))
     literals = st.integers(1, d).flatmap(lambda v: st.sampled_from([v, -v]))
     clauses = draw(st.lists(st.lists(literals, min_size=shortest, max_size=4).map(tuple), min_size=1, max_size=15))
-    weight = st.one_of(st.integers(1, 50).map(float), st.floats(0.001, 1e6), *([st.just(math.inf)] if hard else []))
+    weight = st.one_of(st.integers(0, 50).map(float), st.floats(0.001, 1e6), *([st.just(math.inf)] if hard else []))
     return Formula(d, tuple(clauses), tuple(draw(weight) for _ in clauses))
 
 
@@ -145,28 +146,35 @@ def test_python_sat_reads_the_same(tmp_path, suffix, text):
 
 MALFORMED = [
     ("p wcnf 2\n1 1 0\n", "line 1: expected 'p wcnf variables clauses"),
-    ("p cnf 2 1\n1 0\n", "line 1: expected 'p wcnf"),
+    ("p dnf 2 1\n1 0\n", "line 1: expected 'p wcnf variables clauses .top.' or 'p cnf variables clauses'"),
+    ("p cnf 2 1 9\n1 0\n", "line 1: expected 'p wcnf"),
+    ("p cnf 2 1\n1 3 0\n", r"line 2: expected literals of \+-1..2"),
+    ("p cnf 2 1\n1 a 0\n", "line 2: expected integers; the line is '1 a 0'"),
+    ("p cnf 2 1\n1\n2\nc\n", "line 4: expected literals that end with one 0"),
+    ("p cnf 2 2\n1 0\n", "the header promises 2 clauses, the file has 1"),
+    ("1 1\n0\n", "line 1: expected literals that end with one 0"),
+    ("1 1 0 2 2 0\n", "line 1: expected literals that end with one 0"),
     ("p wcnf 0 1\n1 1 0\n", "line 1: expected at least one variable"),
     ("p wcnf 2 x\n", "line 1: expected 'p wcnf"),
     ("c\np wcnf 2 1 9\np wcnf 2 1 9\n", "line 3: expected one header, before the clauses"),
     ("1 1 0\np wcnf 2 1 9\n", "line 2: expected one header"),
     ("p wcnf 2 1 9\n1 3 0\n", r"line 2: expected literals of \+-1..2"),
     ("p wcnf 2 1 9\n1 1 2\n", "line 2: expected literals that end with one 0"),
-    ("p wcnf 2 1 9\n1 1 0 2 0\n", "line 2: expected literals that end with one 0"),
+    ("p wcnf 2 1 9\n1 1 0 2 0\n", "the header promises 1 clauses, the file has 2"),
+    ("p wcnf 2 1 9\n1 1 00 0\n", "line 2: expected literals that end with one 0"),
     ("p wcnf 2 1 9\n1\n", "line 2: expected literals that end"),
     ("p wcnf 2 1 9\n1 a 0\n", "line 2: expected integers"),
-    ("1_0 1 0\n", "line 1: expected a positive weight or h, got '1_0'"),
-    ("1_0.5 1 0\n", "line 1: expected a positive weight or h"),
+    ("1_0 1 0\n", "line 1: expected a weight or h, got '1_0'"),
+    ("1_0.5 1 0\n", "line 1: expected a weight or h"),
     ("p wcnf 20 1 9\n1 1_0 0\n", "line 2: expected integers"),
     ("p wcnf 2_0 1 9\n1 1 0\n", "line 1: expected 'p wcnf"),
     ("p wcnf 2 1 9\nh 1 0\n", "line 2: expected a weight, got 'h'"),
-    ("p wcnf 2 1 9\n0 1 0\n", "line 2: expected a weight above 0"),
-    ("p wcnf 2 1 9\n-2 1 0\n", "line 2: expected a weight above 0"),
-    ("nan 1 0\n", "line 1: expected a weight above 0"),
-    ("9007199254740993 1 0\n", "line 1: expected a weight above 0, at most 2"),
-    ("hello world\n", "line 1: expected a positive weight or h, got 'hello'"),
-    ("p wcnf 2 1\ninf 1 0\n", "line 2: expected a weight above 0, at most 2.53, got 'inf'"),
-    ("p wcnf 2 1\n1e999 1 0\n", "line 2: expected a weight above 0, at most 2.53, got '1e999'"),
+    ("p wcnf 2 1 9\n-2 1 0\n", "line 2: expected a weight of at least 0"),
+    ("nan 1 0\n", "line 1: expected a weight of at least 0"),
+    ("9007199254740993 1 0\n", "line 1: expected a weight of at least 0, at most 2"),
+    ("hello world\n", "line 1: expected a weight or h, got 'hello'"),
+    ("p wcnf 2 1\ninf 1 0\n", "line 2: expected a weight of at least 0, at most 2.53, got 'inf'"),
+    ("p wcnf 2 1\n1e999 1 0\n", "line 2: expected a weight of at least 0, at most 2.53, got '1e999'"),
     ("p wcnf 2 2 9\n1 1 0\n", "the header promises 2 clauses, the file has 1"),
     ("", "expected at least one clause"),
 ]
@@ -180,7 +188,48 @@ def test_a_malformed_file_is_refused_with_its_line(tmp_path, text, message):
     assert str(caught.value).startswith(str(path))
 
 
-@pytest.mark.parametrize("suffix", [".gz", ".xz"])
+CNF = """c the clauses of a satisfiable formula, two of them in one line, one over three
+p cnf 3 4
+1 -2 0 2 3 0
+-1
+c between
+ 3
+0
+-3 2 0
+%
+0
+"""
+WEIGHTED = "p wcnf 3 4 9\n9 1 -2 0 0 2\n3 0\n2\n-1 3 0 4.5 -3 2 0"
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_clauses_of_a_header_go_over_lines_and_those_of_cnf_weigh_one_each(tmp_path, suffix):
+    clauses = ((1, -2), (2, 3), (-1, 3), (-3, 2))
+    assert read_wcnf(saved(tmp_path / f"a.cnf{suffix}", CNF)) == Formula(3, clauses, (1.0,) * 4)
+    weights = (math.inf, 0.0, 2.0, 4.5)
+    assert read_wcnf(saved(tmp_path / f"a.wcnf{suffix}", WEIGHTED)) == Formula(3, clauses, weights)
+
+
+def test_a_satisfied_formula_costs_nothing_and_others_their_broken_clauses(tmp_path):
+    problem = problems.load(f"maxsat:file={saved(tmp_path / 'a.cnf', CNF)}")
+    assert prove_optimum(problem).optimum == 0.0
+    assert problem({"x1": True, "x2": True, "x3": False}) == 1.0
+    with pytest.raises(ValueError, match="all clauses weigh the same"):
+        maxsat(tmp_path / "a.cnf", "standardized")
+
+
+def test_a_clause_of_weight_zero_counts_for_nothing(tmp_path):
+    pytest.importorskip("pysat", reason="python-sat, extra sat, is not installed")
+    rest = random_clauses(20, 60, 3, 5)
+    plain, more = (
+        Formula(20, c, w) for c, w in ((rest, (1.0,) * 60), ((*rest, (1,), (-1,)), (1.0,) * 60 + (0.0,) * 2))
+    )
+    points = plain.space.sample(50, np.random.default_rng(0))
+    np.testing.assert_array_equal(raw_costs(plain)(points), raw_costs(more)(points))
+    assert prove_optimum(as_problem(tmp_path, plain)).optimum == prove_optimum(as_problem(tmp_path, more)).optimum
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz"])
 def test_a_damaged_compressed_file_is_refused(tmp_path, suffix):
     path = saved(tmp_path / f"a.wcnf{suffix}", OLD)
     whole = path.read_bytes()
@@ -209,7 +258,7 @@ def test_a_file_as_a_problem(tmp_path):
 NONSENSE = [
     (0, ((1,),), (1.0,), "one variable"), (2, (), (), "one variable"), (2, ((1,),), (1.0, 2.0), "one variable"),
     (2, ((3,),), (1.0,), "literals"), (2, ((0,),), (1.0,), "literals"),
-    (2, ((1,),), (0.0,), "positive"), (2, ((1,),), (math.nan,), "positive"),
+    (2, ((1,),), (-1.0,), "at least 0"), (2, ((1,),), (math.nan,), "at least 0"),
 ]  # fmt: skip
 
 

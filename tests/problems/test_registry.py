@@ -19,8 +19,8 @@ SPECS = [
     "maxcut:n=6,k=2,seed=1", "frb:groups=4,size=3",
 ]  # fmt: skip
 ELSEWHERE = {"maxsat", "landscape", "nasbench201", "nasbench101", "nasbench-macro", "fcnet", "fcnet-joint"}
-ELSEWHERE |= {"transnas-macro", "transnas-micro"}
-STRUCTURED = [name for name, entry in ENTRIES.items() if entry.group in (GOALS, STRUCTURES)]
+ELSEWHERE |= {"transnas-macro", "transnas-micro", "opb", "sop"}
+STRUCTURED = [n for n, e in ENTRIES.items() if e.group in (GOALS, STRUCTURES) and n not in ELSEWHERE]
 DETERMINISTIC = [spec for spec in SPECS if not spec.startswith("pest")]
 
 
@@ -207,6 +207,9 @@ REFUSED = [
     ("maxcut:n=30,k=15", "at most 1000 vertices"),
     ("frb:groups=400,size=6", "at most 1000 variables"),
     ("maxsat", "maxsat: expected maxsat:file="),
+    ("sop", "sop: expected sop:file="),
+    ("qap:file=a.dat,size=5", "file: expected neither size nor seed beside it"),
+    ("tsp:file=a.tsp,seed=1", "file: expected neither size nor seed beside it"),
 ]
 
 

@@ -19,7 +19,8 @@ from bostruct.problems.motifs import motifs
 from bostruct.problems.orders import find_best_order, find_shortest_tour, ordering, qap, tsp
 from bostruct.problems.registry import ENTRIES, GOALS, STRUCTURES
 
-SPECS = [name for name, entry in ENTRIES.items() if entry.group in (GOALS, STRUCTURES)]
+GENERATED = {name: entry for name, entry in ENTRIES.items() if all(parameter.default for parameter in entry.parameters)}
+SPECS = [name for name, entry in GENERATED.items() if entry.group in (GOALS, STRUCTURES)]
 SEED_1 = {  # of three random points, by the benchmarks, before the generators were a part of the package
     "knapsack": [{"value": -v, "constraints": {"weight": w}} for v, w in ((1033, 981), (1028, 1030), (985, 935))],
     "biknapsack": [(-2015.0, 630.0), (-1408.0, 513.0), (-1716.0, 734.0)],

@@ -212,7 +212,10 @@ class Permutation(Variable):
 
         columns: of an order.
         """
-        return tuple(self._item.present([item]) for item in self._item_of[np.asarray(columns)].tolist())
+        found = self._item_of[np.asarray(columns)].tolist()
+        if self._item.has_mutable_choices:
+            return tuple(self._item.present([item]) for item in found)
+        return tuple(map(self.items.__getitem__, found))  # constraints ask for very many
 
     def encode(self, columns: Sequence[int]) -> Json:
         """Return the items in order, or their positions where JSON has no such values.

@@ -2,7 +2,8 @@
 
 A space is surveyed once: do uniform draws hit valid points, and where are some? Constraints are opaque predicates, so
 the survey goes from exact to hopeful: uniform draws; draws tilted towards a constant point, which meet budgets and
-cardinalities; walks that repair one constraint after another; the best of these repairs, recombined with tilted draws.
+cardinalities; walks that repair one constraint after another; the best of these repairs, recombined with tilted draws;
+the point of each variable's first value, so that a permutation whose items are given in a valid order is found.
 The survey is a function of the space alone: it changes no draw of a seed, whatever was asked of the space before.
 
 Walks begin at points that the caller knows, such as those of a history, and at those of the survey, so that nothing is
@@ -78,9 +79,18 @@ def find_feasible(space: ConstrainedProduct) -> Survey:
         if not len(found) and len(space.constraints) > 1:  # a single one gives a repair no direction
             repairs = _repair_starts(space, rng)
             found = np.array([repair.row for repair in repairs if not repair.broken][-1:], dtype=np.int64)
+        if not len(found):
+            given = _list_given_point(space)
+            found = given[valid_mask(space, given)]
         found = found[:N_STARTS].reshape(-1, space.layout.n_columns)
         refusal = "" if len(found) else _describe_failure(space, np.concatenate(counts), repairs, limit)
         return Survey(found, uniform_hits, int(MAX_SURVEY_CALLS - limit.left), refusal)
+
+
+def _list_given_point(space: ConstrainedProduct) -> IntArray:
+    """Return the point of each variable's first value, a permutation's items in the order given (1, columns)."""
+    row = np.concatenate([variable.fallback() for variable in space.variables.values()])
+    return space.conditions.settle_simply(row[None].astype(np.int64))
 
 
 class Repair(NamedTuple):

@@ -159,3 +159,21 @@ def test_constraints_are_counted_until_the_first_broken_one():
     space = bo.Space({"a": bool, "b": bool}, log.rules)
     assert count_until_broken(space, np.array([[0, 1], [1, 0], [1, 1]])).tolist() == [0, 1, 2]
     assert list(map(len, log.answers)) == [3, 2]
+
+
+def follows(point: dict) -> bool:
+    order = point["order"]
+    return all(order.index(i) < order.index(i + 3) for i in range(len(order) - 3))
+
+
+def test_items_in_a_valid_order_lead_to_others_where_no_draw_and_no_repair_is_valid():
+    space = bo.Space({"order": bo.Permutation(range(30)), "n": bo.Integer(1, 3)}, [follows])
+    survey = survey_space(space)
+    assert (len(survey.points), survey.uniform_hits, survey.refusal) == (1, False, "")
+    assert space.present(survey.points[0]) == {"order": tuple(range(30)), "n": 2}
+    points = [space.present(x) for x in space.sample(8, np.random.default_rng(0))]
+    assert all(follows(point) for point in points)
+    assert len({point["order"] for point in points}) == 8
+    unlucky = bo.Space({"order": bo.Permutation([*range(1, 30), 0])}, [follows])
+    with pytest.raises(DomainError, match="no point that satisfies all 1 was found"):
+        unlucky.sample(1, np.random.default_rng(0))
