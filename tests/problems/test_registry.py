@@ -19,7 +19,7 @@ SPECS = [
     "maxcut:n=6,k=2,seed=1", "frb:groups=4,size=3",
 ]  # fmt: skip
 ELSEWHERE = {"maxsat", "landscape", "nasbench201", "nasbench101", "nasbench-macro", "fcnet", "fcnet-joint"}
-ELSEWHERE |= {"transnas-macro", "transnas-micro"}
+ELSEWHERE |= {"transnas-macro", "transnas-micro", "kernel-tuner"}
 STRUCTURED = [name for name, entry in ENTRIES.items() if entry.group in (GOALS, STRUCTURES)]
 DETERMINISTIC = [spec for spec in SPECS if not spec.startswith("pest")]
 
