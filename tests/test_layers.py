@@ -50,11 +50,12 @@ ALLOWED: dict[str, set[str]] = {
     "storage": BASE | {"bostruct.execution.interrupts", "bostruct.execution.clock"},
     "execution": BASE,
     # A study reads its domain from its file and its method by name, and takes a dict of variables for a space.
-    # It also limits the calls of predicates that a suggestion may make.
+    # It also limits the calls of predicates that a suggestion may make, and guesses the variables of a table.
     "study": BASE
     | {"storage", "execution", "methods", "bostruct.domains.registry"}
     | {"bostruct.domains.space.space", "bostruct.domains.space.rereading", "bostruct.domains.space.call_limit"}
-    | {"bostruct.domains.space.levels", "bostruct.domains.space.variable"},
+    | {"bostruct.domains.space.levels", "bostruct.domains.space.variable", "bostruct.domains.space.clauses"}
+    | {"bostruct.domains.space.registry"},
     "analysis": BASE
     | {"study", "bostruct.surrogates.fanova", "bostruct.domains.part_choices"}
     | {"bostruct.domains.space.variable", "bostruct.domains.architecture.value"},  # which reports draw

@@ -16,7 +16,7 @@ from bostruct.cli.nas import nas
 from bostruct.cli.report import report
 from bostruct.cli.run import run
 from bostruct.cli.serve import serve
-from bostruct.cli.studies import copy, delete, rename, show
+from bostruct.cli.studies import copy, delete, import_csv, rename, show
 from bostruct.cli.watch import watch
 
 
@@ -59,5 +59,7 @@ def main() -> None:
     """
 
 
-for command in (problems, methods, run, nas, compare, show, report, watch, serve, copy, rename, delete, doctor):
+for command in (
+    problems, methods, run, nas, compare, show, report, watch, serve, copy, rename, delete, doctor, import_csv,
+):  # fmt: skip
     main.add_command(command)

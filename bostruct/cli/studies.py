@@ -1,10 +1,12 @@
-"""`bostruct show` and `bostruct copy`: what a file of studies holds, and a backup of it, also while a study runs."""
+"""`bostruct show`, `copy` and others: what a file of studies holds, a backup of it, and studies of CSV files."""
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from contextlib import nullcontext
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -35,7 +37,7 @@ from bostruct.cli.text import (
     incumbent_row,
     list_findings,
 )
-from bostruct.display import pluralize
+from bostruct.display import pluralize, printable_lines
 
 if TYPE_CHECKING:
     from bostruct.storage.protocol import Storage
@@ -330,3 +332,80 @@ def _check_free(target: str, names: list[str]) -> None:
         raise StorageError(f"{place.label}: holds a study {min(taken)!r} already; nothing was copied")
     for name in names:
         check_new_name(name, f"{place.label}: nothing was copied; ")
+
+
+@click.command(name="import")
+@click.argument("file", type=click.Path(dir_okay=False))
+@click.option("--objective", required=True, metavar="COLUMN", help="The column of the value; a unit may be left out.")
+@click.option("--maximize", is_flag=True, help="Larger values are better; by default smaller ones are.")
+@click.option("--storage", type=file_to_write, help="A SQLite file, or postgresql://...; without it nothing is stored.")
+@click.option("--name", help="Name of the study in the file of --storage; by default that of the CSV file.")
+@click.option(
+    "--space",
+    metavar="SPACE",
+    help="module:name or file.py:name of the corrected space, or of a dict of variables, with the names of columns; by "
+    "default it is guessed and printed.",
+)
+@click.option("--ignore", multiple=True, metavar="COLUMN", help="A column that is no variable; may be repeated.")
+@click.option("--decimal", type=click.Choice([",", "."]), help="The sign before decimals; by default it is found out.")
+@click.option("--failed", metavar="COLUMN", help="A column that says which rows failed.")
+@click.option(
+    "--queue", is_flag=True, help="Have the rows without a value evaluated first; by default they are left out."
+)
+@click.option("--method", default="auto", show_default=True, help="As of `bostruct run`.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+def import_csv(
+    *,
+    file: str,
+    objective: str,
+    maximize: bool,
+    storage: str | None,
+    name: str | None,
+    space: str | None,
+    ignore: tuple[str, ...],
+    decimal: str | None,
+    failed: str | None,
+    queue: bool,
+    method: str,
+    seed: int,
+) -> None:
+    """Make a study of the experiments in a CSV file, a row each.
+
+    The space is guessed from the columns, and printed as Python. Without --storage that is all, so that it can be
+    corrected first.
+
+    \b
+    Examples:
+      bostruct import results.csv --objective yield --maximize > space.py
+      bostruct import results.csv --objective yield --maximize --space space.py:space --storage runs.db
+    """
+    from bostruct.study.study import Study
+
+    with plain_errors(), warnings.catch_warnings(record=True) as notes:
+        warnings.simplefilter("always")
+        try:
+            how = {"space": load_space(space), "ignore": ignore, "failed": failed, "method": method, "seed": seed}
+            study = Study.from_csv(
+                file,
+                objective,
+                direction="maximize" if maximize else "minimize",
+                decimal=decimal,  # type: ignore[arg-type]
+                unmeasured="queue" if queue else "skip",
+                storage=None if storage is None else open_place(storage),
+                name=name or Path(file).stem,
+                **how,  # type: ignore[arg-type]
+            )
+        except (TypeError, ValueError) as error:
+            raise click.UsageError(str(error)) from error
+        for note in notes:
+            text = str(note.message).replace("unmeasured='queue' has", "--queue has").replace("failed=", "--failed")
+            click.echo(f"Note: {printable_lines(text.replace('row ', 'line ').removeprefix('frame: '))}", err=True)
+        with study:
+            best = study.result.best_value if study.result.has_feasible else None
+            rows = [
+                ("study", f"{study.name!r}, {study.goals}"),
+                ("trials", f"{len(study.trials)}, of which {study.n_waiting} wait"),
+                ("best value", f"{best}"),
+                ("stored", study.where or "nothing; --storage FILE keeps the study"),
+            ]
+            click.echo("\n".join(f"# {line}" for line in format_pairs(rows).splitlines()))

@@ -21,6 +21,7 @@ CHOICES = "Choices"
 ARCHITECTURES = "Architectures"
 GOALS = "Limits and several objectives"
 STRUCTURES = "Orders, subsets and sequences"
+MEASURED = "Measured programs"
 RELABEL = "relabel"
 PARAMETER_STARTS = re.compile(r",(?=\s*\w+\s*=)")  # other commas belong to a value, such as a file's name
 
@@ -363,5 +364,16 @@ ENTRIES: dict[str, ProblemEntry] = {
     ),
     "motifs": ProblemEntry(
         "bostruct.problems.motifs", "motifs", "sequences that are to have two hidden words", (SEED,), STRUCTURES
+    ),
+    "kernel-tuner": ProblemEntry(
+        "bostruct.integrations.kernel_tuner",
+        "read_problem",
+        "settings of a GPU kernel from a cache file of Kernel Tuner (plain, .gz, .bz2, .xz)",
+        (
+            FILE,
+            ProblemParameter("objective", "objective", str, "auto"),
+            ProblemParameter("direction", "direction", str, "minimize"),
+        ),
+        MEASURED,
     ),
 }

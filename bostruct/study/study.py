@@ -319,6 +319,48 @@ class Study:
         settings = {"method": method, "seed": seed, "storage": storage, "name": name, "threads": threads}
         return load(cls, optuna_study, space, **settings)
 
+    @classmethod
+    def from_csv(
+        cls,
+        file: str | os.PathLike[str],
+        objective: str,
+        *,
+        direction: Direction = "minimize",
+        space: Domain | Mapping[str, object] | None = None,
+        ignore: Sequence[str] = (),
+        decimal: Literal[",", "."] | None = None,
+        failed: str | None = None,
+        unmeasured: Unmeasured = "skip",
+        method: str | Searcher = "auto",
+        seed: int | None = None,
+        storage: Place | None = None,
+        name: str = "study",
+        threads: int | None = 1,
+    ) -> Study:
+        """Make a study of the experiments in a CSV file, a row each; needs the extra `pandas`.
+
+        file: with a header, and cells between commas, semicolons, tabs or bars. Cells may be JSON lists. Tables of
+            `Result.to_csv`, Optuna, Ax, Ray Tune, MLflow and Weights & Biases are known by the names of their columns.
+        objective: the column of the value. A unit may be left out: ``yield`` is the column ``yield (%)``.
+        direction: ``minimize`` or ``maximize``.
+        space: with variables that have the names of columns; other columns are not read. None guesses it from the
+            columns, and prints it as Python, to be corrected and given here, with a list of the columns that are no
+            variables: constant ones, dates, numbers of rows, and texts that are nearly all distinct.
+        ignore: columns that are not read.
+        decimal: the sign before decimals; None to find out.
+        failed, unmeasured: as of `add_frame`. A row without a value was never run.
+        method, seed, storage, name, threads: as of `Study`. The storage must not hold the study yet.
+
+        Raises ValueError and PointError, which name the line and the column, for a file of more than 100,000 rows,
+        5,000,000 cells or 128 MiB, too; MissingExtra, and what `Study` raises.
+
+        >>> bo.Study.from_csv("results.csv", "yield", direction="maximize", storage="runs.db")         # doctest: +SKIP
+        """
+        load = load_by_name("bostruct.study.experiments:import_experiments")  # which few studies need
+        settings = {"method": method, "seed": seed, "storage": storage, "name": name, "threads": threads}
+        how = {"direction": direction, "space": space, "ignore": ignore, "decimal": decimal}
+        return load(cls, file, objective, **how, failed=failed, unmeasured=unmeasured, **settings)
+
     @staticmethod
     def delete(storage: Place, name: str) -> None:
         """Remove a study and all its trials from a file or a database, for good.

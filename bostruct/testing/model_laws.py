@@ -283,9 +283,8 @@ def _check_posterior_form(posterior: Posterior, domain: Domain, xs: Batch, rng: 
             assert array.shape == shape, f"the {name} of leave_one_out is (s, n): expected {shape}, got {array.shape}"
             assert np.all(np.isfinite(array)), f"the {name} of leave_one_out is finite"
         known = posterior.predict(held_out.xs).variance
-        least = known if posterior.noise is None else np.maximum(known, posterior.noise)
-        is_wider = np.all(held_out.prediction.variance >= (1.0 - ROUNDING) * least)
-        assert is_wider, "a prediction of leave_one_out has the noise of its value, and is no surer than predict"
+        is_wider = np.all(held_out.prediction.variance >= (1.0 - ROUNDING) * known)
+        assert is_wider, "a prediction of leave_one_out is no surer than predict"
     means, expected = posterior.find_training_means(xs), Posterior.find_training_means(posterior, xs)
     law = "find_training_means of points that it was not conditioned on, as objects, are the means of screen"
     assert_close(means, expected, ROUNDING * largest, law)

@@ -18,6 +18,7 @@ COMMANDS = (
     "problems",
     "methods",
     "run",
+    "import",
     "nas",
     "compare",
     "show",

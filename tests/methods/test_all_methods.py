@@ -31,6 +31,7 @@ def serves_spaces(name):
     return True
 
 
+@pytest.mark.filterwarnings("ignore:study .*nothing to do")
 @pytest.mark.parametrize("method", [name for name in methods.METHODS if serves_spaces(name)])
 def test_a_method_resumes_exactly(tmp_path, method):
     whole = bo.maximize(objective, SPACE, N, method=method, seed=11)

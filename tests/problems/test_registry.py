@@ -19,7 +19,7 @@ SPECS = [
     "maxcut:n=6,k=2,seed=1", "frb:groups=4,size=3",
 ]  # fmt: skip
 ELSEWHERE = {"maxsat", "landscape", "nasbench201", "nasbench101", "nasbench-macro", "fcnet", "fcnet-joint"}
-ELSEWHERE |= {"transnas-macro", "transnas-micro", "opb", "sop"}
+ELSEWHERE |= {"transnas-macro", "transnas-micro", "opb", "sop", "kernel-tuner"}
 STRUCTURED = [n for n, e in ENTRIES.items() if e.group in (GOALS, STRUCTURES) and n not in ELSEWHERE]
 DETERMINISTIC = [spec for spec in SPECS if not spec.startswith("pest")]
 

@@ -1,0 +1,356 @@
+"""Earlier experiments in a CSV file become a study: the file is read, its space guessed, and `add_frame` does the rest.
+
+A file is read as data, up to a size that memory holds. Tables of `Result.to_csv`, Optuna, Ax, Ray Tune, MLflow and
+Weights & Biases are known by the names of their columns.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from bostruct.checks import did_you_mean, optional_import, short_repr
+from bostruct.contracts import Domain, DomainError, PointError
+from bostruct.display import pluralize
+from bostruct.domains.registry import as_domain
+from bostruct.domains.space.clauses import OneOf
+from bostruct.domains.space.registry import KINDS
+from bostruct.domains.space.variable import Variable
+from bostruct.goals.declared import Direction
+from bostruct.output_files import unquote_cell
+from bostruct.storage.backends import open_storage
+from bostruct.storage.protocol import Storage
+from bostruct.study.frames import ATTRIBUTE, LIMIT, NA_TEXTS, STATUSES, Unmeasured
+from bostruct.study.saving import write_copy
+
+MAX_BYTES, MAX_ROWS, MAX_CELLS = 2**27, 100_000, 5_000_000
+FEW_LEVELS = 10  # numbers that are repeated, and so were chosen
+FEW_NAMES = 20  # texts that are categories, whatever the number of rows
+DECADES = 1000.0  # the ratio of numbers on a logarithmic scale
+NUMBER = re.compile(r"[+-]?(?!0\d)(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?")  # 007 is a code
+THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+")
+DATE = re.compile(r"\d{4}-\d\d?-\d\d?([T ].*)?|\d\d?[./]\d\d?[./]\d{2,4}( .*)?")
+UNIT = re.compile(r"\s*(\([^()]*\)|\[[^][]*\])$")
+PREFIXES = ("point.", "params_", "config/", "params.")  # of variables, by ourselves, Optuna, Ray and MLflow
+BEFORE = (*PREFIXES, "metrics.", "metrics/", "values_")  # names of variables and of objectives
+STATUS_NAMES = ("status", "state", "State", "trial_status")
+NO_VARIABLES = frozenset((  # columns of Ax and of Weights & Biases
+    "trial_index", "arm_name", "generation_method", "generation_node", "ID", "Name", "Notes", "User", "Tags", "Created",
+    "Runtime", "Sweep", "reason", "no_data",
+))  # fmt: skip
+AnyStudy = TypeVar("AnyStudy")
+Cells = Sequence[Any]  # values of a column
+
+
+class Guess(NamedTuple):
+    """The variable that a column is guessed to be.
+
+    kind: of variables, such as ``Real``.
+    arguments: of its class.
+    log: whether it lies on a logarithmic scale.
+    when: the name of another column, and its values for which this one has values; None if it always has.
+    note: why, and what else it may be.
+    """
+
+    kind: str
+    arguments: tuple[object, ...]
+    log: bool = False
+    when: tuple[str, Cells] | None = None
+    note: str = ""
+
+    def make(self) -> Variable:
+        """Return the variable; raise DomainError for one that there cannot be."""
+        make: Callable[..., Variable] = KINDS[self.kind]
+        options = {} if self.when is None else {"when": {self.when[0]: OneOf(*self.when[1])}}
+        return make(*self.arguments, **options, **({"log": True} if self.log else {}))
+
+    def write(self) -> str:
+        """Return the variable as Python."""
+        parts = [*map(repr, self.arguments), *(["log=True"] if self.log else [])]
+        if self.when is not None:
+            parts.append(f"when={{{self.when[0]!r}: bo.OneOf({', '.join(map(repr, self.when[1]))})}}")
+        return f"bo.{self.kind}({', '.join(parts)}),{f'  # {self.note}' if self.note else ''}"
+
+
+def import_experiments(
+    make: Callable[..., AnyStudy],
+    file: str | os.PathLike[str],
+    objective: str,
+    *,
+    direction: Direction,
+    space: Domain | Mapping[str, object] | None,
+    ignore: Sequence[str],
+    decimal: str | None,
+    failed: str | None,
+    unmeasured: Unmeasured,
+    storage: str | os.PathLike[str] | Storage | None = None,
+    **settings: Any,
+) -> AnyStudy:
+    """Make a study of a CSV file: see `Study.from_csv`, whose arguments these are.
+
+    make: the class of the study.
+    storage: of `Study`; None keeps all in memory.
+    settings: of `Study`.
+    """
+    pandas = optional_import("pandas", "pandas")
+    place = os.fspath(file)
+    lines, columns = read_csv_columns(place, decimal)
+    value = find_column(place, "objective", objective, columns)
+    failed = None if failed is None else find_column(place, "failed", failed, columns)
+    for name in [find_column(place, "ignore", one, columns) for one in ignore]:
+        columns.pop(name, None)
+    for name in (one for one in STATUS_NAMES if one in columns and one not in (value, failed)):
+        if {str(cell).lower().rpartition(".")[2] for cell in columns[name]} <= STATUSES:
+            columns["status"] = columns.pop(name)
+            break
+    if space is None:
+        prefix = next((one for one in PREFIXES if any(name.startswith(one) for name in columns)), "")
+        others = (value, failed, "status")
+        guessed = {
+            name.removeprefix(prefix): cells
+            for name, cells in columns.items()
+            if name.startswith(prefix) and name not in others and not name.startswith((ATTRIBUTE, LIMIT))
+        }
+        guesses, left_out = guess_variables(guessed)
+        print(format_space(place, guesses, left_out))
+        if not guesses:
+            raise DomainError(f"{place}: no column is a variable; pass space=")
+        space = {name: guess.make() for name, guess in guesses.items()}
+        columns = {name: columns[name] for name in others if name in columns} | {
+            name: guessed[name] for name in guesses
+        }
+    domain = as_domain(space)
+    same = {name: match_column(name, columns) for name in domain.named_values}
+    columns |= {name: columns[one] for name, one in same.items() if one is not None}
+    frame = pandas.DataFrame(columns, index=lines, dtype=object)
+    study: Any = make(domain, direction=direction, **settings)
+    try:
+        study.add_frame(frame, value, failed=failed, unmeasured=unmeasured)
+    except (PointError, TypeError, ValueError) as error:
+        text = re.sub(r"; (if [^;]*, )?pass [^;]* to pandas\.read_csv[^;]*", "", str(error))
+        text = text.replace("frame: row ", "line ", 1).removeprefix("frame: ")
+        raise type(error)(f"{place}: {text}") from None
+    if storage is None:
+        return study
+    stored = open_storage(storage)
+    write_copy(study._ledger, stored)  # all rows in one step, or none
+    return make(domain, direction=direction, storage=stored, **settings)
+
+
+def read_csv_columns(file: str, decimal: str | None = None) -> tuple[list[int], dict[str, Cells]]:
+    """Read a CSV file, with cells between commas, semicolons, tabs or bars.
+
+    file: in UTF-8, else Windows-1252.
+    decimal: "," or "."; None to find out.
+
+    Returns the line in which each row ends, and by the names of the columns a value for each row, None for an empty
+    cell. Raises ValueError, which names the line and the column, also for a file that is too large.
+    """
+    if not os.path.isfile(file):
+        raise ValueError(f"file: expected a CSV file, found none at {file}")
+    if os.path.getsize(file) > MAX_BYTES:
+        raise ValueError(f"{file}: expected at most {MAX_BYTES // 2**20} MiB, got more; import the rows that matter")
+    content = Path(file).read_bytes()
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = content.decode("cp1252", "replace")
+    separator = _find_separator(text)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    rows: list[list[str]] = []
+    lines: list[int] = []
+    try:
+        for row in reader:
+            if not any(map(str.strip, row)):
+                continue
+            if rows and len(row) != len(rows[0]):
+                raise ValueError(f"expected {len(rows[0])} cells, as in the header, got {len(row)}")
+            if len(rows) > MAX_ROWS or len(rows) * len(row) > MAX_CELLS:
+                raise ValueError(
+                    f"expected at most {MAX_ROWS:,} rows and {MAX_CELLS:,} cells; import those that matter"
+                )
+            rows.append(row)
+            lines.append(reader.line_num)
+        if len(rows) < 2:
+            raise ValueError("expected a header and at least one row")
+        header = [cell.strip() or f"column {i}" for i, cell in enumerate(rows[0], start=1)]
+        if twice := next((i for i, one in enumerate(header) if one in header[:i]), 0):
+            raise ValueError(f"column {twice + 1}: {header[twice]!r} is there twice")
+    except (csv.Error, ValueError) as error:
+        raise ValueError(f"{file}: line {reader.line_num}: {error}") from None
+    cells = {name: [row[i].strip() for row in rows[1:]] for i, name in enumerate(header)}
+    has_comma = (decimal or _find_decimal(file, lines[1:], cells, separator)) == ","
+    return lines[1:], {name: _convert_cells(own, has_comma) for name, own in cells.items()}
+
+
+def _find_separator(text: str) -> str:
+    """Return the character that cuts the first lines into equally many cells; a comma if none does."""
+    for one in ";\t|":
+        with suppress(csv.Error):
+            widths = {len(row) for row in islice(csv.reader(io.StringIO(text, newline=""), delimiter=one), 20) if row}
+            if len(widths) == 1 and widths != {1}:
+                return one
+    return ","
+
+
+def _find_decimal(file: str, lines: Sequence[int], cells: Mapping[str, Sequence[str]], separator: str) -> str:
+    """Return the sign before the decimals; raise ValueError, naming line and column, if it may be either."""
+    first: dict[str, tuple[str, str]] = {}  # a cell with the sign, and where it stands
+    are_thousands = separator == ","
+    for name, column in cells.items():
+        if all(NUMBER.fullmatch(cell) for cell in column if cell not in NA_TEXTS):
+            for line, cell in zip(lines, column, strict=True):
+                for sign in ",.":
+                    if sign in cell:
+                        first.setdefault(sign, (cell, f"line {line}, column {name!r}"))
+                are_thousands &= "," not in cell or THOUSANDS.fullmatch(cell) is not None
+    if "," in first and ("." in first or are_thousands):
+        cell, place = first[","]
+        raise ValueError(f"{file}: {place}: {cell!r} may have decimals or be a text; pass decimal=',' or decimal='.'")
+    return "," if "," in first else "."
+
+
+def _convert_cells(cells: Sequence[str], has_comma: bool) -> Cells:
+    """Return the values of a column, None for an empty cell: of one kind if all cells can be read so, else texts."""
+    given = [cell for cell in cells if cell not in NA_TEXTS]
+    if given and all(NUMBER.fullmatch(cell) and (has_comma or "," not in cell) for cell in given):
+        plain = [None if cell in NA_TEXTS else cell.replace(",", ".") for cell in cells]
+        read: Any = int if all(cell.lstrip("+-").isdecimal() for cell in given) else float
+        return [None if cell is None else read(cell) for cell in plain]
+    if given and all(cell.lower() in ("true", "false") for cell in given):
+        return [None if cell in NA_TEXTS else cell.lower() == "true" for cell in cells]
+    if given and all(cell[0] in "[{" for cell in given):
+        with suppress(ValueError, RecursionError):
+            return [None if cell in NA_TEXTS else json.loads(cell) for cell in cells]
+    return [unquote_cell(cell) if cell else None for cell in cells]
+
+
+def guess_variables(columns: Mapping[str, Cells]) -> tuple[dict[str, Guess], dict[str, str]]:
+    """Guess which variable each column is; return the variables, and why the other columns are none.
+
+    columns: a value for each row, None for an empty cell.
+    """
+    guesses: dict[str, Guess] = {}
+    left_out: dict[str, str] = {}
+    for name, cells in columns.items():
+        guess = "a column of other programs" if name in NO_VARIABLES else _guess(cells)
+        if isinstance(guess, Guess):
+            try:
+                guess.make()
+            except (DomainError, ValueError) as error:
+                guess = str(error)
+        if isinstance(guess, Guess):
+            guesses[name] = guess
+        else:
+            left_out[name] = guess
+    full = {name: columns[name] for name, one in guesses.items() if None not in columns[name] and one.kind in CHOSEN}
+    for name in [name for name in guesses if None in columns[name]]:
+        if (when := _guess_condition(columns[name], full)) is None:
+            guesses.pop(name)
+            left_out[name] = f"empty in {list(columns[name]).count(None)} of {pluralize(len(columns[name]), 'row')}"
+        else:
+            guesses[name] = guesses[name]._replace(when=when)
+    return guesses, left_out
+
+
+def _guess(cells: Cells) -> Guess | str:
+    """Return the variable that a column is guessed to be, or why it is none."""
+    found = [cell for cell in cells if cell is not None]
+    if all(cell == found[0] for cell in found):
+        return f"always {short_repr(found[0])}" if found else "empty"
+    if isinstance(found[0], bool):
+        return Guess("Binary", ())
+    if isinstance(found[0], int | float):
+        return _guess_number(cells, found)
+    if isinstance(found[0], list | dict):
+        return _guess_list(found)
+    names = sorted(set(map(str, found)))
+    if all(DATE.fullmatch(one) for one in names):
+        return "dates"
+    if len(names) > max(FEW_NAMES, len(cells) / 2):
+        return f"{len(names)} texts in {pluralize(len(cells), 'row')}"
+    return Guess("Categorical", (names,))
+
+
+def _guess_number(cells: Cells, found: Cells) -> Guess | str:
+    low, high, levels = min(found), max(found), sorted(set(found))
+    if len(cells) > 2 and cells[0] in (0, 1) and list(cells) == [cells[0] + i for i in range(len(cells))]:
+        return "counts the rows"
+    kind = "Integer" if isinstance(low, int) else "Real"
+    range_of = Guess(kind, (low, high), log=0 < low <= high / DECADES and statistics.median_low(found) <= high / 10)
+    if len(levels) <= FEW_LEVELS and len(found) >= 2 * len(levels):
+        return Guess("Ordinal", (levels,), note=f"or {range_of.write().rstrip(',')}")
+    return range_of
+
+
+def _guess_list(found: Cells) -> Guess | str:
+    if not all(isinstance(one, list) and all(isinstance(item, str | int | float) for item in one) for one in found):
+        return "JSON that is no list of texts or numbers"
+    items = list(dict.fromkeys(item for one in found for item in one))
+    lengths = (min(map(len, found)), max(map(len, found)))
+    if any(len(set(one)) < len(one) for one in found):
+        return Guess("Sequence", (items, lengths), note="the letters and the lengths that occur")
+    if lengths == (len(items), len(items)):
+        return Guess("Permutation", (items,))
+    return Guess("Subset", (items, lengths), note="or bo.Sequence, if the order counts")
+
+
+CHOSEN = ("Categorical", "Binary", "Ordinal")  # kinds whose value may decide about others
+
+
+def _guess_condition(cells: Cells, others: Mapping[str, Cells]) -> tuple[str, Cells] | None:
+    """Return the other column, and its values, with which a column has values; None if none decides about that."""
+    for name, parents in others.items():
+        present = {parent for parent, cell in zip(parents, cells, strict=True) if cell is not None}
+        if not any(cell is None and parent in present for parent, cell in zip(parents, cells, strict=True)):
+            return name, sorted(present)
+    return None
+
+
+def format_space(file: str, guesses: Mapping[str, Guess], left_out: Mapping[str, str]) -> str:
+    """Return guessed variables as Python, to be corrected and passed as `space=`.
+
+    file: the source.
+    guesses: by name.
+    left_out: why a column is no variable, by name.
+    """
+    head = f"# Guessed from {file}. Correct it, and pass it as space= (--space FILE.py:space)."
+    lines = [f"    {name!r}: {guess.write()}" for name, guess in guesses.items()]
+    notes = [f"# left out: {name!r}: {why}" for name, why in left_out.items()]
+    return "\n".join([head, "import bostruct as bo", "", "space = bo.Space({", *lines, "})", *notes])
+
+
+def match_column(name: str, columns: Iterable[str]) -> str | None:
+    """Return the column of a name, with a unit behind it or a prefix of another program before it; None for none.
+
+    name: of a variable, or as an argument gives it.
+    columns: all names.
+    """
+    plain = UNIT.sub("", name).casefold()
+    known = list(columns)
+    found = [name] if name in known else [one for one in known if one in [prefix + name for prefix in BEFORE]]
+    found = found or [one for one in known if UNIT.sub("", one).casefold() == plain]
+    return found[0] if len(found) == 1 else None
+
+
+def find_column(file: str, argument: str, name: str, columns: Iterable[str]) -> str:
+    """Return the column that an argument names; raise ValueError without one.
+
+    file: for the message.
+    argument: that gives the name.
+    name: as `match_column` reads it.
+    columns: all names.
+    """
+    if (column := match_column(name, columns)) is None:
+        names = short_repr(list(columns), 200)
+        raise ValueError(f"{argument}: expected a column of {file}, {names}; got {name!r}{did_you_mean(name, columns)}")
+    return column

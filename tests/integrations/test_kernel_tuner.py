@@ -1,0 +1,278 @@
+"""Files of Kernel Tuner: spaces and conditions as Python's own `eval` reads them, cache files, results."""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import json
+import os
+import pickle
+
+import pytest
+
+import bostruct as bo
+from bostruct import problems
+from bostruct.contracts import DomainError
+from bostruct.integrations.kernel_tuner import (
+    ExpressionError,
+    Restriction,
+    evaluate,
+    parse_expression,
+    read_constants,
+    read_problem,
+    read_results,
+    read_space,
+)
+
+# The convolution of the benchmark hub of Kernel Tuner, whose A100 has 4,362 allowed configurations on record.
+CONVOLUTION = {
+    "block_size_x": "[16*i for i in range(1,17)]",
+    "block_size_y": "[2**i for i in range(5)]",
+    "tile_size_x": "[i for i in range(1,5)]",
+    "tile_size_y": "list(range(1, 5))",
+    "read_only": "[0, 1]",
+    "use_padding": "[0, 1]",
+    "use_shmem": "[0, 1]",
+    "filter_height": "[15]",
+    "filter_width": "[15]",
+}
+CONDITIONS = [
+    "use_padding==0 or block_size_x % 32 != 0",
+    "block_size_x*block_size_y<=1024",
+    "use_padding==0 or use_shmem != 0",
+    "use_shmem == 0 or (((block_size_x*tile_size_x+(filter_width-1)))*((block_size_y*tile_size_y+(filter_height-1)))) "
+    "< 12*1024",
+]
+CACHE = {
+    "device_name": "GPU",
+    "kernel_name": "add",
+    "tune_params_keys": ["x", "z", "y"],
+    "tune_params": {"x": [64, 32, 16], "z": [1], "y": [True, False]},
+    "objective": "time",
+    "cache": {
+        "64,1,True": {"x": 64, "z": 1, "y": True, "time": 3.5, "times": [3, 4], "GFLOP/s": 9.5},
+        "32,1,True": {"x": 32, "z": 1, "y": True, "time": "RuntimeFailedConfig"},
+        "32,1,False": {"x": 32, "z": 1, "y": False, "time": 2, "GFLOP/s": 20},
+        "16,1,False": {"x": 16, "z": 1, "y": False, "__error__": "InvalidConfig"},
+    },
+}
+RESULTS = {
+    "results": [
+        {
+            "configuration": {"x": 64, "z": 1, "y": True},
+            "invalidity": "correct",
+            "measurements": [{"name": "time", "value": 3.5}, {"name": "energy", "value": 0.25}],
+            "objectives": ["time"],
+        },
+        {"configuration": {"x": 32, "z": 1, "y": True}, "invalidity": "compile", "measurements": []},
+        {"configuration": {"x": 16, "z": 1, "y": True}, "invalidity": "constraints", "measurements": []},
+    ]
+}
+
+
+def write_t1(path, parameters, conditions=()):
+    listed = [{"Name": name, "Type": "int", "Values": values} for name, values in parameters.items()]
+    rules = [{"Expression": one, "Parameters": []} for one in conditions]
+    path.write_text(json.dumps({"ConfigurationSpace": {"TuningParameters": listed, "Conditions": rules}}, indent=1))
+    return path
+
+
+@pytest.fixture
+def convolution(tmp_path):
+    return write_t1(tmp_path / "convolution.json", CONVOLUTION, CONDITIONS)
+
+
+@pytest.fixture
+def cache(tmp_path):
+    path = tmp_path / "cache.json"
+    path.write_text(json.dumps(CACHE, indent=1))
+    return path
+
+
+def test_a_space_has_the_configurations_that_kernel_tuner_measured(convolution):
+    space = read_space(convolution)
+    assert (space.n_points, space.count()) == (10_240, bo.Space.count(space))
+    assert len(space.enumerate()) == 4362
+    assert read_constants(convolution) == {"filter_height": 15, "filter_width": 15}
+    assert space.variables["block_size_y"].choices == (1, 2, 4, 8, 16)
+
+
+def test_conditions_hold_as_python_evaluates_them(convolution):
+    space = read_space(convolution)
+    lists = {name: eval(values) for name, values in CONVOLUTION.items()}
+    for values in itertools.islice(itertools.product(*lists.values()), 0, None, 37):
+        point = dict(zip(lists, values, strict=True))
+        expected = [bool(eval(one, {}, point)) for one in CONDITIONS]
+        assert [rule(point) for rule in space.constraints] == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1 + 2 * 3 - 4 / 8", "7 // 2 + 7 % 4 + 2 ** 5", "-3 + +2", "~5 & 6 | 1 ^ 2", "1 << 4 >> 2", "1 < 2 <= 2 != 3",
+        "3 in [1, 2, 3] and 4 not in (1, 2)", "not (1 == 2 or 0)", "5 if 1 > 2 else 6", "max(1, 2) + min([3, 4])",
+        "[1] + [2 * i for i in range(1, 11) if i % 3 != 0]", "list(range(2, 9, 3))", "'a' == 'a'",
+        "abs(-2) + len('abc') + round(2.6)", "sum([1, 2]) + int(2.9) + float(1) + bool(3)",
+    ],
+)  # fmt: skip
+def test_an_expression_has_the_value_that_python_gives_it(text):
+    assert evaluate(parse_expression(text)[0], {}) == eval(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("__import__('os').system('touch here')", r"is not read \(column 1\)"),
+        ("1 + open('a')", r"is not read \(column 5\)"),
+        ("(1).real", "'1 .real' is not read"),
+        ("[i for i in range(3) for j in range(3)]", "is not read"),
+        ("[[i for i in [1]] for j in [1]]", "is not read"),
+        ("lambda: 1", "is not read"),
+        ("x[0]", "is not read"),
+        ("f'{1}'", "is not read"),
+        ("b'a'", "is not read"),
+        ("max(1, key=2)", "is not read"),
+        ("1 +", r"invalid syntax \(column 3\)"),
+        ("(" * 5000, r"\(column"),
+        ("1" * 20_000, "expected at most 10000 characters"),
+        ("a := 3", "invalid syntax"),
+        ("range", "there is no"),
+    ],
+)
+def test_anything_else_is_refused_with_its_column(text, message, tmp_path):
+    os.chdir(tmp_path)
+    with pytest.raises((ExpressionError, ValueError), match=message):
+        read_space(write_t1(tmp_path / "a.json", {"x": "[1, 2]"}, [text]))
+    with pytest.raises(ValueError, match="a.json: line 7, column 15: x: " if text != "range" else "'range'"):
+        read_space(write_t1(tmp_path / "a.json", {"x": text}))
+    assert not (tmp_path / "here").exists()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2 ** 10 ** 10", "1 << 10 ** 9", "[2.0 ** 5000]", "list(range(10 ** 12))", "[i for i in range(10 ** 9)]",
+        "'a' * 10 ** 9", "[0] * 10 ** 9", "'%1000000000d' % 1", "max(range(10 ** 9))", "(-8) ** 0.5", "[1 / 0]", "3",
+        "['a' + 'b']", "[]", "[[1]]", "len(range(10 ** 30))",
+    ],
+)  # fmt: skip
+def test_values_that_are_too_large_or_none_are_refused(text, tmp_path):
+    with pytest.raises(ValueError, match=r"a.json: line 7, column 15: x: "):
+        read_space(write_t1(tmp_path / "a.json", {"x": text}))
+
+
+def test_a_division_by_zero_allows_a_configuration_as_in_kernel_tuner():
+    rule = Restriction("4 % x == 0")
+    assert [rule({"x": x}) for x in (0, 2, 3)] == [True, True, False]
+    assert pickle.loads(pickle.dumps(rule)) == rule
+    assert rule.__name__ == "4 % x == 0"
+
+
+def test_kinds_of_variables(tmp_path):
+    given = {"n": "[4, 2, 8]", "b": "[True, False]", "s": "['u', 'v']", "f": [0.5, 1], "one": [3]}
+    path = write_t1(tmp_path / "a.json", given, ["n > one or b"])
+    space = read_space(path)
+    assert space.variables == {
+        "n": bo.Ordinal([2, 4, 8]), "b": bo.Binary(), "s": bo.Categorical(["u", "v"]), "f": bo.Ordinal([0.5, 1])
+    }  # fmt: skip
+    assert len(space.enumerate()) == 20
+    best = bo.minimize(lambda point: point["n"], space, 20, method="random", seed=0)
+    assert {**read_constants(path), **best.best_point}["one"] == 3
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('{"a": 1,\n "b" 2}', r"a.json: line 2, column 6: Expecting ':'"),
+        ("[1]", "expected 'TuningParameters'"),
+        ('{"ConfigurationSpace": {"TuningParameters": [{"Name": "x"}]}}', "got KeyError"),
+        ("\xff", "a.json: cannot be read"),
+        ("[" * 100_000, "a.json: "),
+        (f'{{"ConfigurationSpace": {"9" * 5000}}}', "a.json: cannot be read"),
+    ],
+)
+def test_what_is_no_such_file_is_refused(content, message, tmp_path):
+    path = tmp_path / "a.json"
+    path.write_text(content, encoding="latin-1")
+    with pytest.raises(ValueError, match=message):
+        read_space(path)
+
+
+def test_refusals_of_parameters(tmp_path, monkeypatch):
+    with pytest.raises(ValueError, match="found none at"):
+        read_space(tmp_path)
+    with pytest.raises(DomainError, match="a parameter with several values"):
+        read_space(write_t1(tmp_path / "a.json", {"x": "[1]"}))
+    with pytest.raises(DomainError, match=r"a.json: line 5, column 13: x: Categorical: expected distinct"):
+        read_space(write_t1(tmp_path / "a.json", {"x": [1, True, "a"]}))
+    with pytest.raises(ValueError, match=r"condition 'x < yy': there is no parameter 'yy' \(column 5\)"):
+        read_space(write_t1(tmp_path / "a.json", {"x": [1, 2]}, ["x < yy"]))
+    monkeypatch.setattr("bostruct.integrations.kernel_tuner.MAX_BYTES", 2**20)
+    (tmp_path / "b.json.gz").write_bytes(gzip.compress(b" " * 2**22))
+    with pytest.raises(ValueError, match="expected at most 1 MiB"):
+        read_space(tmp_path / "b.json.gz")
+
+
+def test_a_cache_file_is_a_problem(cache):
+    problem = read_problem(cache)
+    assert problem.space.variables == {"x": bo.Ordinal([16, 32, 64]), "y": bo.Binary()}
+    assert len(problem.space.enumerate()) == 4
+    assert (problem.optimum, problem({"x": 64, "y": True}).value) == (2.0, 3.5)
+    assert problem({"x": 32, "y": True}).failed == "RuntimeFailedConfig"
+    assert problem({"x": 16, "y": False}).infeasible == "InvalidConfig"
+    result = bo.minimize(problem.objective, problem.space, 4, method="random", seed=0)
+    assert (result.best_value, result.n_failed, result.n_infeasible) == (2.0, 1, 1)
+    assert read_problem(cache, "GFLOP/s", "maximize").optimum == 20.0
+    with pytest.raises(ValueError, match="objective: expected one of time, times, GFLOP/s"):
+        read_problem(cache, "energy")
+
+
+def test_a_problem_by_name(cache):
+    problem = problems.load(f"kernel-tuner:file={cache},objective=GFLOP/s,direction=maximize")
+    assert problem.goals.direction == "maximize"
+    assert problem.source == "Kernel Tuner: add on GPU"
+    with pytest.raises(ValueError, match="relabel permutes choices"):
+        problems.load(f"kernel-tuner:file={cache},relabel=3")
+
+
+def test_a_cache_file_of_all_configurations_has_no_constraint(tmp_path):
+    path = tmp_path / "a.json"
+    entries = {str(x): {"x": x, "time": 1.0 * x} for x in (1, 2, 3)}
+    path.write_text(json.dumps({"tune_params": {"x": [1, 2, 3]}, "cache": entries}))
+    assert read_problem(path).space.constraints == ()
+
+
+def test_a_cache_file_without_its_end_is_read(tmp_path, cache):
+    path = tmp_path / "open.json"
+    path.write_text(json.dumps(CACHE, indent=1).rstrip("} \n") + "},")
+    assert read_results(path).equals(read_results(cache))
+    (tmp_path / "a.json.gz").write_bytes(gzip.compress(cache.read_bytes()))
+    assert read_results(tmp_path / "a.json.gz").equals(read_results(cache))
+
+
+def test_a_cache_file_with_other_values_is_refused(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({"tune_params": {"x": [1, 2]}, "cache": {"3": {"x": 3, "time": 1.0}}}))
+    with pytest.raises(ValueError, match="column 18: x: 3 in 'cache' is none of its values"):
+        read_problem(path)
+    path.write_text(json.dumps({"tune_params": {"x": [1, 2]}, "cache": {"3": {"time": 1.0}}}))
+    with pytest.raises(ValueError, match="result 1: KeyError"):
+        read_problem(path)
+
+
+def test_results_are_added_to_a_study(tmp_path, cache):
+    path = tmp_path / "T4.json"
+    path.write_text(json.dumps(RESULTS))
+    frame = read_results(path)
+    assert frame.columns.tolist() == ["x", "z", "y", "value", "status", "reason", "attribute.energy"]
+    study = bo.Study(read_space(cache), method="random", seed=0)
+    added = study.add_frame(frame)
+    assert [(one.status, one.value, one.reason) for one in added] == [
+        ("completed", 3.5, None), ("failed", None, "compile"), ("infeasible", None, "constraints")
+    ]  # fmt: skip
+    assert (added[0].point, added[0].attributes) == ({"x": 64, "y": True}, {"energy": 0.25})
+    with pytest.raises(ValueError, match="expected a cache file"):
+        read_problem(path)
+    path.write_text(json.dumps({"results": [{**RESULTS["results"][0], "configuration": {"value": 1}}]}))
+    with pytest.raises(ValueError, match="no parameter called 'value'"):
+        read_results(path)

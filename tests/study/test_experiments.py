@@ -1,0 +1,280 @@
+"""Studies made of CSV files: the guess of the space, what is refused, and tables of other programs."""
+
+from __future__ import annotations
+
+import csv
+import json
+import tracemalloc
+
+import pytest
+
+import bostruct as bo
+from bostruct.contracts import DomainError, PointError
+from bostruct.storage.protocol import StorageError
+from bostruct.study import experiments
+from bostruct.study.experiments import guess_variables, import_experiments, match_column, read_csv_columns
+
+LAB = """\ufeffid;Datum;Temperatur (°C);Katalysator;Konzentration;Rate;Operator;Order;Batch;Notiz;Ausbeute [%]
+1;2026-01-02;20;Pd;0,5;0,0001;Ann;"[""a"",""b"",""c""]";true;gut;45,5
+2;2026-01-03;40;Pd;0,75;0,01;Ann;"[""b"",""a"",""c""]";false;;52,25
+
+3;2026-01-04;20;Ni;1,25;0,5;Ann;"[""c"",""b"",""a""]";true;;
+4;2026-01-05;40;Ni;1;0,2;Ann;"[""a"",""c"",""b""]";false;naja;61
+"""
+SPACE = {
+    "Temperatur (°C)": bo.Ordinal([20, 40]),
+    "Katalysator": bo.Categorical(["Ni", "Pd"]),
+    "Konzentration": bo.Real(0.5, 1.25),
+    "Rate": bo.Real(0.0001, 0.5, log=True),
+    "Order": bo.Permutation(["a", "b", "c"]),
+    "Batch": bo.Binary(),
+}
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(text, name="lab.csv", **how):
+        path = tmp_path / name
+        path.write_text(text, **({"encoding": "utf-8", "newline": ""} | how))
+        return path
+
+    return write
+
+
+def load(path, objective="y", **given):
+    return bo.Study.from_csv(path, objective, **({"method": "random", "seed": 0} | given))
+
+
+@pytest.mark.filterwarnings("ignore:frame. 1 of 4 rows without a value")
+def test_a_table_of_a_laboratory(write, capsys):
+    study = load(write(LAB), "Ausbeute", direction="maximize")
+    assert study.domain.variables == SPACE
+    assert [one.value for one in study.trials] == [45.5, 52.25, 61.0]
+    assert study.best_point == {
+        "Temperatur (°C)": 40, "Katalysator": "Ni", "Konzentration": 1.0, "Rate": 0.2, "Order": ("a", "c", "b"),
+        "Batch": False,
+    }  # fmt: skip
+    shown = capsys.readouterr().out
+    names: dict[str, object] = {}
+    exec(shown, names)
+    assert names["space"] == bo.Space(SPACE)
+    for line in (
+        "'id': counts the rows",
+        "'Datum': dates",
+        "'Operator': always 'Ann'",
+        "'Notiz': empty in 2 of 4 rows",
+    ):
+        assert f"# left out: {line}" in shown
+    assert "'Temperatur (°C)': bo.Ordinal([20, 40]),  # or bo.Integer(20, 40)" in shown
+
+
+def test_a_corrected_space_is_read_and_rows_without_a_value_wait(write, capsys):
+    space = {"Temperatur": bo.Integer(10, 90), "katalysator": ["Ni", "Pd", "Cu"]}  # without the unit, in another case
+    study = load(write(LAB), "Ausbeute [%]", space=space, unmeasured="queue")
+    assert capsys.readouterr().out == ""
+    assert [one.point for one in study.trials if one.value == 45.5] == [{"Temperatur": 20, "katalysator": "Pd"}]
+    assert study.ask().point == {"Temperatur": 20, "katalysator": "Ni"}
+
+
+def test_a_study_is_stored_once(write, tmp_path):
+    path = write("x,y\n1,2\n3,1\n")
+    load(path, storage=tmp_path / "runs.db", name="lab").close()
+    with bo.Study.load(tmp_path / "runs.db", read_only=True) as study:
+        assert (study.name, study.best_point) == ("lab", {"x": 3})
+    with pytest.raises(StorageError, match="'lab'"):
+        load(path, storage=tmp_path / "runs.db", name="lab")
+
+
+def test_nothing_is_stored_of_a_file_that_is_refused(write, tmp_path):
+    with pytest.raises(ValueError, match=r"lab.csv: line 3: column 'y': expected a number, got 'low'"):
+        load(write("x,y\n1,2\n3,low\n"), storage=tmp_path / "runs.db")
+    assert not (tmp_path / "runs.db").exists()
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        (["1", "5", "9"], bo.Integer(1, 9)),
+        (["1", "5", "9000"], bo.Integer(1, 9000, log=True)),
+        (["1.5", "5", "9"], bo.Real(1.5, 9.0)),
+        (["1e-5", "0.01", "9"], bo.Real(1e-5, 9.0, log=True)),
+        (["1", "2", "1", "2"], bo.Ordinal([1, 2])),
+        (["0.1", "0.5", "0.1", "0.5"], bo.Ordinal([0.1, 0.5])),
+        (["b", "a", "None"], bo.Categorical(["None", "a", "b"])),
+        (["007", "008", "9"], bo.Categorical(["007", "008", "9"])),
+        (["True", "FALSE", "true"], bo.Binary()),
+        (['["a"]', '["b", "a"]', "[]"], bo.Subset(["a", "b"], (0, 2))),
+        (['["a"]', '["b", "a", "a"]', '["b"]'], bo.Sequence(["a", "b"], (1, 3))),
+        (["[2, 1]", "[1, 2]", "[1, 2]"], bo.Permutation([2, 1])),
+        (["2,4-D", "1,2-X", "2,4-D"], bo.Categorical(["1,2-X", "2,4-D"])),
+    ],
+)
+def test_a_guess(cells, expected, tmp_path, capsys):
+    path = tmp_path / "a.csv"
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([("x", "y"), *((cell, i) for i, cell in enumerate(cells))])
+    study = load(path)
+    assert study.domain.variables == {"x": expected}
+    assert len(study.trials) == len(cells)
+    names: dict[str, object] = {}
+    exec(capsys.readouterr().out, names)
+    assert names["space"] == study.domain
+
+
+def test_columns_that_are_no_variables():
+    many = [f"name {i}" for i in range(40)]
+    columns = {
+        "number": list(range(1, 41)), "note": many, "day": ["3.4.26"] * 39 + ["12/04/2026"], "none": [None] * 40,
+        "same": [3] * 40, "nested": [{"a": i} for i in range(40)], "arm_name": ["0_0", "1_0"] * 20,
+        "thin": [1.0, 1.0 + 1e-12] + [1.0] * 38, "kind": ["u", "v"] * 20,
+    }  # fmt: skip
+    guesses, left_out = guess_variables(columns)
+    assert list(guesses) == ["thin", "kind"]
+    assert left_out == {
+        "number": "counts the rows", "note": "40 texts in 40 rows", "day": "dates", "none": "empty", "same": "always 3",
+        "nested": "JSON that is no list of texts or numbers", "arm_name": "a column of other programs",
+    }  # fmt: skip
+
+
+def test_a_column_with_values_for_one_choice_has_a_condition(write, capsys):
+    study = load(write("kind,depth,y\nnet,3,1\ntree,,2\nnet,5,3\nlinear,,4\n"))
+    assert study.domain.variables["depth"] == bo.Integer(3, 5, when={"kind": bo.OneOf("net")})
+    assert "when={'kind': bo.OneOf('net')}" in capsys.readouterr().out
+    assert [one.point for one in study.trials][:2] == [{"kind": "net", "depth": 3}, {"kind": "tree"}]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x,y\n1,2\n1,2,3\n", r"lab.csv: line 3: expected 2 cells, as in the header, got 3"),
+        ("x,x,y\n1,2,3\n", r"lab.csv: line 2: column 2: 'x' is there twice"),
+        ("x,y\n", "expected a header and at least one row"),
+        ("", "expected a header and at least one row"),
+        (f"x,y\n{'1' * 200_000},2\n", "line 2: field larger than field limit"),
+        ("x,z\n1,2\n", r"objective: expected a column of .*lab.csv, \['x', 'z'\]; got 'y'"),
+        ('a,b,y\n"1,5",2.5,3\n', r"line 2, column 'a': '1,5' may have decimals or be a text; pass decimal"),
+        ('a,y\n"1,500",3\n', r"line 2, column 'a': '1,500' may have decimals"),
+        ("x,y\n1,°C\n3,4\n", r"line 2: column 'y': expected a number, got '°C'"),
+    ],
+)
+def test_a_file_that_is_refused(write, text, message):
+    with pytest.raises(ValueError, match=message):
+        load(write(text))
+
+
+def test_refusals_of_columns(write, tmp_path):
+    with pytest.raises(DomainError, match="no column is a variable"):
+        load(write("x,y\n1,2\n1,3\n"))
+    with pytest.raises(PointError, match=r"lab.csv: line 3: x: expected"):
+        load(write("x,y\n1,2\n7,3\n"), space={"x": bo.Integer(1, 5)})
+    with pytest.raises(ValueError, match="ignore: expected a column"):
+        load(write("x,y\n1,2\n7,3\n"), ignore=["z"])
+    with pytest.raises(ValueError, match="found none at"):
+        load(tmp_path)
+
+
+def test_the_sign_before_decimals(write):
+    path = write('a,b,y\n"1,5",2.5,3\n"2,5",1.5,3\n')
+    assert load(path, decimal=".").domain.variables["a"] == bo.Categorical(["1,5", "2,5"])
+    text = write('a,y\n"1,5","0,5"\n"2,5","0,25"\n')
+    assert load(text).best_point == {"a": 2.5}
+
+
+def test_encodings_and_separators(write):
+    for separator in ";\t|,":
+        path = write(f"x{separator}Temperatur °C{separator}y\n1{separator}2{separator}3\n2{separator}4{separator}5\n")
+        assert list(load(path).domain.variables) == ["x", "Temperatur °C"]
+    path = write("Größe,y\n1,2\n2,3\n", encoding="cp1252")
+    assert list(load(path).domain.variables) == ["Größe"]
+
+
+def test_large_files_are_refused_before_memory_is_full(tmp_path, monkeypatch):
+    path = tmp_path / "large.csv"
+    with path.open("w") as file:
+        file.write("x,y\n")
+        file.writelines(f"{i % 97},{i}\n" for i in range(300_000))
+    tracemalloc.start()
+    with pytest.raises(ValueError, match=r"large.csv: line 100002: expected at most 100,000 rows"):
+        load(path)
+    assert tracemalloc.get_traced_memory()[1] < 1e8
+    tracemalloc.stop()
+    with path.open("r+b") as file:
+        file.truncate(2**30)  # of zeros
+    with pytest.raises(ValueError, match="expected at most 128 MiB"):
+        load(path)
+    monkeypatch.setattr(experiments, "MAX_CELLS", 10)
+    with pytest.raises(ValueError, match="10 cells"):
+        read_csv_columns(str(_write_wide(tmp_path)))
+
+
+def _write_wide(folder):
+    path = folder / "wide.csv"
+    path.write_text("\n".join(["a,b,c,d,e", *["1,2,3,4,5"] * 9]))
+    return path
+
+
+def test_names_of_columns():
+    assert match_column("yield", ["yield (%)", "x"]) == "yield (%)"
+    assert match_column("loss", ["metrics.loss", "x"]) == "metrics.loss"
+    assert match_column("x", ["X", "x"]) == "x"
+    assert match_column("a", ["a (b)", "a [c]"]) is None
+
+
+OURS = bo.Study({"n": bo.Integer(1, 9), "kind": ["u", "v"]}, method="random", seed=0)
+EXPORTS = {
+    "optuna": (
+        "number,value,datetime_start,params_lr,params_kind,params_depth,user_attrs_a,state\n"
+        "0,1.5,2026-01-01 10:00:00,0.1,net,3,,COMPLETE\n1,,2026-01-01 10:00:01,0.2,tree,,,FAIL\n"
+        "2,2.5,2026-01-01 10:00:02,0.4,tree,,,PRUNED\n3,,2026-01-01,0.3,net,4,,RUNNING\n",
+        "value", ["lr", "kind", "depth"], ["completed", "failed", "completed"],
+    ),
+    "ray": (
+        "trial_id,loss,time_total_s,config/lr,config/kind\na1,1.5,3.2,0.1,u\na2,2.5,3.3,0.2,v\n",
+        "loss", ["lr", "kind"], ["completed"] * 2,
+    ),
+    "mlflow": (
+        "run_id,status,start_time,metrics.loss,params.lr,params.kind,tags.x\n"
+        "1a,FINISHED,2026-01-01,1.5,0.1,u,t\n2b,FAILED,2026-01-01,,0.2,v,t\n",
+        "loss", ["lr", "kind"], ["completed", "failed"],
+    ),
+    "ax": (
+        "trial_index,arm_name,trial_status,generation_node,loss,lr,kind\n"
+        "0,0_0,COMPLETED,Sobol,1.5,0.1,u\n1,1_0,FAILED,Sobol,,0.2,v\n2,2_0,RUNNING,MBM,,0.3,v\n",
+        "loss", ["lr", "kind"], ["completed", "failed"],
+    ),
+    "wandb": (
+        "Name,State,Notes,User,Tags,Created,Runtime,Sweep,lr,kind,loss\n"
+        "dry-sun-1,finished,-,ann,,2026-01-01T10:00:00.000Z,30,s,0.1,u,1.5\n"
+        "old-sea-2,crashed,-,ann,,2026-01-01T10:00:00.000Z,20,s,0.2,v,\n",
+        "loss", ["lr", "kind"], ["completed", "failed"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore:frame. 1 of . rows without a value")
+@pytest.mark.parametrize("program", EXPORTS)
+def test_exports_of_other_programs(program, write):
+    text, objective, names, statuses = EXPORTS[program]
+    study = load(write(text), objective)
+    assert list(study.domain.variables) == names
+    assert [one.status for one in study.trials] == statuses
+    assert study.trials[0].value == 1.5
+
+
+def test_a_table_of_our_own_comes_back(tmp_path):
+    study = bo.Study({"n": bo.Integer(1, 9), "order": bo.Permutation([1, 2, 3])}, method="random", seed=0)
+    study.optimize(lambda point: point["n"], 12)
+    study.result.to_csv(tmp_path / "own.csv")
+    again = load(tmp_path / "own.csv", "value", space=study.domain)
+    assert [(one.point, one.value) for one in again.trials] == [(one.point, one.value) for one in study.trials]
+    assert list(load(tmp_path / "own.csv", "value").domain.variables) == ["n", "order"]
+
+
+def test_the_class_of_the_study_is_kept(write):
+    class Own(bo.Study):
+        pass
+
+    options = {"direction": "minimize", "space": None, "ignore": [], "decimal": None, "failed": None}
+    made = import_experiments(Own, write("x,y\n1,2\n3,1\n"), "y", **options, unmeasured="skip", seed=0)
+    assert type(made) is Own
+    assert json.dumps(made.best_point) == '{"x": 3}'
