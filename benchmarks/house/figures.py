@@ -33,14 +33,14 @@ class Limit(NamedTuple):
 # Limits may only fall, but for those that an open change argues for. A figure without one is printed for comparison.
 LIMITS = (
     Limit("files at the root", 10),
-    Limit("files", 345),
-    Limit("files under 100 lines", 78),
+    Limit("files", 347),
+    Limit("files under 100 lines", 77),
     Limit("files over 700 lines", 1),
-    Limit("files that one file of their own folder imports", 46),
-    Limit("code lines", 49_200),
-    Limit("docstring lines", 15_850),
-    Limit("imports, % of code lines", 11.6),
-    Limit("private helpers named once, % of functions", 15.4),
+    Limit("files that one file of their own folder imports", 45),
+    Limit("code lines", 50_800),
+    Limit("docstring lines", 16_200),
+    Limit("imports, % of code lines", 11.5),
+    Limit("private helpers named once, % of functions", 15.1),
     Limit("protocols", 0),
     Limit("questions for a capability, outside testing", 8),
     Limit("top-level names with several meanings", 17),
@@ -55,13 +55,13 @@ LIMITS = (
     Limit("British spellings", 0),
     Limit("wrong phrases in pages", 0),
     Limit("wrong phrases in messages", 0),
-    Limit("wrong phrases in docstrings", 370),
+    Limit("wrong phrases in docstrings", 250),
     Limit("lines of README", 130),
     Limit("line of the first Python block of README", 15),
     Limit("words of user documentation", 40_000),
     Limit("lines of prose over 120 characters", 0),
     Limit("paragraphs over 80 words", 0),
-    Limit("most files that name one part", 4),
+    Limit("most files that name one part", 3),
 )
 
 

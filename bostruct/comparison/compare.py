@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from bostruct.checks import add_note, check_integer, short_repr
 from bostruct.comparison.plan import Method, Plan, RunKey
-from bostruct.comparison.runs import execute, read_cpu_seconds, read_results
+from bostruct.comparison.runs import execute, read_cpu_seconds, read_runs
 from bostruct.comparison.value import Comparison, ProblemComparison
 from bostruct.contracts import Searcher
 from bostruct.problems import registry
@@ -124,7 +124,7 @@ def _compare_on_each(
 
 
 def _read_runs(plan: Plan, failed: dict[RunKey, str]) -> ProblemComparison:
-    results, left_out = read_results(plan)
+    results, left_out = read_runs(plan)
     timed = {cell: found for cell in results if (found := read_cpu_seconds(plan.file(cell))) is not None}
     return ProblemComparison(plan.problem, plan.load_problem(), plan.trials, results, failed, left_out, timed)
 

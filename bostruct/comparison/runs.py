@@ -190,7 +190,7 @@ def finished_trials(plan: Plan, cell: RunKey) -> int:
         return 0
 
 
-def read_results(plan: Plan) -> tuple[dict[RunKey, Result], dict[RunKey, str]]:
+def read_runs(plan: Plan) -> tuple[dict[RunKey, Result], dict[RunKey, str]]:
     """Return all runs in the folder, those asked for first; and why some of them cannot be compared."""
     found = plan.find_files()
     results: dict[RunKey, Result] = {}

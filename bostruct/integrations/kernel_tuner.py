@@ -92,7 +92,7 @@ class Restriction:
 
     def __call__(self, point: Names) -> bool:
         try:
-            return bool(evaluate(parse_expression(self.expression)[0], {**dict(self.constants), **point}))
+            return bool(evaluate_expression(parse_expression(self.expression)[0], {**dict(self.constants), **point}))
         except ZeroDivisionError:
             return True
 
@@ -281,7 +281,7 @@ def _read_parameters(data: ParsedJson, where: _Source) -> tuple[dict[str, list[A
         ) from None
     for name, given in listed:
         try:
-            values = evaluate(parse_expression(given)[0], {}) if isinstance(given, str) else given
+            values = evaluate_expression(parse_expression(given)[0], {}) if isinstance(given, str) else given
             if not isinstance(values, list | range) or not all(isinstance(one, SCALARS) for one in values):
                 raise ExpressionError(f"expected a list of numbers or texts, got {short_repr(values)}")
             if not values or list(values) != found.setdefault(name, list(values)):
@@ -383,7 +383,7 @@ def parse_expression(text: str) -> tuple[Any, dict[str, int]]:
     return tree, {node.id: node.col_offset + 1 for node in free}
 
 
-def evaluate(node: Any, names: Names) -> Any:
+def evaluate_expression(node: Any, names: Names) -> Any:
     """Return the value of an expression.
 
     node: of the tree that `parse_expression` returned.
@@ -397,30 +397,34 @@ def evaluate(node: Any, names: Names) -> Any:
         case ast.Name(id=name):
             return names[name]
         case ast.List(elts=parts) | ast.Tuple(elts=parts):
-            return [evaluate(part, names) for part in parts]
+            return [evaluate_expression(part, names) for part in parts]
         case ast.BoolOp(op=op, values=parts):
-            return (all if isinstance(op, ast.And) else any)(evaluate(part, names) for part in parts)
+            return (all if isinstance(op, ast.And) else any)(evaluate_expression(part, names) for part in parts)
         case ast.UnaryOp(op=op, operand=part):
-            return SIGNS[type(op)](evaluate(part, names))
+            return SIGNS[type(op)](evaluate_expression(part, names))
         case ast.BinOp(left=left, op=op, right=right):
-            return _calculate(type(op), evaluate(left, names), evaluate(right, names))
+            return _calculate(type(op), evaluate_expression(left, names), evaluate_expression(right, names))
         case ast.Compare(left=left, ops=ops, comparators=others):
-            sides = pairwise(evaluate(part, names) for part in (left, *others))
+            sides = pairwise(evaluate_expression(part, names) for part in (left, *others))
             return all(COMPARISONS[type(op)](*pair) for op, pair in zip(ops, sides, strict=True))
         case ast.IfExp(test=test, body=body, orelse=other):
-            return evaluate(body if evaluate(test, names) else other, names)
+            return evaluate_expression(body if evaluate_expression(test, names) else other, names)
         case ast.Call(func=ast.Name(id=name), args=parts):
-            return FUNCTIONS[name](*(_check_length(evaluate(part, names)) for part in parts))
+            return FUNCTIONS[name](*(_check_text_length(evaluate_expression(part, names)) for part in parts))
         case ast.ListComp(elt=part, generators=[ast.comprehension(target=ast.Name(id=name)) as loop]):
-            own = [{**names, name: one} for one in _check_length(evaluate(loop.iter, names))]
-            return [evaluate(part, one) for one in own if all(evaluate(test, one) for test in loop.ifs)]
+            own = [{**names, name: one} for one in _check_text_length(evaluate_expression(loop.iter, names))]
+            return [
+                evaluate_expression(part, one)
+                for one in own
+                if all(evaluate_expression(test, one) for test in loop.ifs)
+            ]
     raise ExpressionError(f"{node!r} is not read")
 
 
 def _calculate(kind: type, left: Any, right: Any) -> Any:
     """Return the result of arithmetic on numbers, or join two lists; raise ExpressionError for what is too large."""
     if kind is ast.Add and isinstance(left, list) and isinstance(right, list):
-        return _check_length([*left, *right])
+        return _check_text_length([*left, *right])
     if not isinstance(left, int | float) or not isinstance(right, int | float):
         raise ExpressionError(f"arithmetic: expected numbers, got {short_repr(left)} and {short_repr(right)}")
     bits = {ast.Pow: int(left).bit_length() * right, ast.LShift: right}.get(kind, 0)
@@ -430,7 +434,7 @@ def _calculate(kind: type, left: Any, right: Any) -> Any:
     return result
 
 
-def _check_length(value: Any) -> Any:
+def _check_text_length(value: Any) -> Any:
     """Return a value; raise ExpressionError for a list that is too long to walk through."""
     if isinstance(value, list | range | str) and len(value) > MAX_VALUES:
         raise ExpressionError(f"expected lists of at most {MAX_VALUES} values, got one of {len(value)}")

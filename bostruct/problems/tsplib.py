@@ -146,12 +146,12 @@ def _fill_matrix(values: list[float], n: int, layout: str) -> Array:
     if layout == "FULL_MATRIX":
         if len(values) == n * n + 1 and values[0] == n:  # the size, once more in files of SOP
             values = values[1:]
-        _check_count("EDGE_WEIGHT_SECTION", values, n * n, n)
+        _check_number_count("EDGE_WEIGHT_SECTION", values, n * n, n)
         return np.array(values).reshape(n, n)
     off = 0 if "DIAG" in layout else 1
     is_lower = layout.startswith("LOWER") != layout.endswith("COL")  # columns of one triangle are rows of the other
     at = np.tril_indices(n, -off) if is_lower else np.triu_indices(n, off)
-    _check_count("EDGE_WEIGHT_SECTION", values, len(at[0]), n)
+    _check_number_count("EDGE_WEIGHT_SECTION", values, len(at[0]), n)
     distances = np.zeros((n, n))
     distances[at] = values
     return distances + distances.T
@@ -160,7 +160,7 @@ def _fill_matrix(values: list[float], n: int, layout: str) -> Array:
 def _measure_cities(values: list[float], n: int, rule: str) -> tuple[tuple[int, ...], Array]:
     """Return the numbers of cities, and the distances between them (n, n)."""
     width = 4 if rule.endswith("3D") else 3
-    _check_count("NODE_COORD_SECTION", values, n * width, n)
+    _check_number_count("NODE_COORD_SECTION", values, n * width, n)
     rows = np.array(values).reshape(n, width)
     names = tuple(int(name) for name in rows[:, 0])
     if len(set(names)) < n or (rows[:, 0] != names).any():
@@ -170,7 +170,7 @@ def _measure_cities(values: list[float], n: int, rule: str) -> tuple[tuple[int, 
     return names, RULES[rule](rows[:, 1:])
 
 
-def _check_count(section: str, values: list[float], count: int, n: int) -> None:
+def _check_number_count(section: str, values: list[float], count: int, n: int) -> None:
     if len(values) != count:
         raise ValueError(f"{section}: expected {count} numbers for {n} cities, got {len(values)}")
 

@@ -114,8 +114,8 @@ def _check_left_out(learned: Learned) -> None:
     least, most = float(np.min(learned.values)), float(np.max(learned.values))
     rounding = MEANS_ROUNDING * (most - least)
     are_told = (held_out.values >= least - rounding) & (held_out.values <= most + rounding)
-    assert np.all(are_told), f"leave_one_out returns the values told: got {held_out.values}"
-    assert len(held_out.xs) <= len(learned.xs), "leave_one_out returns a value for each point told, or for some"
+    assert np.all(are_told), f"leave_one_out returns the observed values: got {held_out.values}"
+    assert len(held_out.xs) <= len(learned.xs), "leave_one_out returns a value for each observed point, or for some"
 
 
 def _check_kept(surrogate: Surrogate, learned: Learned) -> None:

@@ -16,7 +16,7 @@ from bostruct.contracts import DomainError
 from bostruct.integrations.kernel_tuner import (
     ExpressionError,
     Restriction,
-    evaluate,
+    evaluate_expression,
     parse_expression,
     read_constants,
     read_problem,
@@ -116,7 +116,7 @@ def test_conditions_hold_as_python_evaluates_them(convolution):
     ],
 )  # fmt: skip
 def test_an_expression_has_the_value_that_python_gives_it(text):
-    assert evaluate(parse_expression(text)[0], {}) == eval(text)
+    assert evaluate_expression(parse_expression(text)[0], {}) == eval(text)
 
 
 @pytest.mark.parametrize(

@@ -90,7 +90,7 @@ def find_feasible(space: ConstrainedProduct) -> Survey:
 def _list_given_point(space: ConstrainedProduct) -> IntArray:
     """Return the point of each variable's first value, a permutation's items in the order given (1, columns)."""
     row = np.concatenate([variable.fallback() for variable in space.variables.values()])
-    return space.conditions.settle_simply(row[None].astype(np.int64))
+    return space.conditions.apply_with_fallbacks(row[None].astype(np.int64))
 
 
 class Repair(NamedTuple):

@@ -168,7 +168,7 @@ def follows(point: dict) -> bool:
 
 def test_items_in_a_valid_order_lead_to_others_where_no_draw_and_no_repair_is_valid():
     space = bo.Space({"order": bo.Permutation(range(30)), "n": bo.Integer(1, 3)}, [follows])
-    survey = survey_space(space)
+    survey = find_feasible(space)
     assert (len(survey.points), survey.uniform_hits, survey.refusal) == (1, False, "")
     assert space.present(survey.points[0]) == {"order": tuple(range(30)), "n": 2}
     points = [space.present(x) for x in space.sample(8, np.random.default_rng(0))]
