@@ -23,7 +23,7 @@ from benchmarks.chaos.kills import KILLS
 from benchmarks.chaos.objectives import OBJECTIVES
 from benchmarks.chaos.outages import OUTAGES
 from benchmarks.chaos.report import PAGE, count_faults, format_table, write_page
-from benchmarks.chaos.results import ROOT, Result, read_runs, take_cases
+from benchmarks.chaos.results import ROOT, Result, read_results, take_cases
 from benchmarks.chaos.resumes import RESUMES
 from benchmarks.chaos.spaces import SPACES
 from benchmarks.chaos.writers import WRITERS
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None, page: Path = PAGE) -> int:
     given = _parse(arguments)
     form = "long" if given.long else "short"
     file = given.out or (ROOT / "out" / "chaos.jsonl" if given.long else None)
-    results = read_runs(file)
+    results = read_results(file)
     rows = [ROWS[name] for name in given.rows or ROWS]
     for row in rows:
         if (why := row.why_not()) is not None:
@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None, page: Path = PAGE) -> int:
             results.append(result)
             _print_faults(result)
     if file is not None:
-        results = read_runs(file)  # others may have run other rows meanwhile
+        results = read_results(file)  # others may have run other rows meanwhile
     shown = list(ROWS.values()) if given.long else rows
     print(table := format_table(shown, results, form))
     if given.long:

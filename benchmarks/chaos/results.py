@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 Result = dict[str, Any]  # row, case, faults, counts, seconds of CPU, revision
 
 
-def read_runs(file: Path | None) -> list[Result]:
+def read_results(file: Path | None) -> list[Result]:
     """Return the results in a file, none where it is not there; a line that was cut short is dropped."""
     if file is None or not file.exists():
         return []

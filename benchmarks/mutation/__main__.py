@@ -51,7 +51,7 @@ def run(folder: Path, n: int, seed: int, processes: int) -> None:
         _start(folder, "cover", len(mutants), "-n", str(processes)).wait()
         (folder / "covered").touch()
     shutil.rmtree(folder / "taken", ignore_errors=True)
-    for result in read_runs(folder):
+    for result in read_results(folder):
         (folder / "taken" / str(result["mutant"])).mkdir(parents=True)
     (folder / "taken").mkdir(exist_ok=True)
     options = ("-p", "no:xdist", "-s", "--timeout=300")
@@ -74,7 +74,7 @@ def read_mutants(folder: Path) -> list[Mutant]:
     return [Mutant(*entry) for entry in json.loads((folder / "mutants.json").read_text())]
 
 
-def read_runs(folder: Path) -> list[dict[str, Any]]:
+def read_results(folder: Path) -> list[dict[str, Any]]:
     """Return the results of a run, as far as it came."""
     file = folder / "results.jsonl"
     return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
@@ -82,7 +82,7 @@ def read_runs(folder: Path) -> list[dict[str, Any]]:
 
 def report(folder: Path, other: Path | None) -> None:
     """Print the share of mutants killed and the survivors."""
-    mutants, results = read_mutants(folder), {one["mutant"]: one for one in read_runs(folder)}
+    mutants, results = read_mutants(folder), {one["mutant"]: one for one in read_results(folder)}
     counted = [number for number in results if mutants[number].key not in EQUIVALENT]
     killed = [number for number in counted if results[number]["killed"]]
     excluded = len(results) - len(counted)
@@ -93,7 +93,7 @@ def report(folder: Path, other: Path | None) -> None:
         print(f"{number}: {result['why']} {result.get('ran', 0)} tests, line {mutant.line} of {mutant.key}")
     if other is not None:
         mine = {mutants[number].key for number in killed}
-        theirs = {read_mutants(other)[one["mutant"]].key for one in read_runs(other) if one["killed"]}
+        theirs = {read_mutants(other)[one["mutant"]].key for one in read_results(other) if one["killed"]}
         print(f"\nonly {folder} kills:", *sorted(mine - theirs), sep="\n")
         print(f"\nonly {other} kills:", *sorted(theirs - mine), sep="\n")
 

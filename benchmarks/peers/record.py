@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.chaos.results import append_result, read_revision, read_runs
+from benchmarks.chaos.results import append_result, read_results, read_revision
 from benchmarks.peers.run import Run
 from benchmarks.speed.__main__ import machine
 
@@ -40,7 +40,7 @@ def read_file(file: Path) -> tuple[list[dict[str, Any]], dict[Run, dict[str, Any
     Raises ValueError where a line is neither a run, or the beginning of one, nor says how runs were taken.
     """
     _check_lines(file)
-    lines = read_runs(file)
+    lines = read_results(file)
     for one in lines:
         if not any(one.keys() >= names for names in (RUN, MISSING, CONDITIONS)):
             raise _refuse_line(file, json.dumps(one)[:80])

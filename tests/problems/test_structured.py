@@ -133,7 +133,7 @@ def test_where_no_exact_method_is_cheap_the_optimum_is_not_known():
 
 def test_values_mean_what_they_are_said_to():
     problem = max_coverage(20, 4, 5)
-    edges = problem.space.variables["nodes"].graph.edges  # type: ignore[attr-defined]
+    edges = problem.space.variables["nodes"].item_graph.edges  # type: ignore[attr-defined]
     inside = measure(problem, {"nodes": (0, 1, 2, 3)})
     assert inside <= measure(problem, {"nodes": (0, 1, 2)})  # one more node covers no less
     assert nx.is_connected(nx.Graph([edge[:2] for edge in edges]))
