@@ -64,9 +64,9 @@ def plot_slices(
 ) -> NDArray[np.object_]:
     """Draw values against each variable, the most important first, and return the matplotlib axes (k,).
 
-    A line and its 95% band are what the method's model expects, noise aside, where one variable of the best point
-    changes and all others stay. A method without a model draws trials alone, and so does a study in which no trial
-    keeps all limits, which the title says. Categories stand side by side, jittered.
+    A line and its 95% band are the posterior of the method's model, without noise, if one variable of the best point
+    changes and all others stay. A method without a model draws only trials, and so does a study in which no trial
+    satisfies all constraints, which the title says. Categories stand side by side, jittered.
     Trials of the initial phase are gray, the best one is a star. Values beyond the axis are triangles at the border.
 
     result: a result or a study over a space of named variables.

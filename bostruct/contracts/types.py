@@ -21,11 +21,11 @@ Prepared: TypeAlias = Any  # what a kernel needs to know of two batches, whateve
 State: TypeAlias = ParsedJson  # what the next step needs: plain JSON, so that it survives on disk exactly
 Info: TypeAlias = dict[str, ParsedJson]  # what a person wants to see, as JSON
 STORED_AS = "stored as"  # in the metadata of a field
-ADDED_LATER = {"added later": True}  # of a field: its default says nothing, so that settings on record stay the same
+ADDED_LATER = {"added later": True}  # of a field: its default says nothing, so that stored settings stay the same
 
 
 def stored_as(name: str) -> dict[str, str]:
-    """Return the metadata of a field that settings on record have under an earlier name.
+    """Return the metadata of a field that stored settings have under an earlier name.
 
     name: the earlier name.
     """

@@ -113,7 +113,7 @@ class Measurement(NamedTuple):
 def read_space(file: str | os.PathLike[str]) -> Space:
     """Read the parameters and the conditions of a T1 file as a space.
 
-    file: JSON, or a cache file of Kernel Tuner, in which conditions are not on record.
+    file: JSON, or a cache file of Kernel Tuner, which does not store conditions.
 
     Numbers become `Ordinal`, `True` and `False` a `Binary`, anything else `Categorical`. A parameter of one value is no
     variable: conditions know its value, and `{**read_constants(file), **point}` is the whole configuration. Kernel

@@ -41,7 +41,7 @@ def read_lines(file: str | Path) -> Iterator[Iterator[str]]:
 
     file: at most 64 MiB of text, in lines of at most 8 MiB.
 
-    A ValueError from within is raised anew with the file and the line that was read last. Raises OSError if the file
+    A ValueError from within is raised again with the file and the line that was read last. Raises OSError if the file
     cannot be opened, and ValueError if it is too large, damaged or no regular file.
     """
     path = Path(file)

@@ -175,8 +175,8 @@ class Annealing(Searcher):
 
     A mutation that was evaluated before is accepted or rejected at its known value, at no cost, and the walk goes on
     until it meets an unseen point. Where it meets none it is reheated once, then continues at a random unseen point.
-    Every observed value, in the order observed, is a proposal to the walk, whoever asked for it. Raises TypeError,
-    ValueError.
+    Every observed value, in the order observed, is a proposal to the walk, whichever method suggested it.
+    Raises TypeError, ValueError.
     """
 
     domain: Domain

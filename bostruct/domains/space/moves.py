@@ -65,7 +65,7 @@ class NeighborSampler(ConstrainedProduct, LocalDomain):
         return rows[valid_mask(self, rows)] if self.constraints else rows
 
     def sample_neighbors(self, x: IntArray, m: int, rng: np.random.Generator) -> IntArray:
-        """Return `neighbors`, or m of them drawn without replacement where there are more.
+        """Return `neighbors`, or m of them drawn without replacement if there are more.
 
         x: integer row (d,).
         m: int >= 0.
@@ -126,7 +126,7 @@ class NeighborSampler(ConstrainedProduct, LocalDomain):
         return rows[valid_mask(self, rows)] if self.constraints else rows
 
     def mutate(self, x: IntArray, rng: np.random.Generator) -> IntArray:
-        """Return a valid neighbor of x (d,), each equally likely; where there are numbers, each variable.
+        """Return a valid neighbor of x (d,), each equally likely; with numbers, each variable is equally likely.
 
         x: integer row (d,).
         rng: the only source of chance.

@@ -104,7 +104,7 @@ class Subset(Variable):
         """List the subsets one change away (k, n): an item fewer, one more, then exchanges, some 4,000 at most.
 
         columns: bits of a subset.
-        large_steps: True for exchanges of any two items, also where there is a graph.
+        large_steps: True for exchanges of any two items, also if the variable has a graph.
         """
         return self.exchanges.list_all(np.asarray(columns, dtype=np.int64), large_steps)
 
