@@ -171,7 +171,6 @@ class _OtherCoordinates:
         self, xs: Batch, m: int, rng: np.random.Generator, large_steps: bool = False
     ) -> tuple[Batch, IntArray]:
         """Return the neighbors in the other coordinates, and the position in xs of each one's point."""
-        del large_steps
         return self._domain.sample_discrete_neighborhoods(xs, m, rng)
 
 

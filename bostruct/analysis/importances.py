@@ -273,7 +273,6 @@ class _LeftOut:
     """The view of a part that is not made of named choices: it has none."""
 
     def coordinates(self, x: Point) -> list[Choice]:
-        del x
         return []
 
 

@@ -130,7 +130,6 @@ class Domain(ABC):
         starts: known points, from which it may be cheaper to find others; may be none.
         rng: the only source of chance.
         """
-        del starts
         return self.sample(m, rng)
 
     def sample_unseen(self, seen: AbstractSet[Hashable], rng: np.random.Generator) -> Point:
@@ -153,7 +152,6 @@ class Domain(ABC):
 
         most: number of points, at least 1.
         """
-        del most
         return None
 
     def count(self) -> Count:
@@ -250,7 +248,6 @@ class Domain(ABC):
 
         keys: m keys, in any order. A long study keeps keys in place of points if they hold all of a point.
         """
-        del keys
         return None
 
     def encodings(self, batch: Batch) -> list[Hashable]:
@@ -304,7 +301,6 @@ class Domain(ABC):
 
         Returns None if the domain cannot cross points.
         """
-        del x, y, rng
         return None
 
     def tokens(self, xs: Batch) -> list[IntArray]:
@@ -337,7 +333,6 @@ class Domain(ABC):
         xs: m points.
         shares: (m, c), in [0, 1]; ignored if a point lacks the coordinate.
         """
-        del shares
         return xs
 
     def part(self, name: str, xs: Batch) -> Batch:
@@ -346,7 +341,6 @@ class Domain(ABC):
         name: of the part, one of `parts`; any other raises KeyError.
         xs: m points.
         """
-        del xs
         raise KeyError(name)
 
     def with_part(self, name: str, xs: Batch, parts: Batch) -> Batch:
@@ -356,7 +350,6 @@ class Domain(ABC):
         xs: m points.
         parts: m points of the part's domain.
         """
-        del xs, parts
         raise KeyError(name)
 
     def architectures(self, xs: Batch) -> Sequence[Any]:
@@ -364,7 +357,6 @@ class Domain(ABC):
 
         xs: m points.
         """
-        del xs
         raise DomainError(f"points of {type(self).__name__} stand for no architectures")
 
     def to_json(self) -> Json:
@@ -420,7 +412,6 @@ class LocalDomain(Domain):
 
         Returns the neighbors, and for each the position in xs of its point, ascending.
         """
-        del large_steps
         found = [self.sample_neighbors(x, m, rng) for x in xs]
         counts = np.array([len(near) for near in found], dtype=np.int64)
         return self.join(*found), np.repeat(np.arange(len(found)), counts)
@@ -459,7 +450,6 @@ class LocalDomain(Domain):
             other the first counts.
         counts: how many of the changes to make, the first ones, each at least 1; all if there are fewer.
         """
-        del x
         return self.take(neighbors, [0] * len(counts))
 
     def mutate(self, x: Point, rng: np.random.Generator) -> Point:
@@ -553,7 +543,6 @@ class TreeDomain(Domain):
         name: the choice's path.
         value: as `Choice.value`.
         """
-        del name
         return int(value)
 
 

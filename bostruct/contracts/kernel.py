@@ -147,7 +147,6 @@ class Kernel(ABC):
         prepared: what `prepare` returned.
         gram: the Gram matrix at theta, where known: a shortcut that a kernel may take.
         """
-        del gram
 
         def along(value: float) -> Array:
             moved = np.array(theta, dtype=np.float64)
@@ -194,7 +193,6 @@ class Kernel(ABC):
         Returns a function from shares (m, c), as of `Domain`, to K (m, n) and to the map from a cotangent G
         (m, n) to the gradient of sum(G * K) in the shares (m, c).
         """
-        del theta, xs, ys
         return None
 
     def single_grams(self, thetas: Sequence[Array], xs: Batch) -> Callable[[Batch], Iterator[SingleGram] | None] | None:
@@ -207,7 +205,6 @@ class Kernel(ABC):
 
         The function returns None for m points of which double precision is as quick.
         """
-        del thetas, xs
         return None
 
 

@@ -107,7 +107,6 @@ class Posterior(ABC):
 
         xs: points that are being evaluated; none change nothing.
         """
-        del xs
         return self
 
     def covariance(self, xs: Batch) -> Array | None:
@@ -118,7 +117,6 @@ class Posterior(ABC):
 
         xs: m points.
         """
-        del xs
         return None
 
     @property
@@ -148,7 +146,6 @@ class Posterior(ABC):
 
         xs: m points, whose other coordinates stay.
         """
-        del xs
         return None
 
 
@@ -199,7 +196,6 @@ class Surrogate(ABC):
         values: (n,), in the user's units, minimized.
         state: of `initial_state`, or what `condition` returned, here or of another version of the surrogate.
         """
-        del xs, values, state
         return None
 
     def with_variances(self, variances: Array) -> Surrogate:
@@ -210,7 +206,6 @@ class Surrogate(ABC):
         variances: of the noise of each value (n,), at least 0, in the user's units squared; NaN where it is to be
             learned.
         """
-        del variances
         return self
 
     def restore_units(self, prediction: Prediction, values: Array) -> Prediction:
@@ -219,7 +214,6 @@ class Surrogate(ABC):
         prediction: of the posterior that was conditioned on the values.
         values: (n,), in the user's units.
         """
-        del values
         return prediction
 
     def around(self, change: Callable[[Surrogate], Surrogate]) -> Surrogate:
@@ -255,7 +249,6 @@ class Surrogate(ABC):
         change: from a kernel to another one.
         join: of the batches that the other kernels see.
         """
-        del change, join
         return None
 
 
@@ -299,7 +292,6 @@ class AcquisitionFunction(ABC):
         prediction: mean and variance, (s, m) each, as of `Posterior.screen`.
         incumbent: the value to improve on, in the user's units.
         """
-        del incumbent
         return np.full(prediction.mean.shape, np.inf)
 
     def average(self, scores: Array) -> Array:
@@ -333,7 +325,6 @@ class AcquisitionFunction(ABC):
 
         noise: variance under each posterior sample (s, 1), at least 0, in the user's units squared.
         """
-        del noise
         return self
 
 
@@ -360,7 +351,6 @@ class Score(ABC):
 
         xs: points that are being evaluated.
         """
-        del xs
         return None
 
     def input_vjp(self, xs: Batch) -> VariedValues | None:
@@ -370,7 +360,6 @@ class Score(ABC):
 
         xs: m points, whose other coordinates stay.
         """
-        del xs
         return None
 
 
@@ -412,7 +401,6 @@ class Feasibility(ABC):
 
         xs: m points, whose other coordinates stay.
         """
-        del xs
         return None
 
 

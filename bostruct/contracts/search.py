@@ -90,7 +90,6 @@ class ScoreBuilder(ABC):
         state: None, or what the last call returned; plain JSON.
         rng: random number generator.
         """
-        del state
         return self(posterior, history, rng), None
 
     def learn_feasibility(
@@ -105,7 +104,6 @@ class ScoreBuilder(ABC):
         state: None, or that of `build_from`.
         rng: random number generator.
         """
-        del posterior, history, state, rng
         return None
 
 
@@ -226,7 +224,6 @@ class Searcher(ABC):
         change: from a `BayesianSearch` to what takes its place; None if it can make nothing of it.
         other: the same for a searcher that is none, or of which `change` makes nothing.
         """
-        del change
         return other(self)
 
     def with_repeats(self) -> Searcher | None:
@@ -246,7 +243,6 @@ class Searcher(ABC):
 
         Raises NumericalError where the model cannot be fitted.
         """
-        del state, rng
         return TrainingPrediction(np.ones(len(history.values), dtype=np.bool_), None)
 
     def predict(self, history: HistoryView, state: State, xs: Batch, rng: np.random.Generator) -> Predicted:
@@ -259,7 +255,6 @@ class Searcher(ABC):
 
         Raises NumericalError where the model cannot be fitted, or nothing has completed, BostructError without a model.
         """
-        del history, state, xs, rng
         raise BostructError(f"predict: {type(self).__name__} has no model")
 
     def bound_regret_probability(
@@ -276,7 +271,6 @@ class Searcher(ABC):
         regret: the difference to the optimum, at least 0, in the user's units.
         rng: random number generator.
         """
-        del history, state, regret, rng
         return 1.0
 
     def cross_validate(
@@ -291,7 +285,6 @@ class Searcher(ABC):
 
         Raises BostructError where the model cannot.
         """
-        del history, state, objective, rng
         raise BostructError(f"cross_validate: {type(self).__name__} has no model that predicts values left out")
 
 

@@ -126,7 +126,6 @@ class BostructSampler(BaseSampler):
         With an explicit space each parameter is asked for by its name, so that an objective may ask for the choices in
         any order, and for the parameters that a condition leaves out.
         """
-        del trial
         if self._domain is not None:
             return {}
         with self._lock:

@@ -95,7 +95,6 @@ class StudyMirror:
         choices changed and the storage is relational, such as SQLite, which refuses that. Raises DomainError for a
         study that was loaded without its space.
         """
-        del trial
         if not study.domain.is_whole:
             raise DomainError(f"study {study.name!r} was loaded without its space; Study.load(..., space=...) knows it")
         study_id = self._open(study)

@@ -281,7 +281,6 @@ class SuccessiveNarrowing(Searcher):
         return Suggestion(x, self._write(now), {"origin": "random", "level": self.fidelities.level(x)})
 
     def appraise(self, history: HistoryView, state: State, rng: np.random.Generator) -> TrainingPrediction:
-        del state, rng
         levels = np.array([self.fidelities.level(x) for x in history.completed])
         return TrainingPrediction(levels == levels.max(), None, LARGEST_COUNTS)
 

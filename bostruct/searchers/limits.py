@@ -121,7 +121,6 @@ class WithinLimits(ScoreBuilder):
         self, posterior: Posterior, history: HistoryView, state: State, rng: np.random.Generator
     ) -> Feasibility | None:
         """Return the chance that points satisfy all limits; raises TypeError for one output."""
-        del history, state, rng  # the posterior knows all
         return ScoredFeasibility(ProductScore(self._score_chances(self._slacks_of(posterior))))
 
     def _slacks_of(self, posterior: Posterior) -> tuple[Posterior, ...]:

@@ -56,7 +56,6 @@ class HypervolumeImprovement(ScoreBuilder):
 
         history: all that was observed so far, at least one value.
         """
-        del rng
         if len(posterior.outputs) < self.n_objectives:
             raise TypeError(f"posterior: objectives need one of several outputs, got {type(posterior).__name__}")
         objectives = posterior.outputs[: self.n_objectives]

@@ -95,7 +95,6 @@ class JsonDomain(Domain):
         return repr(self.description)
 
     def sample(self, m: int, rng: np.random.Generator) -> Batch:
-        del m, rng
         raise DomainError(f"the file of the study does not hold its space; {GIVE_SPACE}")
 
     def decode(self, data: ParsedJson) -> Point:

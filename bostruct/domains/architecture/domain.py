@@ -201,7 +201,6 @@ class ArchitectureDomain(Domain):
 
     def decode_from(self, data: ParsedJson, description: ParsedJson) -> Architecture:
         """Rebuild an architecture that a domain of other bounds encoded; raises PointError."""
-        del description
         return self.decode(data)
 
     def key(self, x: Architecture) -> Hashable:

@@ -325,7 +325,6 @@ class SearchSpace(PartialProgram, LocalDomain, ChoiceDomain, TreeDomain):
         return None if h is None else coordinate_of(h, 0)
 
     def decide(self, name: str, value: float) -> int:
-        del name
         return round(value)
 
     def roll_out(self, made: Sequence[int], rng: np.random.Generator) -> Trace:

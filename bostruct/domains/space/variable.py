@@ -158,7 +158,6 @@ class Variable(ABC):
         mine, theirs: columns of the values.
         rng: the only source of chance.
         """
-        del mine, theirs, rng
         return None
 
     @abstractmethod

@@ -50,7 +50,6 @@ class EffectKernel(ABC):
 
         is_ordered: True if the values have an order that may mean nothing.
         """
-        del is_ordered
         return None
 
     @abstractmethod

@@ -94,7 +94,6 @@ class MainEffects(Kernel):
         return len(signs) - 2.0 * count_disagreements(xs, ys, 2)  # the same numbers, for they are whole
 
     def input_vjp(self, theta: Array, xs: IntArray, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]]:
-        del theta  # there is none
         d, fixed, own = len(self.effects), self.prepare(xs, ys), self._numbers
         if own is None:
             return lambda shares: (fixed.copy(), lambda _: np.zeros(shares.shape))
@@ -151,11 +150,9 @@ class MainEffects(Kernel):
         return change
 
     def gram(self, theta: Array, prepared: Array) -> Array:
-        del theta  # there is none
         return prepared.copy()
 
     def diag(self, theta: Array, xs: SpaceBatch) -> Array:
-        del theta
         uneven = self._uneven
         total = np.full(len(xs), float(len(self.effects) - len(uneven)))  # of complete graphs and numbers each is 1
         rows = xs.rows() if uneven and isinstance(xs, SingleChanges) else xs

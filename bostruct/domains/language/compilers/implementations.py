@@ -183,7 +183,6 @@ class FromValues:
     fn: Callable[..., object]
 
     def __call__(self, values: Values, shapes: Shapes) -> object:
-        del shapes
         return self.fn(**values)
 
 
