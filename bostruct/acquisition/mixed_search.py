@@ -116,7 +116,7 @@ class MixedSearch(Maximizer):
         varied = score.input_vjp(climbers.points) if domain.n_continuous else None
         if varied is None:
             points, scores, steps = ascend(
-                score, domain, *climbers, rng, leaps=True, most=self.most, neighbors=self.neighbors
+                score, domain, *climbers, rng, large_steps=True, most=self.most, neighbors=self.neighbors
             )
             return Climbers(points, scores), {"steps": steps}
         rest: Any = _OtherCoordinates(domain)

@@ -234,10 +234,10 @@ class Surrogate(ABC):
         """Return the surrogate of one of several objectives, which compresses less; by default itself."""
         return self
 
-    def for_slack(self, warp: Callable[[Surrogate], Surrogate]) -> Surrogate:
-        """Return the surrogate of the slack of a limit, without what holds for objectives alone.
+    def for_violation(self, warp: Callable[[Surrogate], Surrogate]) -> Surrogate:
+        """Return the surrogate of the violation of a limit, without what holds for objectives alone.
 
-        warp: puts the warping of slacks around the model.
+        warp: puts the warping of violations around the model.
         """
         return warp(self)
 

@@ -24,13 +24,13 @@ class HistoryView:
     """The history that a searcher sees: points as its domain holds them, values to minimize, in the order observed.
 
     completed: points that have a value.
-    values: one for each completed point (n,): of the only objective; where there are several, or limits, a merit by
-        which feasible points come before others, as of `bostruct.goals.pareto.merit`.
+    values: one for each completed point (n,): of the only objective; if there are several, or limits, a constrained
+        rank, by which feasible points come before others: see `bostruct.goals.pareto.constrained_rank`.
     running: points that were asked and are not finished.
     failed: points that were told without a value, whether their trials failed or were infeasible.
     seen: the keys of all points ever suggested or observed, whatever became of them.
     objectives: of each completed point (n, k), minimized.
-    slacks: by how much each completed point breaks each limit (n, c), at most 0 where it keeps it; (n, 0) without
+    violations: by how much each completed point breaks each limit (n, c), at most 0 where it keeps it; (n, 0) without
         limits.
     variances: known variances of the noise of the one objective (n,), NaN where unknown; None where none is known. Of
         `values` they are those where all limits are kept.
@@ -43,7 +43,7 @@ class HistoryView:
     failed: Batch
     seen: AbstractSet[Hashable]
     objectives: Array
-    slacks: Array
+    violations: Array
     variances: Array | None
     whole: HistoryView | None = field(default=None, repr=False)
 

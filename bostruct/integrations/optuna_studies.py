@@ -205,7 +205,7 @@ def _to_frozen_trial(study: Study, trial: Trial) -> FrozenTrial:
         user_attrs=attributes | dict(trial.attributes) | {MIRRORED: _mirrored_attributes(trial)},
         intermediate_values={int(step): float(value) for step, value in trial.info.get("reports", ())},
         constraints={
-            limit.name: limit.slack(trial.constraints[limit.name]) for limit in study.goals.limits if trial.values
+            limit.name: limit.violation(trial.constraints[limit.name]) for limit in study.goals.limits if trial.values
         },
     )
     frozen.datetime_start = datetime.fromtimestamp(trial.started)

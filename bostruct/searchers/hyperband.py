@@ -32,7 +32,7 @@ from bostruct.contracts import (
     TrainingPrediction,
 )
 from bostruct.domains.fidelity import FidelityLevels
-from bostruct.goals.pareto import merit
+from bostruct.goals.pareto import constrained_rank
 
 MAX_DRAWS = 100
 LARGEST_COUNTS = "the largest fidelity counts"  # in `TrainingPrediction.why`
@@ -174,7 +174,7 @@ class Hyperband(Searcher):
 
 def merits_of(history: HistoryView, places: Sequence[int]) -> list[float]:
     """Return one number to minimize for some completed points, by how they compare with each other alone."""
-    return merit(history.objectives[places], history.slacks[places]).tolist()
+    return constrained_rank(history.objectives[places], history.violations[places]).tolist()
 
 
 @dataclass(frozen=True)
@@ -182,8 +182,8 @@ class Rungs:
     """The points of a history by bracket and level.
 
     bracket, highest: the lowest and the highest level of each point, by its key without fidelity. bracket_sizes: number
-    of points in each bracket. entries: (merit, order, point) of completed trials, by bracket and level; the merit is
-    among those of the same bracket and level, since values at other levels do not compare.
+    of points in each bracket. entries: (rank, order, point) of completed trials, by bracket and level; the constrained
+    rank is among those of the same bracket and level, since values at other levels do not compare.
     """
 
     bracket: dict[Hashable, int]
@@ -215,7 +215,7 @@ class Rungs:
         return cls(bracket, highest, bracket_sizes, entries)
 
     def completed(self, bracket: int, level: int) -> list[tuple[float, int, Point]]:
-        """Return (merit, order, point) of the completed trials at one level of a bracket, in the order observed.
+        """Return (rank, order, point) of the completed trials at one level of a bracket, in the order observed.
 
         bracket: the level at which its points begin, from 0.
         level: at least `bracket`.

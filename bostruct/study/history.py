@@ -11,7 +11,7 @@ import numpy as np
 from bostruct.contracts import Array, Batch, Domain, HistoryView, Info, Point, Presented
 from bostruct.display import html_table
 from bostruct.goals.declared import Goals
-from bostruct.goals.pareto import LARGEST, merit
+from bostruct.goals.pareto import LARGEST, constrained_rank
 from bostruct.outcome import Outcome
 
 TrialStatus = Literal["running", "completed", "failed", "infeasible"]
@@ -156,18 +156,18 @@ class History(HistoryView):
     """The history of a study, or one that is made by hand.
 
     objectives: None for the values.
-    slacks: None for no limit.
+    violations: None for no limit.
     """
 
     objectives: Array = field(default=cast(Array, None))
-    slacks: Array = field(default=cast(Array, None))
+    violations: Array = field(default=cast(Array, None))
     variances: Array | None = None
 
     def __post_init__(self) -> None:
         if self.objectives is None:
             object.__setattr__(self, "objectives", np.asarray(self.values)[:, None])
-        if self.slacks is None:
-            object.__setattr__(self, "slacks", np.empty((len(self.values), 0)))
+        if self.violations is None:
+            object.__setattr__(self, "violations", np.empty((len(self.values), 0)))
 
     @classmethod
     def of(
@@ -202,15 +202,15 @@ ROUNDING = 1e-24  # of a variance to the square of the values: what rounding may
 class Measured(NamedTuple):
     """Measurements at n completed points; smaller is better.
 
-    values: of the only objective, or a merit that orders the points (n,).
+    values: of the only objective, or a constrained rank that orders the points (n,).
     objectives: (n, k).
-    slacks: by how much each limit is broken (n, c), at most 0 where it is kept.
+    violations: by how much each limit is broken (n, c), at most 0 where it is kept.
     variances: of the noise of the values (n,), NaN where unknown; None where none is known.
     """
 
     values: Array
     objectives: Array
-    slacks: Array
+    violations: Array
     variances: Array | None
 
 
@@ -220,14 +220,14 @@ class Measurements:
     def __init__(self, goals: Goals) -> None:
         self._goals = goals
         self._rows: list[tuple[float, ...]] = []  # not yet in the array
-        self._ends = np.cumsum([goals.n_objectives, len(goals.limits)])  # of the objectives, of the slacks
+        self._ends = np.cumsum([goals.n_objectives, len(goals.limits)])  # of the objectives, of the violations
         self._columns = ArrayBuffer(np.empty((0, self._ends[-1] + 4)))  # the last four as of `_describe_noise`
         self._has_noise = False
 
     def append(self, outcome: Outcome) -> None:
         """Take the outcome of one more completed trial."""
-        oriented, slacks = self._goals.orient(outcome.values), self._goals.slacks(outcome)
-        self._rows.append((*oriented, *slacks, *_describe_noise(outcome)))
+        oriented, violations = self._goals.orient(outcome.values), self._goals.violations(outcome)
+        self._rows.append((*oriented, *violations, *_describe_noise(outcome)))
         self._has_noise |= outcome.sd is not None or len(outcome.repeats) > 1
 
     def read(self) -> Measured:
@@ -235,9 +235,9 @@ class Measurements:
         if self._rows:
             self._columns.extend(np.array(self._rows))
             self._rows = []
-        objectives, slacks, noise = map(np.ascontiguousarray, np.split(self._columns.read(), self._ends, axis=1))
-        values = objectives[:, 0] if self._goals.is_single else merit(objectives, slacks)
-        return Measured(values, objectives, slacks, _find_variances(noise) if self._has_noise else None)
+        objectives, violations, noise = map(np.ascontiguousarray, np.split(self._columns.read(), self._ends, axis=1))
+        values = objectives[:, 0] if self._goals.is_single else constrained_rank(objectives, violations)
+        return Measured(values, objectives, violations, _find_variances(noise) if self._has_noise else None)
 
 
 def measure(goals: Goals, outcomes: Sequence[Outcome]) -> Measured:

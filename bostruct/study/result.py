@@ -328,7 +328,7 @@ class Result:
         limited = {limit.name: limit for limit in self.goals.limits}
 
         def distance(trial: Trial) -> tuple[int, float]:
-            return len(trial.broken), sum(limited[name].slack(trial.constraints[name]) for name in trial.broken)
+            return len(trial.broken), sum(limited[name].violation(trial.constraints[name]) for name in trial.broken)
 
         nearest = min(completed, key=distance)
         told = ", ".join(f"{name} is {nearest.constraints[name]:g}" for name in nearest.broken)

@@ -42,8 +42,8 @@ class AtTargetFidelity(Surrogate):
     def compress_less(self) -> AtTargetFidelity:
         return replace(self, surrogate=self.surrogate.compress_less())
 
-    def for_slack(self, warp: Callable[[Surrogate], Surrogate]) -> AtTargetFidelity:
-        return replace(self, surrogate=self.surrogate.for_slack(warp))
+    def for_violation(self, warp: Callable[[Surrogate], Surrogate]) -> AtTargetFidelity:
+        return replace(self, surrogate=self.surrogate.for_violation(warp))
 
     def initial_state(self) -> State:
         return self.surrogate.initial_state()

@@ -41,10 +41,10 @@ from bostruct.domains.space.constraints import (
     valid_mask,
 )
 from bostruct.domains.space.graphs import MAX_CHOICES
+from bostruct.domains.space.migration import migrate_row
 from bostruct.domains.space.moves import NeighborSampler
 from bostruct.domains.space.points import check_names, check_row, encode_row, read_row
 from bostruct.domains.space.registry import is_part, variable, variable_from_json
-from bostruct.domains.space.rereading import migrate_row
 from bostruct.domains.space.sampling import find_survey, sample_distinct, sample_satisfying, sample_unseen
 from bostruct.domains.space.scale import GRID_STEPS
 from bostruct.domains.space.single_changes import SingleChanges, SpaceBatch
