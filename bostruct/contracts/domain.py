@@ -66,6 +66,7 @@ class Domain(ABC):
     parts: the domains by name, in order, if a point has one point of each of several domains; else empty.
     constraints: predicates of a point that no description of the domain holds; may be empty.
     pool: valid points to begin a search with; may be empty.
+    when: the conditions under which a larger point has one of the domain; empty, for always, of every domain.
     n_continuous: the number of continuous coordinates of each point, c. A search may move them by as little as it
         likes. Each is a share of its range, from 0 to 1, on the scale on which the domain is even. If a point lacks
         one, as under conditions, the share is NaN and no score depends on it.
@@ -80,6 +81,7 @@ class Domain(ABC):
     variables: Mapping[str, Any] = {}
     constraints: tuple[Any, ...] = ()
     pool: Batch = ()
+    when: Mapping[str, Any] = {}
     lists_many: bool = False
     reads_earlier_forms: bool = False
     is_whole: bool = True
