@@ -67,7 +67,7 @@ MOST_LETTERS = 12  # of a value on an axis
 def importance(
     study: Study | Result, *, pairs: bool = False, trees: int = TREES, seed: int = 0, objective: int = 0
 ) -> Importances:
-    """Compute the share of the variance of the objective that each variable explains by itself, largest first.
+    """Compute the share of the objective's variance that each variable explains alone, largest first.
 
     By functional analysis of variance (Hutter et al. 2014) of a random forest on the completed trials, over the whole
     space, each value equally likely; where only some points have a choice, over points that are drawn from the space.

@@ -24,7 +24,7 @@ DOUBLE = "double"  # the origin of a second outcome of a trial that was handed o
 
 @dataclass(frozen=True)
 class Trial:
-    """One point and what became of it.
+    """One evaluation: a point, its status and its outcome.
 
     number: position in the study, from 0.
     point: the user's own values.
@@ -106,12 +106,12 @@ class Trial:
 
     @property
     def is_extra(self) -> bool:
-        """True where no `ask` began it, so that it is not counted by `n_trials`: it was added, or is a double."""
+        """True if `n_trials` does not count it: it was added, or is a duplicate."""
         return self.origin in ("added", DOUBLE)
 
     @property
     def is_canceled(self) -> bool:
-        """True where `Study.cancel` gave it up: it is on record as failed, and says nothing of its point."""
+        """True if `Study.cancel` canceled it: its status is failed, and the method learns nothing from it."""
         return CANCELED in self.info
 
     @property
@@ -126,7 +126,7 @@ class Trial:
 
     @property
     def attributes(self) -> Mapping[str, Any]:
-        """JSON by name that the user keeps with the trial, through `bostruct.set_attribute` or `Study.tell`."""
+        """The user's data of the trial, JSON by name, from `bostruct.set_attribute` or `Study.tell`."""
         return self.info.get(ATTRIBUTES, {})
 
     @property

@@ -286,7 +286,7 @@ class Result:
         return self._require_model("predict").predict(points)
 
     def cross_validate(self, objective: int = 0) -> LeftOutTrials:
-        """Predict each value told by a model that was not told it (leave-one-out), to see how far to trust the model.
+        """Predict each observed value from all others (leave-one-out), to see how far to trust the model.
 
         objective: the position of the objective, from 0.
 
@@ -380,7 +380,7 @@ class Result:
 
     @property
     def n_unread(self) -> int:
-        """The number of trials whose points the study's space, which changed, has not."""
+        """The number of trials whose points are not in the study's changed space."""
         return sum(t.unread is not None for t in self.trials)
 
     def _why_unread(self) -> str:

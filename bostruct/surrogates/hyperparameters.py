@@ -56,7 +56,7 @@ class TruncatedNormal(Prior):
 
 @dataclass(frozen=True)
 class LogHorseshoe(Prior):
-    """The upper bound of the horseshoe density of exp(theta), taken as a density of theta on [low, high].
+    """The upper bound of the horseshoe density of exp(theta), as a density of theta on [low, high].
 
     log log(1 + 2 (scale / exp(theta))^2): Carvalho, Polson and Scott 2010, Theorem 1, as COMBO uses it, that is
     without the Jacobian of the logarithm; as a density of theta it is proper only through its bounds.

@@ -142,7 +142,7 @@ KERNELS: dict[type[Variable], VariableKernels] = {
 
 
 def register_variable(kind: type[Variable], kernels: VariableKernels | None = None) -> None:
-    """Make a kind of variable of your own one like any other: with a kernel, and rebuilt from files by its class name.
+    """Register a variable class with its kernel, so that spaces and files can hold it.
 
     Programs that load a study over such a variable call this first. To register the same again changes nothing. A class
     that is defined again, as when a cell of a notebook runs twice, is another class of a name that is taken: start the
