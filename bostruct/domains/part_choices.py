@@ -56,11 +56,17 @@ class StructureChoices:
 
 
 def list_choices(name: str, variable: Variable, columns: Sequence[int]) -> list[Choice]:
-    """List the choices that make up a value of a structure: the place of each item of an order, else its columns."""
-    codes = np.argsort(columns) if variable.is_order else np.asarray(columns)
+    """List the choices that make up a value of a structure: the place of each item of an order, else its columns.
+
+    An item that an order lacks has a place behind all others.
+    """
+    codes, n_values = np.asarray(columns), variable.n_codes
+    if variable.is_order:
+        codes, n_values = np.full(n_values, variable.width), min(variable.width + 1, n_values)
+        codes[list(columns)] = np.arange(variable.width)
     is_ordered = variable.is_order or variable.n_codes == 2 or variable.n_codes * variable.width > MOST_CODES
     return [
-        Choice(f"{name}{MARK}{i}", name, code, variable.n_codes, is_ordered)
+        Choice(f"{name}{MARK}{i}", name, code, n_values, is_ordered)
         for i, code in enumerate(codes.tolist())
         if variable.n_codes
     ]

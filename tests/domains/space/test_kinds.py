@@ -32,6 +32,7 @@ DESCRIPTIONS = {
     Fidelity([1, 3.5, 9]): {"kind": "Fidelity", "choices": [1, 3.5, 9]},
     Graph(nx.path_graph(3)): {"kind": "Graph", "choices": [0, 1, 2], "edges": [[0, 1, 1.0], [1, 2, 1.0]]},
     Permutation(["b", 1.5, None]): {"kind": "Permutation", "items": ["b", 1.5, None]},
+    Permutation(["b", 1.5, None], length=2): {"kind": "Permutation", "items": ["b", 1.5, None], "length": 2},
     Candidates({"name": ["u", "v"], "a": [0.0, 2.0]}, label="name"): {
         "kind": "Candidates",
         "choices": ["u", "v"],
