@@ -33,7 +33,7 @@ from bostruct.display import html_table, show_all_parts, show_count, show_parts,
 from bostruct.domains.space.call_limit import release_calls
 from bostruct.domains.space.choices import coordinate
 from bostruct.domains.space.clauses import Clause, clause_from_json
-from bostruct.domains.space.conditions import check_constraints, name_levels
+from bostruct.domains.space.conditions import check_constraints, name_levels, read_lists
 from bostruct.domains.space.constraints import (
     Constraint,
     Survey,
@@ -70,7 +70,7 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
     parts, too.
 
     A variable with `when=` exists only where its conditions hold. They are a mapping from names of other variables to
-    the value that these must have, to `bostruct.OneOf` of several values, or to a predicate of the value. All of them
+    the value that these must have, to a list of several values, or to a predicate of the value. All of them
     must hold, and a variable that does not exist fulfills none. A point is a dict without the variables that it has
     not.
 
@@ -100,7 +100,8 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
 
     def __init__(self, variables: Mapping[str, object], constraints: Sequence[Constraint] = ()) -> None:
         rules = _check_arguments(variables, constraints)
-        kinds = {name: variable(name, given) for name, given in variables.items()}
+        given = {name: variable(name, one) for name, one in variables.items()}
+        kinds = {name: read_lists(one, given) for name, one in given.items()}
         check_constraints(rules, kinds, kinds)
         super().__init__(kinds, tuple(name_levels(rule, kinds) for rule in rules))
 
