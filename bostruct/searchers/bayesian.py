@@ -28,6 +28,7 @@ from bostruct.contracts import (
     BostructError,
     Domain,
     HistoryView,
+    HyperparameterSamples,
     Info,
     IntArray,
     LeaveOneOut,
@@ -269,6 +270,11 @@ class BayesianSearch(Searcher):
         log_probability = np.zeros(len(xs)) if chance is None else chance.log_probability(xs)
         mean, variance = (np.stack(one) for one in zip(*found, strict=True))
         return Predicted(mean, variance, log_probability)
+
+    def sample_hyperparameters(
+        self, history: HistoryView, state: State, rng: np.random.Generator
+    ) -> list[list[HyperparameterSamples]]:
+        return [one.list_hyperparameters() for one in self._learn(history, state, rng).outputs]
 
     def cross_validate(
         self, history: HistoryView, state: State, objective: int, rng: np.random.Generator
