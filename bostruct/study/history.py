@@ -220,8 +220,8 @@ class Measurements:
     def __init__(self, goals: Goals) -> None:
         self._goals = goals
         self._rows: list[tuple[float, ...]] = []  # not yet in the array
-        self._ends = np.cumsum([goals.n_objectives, len(goals.limits)])  # of the objectives, of the violations
-        self._columns = ArrayBuffer(np.empty((0, self._ends[-1] + 4)))  # the last four as of `_describe_noise`
+        widths = (goals.n_objectives, len(goals.limits), 4)  # of objectives, violations, and what `_describe_noise` returns
+        self._parts = [ArrayBuffer(np.empty((0, width))) for width in widths]
         self._has_noise = False
 
     def append(self, outcome: Outcome) -> None:
@@ -233,9 +233,11 @@ class Measurements:
     def read(self) -> Measured:
         """Return all measurements so far."""
         if self._rows:
-            self._columns.extend(np.array(self._rows))
+            ends = np.cumsum([self._goals.n_objectives, len(self._goals.limits)])
+            for part, columns in zip(self._parts, np.split(np.array(self._rows), ends, axis=1), strict=True):
+                part.extend(columns)
             self._rows = []
-        objectives, violations, noise = map(np.ascontiguousarray, np.split(self._columns.read(), self._ends, axis=1))
+        objectives, violations, noise = (part.read() for part in self._parts)
         values = objectives[:, 0] if self._goals.is_single else constrained_rank(objectives, violations)
         return Measured(values, objectives, violations, _find_variances(noise) if self._has_noise else None)
 

@@ -6,7 +6,7 @@ import os
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -150,17 +150,16 @@ class TrialTable:
         """
         rows = self.rows()
         columns = self._list_columns(rows)
-        for row in rows:
-            others = {
-                name: cell for name, cell in row.items() if name.startswith(ATTRIBUTE) and not isinstance(cell, str)
-            }
-            row |= {name: write_attribute(cell) for name, cell in others.items()}
+        kept = [name for name in columns if name.startswith(ATTRIBUTE)]
+        for row in rows if kept else ():
+            row |= {name: write_attribute(row[name]) for name in kept if not isinstance(row.get(name, ""), str)}
         text = format_csv(columns, ([row.get(name) for name in columns] for row in rows))
         write_output(path, text, "table of trials", overwrite=overwrite)
 
     def _list_columns(self, rows: list[dict[str, object]]) -> list[str]:
         """Return the columns that every trial has, and then all others of the rows, in order."""
-        return list(dict.fromkeys([*_list_fixed_columns(self.goals), *(name for row in rows for name in row)]))
+        kinds = dict.fromkeys(map(tuple, rows))  # most rows have the same columns
+        return list(dict.fromkeys([*_list_fixed_columns(self.goals), *(name for names in kinds for name in names)]))
 
 
 @dataclass(frozen=True)
@@ -550,5 +549,12 @@ def _trial_row(trial: Trial, goals: Goals) -> dict[str, object]:
     for name, kept in trial.attributes.items():  # "3" is written as JSON, since a table of text cannot tell it from 3
         row[f"{ATTRIBUTE}{name}"] = write_attribute(kept) if isinstance(kept, str) else kept
     if isinstance(trial.point, Mapping):
-        return row | {f"point.{name}": value for name, value in trial.point.items()}
-    return row | {"point": trial.point}
+        row.update(zip(_name_columns(tuple(trial.point)), trial.point.values(), strict=True))
+    else:
+        row["point"] = trial.point
+    return row
+
+
+@lru_cache(maxsize=16)
+def _name_columns(names: tuple[str, ...]) -> list[str]:
+    return [f"point.{name}" for name in names]

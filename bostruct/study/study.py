@@ -984,17 +984,17 @@ class Study:
     @property
     def best_trial(self) -> Trial:
         """The best trial that keeps all limits; raises BostructError without one, and for several objectives."""
-        return self.result.best_trial
+        return self.incumbent or self.result.best_trial
 
     @property
     def best_value(self) -> float:
         """The value of the best trial, as the objective returned it."""
-        return self.result.best_value
+        return self.result.best_value if (best := self.incumbent) is None else best.values[0]
 
     @property
     def best_point(self) -> Presented:
         """The point of the best trial, as the objective received it."""
-        return self.result.best_point
+        return self.result.best_point if (best := self.incumbent) is None else best.point
 
     @property
     def pareto_front(self) -> tuple[Trial, ...]:
