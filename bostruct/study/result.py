@@ -14,6 +14,7 @@ import numpy as np
 from bostruct.checks import load_by_name, optional_import
 from bostruct.contracts import Array, BostructError, Domain, Presented
 from bostruct.display import html_table, in_full, pluralize, printable
+from bostruct.domains.space.variable import PartNumbers
 from bostruct.goals.declared import Direction, Goals, read_reference
 from bostruct.goals.pareto import default_reference, exclusive_volume, extend_front, find_nondominated, hypervolume
 from bostruct.output_files import format_csv, write_output
@@ -550,5 +551,8 @@ def _trial_row(trial: Trial, goals: Goals) -> dict[str, object]:
     for name, kept in trial.attributes.items():  # "3" is written as JSON, since a table of text cannot tell it from 3
         row[f"{ATTRIBUTE}{name}"] = write_attribute(kept) if isinstance(kept, str) else kept
     if isinstance(trial.point, Mapping):
-        return row | {f"point.{name}": value for name, value in trial.point.items()}
+        for name, value in trial.point.items():
+            parts = {f".{part}": one for part, one in value.items()} if isinstance(value, PartNumbers) else {"": value}
+            row |= {f"point.{name}{part}": one for part, one in parts.items()}
+        return row
     return row | {"point": trial.point}
