@@ -14,6 +14,7 @@ import numpy as np
 from bostruct.checks import load_by_name, optional_import
 from bostruct.contracts import Array, BostructError, Domain, Presented
 from bostruct.display import html_table, in_full, pluralize, printable
+from bostruct.domains.space.variable import PartNumbers
 from bostruct.goals.declared import Direction, Goals, read_reference
 from bostruct.goals.pareto import default_reference, exclusive_volume, extend_front, find_nondominated, hypervolume
 from bostruct.output_files import format_csv, write_output
@@ -549,7 +550,11 @@ def _trial_row(trial: Trial, goals: Goals) -> dict[str, object]:
     for name, kept in trial.attributes.items():  # "3" is written as JSON, since a table of text cannot tell it from 3
         row[f"{ATTRIBUTE}{name}"] = write_attribute(kept) if isinstance(kept, str) else kept
     if isinstance(trial.point, Mapping):
-        row.update(zip(_name_columns(tuple(trial.point)), trial.point.values(), strict=True))
+        for name, value in zip(_name_columns(tuple(trial.point)), trial.point.values(), strict=True):
+            if isinstance(value, PartNumbers):
+                row.update({f"{name}.{part}": one for part, one in value.items()})
+            else:
+                row[name] = value
     else:
         row["point"] = trial.point
     return row
