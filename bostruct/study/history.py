@@ -220,7 +220,7 @@ class Measurements:
     def __init__(self, goals: Goals) -> None:
         self._goals = goals
         self._rows: list[tuple[float, ...]] = []  # not yet in the array
-        widths = (goals.n_objectives, len(goals.limits), 4)  # of objectives, violations, and what `_describe_noise` returns
+        widths = (goals.n_objectives, len(goals.limits), 4)  # objectives, violations, as of `_describe_noise`
         self._parts = [ArrayBuffer(np.empty((0, width))) for width in widths]
         self._has_noise = False
 
