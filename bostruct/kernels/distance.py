@@ -33,11 +33,10 @@ class ExponentialKernel(Kernel):
         return np.exp(-np.tensordot(np.exp(theta), prepared, axes=1))
 
     def diag(self, theta: Array, xs: Batch) -> Array:
-        del theta
         return np.ones(len(xs))
 
     def line(self, theta: Array, i: int, prepared: Array, gram: Array | None = None) -> Callable[[float], Array]:
-        del gram  # an entry that underflowed at theta says nothing of what it is elsewhere
+        # an entry that underflowed at theta says nothing of what it is elsewhere
         rates = np.exp(theta)
         rates[i] = 0.0
         others, own = np.tensordot(rates, prepared, axes=1), prepared[i]

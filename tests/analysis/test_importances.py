@@ -194,6 +194,18 @@ def test_a_result_knows_its_space_and_may_be_a_part_of_the_trials():
     assert importance(kept) != importance(study)
 
 
+@pytest.mark.parametrize("direction", ["minimize", "maximize"])
+def test_of_many_trials_the_forest_learns_from_some_with_the_same_reading(monkeypatch, direction):
+    study = bo.Study({name: range(5) for name in "abcd"}, method="random", seed=0, direction=direction)
+    study.optimize(lambda p: p["b"] + 2.0 * p["c"] + p["b"] * p["d"] / 4.0, 480)
+    every = importance(study)
+    monkeypatch.setattr(importances, "MOST_LEARNED", 160)
+    found = importance(study)
+    assert found != every
+    assert (list(found.main), found.study) == (list(every.main), every.study)
+    np.testing.assert_allclose(shares_of(found, "abcd"), shares_of(every, "abcd"), atol=0.05)
+
+
 def test_importances_print_as_a_table():
     found = importance(study_of(SPACE, first, 20), pairs=True)
     lines = repr(found).splitlines()
