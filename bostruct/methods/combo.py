@@ -68,7 +68,8 @@ def combo(domain: Space, n_initial: int = 20) -> BayesianSearch:
     """
     graphs, link = variable_graphs(domain), LogEdgeWeight()
     kernel = ard_diffusion(graphs, EDGE_WEIGHT_PRIOR, link)
-    priors = ComboPriors(*extreme_eigenvalues(graphs, link, np.zeros(len(graphs))))
+    varied = [graph for graph in graphs if graph.size > 1]
+    priors = ComboPriors(*extreme_eigenvalues(varied, link, np.zeros(len(varied))))
     surrogate = MarginalizedGP(kernel, domain.join, priors)
     search = LocalSearch(distinct=True)
     return BayesianSearch(domain, surrogate, Improvement(ExpectedImprovement()), search, n_initial)

@@ -219,7 +219,8 @@ def decode_state(state: State) -> GibbsState:
 class Monomials:
     """All products of indicators of up to `order` different variables, constants left out.
 
-    A variable with two choices has one indicator, of the second; any other has one for each choice.
+    A variable with two choices has one indicator, of the second, one with a single choice has none; any other has one
+    for each choice.
 
     n_choices: number of choices of each variable.
     order: the most variables in one product, 1 to 4.
@@ -285,7 +286,7 @@ class Monomials:
         for i, columns in enumerate(self.columns):
             if len(columns) == 1:
                 held[:, columns.start] = rows[:, i]
-            else:
+            elif columns:
                 held[np.arange(len(rows)), columns.start + rows[:, i]] = 1.0
         return held
 
@@ -299,11 +300,11 @@ class Monomials:
 
 
 def indicator_count(n_choices: int) -> int:
-    """Return the number of indicators of a variable: one where it has two choices, else one for each choice.
+    """Return the number of indicators of a variable: none for one choice, one for two, else one for each choice.
 
     n_choices: number of choices of the variable.
     """
-    return 1 if n_choices == 2 else n_choices
+    return n_choices - 1 if n_choices <= 2 else n_choices
 
 
 @dataclass(frozen=True, eq=False)

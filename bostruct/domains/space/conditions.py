@@ -8,15 +8,14 @@ about.
 
 from __future__ import annotations
 
-import copy
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from itertools import product
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -159,23 +158,25 @@ Fill = Callable[[int, int], IntArray]  # a variable's position, and k -> columns
 
 
 def read_lists(variable: Variable, variables: Mapping[str, Variable]) -> Variable:
-    """Return a variable whose lists of values of a parent are each a `OneOf`, in the parent's order if a set."""
-    lists = {
-        name: sorted(test, key=lambda value: _columns_of(parent, value) or ()) if isinstance(test, Set) else test
-        for name, test in variable.when.items()
-        if (parent := variables.get(name)) is not None and _lists_values(test, parent)
-    }
-    if not lists:
-        return variable
-    found = copy.copy(variable)
-    found.when = {**variable.when, **{name: OneOf(*values) for name, values in lists.items()}}
-    return found
+    """Return a variable whose lists of values of a parent are each a `OneOf`."""
+    when = {name: _read_list(test, variables.get(name)) for name, test in variable.when.items()}
+    return (
+        variable.with_conditions(when)
+        if any(when[name] is not test for name, test in variable.when.items())
+        else variable
+    )
 
 
-def _lists_values(test: object, parent: Variable) -> bool:
-    """Tell whether a test is a list of which some are values of a parent, and is no value itself."""
-    is_list = isinstance(test, list | tuple | set | frozenset) and _columns_of(parent, test) is None
-    return is_list and any(_columns_of(parent, value) is not None for value in cast(Iterable[object], test))
+def _read_list(test: Any, parent: Variable | None) -> Any:
+    """Return a list of which some are values of a parent as a `OneOf`; any other test, and a value, as it is."""
+    if parent is None or not isinstance(test, list | tuple | set | frozenset) or _columns_of(parent, test) is not None:
+        return test
+    listed = [(_columns_of(parent, value), value) for value in test]
+    if not any(columns for columns, _ in listed):
+        return test
+    if isinstance(test, set | frozenset):  # which has no order of its own
+        listed.sort(key=lambda one: tuple(one[0] or ()))
+    return OneOf(*(value for _, value in listed))
 
 
 def _columns_of(variable: Variable, value: object) -> Sequence[int] | None:

@@ -60,7 +60,7 @@ class Binary(ChoiceVariable):
 class Categorical(ChoiceVariable):
     """A variable with unordered choices; any two are one change apart (complete graph).
 
-    choices: 2 to 1000 distinct values, each equal to itself.
+    choices: 1 to 1000 distinct values, each equal to itself.
     descriptors: a table with a row for each choice, which says what the choices are like, so that a model predicts a
         choice that was never tried from those that are like it: a pandas frame, a dict of columns, a list of dicts, or
         numbers (choices, columns). The index of a frame names the choices, in any order, and may name others. Where it
@@ -90,8 +90,9 @@ class Categorical(ChoiceVariable):
         when: When | None = None,
         default: object = NO_DEFAULT,
     ) -> None:
-        values = check_choices("Categorical", choices)
-        self._take_likeness(read_likeness(values, descriptors, distances, kernel))
+        values = check_choices("Categorical", choices, least=1)
+        is_alone = len(values) == 1
+        self._take_likeness(None if is_alone else read_likeness(values, descriptors, distances, kernel))
         super().__init__(values, CompleteGraph(len(values)), when, default)
 
     def _take_likeness(self, likeness: Likeness | None) -> None:
@@ -123,7 +124,7 @@ class Categorical(ChoiceVariable):
 class Ordinal(ChoiceVariable):
     """A variable with ordered choices; only adjacent ones are one change apart (path graph).
 
-    choices: 2 to 1000 distinct values, in order.
+    choices: 1 to 1000 distinct values, in order.
     weight: float from 1e-300 to 1e300, the weight of the graph's edges, which scales diffusion along them.
     when: mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
     default: a value, which trials had that were told before the variable existed; see docs/space-changes.md.
@@ -142,7 +143,7 @@ class Ordinal(ChoiceVariable):
         when: When | None = None,
         default: object = NO_DEFAULT,
     ) -> None:
-        values = check_choices("Ordinal", choices)
+        values = check_choices("Ordinal", choices, least=1)
         self.weight = check_number("weight", weight, MIN_WEIGHT, MAX_WEIGHT)
         super().__init__(values, path_graph(len(values), self.weight), when, default)
 

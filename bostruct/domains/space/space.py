@@ -41,6 +41,7 @@ from bostruct.domains.space.constraints import (
     count_within_limit,
     valid_mask,
 )
+from bostruct.domains.space.fixed import fix_variables
 from bostruct.domains.space.graphs import MAX_CHOICES
 from bostruct.domains.space.migration import migrate_row
 from bostruct.domains.space.moves import NeighborSampler
@@ -128,13 +129,30 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
     def __hash__(self) -> int:
         return hash(tuple(self.variables))
 
+    def fix(self, /, **values: Presented) -> Space:
+        """Return the space with variables fixed at one value, which models leave out; constraints stay.
+
+        values: name -> value, as a point has it.
+
+        Stored studies of either space can go on with the other one: trials with the fixed values are data of both.
+        Variables that the fixed values exclude by `when=` are left out, and so are conditions that then always hold.
+        Raises DomainError for unknown names, impossible values, and variables that the other values exclude.
+
+        >>> space = bo.Space({"model": ["svm", "tree"], "c": bo.Real(0.1, 10.0, when={"model": "svm"})})
+        >>> list(space.fix(model="tree").variables)
+        ['model']
+        """
+        names = list(self.variables)
+        order = [names[i] for i in self.conditions.order]
+        return Space(fix_variables(self.variables, order, values), self.constraints)
+
     def count(self) -> Count:
         """Count the valid points.
 
         Returns `Exact`; `INFINITE` where a point has a variable of real numbers; `AtLeast` where constraints, or
         predicates of numbers, decide about more points than are listed.
         """
-        if any(v.kind in ("Real", "Mixture") for v in self.variables.values()):
+        if any(v.is_real for v in self.variables.values()):
             return INFINITE
         if self.enumerable:
             return Exact(len(self._all))
@@ -326,7 +344,7 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
                 self.conditions.apply_randomly(row[None], rng)
             elif len(changed) == 1:
                 n = int(self.n_choices[changed[0]])
-                row[changed] = (int(row[changed[0]]) + int(rng.integers(1, n))) % n
+                row[changed] = (int(row[changed[0]]) + int(rng.integers(1, max(n, 2)))) % n
             else:
                 row[changed] = rng.integers(0, self.n_choices[changed])
             if not self.constraints or valid_mask(self, row[None])[0]:
