@@ -70,5 +70,4 @@ def combo(domain: Space, n_initial: int = 20) -> BayesianSearch:
     kernel = ard_diffusion(graphs, EDGE_WEIGHT_PRIOR, link)
     priors = ComboPriors(*extreme_eigenvalues(graphs, link, np.zeros(len(graphs))))
     surrogate = MarginalizedGP(kernel, domain.join, priors)
-    search = LocalSearch(distinct=True)
-    return BayesianSearch(domain, surrogate, Improvement(ExpectedImprovement()), search, n_initial)
+    return BayesianSearch(domain, surrogate, Improvement(ExpectedImprovement()), LocalSearch(), n_initial)
