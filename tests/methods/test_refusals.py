@@ -212,9 +212,7 @@ def can_build(method, domain):
 
 def test_a_refusal_of_conditions_names_methods_that_search_the_variables():
     wide = bo.Space({"b": bool, "wide": bo.Permutation(range(4), when={"b": True})})
-    with pytest.raises(
-        DomainError, match=r"has when=; auto, .*hill-climbing and random can search Space$"
-    ):
+    with pytest.raises(DomainError, match=r"has when=; auto, .*hill-climbing and random can search Space$"):
         methods.searcher("combo", wide)
 
 
