@@ -24,6 +24,7 @@ from bostruct.analysis.pictures import (
     set_title,
     shorten_label,
     take_axes,
+    thin_trials,
 )
 from bostruct.checks import check_choice, check_integer, short_repr
 from bostruct.contracts import Array, BostructError, Choice, ChoiceDomain, Domain, IntArray, Point
@@ -59,6 +60,7 @@ SEARCHED = ("model", "mutation", "repeat")  # origins of points that a search ch
 DRAWS = 4_096  # points that stand for a space with conditions
 MOST_NUMBERS = 1_000_000  # in the design of all draws, beyond which they are fewer
 FEWEST_DRAWS = 512
+MOST_LEARNED = 1_000  # trials, of more
 SLOWER = 4  # how many times fewer of programs, and where parts such as networks, which take long to draw, go with them
 MOST_STEPS = 24  # values of a variable in the picture
 MOST_STEPS_DRAWN = 12  # where the means are over draws of the space, of which each cell needs some
@@ -70,10 +72,11 @@ MOST_LETTERS = 12  # of a value on an axis
 def importance(
     study: Study | Result, *, pairs: bool = False, trees: int = TREES, seed: int = 0, objective: int = 0
 ) -> Importances:
-    """Compute the share of the variance of the objective that each variable explains by itself, largest first.
+    """Compute the share of the objective's variance that each variable explains alone, largest first.
 
     By functional analysis of variance (Hutter et al. 2014) of a random forest on the completed trials, over the whole
     space, each value equally likely; where only some points have a choice, over points that are drawn from the space.
+    Of more than 1,000 trials the forest learns from 1,000, evenly by the ranks of their values.
     Variables of a part, another domain inside the space, have the names ``part.variable``, with more dots where a name
     has some itself. A `Permutation`, a `Subset` or a `Sequence` has one share, which is that of the places of its
     items, of the items in it, or of the letters in its places together. Of one with more than 1000 values the shares
@@ -272,11 +275,12 @@ def read_design(study: Study | Result, seed: int, objective: int) -> DesignData:
     ]
     if len(completed) < 2:
         raise BostructError(f"study: expected at least two completed trials, got {len(completed)}")
+    searched = sum(trial.origin in SEARCHED for trial in completed) / len(completed)
+    completed = thin_trials(result, completed, objective, MOST_LEARNED)
     design, choices = design_and_features([described.coordinates(domain.parse(trial.point)) for trial in completed])
     structures = _find_structures(described)
     features = _join_structures(choices, design, structures, np.random.default_rng(seed))
     values = np.array([trial.values[objective] for trial in completed], dtype=np.float64)
-    searched = sum(trial.origin in SEARCHED for trial in completed) / len(completed)
     draws = None
     is_conditional = _has_conditions(domain)
     if is_conditional or bool(np.any(design < 0.0)):  # of programs, only some have a choice

@@ -31,6 +31,7 @@ from bostruct.contracts.domain import Domain as Domain
 from bostruct.contracts.domain import DomainTraits as DomainTraits
 from bostruct.contracts.domain import FeatureDomain as FeatureDomain
 from bostruct.contracts.domain import LocalDomain as LocalDomain
+from bostruct.contracts.domain import Polytope as Polytope
 from bostruct.contracts.domain import TreeDomain as TreeDomain
 from bostruct.contracts.domain import draw_unseen as draw_unseen
 from bostruct.contracts.domain import token as token

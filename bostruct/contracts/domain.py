@@ -54,6 +54,24 @@ class Choice:
     order: tuple[int, ...] | None = None
 
 
+class Polytope(NamedTuple):
+    """Linear limits of the continuous coordinates of a point: low <= u <= high, equal u = total, upper u <= limit.
+
+    Coordinates that the point lacks are ignored.
+
+    low, high: (c,).
+    equal: (e, c); total: (e,).
+    upper: (k, c); limit: (k,).
+    """
+
+    low: Array
+    high: Array
+    equal: Array
+    total: Array
+    upper: Array
+    limit: Array
+
+
 class Domain(ABC):
     """A set of points. Only `sample` must be written.
 
@@ -66,6 +84,7 @@ class Domain(ABC):
     parts: the domains by name, in order, if a point has one point of each of several domains; else empty.
     constraints: predicates of a point that no description of the domain holds; may be empty.
     pool: valid points to begin a search with; may be empty.
+    when: the conditions under which a larger point has one of the domain; empty, for always, of every domain.
     n_continuous: the number of continuous coordinates of each point, c. A search may move them by as little as it
         likes. Each is a share of its range, from 0 to 1, on the scale on which the domain is even. If a point lacks
         one, as under conditions, the share is NaN and no score depends on it.
@@ -80,6 +99,7 @@ class Domain(ABC):
     variables: Mapping[str, Any] = {}
     constraints: tuple[Any, ...] = ()
     pool: Batch = ()
+    when: Mapping[str, Any] = {}
     lists_many: bool = False
     reads_earlier_forms: bool = False
     is_whole: bool = True
@@ -324,6 +344,14 @@ class Domain(ABC):
         xs: m points.
         """
         return np.zeros((len(xs), 0))
+
+    def polytopes(self, xs: Batch) -> Sequence[Polytope] | None:
+        """Return the continuous coordinates that each of m points may have; None, by default, for all in [0, 1].
+
+        xs: m points.
+        """
+        del xs
+        return None
 
     def with_shares(self, xs: Batch, shares: Array) -> Batch:
         """Return points with other continuous coordinates, moved to the nearest that the domain has, else unchanged.

@@ -76,7 +76,7 @@ VariedPrediction: TypeAlias = Callable[[Array], tuple[Prediction, Callable[[Pred
 
 
 class HeldOut(NamedTuple):
-    """Predictions of the values that a posterior learned from, each as if it had not learned from that value.
+    """Predictions of the observed values, each from all others.
 
     xs: the n points.
     values: of them (n,), up to rounding.
@@ -104,7 +104,7 @@ class HyperparameterSamples(NamedTuple):
 
 
 class Posterior(ABC):
-    """The surrogate's belief once it has seen the history, in the user's units, minimized.
+    """A surrogate conditioned on the history, in the user's units, minimized.
 
     Only `predict` must be written. Bounds are by default predictions with room for rounding.
     """
@@ -157,7 +157,7 @@ class Posterior(ABC):
         return _widen(self.predict(xs), 1.0)
 
     def believe(self, xs: Batch) -> Posterior:
-        """Return the posterior once a value equal to the mean was told at each of xs, as noisy as any new value.
+        """Return the posterior conditioned on its own mean at each of xs, with the noise of a new value.
 
         The mean stays, the variance shrinks. This is the kriging believer, `fantasize` in BoTorch. By default nothing
         changes, which is right where nobody knows how points depend on each other: a posterior with covariances has to
@@ -324,7 +324,7 @@ class AcquisitionGradient(NamedTuple):
 
 
 class AcquisitionFunction(ABC):
-    """A function from predictions to acquisition values: what an evaluation promises to somebody who holds `incumbent`.
+    """A function from predictions to acquisition values, given an incumbent.
 
     Larger is better. Values are minimized: a lower mean, or a larger incumbent, never makes a point worth less, unless
     the function looks for something else than small values, such as a level. Only a call must be written.
@@ -343,7 +343,7 @@ class AcquisitionFunction(ABC):
         """
 
     def upper_bounds(self, prediction: Prediction, incumbent: float) -> Array:
-        """Return the most it can be if means are no smaller, and variances no larger, than predicted (s, m).
+        """Return upper bounds (s, m) for means no smaller, and variances no larger, than predicted.
 
         By default it is infinite, which costs time alone: every point is predicted in full.
 
@@ -353,7 +353,7 @@ class AcquisitionFunction(ABC):
         return np.full(prediction.mean.shape, np.inf)
 
     def average(self, scores: Array) -> Array:
-        """Average the acquisition value of each point over posterior samples (m,), of logarithms what they stand for.
+        """Average the acquisition value of each point over posterior samples (m,), logarithms by log-mean-exp.
 
         scores: (s, m), what a call returned.
         """
@@ -403,7 +403,7 @@ class Score(ABC):
         return np.full(len(xs), np.inf)
 
     def believe(self, xs: Batch) -> Score | None:
-        """Return the score of a posterior that was told the mean at points, as `Posterior.believe` has it.
+        """Return the score of the posterior that `Posterior.believe` gives at points.
 
         None, by default, is for a score that cannot be told: then each suggestion has a score of its own.
 

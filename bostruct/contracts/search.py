@@ -138,7 +138,7 @@ class TrainingPrediction(NamedTuple):
 
 
 class Predicted(NamedTuple):
-    """The belief of a method about m points.
+    """A method's predictions at m points.
 
     mean, variance: of each of k latent objectives under s posterior samples (k, s, m), minimized, in the user's units.
     log_probability: logarithm of the chance that each point has a value and satisfies all limits (m,); zeros where
@@ -151,7 +151,7 @@ class Predicted(NamedTuple):
 
 
 class LeaveOneOut(NamedTuple):
-    """The predictions of values that were told, each made without the value itself.
+    """Leave-one-out predictions of the observed values.
 
     positions: of the completed points that the model learned from (n,), in the order observed.
     prediction: of their values, noise included, (s, n) each, minimized.
@@ -236,7 +236,7 @@ class Searcher(ABC):
         return None
 
     def appraise(self, history: HistoryView, state: State, rng: np.random.Generator) -> TrainingPrediction:
-        """Judge how good the completed points are, at least one, once noise is set aside: by default, by their values.
+        """Rank the completed points, of which there is at least one, without noise; by default by their values.
 
         history: all that was observed so far.
         state: of the last suggestion.
@@ -274,7 +274,7 @@ class Searcher(ABC):
     def bound_regret_probability(
         self, history: HistoryView, state: State, regret: float, rng: np.random.Generator
     ) -> float:
-        """Return a bound of the probability that the best completed point is worse than the optimum by more than that.
+        """Return an upper bound of the probability that the regret of the best completed point exceeds `regret`.
 
         It is 1 without a model, until more points have a value than the method chooses without the model, and while
         the values are equal up to rounding, so that they tell nothing of their scale. Where it is estimated, its

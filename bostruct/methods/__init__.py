@@ -108,7 +108,7 @@ def _check_method_builder(name: str, found: Any) -> Callable[..., Searcher]:
 
 
 def register_method(name: str, build: Callable[[Domain], Searcher]) -> None:
-    """Give a method of your own a name, in a program that calls this first.
+    """Register a method under a name, for the rest of the program.
 
     Then ``minimize(..., method=name)``, and every other call that takes the name of a method, builds it. Studies that
     were made by this name load from their file alone.

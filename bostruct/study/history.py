@@ -24,7 +24,7 @@ DOUBLE = "double"  # the origin of a second outcome of a trial that was handed o
 
 @dataclass(frozen=True)
 class Trial:
-    """One point and what became of it.
+    """One evaluation: a point, its status and its outcome.
 
     number: position in the study, from 0.
     point: the user's own values.
@@ -112,12 +112,12 @@ class Trial:
 
     @property
     def is_extra(self) -> bool:
-        """True where no `ask` began it, so that it is not counted by `n_trials`: it was added, or is a double."""
+        """True if `n_trials` does not count it: it was added, or is a duplicate."""
         return self.origin in ("added", DOUBLE)
 
     @property
     def is_canceled(self) -> bool:
-        """True where `Study.cancel` gave it up: it is on record as failed, and says nothing of its point."""
+        """True if `Study.cancel` canceled it: its status is failed, and the method learns nothing from it."""
         return CANCELED in self.info
 
     @property
@@ -132,7 +132,7 @@ class Trial:
 
     @property
     def attributes(self) -> Mapping[str, Any]:
-        """JSON by name that the user keeps with the trial, through `bostruct.set_attribute` or `Study.tell`."""
+        """The user's data of the trial, JSON by name, from `bostruct.set_attribute` or `Study.tell`."""
         return self.info.get(ATTRIBUTES, {})
 
     @property
@@ -226,8 +226,8 @@ class Measurements:
     def __init__(self, goals: Goals) -> None:
         self._goals = goals
         self._rows: list[tuple[float, ...]] = []  # not yet in the array
-        self._ends = np.cumsum([goals.n_objectives, len(goals.limits)])  # of the objectives, of the violations
-        self._columns = ArrayBuffer(np.empty((0, self._ends[-1] + 4)))  # the last four as of `_describe_noise`
+        widths = (goals.n_objectives, len(goals.limits), 4)  # objectives, violations, as of `_describe_noise`
+        self._parts = [ArrayBuffer(np.empty((0, width))) for width in widths]
         self._has_noise = False
 
     def append(self, outcome: Outcome) -> None:
@@ -239,9 +239,11 @@ class Measurements:
     def read(self) -> Measured:
         """Return all measurements so far."""
         if self._rows:
-            self._columns.extend(np.array(self._rows))
+            ends = np.cumsum([self._goals.n_objectives, len(self._goals.limits)])
+            for part, columns in zip(self._parts, np.split(np.array(self._rows), ends, axis=1), strict=True):
+                part.extend(columns)
             self._rows = []
-        objectives, violations, noise = map(np.ascontiguousarray, np.split(self._columns.read(), self._ends, axis=1))
+        objectives, violations, noise = (part.read() for part in self._parts)
         values = objectives[:, 0] if self._goals.is_single else constrained_rank(objectives, violations)
         return Measured(values, objectives, violations, _find_variances(noise) if self._has_noise else None)
 

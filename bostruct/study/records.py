@@ -77,7 +77,7 @@ GIVE_SPACE = "give it: space= in Python, --problem on the command line"
 
 
 class OtherVersion(UserWarning):
-    """A study goes on with another version of bostruct than the one that made it."""
+    """Warns that a study continues with another version of bostruct than made it."""
 
 
 class JsonDomain(Domain):

@@ -44,7 +44,7 @@ BREAKS = " breaks "  # what a constraint is named after, in the reason why a poi
 
 
 class SpaceChanged(UserWarning):
-    """Some trials, of a study or of its prior, cannot be read in the space that the study is opened with."""
+    """Warns that some trials of a study, or of its prior, are not in the space that it is opened with."""
 
 
 class Opening(NamedTuple):

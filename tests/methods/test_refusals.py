@@ -148,7 +148,8 @@ def test_bayesian_says_which_kernel_it_lacks():
             methods.bayesian(domain)
 
 
-STRUCTURES = (bo.Permutation(range(4)), bo.Subset(range(5), (1, 2)), bo.Sequence(range(3), (2, 3)))
+SOME = bo.Permutation(range(5), length=3)
+STRUCTURES = (bo.Permutation(range(4)), SOME, bo.Subset(range(5), (1, 2)), bo.Sequence(range(3), (2, 3)))
 SEARCHES_WIDE = {"auto", "evolution", "regularized-evolution", "annealing", "hill-climbing", "smbo", "random"}
 
 

@@ -101,7 +101,7 @@ class SpaceKernel(Kernel):
     all variables of a factor that shares it, and then one for each variable with conditions.
 
     more: the block of the parameters of variables with conditions; None where there are none.
-    numbers: positions of the variables that are the continuous coordinates of the space, ascending.
+    numbers: the variable of each continuous coordinate of the space, ascending.
     """
 
     factors: tuple[PlacedFactor, ...]
@@ -209,7 +209,7 @@ class SpaceKernel(Kernel):
                 set(served) <= set(self.numbers),
             )
             if are_numbers and (varied := factor.input_vjp(own, *mine)) is not None:
-                smooth.append(([self.numbers.index(v) for v in served], varied))
+                smooth.append(([k for v in served for k, one in enumerate(self.numbers) if one == v], varied))
             else:
                 fixed += factor.log_gram(own, factor.prepare(*mine))
 
