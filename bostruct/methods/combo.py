@@ -71,5 +71,4 @@ def combo(domain: Space, n_initial: int = 20) -> BayesianSearch:
     varied = [graph for graph in graphs if graph.size > 1]
     priors = ComboPriors(*extreme_eigenvalues(varied, link, np.zeros(len(varied))))
     surrogate = MarginalizedGP(kernel, domain.join, priors)
-    search = LocalSearch(distinct=True)
-    return BayesianSearch(domain, surrogate, Improvement(ExpectedImprovement()), search, n_initial)
+    return BayesianSearch(domain, surrogate, Improvement(ExpectedImprovement()), LocalSearch(), n_initial)

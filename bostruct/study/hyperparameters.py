@@ -129,7 +129,7 @@ def tabulate_hyperparameters(
     outputs: Sequence[Sequence[HyperparameterSamples]], domain: Domain, goals: Goals
 ) -> HyperparameterTable:
     """Return the table of the hyperparameters of each output, with names of variables, in the user's directions."""
-    objectives = ["value"] if goals.n_objectives == 1 else [f"objective {k}" for k in range(goals.n_objectives)]
+    objectives = [goals.name_objective(k) for k in range(goals.n_objectives)]
     labels = [*objectives, *(limit.name for limit in goals.limits)] if len(outputs) > 1 else [""]
     rows = list[Hyperparameter]()
     for k, (output, label) in enumerate(zip(outputs, labels, strict=True)):

@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numba import njit
 
+from bostruct.checks import announce_compilation
 from bostruct.contracts import Array, IntArray
 from bostruct.kernels.otmann.network_simplex import PARENT, Tree, allocate_tree, solve, start_unmatched
 
@@ -200,3 +201,6 @@ def _copy_matched(tree, matched):
     for j in range(b):
         if tree.links[PARENT, a + 1 + j] < a:
             matched[tree.links[PARENT, a + 1 + j], j] = tree.flow[a + 1 + j]
+
+
+announce_compilation(allocate_scratch, "some seconds")
