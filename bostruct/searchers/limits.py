@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtr
+import scipy
 
 from bostruct.checks import check_part
 from bostruct.contracts import (
@@ -147,7 +147,9 @@ def find_kept(slacks: Sequence[Posterior], history: HistoryView, take: Take) -> 
         return []
     xs = take(history.completed, told.tolist())
     found = [slack.predict(xs) for slack in slacks]
-    below = [ndtr((BOUND - one.mean) / np.sqrt(one.variance)).mean(axis=0) for one in found]  # P(slack <= 0)
+    below = [
+        scipy.special.ndtr((BOUND - one.mean) / np.sqrt(one.variance)).mean(axis=0) for one in found
+    ]  # P(slack <= 0)
     chances = np.array(below).reshape(len(slacks), len(told))
     likely = np.all(chances >= LEAST_CHANCE, axis=0)
     return (told[likely] if likely.any() else told).tolist()
