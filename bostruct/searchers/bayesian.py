@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import ndtr
+import scipy
 
 from bostruct.checks import (
     check_bool,
@@ -518,7 +518,7 @@ def expected_falls(starts: Array, slopes: Array) -> Array:
     earlier = np.tri(len(a), k=-1, dtype=np.bool_)[:, :, None]  # of two equal lines, the first is kept
     is_above = ((steeper == 0.0) & ((higher < 0.0) | (higher == 0.0) & earlier)).any(axis=1)
     near, far = np.where(b < 0.0, begin, -end), np.where(b < 0.0, end, -begin)  # as distances from 0, on its side
-    parts = np.abs(b) * (_density(near) - _density(far)) - a * (ndtr(-near) - ndtr(-far))
+    parts = np.abs(b) * (_density(near) - _density(far)) - a * (scipy.special.ndtr(-near) - scipy.special.ndtr(-far))
     return np.where((near < far) & ~is_above, np.maximum(parts, 0.0), 0.0).sum(axis=0)
 
 

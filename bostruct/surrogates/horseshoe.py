@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve_triangular
+import scipy
 
 from bostruct.checks import check_integer
 from bostruct.contracts import Array, Batch, DomainError, Info, IntArray, NumericalError, Regression, State, Term
@@ -133,8 +133,8 @@ class NormalEquations:
             if self.gram is not None:
                 matrix = self.gram + np.diag(1.0 / variances)
                 lower = np.linalg.cholesky(matrix)
-                half = solve_triangular(lower, self.moments, lower=True, check_finite=False)
-                return solve_triangular(
+                half = scipy.linalg.solve_triangular(lower, self.moments, lower=True, check_finite=False)
+                return scipy.linalg.solve_triangular(
                     lower, half + sd * rng.standard_normal(p), lower=True, trans=1, check_finite=False
                 )
             roots = np.sqrt(variances)
@@ -143,9 +143,11 @@ class NormalEquations:
             matrix = scaled @ scaled.T
             matrix.flat[:: n + 1] += 1.0
             gap = self.target - self.design @ prior - sd * rng.standard_normal(n)
-            solved = cho_solve(cho_factor(matrix, lower=True, check_finite=False), gap, check_finite=False)
+            solved = scipy.linalg.cho_solve(
+                scipy.linalg.cho_factor(matrix, lower=True, check_finite=False), gap, check_finite=False
+            )
             return prior + variances * (self.design.T @ solved)
-        except (LinAlgError, np.linalg.LinAlgError) as error:
+        except np.linalg.LinAlgError as error:
             raise NumericalError(f"the regression of {p} monomials on {n} points has no solution: {error}") from error
 
 
