@@ -151,7 +151,7 @@ def profile(architecture: Architecture, settings: Otmann) -> Profile:
     labels = np.array([family.index[layer.label] for layer in architecture.layers], dtype=np.int64)
     block = table.block[labels]
     masses, codes = layer_masses(architecture, settings), _attribute_codes(architecture, settings)
-    paths = path_lengths(architecture).reshape(len(labels), -1)
+    paths = path_lengths(architecture)[..., : None if settings.group_paths else 1].reshape(len(labels), -1)
     columns = (block, labels, masses, paths, codes)
     looks = list(zip(*(column.tolist() for column in columns), strict=True))  # layers that tie are interchangeable
     order = np.array(sorted(range(len(looks)), key=looks.__getitem__), dtype=np.int64)
