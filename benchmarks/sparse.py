@@ -24,9 +24,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import bostruct as bo
+from benchmarks.peers.bits import BITS
 from benchmarks.peers.searches import optuna
 from benchmarks.peers.tasks import Task as PeerTask
-from benchmarks.peers.tasks import hartmann
+from benchmarks.peers.tasks import ackley, hartmann
 from bostruct import methods
 from bostruct.contracts import Array
 
@@ -98,6 +99,52 @@ def noisy_bits(d: int, seed: int) -> Task:
     return Task(space, lambda point: float(weights @ np.array([*point.values()])) - lowest, 2.0)
 
 
+def from_peers(name: str, seed: int) -> Task:
+    """Make a problem of `benchmarks.peers`."""
+    task = BITS[name](seed)
+    return Task(task.space, task.value)
+
+
+def cubic(d: int, seed: int, sd: float = 0.0) -> Task:
+    """Make a cubic polynomial of signs: standard normal weights of each sign, and of 2 d pairs and d triples."""
+    rng = np.random.default_rng([seed, 27])
+    terms = [rng.choice(d, k, replace=False) for k, count in ((1, d), (2, 2 * d), (3, d)) for _ in range(count)]
+    weights = rng.normal(size=len(terms))
+
+    def truth(point: Point) -> float:
+        signs = 2.0 * np.array([*point.values()], dtype=np.float64) - 1.0
+        return float(sum(w * signs[term].prod() for w, term in zip(weights, terms, strict=True)))
+
+    return Task(bo.Space({f"v{i}": bool for i in range(d)}), truth, sd)
+
+
+def pairs_of_categories(d: int, choices: int, seed: int) -> Task:
+    """Make a sum of tables of standard normal numbers over the choices of d random pairs of categories."""
+    rng = np.random.default_rng([seed, 28])
+    pairs = [rng.choice(d, 2, replace=False) for _ in range(d)]
+    tables = rng.normal(size=(d, choices, choices))
+
+    def truth(point: Point) -> float:
+        chosen = np.array([*point.values()], dtype=np.int64)
+        return float(sum(table[tuple(chosen[pair])] for table, pair in zip(tables, pairs, strict=True)))
+
+    return Task(bo.Space({f"v{i}": list(range(choices)) for i in range(d)}), truth)
+
+
+def shifted(function: Callable[[Array], float], levels: Mapping[str, Any], reach: float, seed: int) -> Task:
+    """Make a function of numbers from -reach to reach, shifted at random by up to half of that."""
+    shift = 0.5 * reach * np.random.default_rng([seed, 29]).uniform(-1.0, 1.0, len(levels))
+    space = bo.Space(levels)
+    return Task(space, lambda point: function(np.array([*point.values()], dtype=np.float64) * reach - shift))
+
+
+def rastrigin(x: Array) -> float:
+    """Return the Rastrigin function, of minimum 0 at zeros."""
+    return float(np.sum(x * x - 10.0 * np.cos(2.0 * math.pi * x) + 10.0))
+
+
+ORDERED = {f"v{i}": bo.Ordinal(np.linspace(-1.0, 1.0, 11).tolist()) for i in range(25)}
+BITS_AND_REALS = {f"v{i}": bool for i in range(50)} | {f"x{i}": bo.Real(-1.0, 1.0) for i in range(3)}
 PROBLEMS: dict[str, Callable[[int], Task]] = {
     **{f"100 bits, {k} matter": partial(interacting, 100, k, 2, 4) for k in (2, 8, 25, 50, 100)},
     "300 bits, 10 matter": partial(interacting, 300, 10, 2, 4),
@@ -106,6 +153,13 @@ PROBLEMS: dict[str, Callable[[int], Task]] = {
     **{f"Hartmann-6 in {d}": partial(sparse_hartmann, d) for d in (20, 50, 100)},
     "100 bits, 8 matter, noisy": partial(interacting, 100, 8, 2, 4, sd=0.5),
     "16 noisy bits": partial(noisy_bits, 16),
+    "max-cut 28": partial(from_peers, "max-cut 28"),
+    "max-3-sat 60/300": partial(from_peers, "max-3-sat 60/300"),
+    "cubic polynomial of 40 bits": partial(cubic, 40),
+    "cubic polynomial of 40 bits, noisy": partial(cubic, 40, sd=4.0),
+    "pairs of 30 categories": partial(pairs_of_categories, 30, 4),
+    "Rastrigin of 25 orders": partial(shifted, rastrigin, ORDERED, 3.0),
+    "Ackley of 50 bits and 3 reals": partial(shifted, ackley, BITS_AND_REALS, 1.0),
 }
 SEARCHES = ("auto", "all variables", "Optuna TPE")
 
