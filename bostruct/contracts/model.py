@@ -115,6 +115,11 @@ class Posterior(ABC):
         return (self,)
 
     @property
+    def unused(self) -> tuple[str, ...]:
+        """The names of variables on which no prediction depends; none by default."""
+        return ()
+
+    @property
     def noise(self) -> Array | None:
         """The variance of the noise of a value under each sample (s, 1), in the user's units squared, or None.
 
@@ -290,6 +295,10 @@ class Surrogate(ABC):
 
     def compress_less(self) -> Surrogate:
         """Return the surrogate of one of several objectives, which compresses less; by default itself."""
+        return self
+
+    def on_all_variables(self) -> Surrogate:
+        """Return the surrogate that learns from all variables; by default itself."""
         return self
 
     def for_violation(self, warp: Callable[[Surrogate], Surrogate]) -> Surrogate:

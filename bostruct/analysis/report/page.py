@@ -171,7 +171,7 @@ def _write_effects(run: Run) -> list[Html]:
     for k, found in enumerate(map(clean_names, run.importances)):
         if found.main:
             title = f"Share of the variance{f' of objective {k}' if several else ''} that each explains"
-            parts += [element("p", f"{line[0].upper()}{line[1:]}.", class_="note") for line in found.warnings]
+            parts += [element("p", f"{line[0].upper()}{line[1:]}.", class_="note") for line in found.remarks]
             parts.append(tabulate_effects(found, title))
     return parts
 
