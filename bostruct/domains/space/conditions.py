@@ -39,6 +39,7 @@ from bostruct.domains.space.clauses import (
     list_leaves,
 )
 from bostruct.domains.space.graphs import MAX_CHOICES
+from bostruct.domains.space.linear import Linear
 from bostruct.domains.space.single_changes import Layout
 from bostruct.domains.space.variable import INACTIVE, MAX_ENUMERATED, Variable
 
@@ -64,6 +65,8 @@ def name_levels(rule: Any, values: Mapping[str, Variable], variable: Variable | 
         return replace(rule, test=name_levels(rule.test, values, values.get(rule.name)))
     if isinstance(rule, IsIn):
         return IsIn(tuple(_name_level(value, variable) for value in rule.values))
+    if isinstance(rule, Linear):
+        return rule.bind(values, f"constraints: {rule!r}")
     return replace(rule, value=_name_level(rule.value, variable)) if isinstance(rule, Compare) else rule
 
 
@@ -96,6 +99,8 @@ def _check_point_test(
     """Raise DomainError unless a clause that joins no others is one about points of a space."""
     if isinstance(leaf, Compare | IsIn):
         raise DomainError(f"{where}: expected a test of a point, such as ValueOf(name, {type(leaf).__name__}(...))")
+    if isinstance(leaf, Linear):
+        leaf.bind(variables, where)
     names = [leaf.name] if isinstance(leaf, ValueOf) else []
     names = [leaf.left, leaf.right] if isinstance(leaf, CompareVariables) else names
     for name in names:
