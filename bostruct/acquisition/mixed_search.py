@@ -192,7 +192,7 @@ class MixedSearch(Maximizer):
                 rules.append({"type": kind, "fun": partial(_exceed, own, left), "jac": partial(_slope, own)})
         bounds = np.column_stack([limits.low[free], limits.high[free]])
         options = {"maxiter": self.most_steps, "ftol": POLYTOPE_TOLERANCE}
-        found = minimize(
+        found = scipy.optimize.minimize(
             loss, begin[0, free], jac=True, method="SLSQP", bounds=bounds, constraints=rules, options=options
         )
         end = begin[0].copy()

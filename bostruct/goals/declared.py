@@ -254,7 +254,7 @@ def _read_directions(direction: object, directions: object) -> tuple[Direction, 
     return tuple(directions)
 
 
-def _read_names(given: object, count: int) -> tuple[str, ...]:
+def _read_names(given: Any, count: int) -> tuple[str, ...]:
     names = () if given is None else (given,) if isinstance(given, str) else given
     is_list = isinstance(names, tuple | list) and len(names) in (0, count)
     if not is_list or any(not isinstance(one, str) or not 1 <= len(one) <= MOST_LETTERS for one in names):

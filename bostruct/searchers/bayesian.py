@@ -368,7 +368,8 @@ class BayesianSearch(Searcher):
         """
         if not posterior.unused:
             return x
-        drawn = [self.domain.resample(x, posterior.unused, rng) for _ in range(UNUSED_DRAWS)]
+        domain: Any = self.domain  # a space, which has the variables
+        drawn = [domain.resample(x, posterior.unused, rng) for _ in range(UNUSED_DRAWS)]
         fresh = self._unseen(self.domain.join(drawn), history)
         scores = score(self.domain.join([x], fresh))
         best = int(np.argmax(scores[1:])) if len(fresh) else 0

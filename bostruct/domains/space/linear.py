@@ -264,9 +264,9 @@ class LinearSystem:
 
         values: numbers (m, k), 0 of absent ones.
         """
-        found: Mask = (np.abs(values @ self.equal.T - self.total) <= self.slacks[0]).all(axis=1)
-        found &= (values @ self.upper.T <= self.limit + self.slacks[1]).all(axis=1)
-        return found
+        meets = np.abs(values @ self.equal.T - self.total) <= self.slacks[0]
+        keeps = values @ self.upper.T <= self.limit + self.slacks[1]
+        return np.all(meets, axis=1) & np.all(keeps, axis=1)
 
     def find_point(self, rules: Sequence[int] | None = None, goal: Array | None = None) -> Array | None:
         """Return numbers that satisfy the constraints (k,), found by HiGHS; None if there are none.
@@ -302,10 +302,9 @@ class LinearSystem:
             limits.append(LinearConstraint(row, low, high))
         for i in blocks:
             unit[i], offset[i] = 1.0, 0.0
-        bounds: Any = Bounds(  # typed for numbers alone
-            np.append((self.low - offset) / unit, np.zeros(n - k)),
-            np.append((self.high - offset) / unit, np.ones(n - k)),
-        )
+        lower: Any = np.append((self.low - offset) / unit, np.zeros(n - k))  # Bounds is typed for numbers alone
+        upper: Any = np.append((self.high - offset) / unit, np.ones(n - k))
+        bounds = Bounds(lower, upper)
         costs = np.zeros(n)
         costs[:k] = 0.0 if goal is None else goal * unit
         kinds = np.append(lattice > 0.0, np.ones(n - k)).astype(int)
