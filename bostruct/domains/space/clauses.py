@@ -284,7 +284,7 @@ def _check_clause_name(argument: str, name: object) -> None:
 
 
 class OneOf:
-    """A condition of `when=`: the other variable has any of some values.
+    """A condition of `when=`: the other variable has one of several values.
 
     values: at least one.
 
