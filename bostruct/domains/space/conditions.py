@@ -164,7 +164,7 @@ Fill = Callable[[int, int], IntArray]  # a variable's position, and k -> columns
 
 def read_lists(variable: Variable, variables: Mapping[str, Variable]) -> Variable:
     """Return a variable whose lists of values of a parent are each a `OneOf`."""
-    when = {name: _read_list(test, variables.get(name)) for name, test in variable.when.items()}
+    when = {name: _list_alternatives(test, variables.get(name)) for name, test in variable.when.items()}
     return (
         variable.with_conditions(when)
         if any(when[name] is not test for name, test in variable.when.items())
@@ -172,7 +172,7 @@ def read_lists(variable: Variable, variables: Mapping[str, Variable]) -> Variabl
     )
 
 
-def _read_list(test: Any, parent: Variable | None) -> Any:
+def _list_alternatives(test: Any, parent: Variable | None) -> Any:
     """Return a list of which some are values of a parent as a `OneOf`; any other test, and a value, as it is."""
     if parent is None or not isinstance(test, list | tuple | set | frozenset) or _columns_of(parent, test) is not None:
         return test

@@ -24,7 +24,7 @@ class Fixed(ChoiceVariable):
     def __init__(self, variable: Variable, columns: Sequence[int]) -> None:
         self.variable, self.columns = variable, tuple(int(column) for column in columns)
         super().__init__((variable.present(self.columns),), CompleteGraph(1))
-        self.when, self.ordered = variable.when, variable.ordered
+        self.when, self.ordered, self.parts = variable.when, variable.ordered, variable.parts
         self.values_are_choices = variable.values_are_choices and is_json_scalar(self.choices[0])
         self.default_columns = (0,) if variable.default_columns == self.columns else None
 

@@ -203,6 +203,8 @@ class Mixture(Composition):
     billionth of the total are the same. Raises DomainError, TypeError and ValueError.
     """
 
+    is_real = True
+
     def __init__(
         self,
         parts: Iterable[str],

@@ -77,6 +77,20 @@ class Variable(ABC):
         """The number of its values."""
 
     @property
+    def is_fixed(self) -> bool:
+        """True if it has one value, so that models leave it out."""
+        return self.size == 1
+
+    def with_conditions(self, when: When) -> Self:
+        """Return the variable with other conditions.
+
+        when: as of `bostruct.Space`.
+        """
+        found = copy.copy(self)
+        found.when = dict(when)
+        return found
+
+    @property
     def n_continuous(self) -> int:
         """The number of its continuous coordinates, c: 1 of numbers on a grid, else 0, unless a kind says more."""
         return int(self.grid is not None)
@@ -113,20 +127,6 @@ class Variable(ABC):
         """
         del values
         return None
-
-    @property
-    def is_fixed(self) -> bool:
-        """True if it has one value, so that models leave it out."""
-        return self.size == 1
-
-    def with_conditions(self, when: When) -> Self:
-        """Return the variable with other conditions.
-
-        when: as of `bostruct.Space`.
-        """
-        found = copy.copy(self)
-        found.when = dict(when)
-        return found
 
     @abstractmethod
     def sample(self, m: int, rng: np.random.Generator) -> IntArray:

@@ -192,3 +192,9 @@ def test_a_fixed_value_may_be_one_that_no_file_holds():
     space = bo.Space({"f": [min, max], "b": bool}).fix(f=max)
     assert space.present(space.enumerate()[0])["f"] is max
     assert isinstance(space.variables["f"], Fixed)
+
+
+def test_hyperparameters_name_the_variables_that_vary():
+    result = bo.minimize(cost, bo.Space(ONE | MANY), method="combo", n_trials=22, seed=0)
+    rows = result.model.hyperparameters.rows
+    assert {row.variable for row in rows if row.variable} == set(MANY)
