@@ -255,9 +255,11 @@ def _read_directions(direction: object, directions: object) -> tuple[Direction, 
 
 
 def _read_names(given: object, count: int) -> tuple[str, ...]:
-    names = () if given is None else (given,) if isinstance(given, str) else given
-    is_list = isinstance(names, tuple | list) and len(names) in (0, count)
-    if not is_list or any(not isinstance(one, str) or not 1 <= len(one) <= MOST_LETTERS for one in names):
+    if given is None:
+        return ()
+    listed: Sequence[Any] = given if isinstance(given, tuple | list) else [given]
+    names = [one for one in listed if isinstance(one, str) and 1 <= len(one) <= MOST_LETTERS]
+    if not len(names) == len(listed) == count:
         wanted = "a text" if count == 1 else f"a list of {count} texts"
         raise TypeError(f"objective_name: expected {wanted} of 1 to {MOST_LETTERS} characters, got {_short(given)}")
     if any(one != storable(one) for one in names) or len(set(names)) < len(names):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -49,7 +50,8 @@ class Hyperparameter(NamedTuple):
         return low, high
 
 
-class HyperparameterTable(NamedTuple):
+@dataclass(frozen=True, repr=False)
+class HyperparameterTable:
     """The hyperparameters of a model, those of variables by relevance, or by the size of the coefficient.
 
     ``relevance`` is 1 minus the mean correlation, under the model, of two points that differ in that variable alone:
