@@ -221,7 +221,7 @@ def declare_goals(
     check_choice("repeats", repeats, (None, "auto"))
     seconds = None if suggest_seconds is None else check_number("suggest_seconds", suggest_seconds, 1e-3)
     read = _read_directions(direction, directions)
-    names = _read_names(objective_name, len(read))
+    names = _read_objective_names(objective_name, len(read))
     goals = Goals(read, _read_limits(constraints), repeats == "auto", seconds, names)
     if goals.repeats and not goals.is_single:
         raise ValueError(
@@ -254,7 +254,7 @@ def _read_directions(direction: object, directions: object) -> tuple[Direction, 
     return tuple(directions)
 
 
-def _read_names(given: object, count: int) -> tuple[str, ...]:
+def _read_objective_names(given: object, count: int) -> tuple[str, ...]:
     if given is None:
         return ()
     listed: Sequence[Any] = given if isinstance(given, tuple | list) else [given]
