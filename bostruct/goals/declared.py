@@ -221,7 +221,7 @@ def declare_goals(
     check_choice("repeats", repeats, (None, "auto"))
     seconds = None if suggest_seconds is None else check_number("suggest_seconds", suggest_seconds, 1e-3)
     read = _read_directions(direction, directions)
-    names = _read_names(objective_name, len(read))
+    names = _read_objective_names(objective_name, len(read))
     goals = Goals(read, _read_limits(constraints), repeats == "auto", seconds, names)
     if goals.repeats and not goals.is_single:
         raise ValueError(
@@ -254,10 +254,12 @@ def _read_directions(direction: object, directions: object) -> tuple[Direction, 
     return tuple(directions)
 
 
-def _read_names(given: Any, count: int) -> tuple[str, ...]:
-    names = () if given is None else (given,) if isinstance(given, str) else given
-    is_list = isinstance(names, tuple | list) and len(names) in (0, count)
-    if not is_list or any(not isinstance(one, str) or not 1 <= len(one) <= MOST_LETTERS for one in names):
+def _read_objective_names(given: object, count: int) -> tuple[str, ...]:
+    if given is None:
+        return ()
+    listed: Sequence[Any] = given if isinstance(given, tuple | list) else [given]
+    names = [one for one in listed if isinstance(one, str) and 1 <= len(one) <= MOST_LETTERS]
+    if not len(names) == len(listed) == count:
         wanted = "a text" if count == 1 else f"a list of {count} texts"
         raise TypeError(f"objective_name: expected {wanted} of 1 to {MOST_LETTERS} characters, got {_short(given)}")
     if any(one != storable(one) for one in names) or len(set(names)) < len(names):

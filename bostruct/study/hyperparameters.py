@@ -50,7 +50,7 @@ class Hyperparameter(NamedTuple):
         return low, high
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class HyperparameterTable:
     """The hyperparameters of a model, those of variables by relevance, or by the size of the coefficient.
 
