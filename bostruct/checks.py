@@ -6,6 +6,7 @@ import importlib
 import inspect
 import itertools
 import logging
+import os
 import re
 import sys
 from collections.abc import Iterable, Sequence
@@ -30,6 +31,7 @@ Trait = TypeVar("Trait", bound=Domain)
 Part = TypeVar("Part")
 ROUNDING = 1e-13  # a spread that is a smaller share of the values than this is rounding
 SMALLEST_SCALE = 1e-150  # whose square does not underflow
+MEMORY_UNKNOWN = 2**33  # bytes, taken where the system does not say
 
 
 def short_repr(value: object, limit: int = 80) -> str:
@@ -296,6 +298,19 @@ def has_posix() -> bool:
     except ModuleNotFoundError:
         return False
     return True
+
+
+def memory_size() -> int:
+    """Return the bytes of memory that this process may use: those of the machine, or of its control group if fewer."""
+    try:
+        found = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):  # Windows
+        return MEMORY_UNKNOWN
+    try:
+        with open("/sys/fs/cgroup/memory.max", encoding="ascii") as file:
+            return min(found, int(file.read()))
+    except (OSError, ValueError):  # no control group, or one without a limit
+        return found
 
 
 def load_by_name(name: str) -> Any:

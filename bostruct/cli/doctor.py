@@ -34,6 +34,7 @@ EXTRAS = {  # extra -> what is lost without it
     "optuna": "no method tpe, and no bridge to Optuna (bostruct.integrations.optuna)",
     "tables": "no published tables in HDF5 files (problem fcnet)",
     "configspace": "no spaces of ConfigSpace (bostruct.integrations.configspace)",
+    "rdkit": "no candidates from SMILES strings (Candidates.from_smiles)",
     "dask": "no trials on a cluster of Dask (docs/scaling.md)",
     "ray": "no trials on Ray, and no searcher for Ray Tune (bostruct.integrations.ray and ray_tune)",
     "mpi": "no trials on ranks of MPI; an MPI library is needed, too (docs/scaling.md)",

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from bostruct.checks import hide_addresses, short_repr
+from bostruct.checks import hide_addresses, memory_size, short_repr
 from bostruct.contracts import Choice, DomainError, IntArray, Json, ParsedJson, PointError, Presented
 from bostruct.domains.space.choice_json import choice_to_json, choices_from_json, is_json_scalar
 from bostruct.domains.space.clauses import When, check_when
@@ -22,8 +22,10 @@ from bostruct.domains.space.variable import NO_DEFAULT, Variable
 
 MANY_CHOICES = {  # by kind, what to do where it has not room for all
     "Ordinal": "; take a coarser grid, or an Integer or a Real for numbers without gaps",
-    "Categorical": "; Candidates takes up to 10,000 rows of a table",
 }
+BYTES_PER_CELL = 32  # a number as given, in the table, in the kernel and in the ranking
+BYTES_PER_ROW = 2_000  # a label, its place and its text in a file
+SHARE = 0.5  # of the memory of the machine, for one table
 
 
 class ChoiceVariable(Variable):
@@ -300,6 +302,14 @@ def check_choices(
         if repeated:
             raise DomainError(f"{kind}: expected distinct {noun}s, got {short_repr(value)} more than once")
     return tuple(_copy_mutable(value) for value in values) if unhashable else values
+
+
+def max_rows(n_cells: int) -> int:
+    """Return how many rows half of the machine's memory holds.
+
+    n_cells: of each row that are stored.
+    """
+    return int(SHARE * memory_size() / (BYTES_PER_ROW + BYTES_PER_CELL * n_cells))
 
 
 def _copy_mutable(value: Any) -> Any:

@@ -13,6 +13,7 @@ from bostruct.contracts import Domain, DomainError, Parameter, Prior
 from bostruct.domains.space.candidates import Candidates
 from bostruct.domains.space.choices import ChoiceVariable
 from bostruct.domains.space.discrete import Binary, Categorical, Fidelity, Graph, Ordinal
+from bostruct.domains.space.graphs import MAX_CHOICES, VariableGraph
 from bostruct.domains.space.mixture import Allocation, Mixture
 from bostruct.domains.space.numeric import Integer, Real
 from bostruct.domains.space.permutation import Permutation
@@ -26,7 +27,7 @@ from bostruct.kernels.space.conditional import ConditionalFactor, ConditionalNum
 from bostruct.kernels.space.diffusion import FactorSettings, graph_factors
 from bostruct.kernels.space.effects import NO_EFFECT, EffectKernel, FactorEffect, GraphEffect
 from bostruct.kernels.space.factor import Factor, ServedFactor
-from bostruct.kernels.space.likeness import DistanceFactor, LikenessDistances, LikenessEffect
+from bostruct.kernels.space.likeness import ChoiceEffect, DistanceFactor, LikenessDistances, LikenessEffect
 from bostruct.kernels.space.main_effects import MainEffects
 from bostruct.kernels.space.matern import MaternFactor, NumberEffect
 from bostruct.kernels.space.mixture import MixtureEffect, MixtureFactor, MixtureFeatures
@@ -62,7 +63,10 @@ def _graph_factors(variables: Sequence[ChoiceVariable], settings: FactorSettings
 
 
 def _graph_effects(variables: Sequence[ChoiceVariable]) -> list[EffectKernel]:
-    effects = {v.graph: GraphEffect(v.graph) for v in variables}
+    effects: dict[VariableGraph, EffectKernel] = {
+        graph: ChoiceEffect(graph.size) if graph.is_complete and graph.size > MAX_CHOICES else GraphEffect(graph)
+        for graph in dict.fromkeys(v.graph for v in variables)
+    }
     return [effects[v.graph] for v in variables]
 
 
