@@ -147,9 +147,8 @@ def find_kept(slacks: Sequence[Posterior], history: HistoryView, take: Take) -> 
         return []
     xs = take(history.completed, told.tolist())
     found = [slack.predict(xs) for slack in slacks]
-    below = [
-        scipy.special.ndtr((BOUND - one.mean) / np.sqrt(one.variance)).mean(axis=0) for one in found
-    ]  # P(slack <= 0)
+    # P(slack <= 0)
+    below = [scipy.special.ndtr((BOUND - one.mean) / np.sqrt(one.variance)).mean(axis=0) for one in found]
     chances = np.array(below).reshape(len(slacks), len(told))
     likely = np.all(chances >= LEAST_CHANCE, axis=0)
     return (told[likely] if likely.any() else told).tolist()
