@@ -171,7 +171,7 @@ def for_space(domain: Domain) -> BayesianSearch:
         maximizer,
         n_initial=10,
         n_starts=search.n_starts,
-        surroundings=search.surroundings,
+        neighborhood=search.neighborhood,
         exploration=explore_branches(domain) or select_operators(domain) or escape_plateaus(domain),
         note=note,
     )
@@ -192,7 +192,7 @@ def for_programs(domain: ChoiceDomain) -> BayesianSearch:
         Evolution(),
         n_initial=10,
         n_starts=None,
-        surroundings=mutations_of,
+        neighborhood=mutations_of,
     )
 
 

@@ -30,6 +30,7 @@ from bostruct.goals.declared import Goals
 from bostruct.outcome import Outcome
 from bostruct.storage.json_text import MALFORMED, parse
 from bostruct.study.history import History, Trial, measure, tell_stop
+from bostruct.study.hyperparameters import HyperparameterTable, tabulate_hyperparameters
 from bostruct.study.ledger import Ledger
 from bostruct.study.point_forms import PointStore
 from bostruct.study.records import parse_points
@@ -245,6 +246,24 @@ class Fit:
         sign = sign_of(self.goals.directions[objective])
         told, mean = (sign * one for one in (history.objectives[positions, objective], found.mean.mean(axis=0)))
         return LeftOutTrials(np.array(numbers)[positions], told, mean, mix_sds(found.mean, found.variance))
+
+    @property
+    def hyperparameters(self) -> HyperparameterTable:
+        """The posterior of the model's hyperparameters, the same for the same study.
+
+        Several samples are those of a method that marginalizes them, such as `combo`; one is their mode. Raises
+        BostructError for a method without hyperparameters and before a trial has completed; NumericalError.
+        """
+        searcher, state = self.searcher()
+        completed = self._completed
+        if not completed:
+            raise BostructError("hyperparameters: expected at least one completed trial, got none")
+        with self.limit(), explain_bad_state("hyperparameters"):
+            history = self._history(searcher.domain, completed)
+            outputs = searcher.sample_hyperparameters(history, parse(state), _make_generator(self.seed, history))
+        if not any(outputs):
+            raise BostructError(f"hyperparameters: {self.who} has no model with hyperparameters; auto has one")
+        return tabulate_hyperparameters(outputs, searcher.domain, self.goals)
 
     @property
     def _completed(self) -> list[int]:

@@ -14,6 +14,7 @@ import numpy as np
 from bostruct.checks import load_by_name, optional_import
 from bostruct.contracts import Array, BostructError, Domain, Presented
 from bostruct.display import html_table, in_full, pluralize, printable
+from bostruct.domains.space.variable import PartNumbers
 from bostruct.goals.declared import Direction, Goals, read_reference
 from bostruct.goals.pareto import default_reference, exclusive_volume, extend_front, find_nondominated, hypervolume
 from bostruct.output_files import format_csv, write_output
@@ -285,7 +286,7 @@ class Result:
         return self._require_model("predict").predict(points)
 
     def cross_validate(self, objective: int = 0) -> LeftOutTrials:
-        """Predict each value told by a model that was not told it (leave-one-out), to see how far to trust the model.
+        """Predict each observed value from all others (leave-one-out), to see how far to trust the model.
 
         objective: the position of the objective, from 0.
 
@@ -327,7 +328,7 @@ class Result:
         limited = {limit.name: limit for limit in self.goals.limits}
 
         def distance(trial: Trial) -> tuple[int, float]:
-            return len(trial.broken), sum(limited[name].slack(trial.constraints[name]) for name in trial.broken)
+            return len(trial.broken), sum(limited[name].violation(trial.constraints[name]) for name in trial.broken)
 
         nearest = min(completed, key=distance)
         told = ", ".join(f"{name} is {nearest.constraints[name]:g}" for name in nearest.broken)
@@ -379,7 +380,7 @@ class Result:
 
     @property
     def n_unread(self) -> int:
-        """The number of trials whose points the study's space, which changed, has not."""
+        """The number of trials whose points are not in the study's changed space."""
         return sum(t.unread is not None for t in self.trials)
 
     def _why_unread(self) -> str:
@@ -549,7 +550,11 @@ def _trial_row(trial: Trial, goals: Goals) -> dict[str, object]:
     for name, kept in trial.attributes.items():  # "3" is written as JSON, since a table of text cannot tell it from 3
         row[f"{ATTRIBUTE}{name}"] = write_attribute(kept) if isinstance(kept, str) else kept
     if isinstance(trial.point, Mapping):
-        row.update(zip(_prefix_names(tuple(trial.point)), trial.point.values(), strict=True))
+        for name, value in zip(_prefix_names(tuple(trial.point)), trial.point.values(), strict=True):
+            if isinstance(value, PartNumbers):
+                row.update({f"{name}.{part}": one for part, one in value.items()})
+            else:
+                row[name] = value
     else:
         row["point"] = trial.point
     return row

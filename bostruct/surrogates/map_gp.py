@@ -134,7 +134,7 @@ class MAPGP(Surrogate):
         """
         return replace(self, variances=check_variances(variances))
 
-    def for_slack(self, warp: Callable[[Surrogate], Surrogate]) -> Surrogate:
+    def for_violation(self, warp: Callable[[Surrogate], Surrogate]) -> Surrogate:
         return warp(replace(self, near_zero=True))
 
     def with_kernel(self, change: Callable[[Kernel], Kernel], join: Callable[..., Batch]) -> MAPGP:
@@ -319,7 +319,7 @@ class NoiseSelection(Surrogate):
         """
         return replace(self, quiet=self.quiet.with_variances(variances), noisy=self.noisy.with_variances(variances))
 
-    def for_slack(self, warp: Callable[[Surrogate], Surrogate]) -> Surrogate:
+    def for_violation(self, warp: Callable[[Surrogate], Surrogate]) -> Surrogate:
         quiet, noisy = (replace(one, near_zero=True) for one in (self.quiet, self.noisy))
         return warp(replace(self, quiet=quiet, noisy=noisy))
 

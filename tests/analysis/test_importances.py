@@ -144,6 +144,7 @@ def test_variables_that_are_no_single_choices_are_left_out_beside_parts():
 STRUCTURES = {
     "order": (bo.Permutation(range(4)), lambda value: float(value.index(2))),
     "repeats": (bo.Permutation({"x": 2, "y": 2}), lambda value: float(value[0] == "x") + float(value[3] == "x")),
+    "some": (bo.Permutation(range(5), length=2), lambda value: 2.0 * (2 in value) + float(value[0] == 4)),
     "subset": (bo.Subset(range(5), (1, 3)), lambda value: float(2 in value) + len(value)),
     "sequence": (bo.Sequence("AB", (1, 3)), lambda value: float(value.startswith("A"))),
 }
