@@ -553,7 +553,7 @@ def _trial_row(trial: Trial, goals: Goals) -> dict[str, object]:
     for name, kept in trial.attributes.items():  # "3" is written as JSON, since a table of text cannot tell it from 3
         row[f"{ATTRIBUTE}{name}"] = write_attribute(kept) if isinstance(kept, str) else kept
     if isinstance(trial.point, Mapping):
-        for name, value in zip(_name_columns(tuple(trial.point)), trial.point.values(), strict=True):
+        for name, value in zip(_prefix_names(tuple(trial.point)), trial.point.values(), strict=True):
             if isinstance(value, PartNumbers):
                 row.update({f"{name}.{part}": one for part, one in value.items()})
             else:
@@ -564,5 +564,5 @@ def _trial_row(trial: Trial, goals: Goals) -> dict[str, object]:
 
 
 @lru_cache(maxsize=16)
-def _name_columns(names: tuple[str, ...]) -> list[str]:
+def _prefix_names(names: tuple[str, ...]) -> list[str]:
     return [f"point.{name}" for name in names]

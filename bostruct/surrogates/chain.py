@@ -215,9 +215,8 @@ def block_evidence(
     if not len(small):
         return lambda _: EvidenceTerms(determinant, quadratic)
     across = own_rows.take(small, axis=1).T  # B', in Fortran's order
-    crossed = scipy.linalg.blas.dtrsm(
-        1.0, lower, across, side=1, lower=1, trans_a=1, overwrite_b=1
-    )  # (small, large); side 0 is slower
+    # (small, large); side 0 is slower
+    crossed = scipy.linalg.blas.dtrsm(1.0, lower, across, side=1, lower=1, trans_a=1, overwrite_b=1)
     removed = scipy.linalg.blas.dsyrk(1.0, crossed, lower=1)
     rest = add_to_diagonal(line.gram.take(small, axis=0).take(small, axis=1), of_small).T
     between = _take_between(rest, [len(part) for part in others_in_parts])

@@ -61,9 +61,8 @@ def cholesky(build: Callable[[], Array], ratio: float | Array) -> CholeskyFactor
         if step:
             scale = float(np.mean(matrix.diagonal())) + least
         add_to_diagonal(matrix, ratio + step * scale)
-        lower, failed = scipy.linalg.lapack.dpotrf(
-            matrix.T, 1, 0, 1
-        )  # lower, not cleaned, in place; symmetric: its transpose is LAPACK's
+        # lower, not cleaned, in place; symmetric: its transpose is LAPACK's
+        lower, failed = scipy.linalg.lapack.dpotrf(matrix.T, 1, 0, 1)
         if not failed and lower[-1, -1] < math.inf:  # OpenBLAS lets entries that are no numbers through, down to here
             return CholeskyFactor(lower, step * scale)
     matrix = build()

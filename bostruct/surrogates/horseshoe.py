@@ -143,9 +143,8 @@ class NormalEquations:
             matrix = scaled @ scaled.T
             matrix.flat[:: n + 1] += 1.0
             gap = self.target - self.design @ prior - sd * rng.standard_normal(n)
-            solved = scipy.linalg.cho_solve(
-                scipy.linalg.cho_factor(matrix, lower=True, check_finite=False), gap, check_finite=False
-            )
+            factor = scipy.linalg.cho_factor(matrix, lower=True, check_finite=False)
+            solved = scipy.linalg.cho_solve(factor, gap, check_finite=False)
             return prior + variances * (self.design.T @ solved)
         except np.linalg.LinAlgError as error:
             raise NumericalError(f"the regression of {p} monomials on {n} points has no solution: {error}") from error

@@ -111,9 +111,7 @@ def _separate_noise(values: Array, variances: Array) -> tuple[float, float]:
     if weigh(1.0)[1] >= 0.0:  # no noise to speak of
         t = 1.0
     else:
-        t = (
-            least
-            if weigh(least)[1] <= 0.0
-            else float(scipy.optimize.root_scalar(lambda t: weigh(t)[1], bracket=(least, 1.0)).root)
-        )
+        t = least
+        if weigh(least)[1] > 0.0:
+            t = float(scipy.optimize.root_scalar(lambda t: weigh(t)[1], bracket=(least, 1.0)).root)
     return float(np.mean(values)) + unit * weigh(t)[0], unit * math.sqrt(t)

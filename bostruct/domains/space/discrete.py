@@ -95,7 +95,7 @@ class Categorical(ChoiceVariable):
         when: When | None = None,
         default: object = NO_DEFAULT,
     ) -> None:
-        values = check_choices("Categorical", choices, MAX_NAMES, least=1)
+        values = check_choices("Categorical", choices, most=MAX_NAMES, least=1)
         self._take_likeness(None if len(values) == 1 else read_likeness(values, descriptors, distances, kernel))
         if self.likeness is None and len(values) > MAX_CHOICES:
             warnings.warn(

@@ -388,9 +388,8 @@ def _count_numbers(numbers: IntArray, n_columns: int) -> scipy.sparse.csr_array:
 
 def scale_columns(matrix: scipy.sparse.csr_array, weights: Array) -> scipy.sparse.csr_array:
     """Return a matrix (n, f) with the weight of each column (f,) multiplied in."""
-    return scipy.sparse.csr_array(
-        (matrix.data * weights[matrix.indices], matrix.indices, matrix.indptr), shape=matrix.shape
-    )
+    scaled = matrix.data * weights[matrix.indices]
+    return scipy.sparse.csr_array((scaled, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
 def _letters_to_bytes(xs: IntArray) -> bytes:

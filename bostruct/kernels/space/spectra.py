@@ -172,9 +172,8 @@ class LogLengthscale(Link):
         p, rest = np.exp(-2.0 * half), np.maximum(-np.expm1(-2.0 * half), SMALLEST_PARAMETER)
         above = scipy.special.ellipkm1(rest)  # K(p)
         small = p <= SMALLEST_NORMAL
-        below = np.where(
-            small, math.log(4.0) + half, scipy.special.ellipkm1(np.where(small, 1.0, p))
-        )  # K(1 - p), log(16 / p) / 2
+        # K(1 - p), log(16 / p) / 2
+        below = np.where(small, math.log(4.0) + half, scipy.special.ellipkm1(np.where(small, 1.0, p)))
         fade = math.pi * above / below
         return np.minimum(fade / gap, LARGEST_EDGE_WEIGHT), math.pi * half / (rest * above * below)
 
