@@ -38,7 +38,7 @@ def _with_model(auto: Any, model: Any) -> Any:
 
 
 def _with_kernel(auto: Any, kernel: Any) -> Any:
-    model = auto.surrogate.surrogate
+    model = auto.surrogate.on_all_variables().surrogate
     quiet, noisy = (replace(one, kernel=kernel) for one in (model.quiet, model.noisy))
     score = replace(auto.score, success=success_model(auto.domain, quiet))
     return replace(_with_model(auto, replace(model, quiet=quiet, noisy=noisy)), score=score)
