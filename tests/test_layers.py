@@ -53,7 +53,7 @@ ALLOWED: dict[str, set[str]] = {
     # It also limits the calls of predicates that a suggestion may make, and guesses the variables of a table.
     "study": BASE
     | {"storage", "execution", "methods", "bostruct.domains.registry"}
-    | {"bostruct.domains.space.space", "bostruct.domains.space.rereading", "bostruct.domains.space.call_limit"}
+    | {"bostruct.domains.space.space", "bostruct.domains.space.migration", "bostruct.domains.space.call_limit"}
     | {"bostruct.domains.space.levels", "bostruct.domains.space.variable", "bostruct.domains.space.clauses"}
     | {"bostruct.domains.space.registry"},
     "analysis": BASE

@@ -45,8 +45,7 @@ from bostruct.domains.space.conditions import check_constraints, name_levels
 from bostruct.domains.space.constraints import Constraint, ask, describe_draws
 from bostruct.domains.space.discrete import Binary
 from bostruct.domains.space.levels import note_under
-from bostruct.domains.space.registry import is_part, variable
-from bostruct.domains.space.rereading import (
+from bostruct.domains.space.migration import (
     NOTHING,
     OWN,
     check_left_out,
@@ -55,6 +54,7 @@ from bostruct.domains.space.rereading import (
     read_contents,
     split_values,
 )
+from bostruct.domains.space.registry import is_part, variable
 from bostruct.domains.space.sampling import draw_listed
 from bostruct.domains.space.space import Space as Space
 from bostruct.domains.space.variable import INACTIVE, Variable

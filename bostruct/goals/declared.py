@@ -15,7 +15,7 @@ from bostruct.outcome import Outcome, storable
 Direction = Literal["minimize", "maximize"]
 DIRECTIONS = ("minimize", "maximize")
 SENSES = ("<=", ">=")
-LARGEST_SLACK = 1e150
+LARGEST_VIOLATION = 1e150
 Declared = Mapping[str, tuple[str, float]]  # limits as a user writes them: {"latency": ("<=", 10.0)}
 
 
@@ -35,13 +35,13 @@ class Limit:
     sense: str
     bound: float
 
-    def slack(self, measured: float) -> float:
+    def violation(self, measured: float) -> float:
         """Return by how much a measured number breaks the limit, at most 0 where it keeps it.
 
-        A slack beyond 1e150, whose square models could not take, is 1e150.
+        A violation beyond 1e150, whose square models could not take, is 1e150.
         """
-        slack = measured - self.bound if self.sense == "<=" else self.bound - measured
-        return min(max(slack, -LARGEST_SLACK), LARGEST_SLACK)
+        violation = measured - self.bound if self.sense == "<=" else self.bound - measured
+        return min(max(violation, -LARGEST_VIOLATION), LARGEST_VIOLATION)
 
     def __str__(self) -> str:
         return f"{self.name} {self.sense} {self.bound:g}"
@@ -90,15 +90,15 @@ class Goals:
             for value, direction in zip(values, self.directions, strict=True)
         )
 
-    def slacks(self, outcome: Outcome) -> tuple[float, ...]:
+    def violations(self, outcome: Outcome) -> tuple[float, ...]:
         """Return by how much each limit is broken, at most 0 where it is kept."""
-        return tuple(limit.slack(outcome.constraints[limit.name]) for limit in self.limits)
+        return tuple(limit.violation(outcome.constraints[limit.name]) for limit in self.limits)
 
     def find_broken(self, outcome: Outcome) -> tuple[str, ...]:
         """Return the names of the limits that an outcome breaks, none for one without values."""
         if not outcome.values or not self.limits:
             return ()
-        return tuple(limit.name for limit in self.limits if limit.slack(outcome.constraints[limit.name]) > 0.0)
+        return tuple(limit.name for limit in self.limits if limit.violation(outcome.constraints[limit.name]) > 0.0)
 
     def check(self, outcome: Outcome) -> Outcome:
         """Return an outcome that has what these goals ask for, no more and no less.

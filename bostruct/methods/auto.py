@@ -167,7 +167,7 @@ def for_space(domain: Domain) -> BayesianSearch:
         maximizer,
         n_initial=10,
         n_starts=search.n_starts,
-        surroundings=search.surroundings,
+        neighborhood=search.neighborhood,
         exploration=explore_branches(domain) or select_operators(domain) or escape_plateaus(domain),
         note=_note_many(space_kernel(domain)),
     )
@@ -233,7 +233,7 @@ def for_programs(domain: ChoiceDomain) -> BayesianSearch:
         Evolution(),
         n_initial=10,
         n_starts=None,
-        surroundings=mutations_of,
+        neighborhood=mutations_of,
     )
 
 

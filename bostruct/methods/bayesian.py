@@ -39,7 +39,7 @@ class SearchSettings(NamedTuple):
 
     maximizer: Maximizer
     n_starts: int | None
-    surroundings: Neighborhood
+    neighborhood: Neighborhood
 
 
 def bayesian(
@@ -85,17 +85,23 @@ def bayesian(
         n_initial=n_design if n_initial is None else n_initial,
         n_starts=search.n_starts,
         design=design,
-        surroundings=search.surroundings,
+        neighborhood=search.neighborhood,
     )
 
 
 def default_search(domain: Domain) -> SearchSettings:
     """Return the search that a domain's capabilities allow."""
-    wide = LocalSearch(raw_samples=2_000, num_spray_points=1_000, num_restarts=10, leaps=True, most=400_000)
+    wide = LocalSearch(raw_samples=2_000, num_spray_points=1_000, num_restarts=10, large_steps=True, most=400_000)
     if domain.count_at_most() <= MOST_LISTED and any(one.likeness is not None for one in domain.variables.values()):
         # along descriptors neighbors need not be better
         listed = LocalSearch(
-            MOST_LISTED, num_spray_points=20, num_restarts=10, leaps=True, most=20_000, neighbors=200, distinct=True
+            MOST_LISTED,
+            num_spray_points=20,
+            num_restarts=10,
+            large_steps=True,
+            most=20_000,
+            neighbors=200,
+            distinct=True,
         )
         return SearchSettings(listed, 5, neighbors_of)
     if domain.lists_many and len(domain.variables) > MOST_BY_ONE and not domain.n_continuous:
@@ -104,7 +110,7 @@ def default_search(domain: Domain) -> SearchSettings:
         return SearchSettings(AnnealedSearch(), None, neighbors_of)
     if domain.lists_many and list_wide(domain):
         few = LocalSearch(
-            raw_samples=1_000, num_spray_points=200, num_restarts=5, leaps=True, most=50_000, neighbors=200
+            raw_samples=1_000, num_spray_points=200, num_restarts=5, large_steps=True, most=50_000, neighbors=200
         )
         return SearchSettings(few, 5, neighbors_of)
     if domain.lists_many:

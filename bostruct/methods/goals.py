@@ -16,7 +16,7 @@ from bostruct.searchers.bayesian import BayesianSearch
 from bostruct.searchers.limits import WithinLimits
 from bostruct.searchers.multi_objective import HypervolumeImprovement, Scalarized
 from bostruct.surrogates.outputs import Outputs
-from bostruct.surrogates.warping import SlackWarping
+from bostruct.surrogates.warping import ViolationWarping
 
 
 def serve_goals(searcher: Searcher, n_objectives: int, n_limits: int) -> Searcher:
@@ -77,7 +77,7 @@ def _model_outputs(searcher: BayesianSearch, n_objectives: int, n_limits: int) -
 
     return replace(
         searcher,
-        surrogate=Outputs(objective, surrogate.for_slack(SlackWarping), n_objectives, n_limits),
+        surrogate=Outputs(objective, surrogate.for_violation(ViolationWarping), n_objectives, n_limits),
         score=searcher.score.around(score),
         exploration=searcher.exploration if n_objectives == 1 else None,
         maximizer=PairSearch(searcher.maximizer) if n_limits and can_pair else searcher.maximizer,

@@ -52,7 +52,7 @@ def smac(domain: Domain) -> BayesianSearch:
         LocalSearch(raw_samples=500, num_spray_points=100, num_restarts=10) if domain.lists_many else Evolution(),
         n_initial=10,
         n_starts=10 if domain.lists_many else None,
-        surroundings=neighbors_of if domain.lists_many else mutations_of,
+        neighborhood=neighbors_of if domain.lists_many else mutations_of,
     )
 
 

@@ -80,6 +80,8 @@ def find_moved_numbers(given: object, presented: object, domain: Domain | None =
     for name in presented.keys() & given.keys():
         own, kept, one = given[name], presented[name], values.get(name)
         if isinstance(kept, Mapping):
+            if isinstance(one, Variable):
+                continue  # numbers that sum to a total were rescaled
             if inside := find_moved_numbers(own, kept, one if isinstance(one, Domain) else None):
                 moved[name] = inside
             continue

@@ -28,7 +28,7 @@ from bostruct.contracts import (
     Searcher,
 )
 from bostruct.domains.registry import as_domain, domain_from_json
-from bostruct.domains.space.rereading import show_objects
+from bostruct.domains.space.migration import show_objects
 from bostruct.goals.declared import Goals
 from bostruct.outcome import Outcome
 from bostruct.storage.json_text import MALFORMED, dump, parse
@@ -77,7 +77,7 @@ GIVE_SPACE = "give it: space= in Python, --problem on the command line"
 
 
 class OtherVersion(UserWarning):
-    """A study goes on with another version of bostruct than the one that made it."""
+    """Warns that a study continues with another version of bostruct than made it."""
 
 
 class JsonDomain(Domain):
@@ -95,7 +95,6 @@ class JsonDomain(Domain):
         return repr(self.description)
 
     def sample(self, m: int, rng: np.random.Generator) -> Batch:
-        del m, rng
         raise DomainError(f"the file of the study does not hold its space; {GIVE_SPACE}")
 
     def decode(self, data: ParsedJson) -> Point:

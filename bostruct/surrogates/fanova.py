@@ -198,14 +198,14 @@ def _summarize(shares: list[float]) -> Effect:
 
 def leaf_boxes(tree: Any) -> Leaves:
     """Return the boxes of a scikit-learn tree, which goes left where a column is at most the threshold."""
-    n, columns = tree.node_count, tree.n_features
-    lower, upper = np.full((n, columns), -np.inf), np.full((n, columns), np.inf)
-    for node in range(n):  # children come after their parents
-        left, right, column = tree.children_left[node], tree.children_right[node], tree.feature[node]
-        if left < 0:
-            continue
-        lower[[left, right]], upper[[left, right]] = lower[node], upper[node]
-        upper[left, column] = lower[right, column] = tree.threshold[node]
+    shape, nodes = (tree.node_count, tree.n_features), np.zeros(1, dtype=np.int64)
+    lower, upper = np.full(shape, -np.inf), np.full(shape, np.inf)
+    while len(nodes := nodes[tree.children_left[nodes] >= 0]):  # a level of the tree at a time, from the root
+        left, right, column = tree.children_left[nodes], tree.children_right[nodes], tree.feature[nodes]
+        for child in (left, right):
+            lower[child], upper[child] = lower[nodes], upper[nodes]
+        upper[left, column] = lower[right, column] = tree.threshold[nodes]
+        nodes = np.concatenate([left, right])
     is_leaf = tree.children_left < 0
     return Leaves(lower[is_leaf], upper[is_leaf], tree.value[is_leaf, 0, 0])
 

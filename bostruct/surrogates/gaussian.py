@@ -20,6 +20,7 @@ from bostruct.contracts import Array, NumericalError
 
 JITTER_LADDER = (0.0, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4)  # shares of the mean diagonal; the last is the bound
 UNBLOCKED = 64  # rows of a triangle that LAPACK inverts as fast as blocks do
+LARGEST_EXPONENT = 700.0  # whose exponential float64 holds
 LOG_2_PI = math.log(2.0 * math.pi)
 
 
@@ -173,4 +174,6 @@ def evidence_from(determinant: float, quadratic: float, n: int, log_amplitude: f
 
     Source: Rasmussen and Williams 2006, (2.30).
     """
+    if log_amplitude < -LARGEST_EXPONENT:
+        return -math.inf
     return -0.5 * (quadratic * math.exp(-log_amplitude) + determinant + n * (log_amplitude + LOG_2_PI))

@@ -52,7 +52,6 @@ class HashedRidge(Surrogate):
 
         Returns the posterior, the state for the next call, and the info to record. Raises NumericalError.
         """
-        del rng  # there is nothing to draw
         check_values(values)
         counts = Counts.of(self.tokens(xs), self.buckets)
         targets, shift, scale = standardize(values)

@@ -17,11 +17,12 @@ import numpy.typing as npt
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve_triangular
 
 from bostruct.checks import check_integer
-from bostruct.contracts import Array, Batch, DomainError, Info, IntArray, NumericalError, State
+from bostruct.contracts import Array, Batch, DomainError, Info, IntArray, NumericalError, Regression, State, Term
 from bostruct.surrogates.hyperparameters import check_values
 from bostruct.surrogates.standardization import standardize
 
 SMALLEST_SQUARED_SCALE, LARGEST_SQUARED_SCALE = 1e-10, 1e6  # of squared scales, in units of the standardized values
+MOST_DRAWN = 20  # posterior samples of the coefficients
 MAX_MONOMIALS = 50_000  # a sweep of the sampler then takes about a second at 300 points
 
 
@@ -39,7 +40,7 @@ class GibbsState(NamedTuple):
 
 
 @dataclass(frozen=True)
-class HorseshoeRegression:
+class HorseshoeRegression(Regression):
     """Sparse Bayesian linear regression: a sum of monomials, most of whose coefficients are near 0, and normal noise.
 
     A coefficient is normal with variance noise x overall x local; the roots of `overall` and of each `local` are
@@ -80,6 +81,14 @@ class HorseshoeRegression:
             coefficients, chain = gibbs_sweep(normal_equations, chain, rng)
         info = {"noise": math.sqrt(chain.noise), "scale": math.sqrt(chain.overall)}
         return Polynomial(self.monomials, coefficients / scales), encode_state(chain), info
+
+    def sample_terms(self, xs: Batch, values: Array, state: State, rng: np.random.Generator) -> list[Term]:
+        drawn = list[Array]()
+        for _ in range(MOST_DRAWN):
+            sample, state, _ = self(xs, values, state, rng)
+            drawn.append(sample.coefficients)
+        scaled = standardize(values).scale * np.array(drawn).T
+        return list(map(Term, self.monomials.list_choices(), scaled))
 
 
 def standardize_columns(design: Array) -> tuple[Array, Array]:
@@ -257,6 +266,13 @@ class Monomials:
             for chosen in product(*variables)
         ]
         return np.array(rows, dtype=np.int64)
+
+    def list_choices(self) -> list[tuple[tuple[int, int], ...]]:
+        """Return the indicators of each monomial, as positions of a variable and of its choice."""
+        indicators = [
+            (i, place + (size == 2)) for i, size in enumerate(self.n_choices) for place in range(indicator_count(size))
+        ]
+        return [tuple(indicators[c] for c in row if c < self.n_columns) for row in self.members.tolist()]
 
     def indicators(self, xs: Batch) -> Array:
         """Return the indicators of m points, and a column of ones (m, n_columns + 1).

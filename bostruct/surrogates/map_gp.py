@@ -134,7 +134,7 @@ class MAPGP(Surrogate):
         """
         return replace(self, variances=check_variances(variances))
 
-    def for_slack(self, warp: Callable[[Surrogate], Surrogate]) -> Surrogate:
+    def for_violation(self, warp: Callable[[Surrogate], Surrogate]) -> Surrogate:
         return warp(replace(self, near_zero=True))
 
     def with_kernel(self, change: Callable[[Kernel], Kernel], join: Callable[..., Batch]) -> MAPGP:
@@ -325,7 +325,7 @@ class NoiseSelection(Surrogate):
         """
         return self.change_models(lambda one: one.with_variances(variances))
 
-    def for_slack(self, warp: Callable[[Surrogate], Surrogate]) -> Surrogate:
+    def for_violation(self, warp: Callable[[Surrogate], Surrogate]) -> Surrogate:
         return warp(self.change_models(lambda one: replace(one, near_zero=True)))
 
     def with_kernel(self, change: Callable[[Kernel], Kernel], join: Callable[..., Batch]) -> NoiseSelection:

@@ -214,8 +214,8 @@ class VariableSelection(Surrogate):
     def on_all_variables(self) -> Surrogate:
         return self.full
 
-    def for_slack(self, warp: Callable[[Surrogate], Surrogate]) -> Surrogate:
-        return self.full.for_slack(warp)
+    def for_violation(self, warp: Callable[[Surrogate], Surrogate]) -> Surrogate:
+        return self.full.for_violation(warp)
 
     def with_kernel(self, change: Callable[[Kernel], Kernel], join: Callable[..., Batch]) -> Surrogate | None:
         return self.full.with_kernel(change, join)

@@ -285,7 +285,6 @@ class NoisyOr(SuccessModel):
 
         The state returned is None.
         """
-        del state, rng, keep
         causes = _Causes(self.codes)
         codes = causes.codes.encode(points)
         of_successes, of_failures = (causes.list_all(codes[which][-LATEST:]) for which in (succeeded, ~succeeded))

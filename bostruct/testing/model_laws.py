@@ -155,7 +155,7 @@ def _check_surrogate_changes(surrogate: Surrogate, learned: Learned) -> None:
         ("around", surrogate.around(lambda model: model)),
         ("compress_less", surrogate.compress_less()),
         ("on_all_variables", surrogate.on_all_variables()),
-        ("for_slack", surrogate.for_slack(lambda model: model)),
+        ("for_violation", surrogate.for_violation(lambda model: model)),
     ):
         check_part(name, changed, Surrogate)
     same, _ = _condition(surrogate.around(lambda model: model), *learned[:2], surrogate.initial_state(), learned.seed)
@@ -191,7 +191,7 @@ SURROGATE_LAWS: dict[str, Callable[[Surrogate, Learned], None]] = {  # of each m
     "warp": _check_surrogate_changes,
     "compress_less": _check_surrogate_changes,
     "on_all_variables": _check_surrogate_changes,
-    "for_slack": _check_surrogate_changes,
+    "for_violation": _check_surrogate_changes,
     "with_kernel": _check_kernels,
 }
 

@@ -66,7 +66,7 @@ def test_ends_are_local_maxima_reached_by_ascent(space, rng):
     for levels in (0, 3):
         score = table_score(space, rng, levels)
         starts = space.sample(6, rng)
-        ends, scores, steps = ascend(score, space, starts, score(starts), rng, leaps=levels == 3)
+        ends, scores, steps = ascend(score, space, starts, score(starts), rng, large_steps=levels == 3)
         assert 1 <= len(ends) <= len(first_occurrences(space, starts))
         assert 1 <= steps <= np.prod(space.n_choices) + 1
         np.testing.assert_array_equal(scores, score(ends))
@@ -89,7 +89,7 @@ def test_leaps_cross_many_choices_in_few_steps_and_looking_can_be_bounded():
     space, rng = bo.Space({"x": range(1000), "y": range(1000)}), np.random.default_rng(0)
     starts = np.array([[0, 999], [700, 3]])
     score = Peak()
-    ends, scores, steps = ascend(score, space, starts, score(starts), rng, leaps=True)
+    ends, scores, steps = ascend(score, space, starts, score(starts), rng, large_steps=True)
     assert (scores.tolist(), ends.tolist()) == ([0.0], [[321, 321]])
     assert steps < 30
     *_, alone = ascend(score, space, starts, score(starts), rng)

@@ -27,6 +27,7 @@ VARIABLES = {
     "kind": ["a", 1, None, 0.5],
     "shape": bo.Ordinal([(1, 2), (3, 4)]),
     "order": bo.Permutation(list("abcd")),
+    "some": bo.Permutation(list("abcd"), length=2),
     "team": bo.Subset([1, 2, 3], (0, 3)),
     "word": bo.Sequence("xy", (1, 4)),
     "child": bo.Real(0.0, 1.0, when={"parent": 2}),

@@ -34,6 +34,7 @@ ONE_WAY = [
 MIXED = bo.Space(
     {
         "order": bo.Permutation(list("abcd")),
+        "some": bo.Permutation(list("abcd"), length=2),
         "word": bo.Sequence(list("xy"), (1, 3)),
         "team": bo.Subset(list("pqr"), (0, 3)),
         "rate": bo.Real(1e-4, 1.0, log=True),
@@ -56,7 +57,13 @@ def test_the_variable_is_the_distribution_again(distribution, variable):
 
 
 @pytest.mark.parametrize(
-    "variable", [bo.Permutation(list("abc")), bo.Subset(list("abc"), 2), bo.Categorical([(1,), (2,)])]
+    "variable",
+    [
+        bo.Permutation(list("abc")),
+        bo.Permutation(list("abc"), length=2),
+        bo.Subset(list("abc"), 2),
+        bo.Categorical([(1,), (2,)]),
+    ],
 )
 def test_values_that_are_no_plain_ones_are_no_parameter(variable):
     assert write_variable(variable) is None

@@ -31,7 +31,7 @@ def rng() -> np.random.Generator:
     "maximizer",
     [
         LOCAL,
-        LocalSearch(40, 5, 5, leaps=True, most=100),
+        LocalSearch(40, 5, 5, large_steps=True, most=100),
         LocalSearch(40, 5, 5, distinct=True),
         PairSearch(LOCAL, most=100),
         Evolution(),

@@ -40,7 +40,7 @@ MOST_RUNS = 12  # told in full in one page
 
 
 def write_report(study_or_result: Study | Result, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-    """Write a page of HTML that tells the run: its story, pictures and tables.
+    """Write an HTML report of a run, with text, plots and tables.
 
     The page needs no network and no other file. Without matplotlib it has tables and no pictures. Of very many trials
     its table holds the best and the last, and says so.

@@ -248,10 +248,12 @@ def tabulate_trials(run: Run) -> Html:
     values = ["value"] if run.is_single else [f"value {k}" for k in range(goals.n_objectives)]
     limits = [limit.name for limit in goals.limits]
     lead = ["trial", "status", *values, *limits, "chosen by", "began", "seconds"]
-    points = [write_point(trial.point) for trial in trials]
-    names = list(dict.fromkeys(name for point in points for name in point))
-    most = max(LEAST_ROWS, min(MOST_ROWS, MOST_CELLS // (len(lead) + min(len(names), MOST_COLUMNS))))
-    shown = _choose_trial_rows(run, most)
+    shown = _choose_trial_rows(run, MOST_ROWS)
+    points = {trial.number: write_point(trial.point) for trial in shown}
+    names = list(dict.fromkeys(name for point in points.values() for name in point))
+    most = max(LEAST_ROWS, MOST_CELLS // (len(lead) + min(len(names), MOST_COLUMNS)))
+    if most < len(shown):
+        shown = _choose_trial_rows(run, most)
     rows = [_write_row(trial, points[trial.number], run, names[:MOST_COLUMNS]) for trial in shown]
     numeric = [0, *range(2, 2 + len(values) + len(limits))]
     caption = _caption(len(trials), len(shown), len(names))

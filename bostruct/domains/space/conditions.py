@@ -8,14 +8,15 @@ about.
 
 from __future__ import annotations
 
+import copy
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -157,19 +158,31 @@ Mask = npt.NDArray[np.bool_]
 Fill = Callable[[int, int], IntArray]  # a variable's position, and k -> columns for k points that gain it
 
 
-def _hint_at_one_of(test: object, parent: Variable) -> str:
-    """Return how to give several values of a parent, where a test that it refused seems to mean that; else nothing."""
-    if isinstance(test, OneOf):
-        several = any(isinstance(one, list | tuple | set | frozenset) for one in test.values)
-        return "; OneOf takes the values one by one: OneOf('a', 'b')" if several else ""
-    if not isinstance(test, list | tuple | set | frozenset) or not test:
-        return ""
+def read_lists(variable: Variable, variables: Mapping[str, Variable]) -> Variable:
+    """Return a variable whose lists of values of a parent are each a `OneOf`, in the parent's order if a set."""
+    lists = {
+        name: sorted(test, key=lambda value: _columns_of(parent, value) or ()) if isinstance(test, Set) else test
+        for name, test in variable.when.items()
+        if (parent := variables.get(name)) is not None and _lists_values(test, parent)
+    }
+    if not lists:
+        return variable
+    found = copy.copy(variable)
+    found.when = {**variable.when, **{name: OneOf(*values) for name, values in lists.items()}}
+    return found
+
+
+def _lists_values(test: object, parent: Variable) -> bool:
+    """Tell whether a test is a list of which some are values of a parent, and is no value itself."""
+    is_list = isinstance(test, list | tuple | set | frozenset) and _columns_of(parent, test) is None
+    return is_list and any(_columns_of(parent, value) is not None for value in cast(Iterable[object], test))
+
+
+def _columns_of(variable: Variable, value: object) -> Sequence[int] | None:
     try:
-        for value in test:
-            parent.parse(value)
+        return variable.parse(value)
     except PointError:
-        return ""
-    return f"; for any of several values give {short_repr(OneOf(*test))}"
+        return None
 
 
 class ParentTest:
@@ -188,7 +201,9 @@ class ParentTest:
             self.values = frozenset(tuple(int(column) for column in parent.parse(value)) for value in given)
         except PointError as error:
             if isinstance(test, OneOf) or not callable(test):
-                raise DomainError(f"{owner}: when: {name}: {error}{_hint_at_one_of(test, parent)}") from None
+                several = isinstance(test, OneOf) and any(isinstance(one, list | tuple) for one in test.values)
+                hint = "; OneOf takes the values one by one: OneOf('a', 'b')" if several else ""
+                raise DomainError(f"{owner}: when: {name}: {error}{hint}") from None
             if isinstance(test, Clause):
                 check_value_test(test, parent, f"{owner}: when: {name} {test!r}")
             self.predicate = name_levels(test, {}, parent)

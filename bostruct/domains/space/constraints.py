@@ -292,7 +292,7 @@ class ConstrainedProduct:
     @property
     def n_continuous(self) -> int:
         """The number of continuous coordinates."""
-        return len(self.grids)
+        return sum(one.n_continuous for one in self.variables.values())
 
     @cached_property
     def _row_keys(self) -> RowKeys:

@@ -30,7 +30,7 @@ from bostruct.domains.space.variable import NO_DEFAULT
 
 
 class Binary(ChoiceVariable):
-    """A variable that is False or True (0 and 1 are understood).
+    """A variable that is False or True; 0 and 1 are accepted.
 
     when: mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
     default: a value, which trials had that were told before the variable existed; see docs/space-changes.md.
@@ -58,7 +58,7 @@ class Binary(ChoiceVariable):
 
 
 class Categorical(ChoiceVariable):
-    """A variable of unordered choices: each is one change from each other (complete graph).
+    """A variable with unordered choices; any two are one change apart (complete graph).
 
     choices: 2 to 1000 distinct values, each equal to itself.
     descriptors: a table with a row for each choice, which says what the choices are like, so that a model predicts a
@@ -121,7 +121,7 @@ class Categorical(ChoiceVariable):
 
 
 class Ordinal(ChoiceVariable):
-    """A variable of ordered choices: only next ones are one change apart (path graph).
+    """A variable with ordered choices; only adjacent ones are one change apart (path graph).
 
     choices: 2 to 1000 distinct values, in order.
     weight: float from 1e-300 to 1e300, the weight of the graph's edges, which scales diffusion along them.
@@ -198,7 +198,7 @@ class Graph(ChoiceVariable):
 
 
 class Fidelity(ChoiceVariable):
-    """A variable for how thoroughly a point is evaluated: epochs, shares of the data, simulations (path graph).
+    """A variable for the fidelity of an evaluation, such as epochs or a share of the data (path graph).
 
     costs: positive numbers, ascending: what an evaluation costs at each fidelity, in any unit.
     when: not taken, because all points have a fidelity; anything but None raises TypeError.

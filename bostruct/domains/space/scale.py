@@ -44,7 +44,7 @@ class NumberGrid(Sequence[float]):
 
     @abstractmethod
     def vertex(self, value: object) -> int:
-        """Return the position of the nearest value; raise PointError for what is no value.
+        """Return the position of the nearest value; raise PointError for anything that is no value.
 
         value: as the user wrote it.
         """

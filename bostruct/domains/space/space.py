@@ -25,6 +25,7 @@ from bostruct.contracts import (
     IntArray,
     Json,
     ParsedJson,
+    Polytope,
     Presented,
     TreeDomain,
     token,
@@ -33,7 +34,7 @@ from bostruct.display import html_table, show_all_parts, show_count, show_parts,
 from bostruct.domains.space.call_limit import release_calls
 from bostruct.domains.space.choices import coordinate
 from bostruct.domains.space.clauses import Clause, clause_from_json
-from bostruct.domains.space.conditions import check_constraints, name_levels
+from bostruct.domains.space.conditions import check_constraints, name_levels, read_lists
 from bostruct.domains.space.constraints import (
     Constraint,
     Survey,
@@ -41,14 +42,13 @@ from bostruct.domains.space.constraints import (
     valid_mask,
 )
 from bostruct.domains.space.graphs import MAX_CHOICES
+from bostruct.domains.space.migration import migrate_row
 from bostruct.domains.space.moves import NeighborSampler
 from bostruct.domains.space.points import check_names, check_row, encode_row, read_row
 from bostruct.domains.space.registry import is_part, variable, variable_from_json
-from bostruct.domains.space.rereading import migrate_row
 from bostruct.domains.space.sampling import find_survey, sample_distinct, sample_satisfying, sample_unseen
-from bostruct.domains.space.scale import GRID_STEPS
 from bostruct.domains.space.single_changes import SingleChanges, SpaceBatch
-from bostruct.domains.space.variable import INACTIVE
+from bostruct.domains.space.variable import INACTIVE, Variable
 
 MAX_VARIABLES = 10_000
 RESAMPLING_DRAWS = 1_000
@@ -70,7 +70,7 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
     parts, too.
 
     A variable with `when=` exists only where its conditions hold. They are a mapping from names of other variables to
-    the value that these must have, to `bostruct.OneOf` of several values, or to a predicate of the value. All of them
+    the value that these must have, to a list of several values, or to a predicate of the value. All of them
     must hold, and a variable that does not exist fulfills none. A point is a dict without the variables that it has
     not.
 
@@ -100,7 +100,8 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
 
     def __init__(self, variables: Mapping[str, object], constraints: Sequence[Constraint] = ()) -> None:
         rules = _check_arguments(variables, constraints)
-        kinds = {name: variable(name, given) for name, given in variables.items()}
+        given = {name: variable(name, one) for name, one in variables.items()}
+        kinds = {name: read_lists(one, given) for name, one in given.items()}
         check_constraints(rules, kinds, kinds)
         super().__init__(kinds, tuple(name_levels(rule, kinds) for rule in rules))
 
@@ -133,11 +134,13 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
         Returns `Exact`; `INFINITE` where a point has a variable of real numbers; `AtLeast` where constraints, or
         predicates of numbers, decide about more points than are listed.
         """
-        if any(v.kind == "Real" for v in self.variables.values()):
+        if any(v.kind in ("Real", "Mixture") for v in self.variables.values()):
             return INFINITE
         if self.enumerable:
             return Exact(len(self._all))
-        if self.constraints or (self.conditions and not self.conditions.is_exact):
+        is_exact = all(v.is_countable for v in self.variables.values())
+        is_exact = is_exact and (not self.conditions or self.conditions.is_exact)
+        if self.constraints or not is_exact:
             return AtLeast(min(1, len(self.survey.points)) if self.constraints else 1)
         return Exact(self.n_points)
 
@@ -416,20 +419,45 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
 
     def shares(self, xs: IntArray) -> Array:
         rows = np.asarray(xs)
-        shares = np.full((len(rows), len(self.grids)), np.nan)
-        for k, (i, grid) in enumerate(self.grids.items()):
-            column = rows[:, self.layout.starts[i]]
-            has = column != INACTIVE
-            shares[has, k] = grid.shares(column[has])
+        shares = np.full((len(rows), self.n_continuous), np.nan)
+        for own, columns, one in self._continuous:
+            has = rows[:, columns.start] != INACTIVE
+            shares[has, own] = one.shares(rows[has, columns])
         return shares
 
     def with_shares(self, xs: IntArray, shares: Array) -> IntArray:
         rows = np.array(xs, dtype=np.int64)
-        for k, (i, grid) in enumerate(self.grids.items()):
-            column = self.layout.starts[i]
-            has = rows[:, column] != INACTIVE
-            rows[has, column] = grid.nearest(shares[has, k])
+        for own, columns, one in self._continuous:
+            has = rows[:, columns.start] != INACTIVE
+            rows[has, columns] = one.with_shares(rows[has, columns], shares[has, own])
         return rows
+
+    @cached_property
+    def _continuous(self) -> list[tuple[slice, slice, Variable]]:
+        """The variables with continuous coordinates, before each the places of these, and its columns."""
+        found, first = [], 0
+        for i, one in enumerate(self.variables.values()):
+            if one.n_continuous:
+                found.append((slice(first, first + one.n_continuous), self.layout.columns(i), one))
+                first += one.n_continuous
+        return found
+
+    def polytopes(self, xs: IntArray) -> list[Polytope] | None:
+        rows, c = np.asarray(xs), self.n_continuous
+        bounded = [(own, columns, one.share_bounds(rows[:, columns])) for own, columns, one in self._continuous]
+        sums = [(own, columns, bounds) for own, columns, bounds in bounded if bounds is not None]
+        if not sums:
+            return None
+        low, high = np.zeros((len(rows), c)), np.ones((len(rows), c))
+        matrix = np.zeros((len(sums), c))
+        for k, (own, _, bounds) in enumerate(sums):
+            matrix[k, own] = 1.0
+            low[:, own], high[:, own] = bounds
+        has = np.array([rows[:, columns.start] != INACTIVE for _, columns, _ in sums]).T
+        return [
+            Polytope(low[i], high[i], matrix[has[i]], np.ones(has[i].sum()), matrix[:0], np.zeros(0))
+            for i in range(len(rows))
+        ]
 
     def sample_discrete_neighborhoods(
         self, xs: IntArray, m: int, rng: np.random.Generator
@@ -456,7 +484,7 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
     @cached_property
     def _is_fine(self) -> npt.NDArray[np.bool_]:
         """The variables whose steps are so small that no single step matters (d,)."""
-        return np.array([i in self.grids and v.size > GRID_STEPS for i, v in enumerate(self.variables.values())])
+        return np.array([v.is_fine for v in self.variables.values()])
 
 
 def _check_arguments(variables: object, constraints: object) -> tuple[Constraint, ...]:

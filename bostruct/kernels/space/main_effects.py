@@ -46,7 +46,7 @@ class MainEffects(Kernel):
 
     It has no parameters: its Gram matrix is made once, by `prepare`.
 
-    numbers: positions of the variables that are the continuous coordinates of the space, ascending.
+    numbers: the variable of each continuous coordinate of the space, ascending.
     """
 
     effects: tuple[EffectKernel, ...]
@@ -94,25 +94,28 @@ class MainEffects(Kernel):
         return len(signs) - 2.0 * count_disagreements(xs, ys, 2)  # the same numbers, for they are whole
 
     def input_vjp(self, theta: Array, xs: IntArray, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]]:
-        del theta  # there is none
-        d, fixed, own = len(self.effects), self.prepare(xs, ys), self._numbers
-        if own is None:
-            return lambda shares: (fixed.copy(), lambda _: np.zeros(shares.shape))
-        at, xs, ys = [self.numbers.index(i) for i in own.variables], xs[:, own.columns], ys[:, own.columns]
-        fixed -= sum_effects(own.grids, xs, ys) / d
-        vary = vary_effects(own.grids, xs, ys)
+        d, fixed, own, smooth = len(self.effects), self.prepare(xs, ys), self._numbers, []
+        if own is not None:
+            at, mine, theirs = [self.numbers.index(i) for i in own.variables], xs[:, own.columns], ys[:, own.columns]
+            fixed -= sum_effects(own.grids, mine, theirs) / d
+            smooth.append((at, vary_effects(own.grids, mine, theirs)))
+        for i in [i for i in self._others if i in self.numbers]:
+            columns = self.layout.columns(i)
+            if (vary := self.effects[i].input_vjp(xs[:, columns], ys[:, columns])) is not None:
+                fixed -= self.effects[i].gram(xs[:, columns], ys[:, columns]) / d
+                smooth.append(([k for k, one in enumerate(self.numbers) if one == i], vary))
 
         def at_shares(shares: Array) -> tuple[Array, Pullback]:
-            gram, pull = vary(shares[:, at])
-            gram /= d
-            gram += fixed
+            found = [(at, *vary(shares[:, at])) for at, vary in smooth]
+            gram = sum((own / d for _, own, _ in found), start=fixed)
 
             def pullback(cotangent: Array) -> Array:
                 gradient = np.zeros(shares.shape)
-                gradient[:, at] = pull(cotangent) / d
+                for at, _, pull in found:
+                    gradient[:, at] = pull(cotangent) / d
                 return gradient
 
-            return gram, pullback
+            return gram.copy() if gram is fixed else gram, pullback
 
         return at_shares
 
@@ -151,11 +154,9 @@ class MainEffects(Kernel):
         return change
 
     def gram(self, theta: Array, prepared: Array) -> Array:
-        del theta  # there is none
         return prepared.copy()
 
     def diag(self, theta: Array, xs: SpaceBatch) -> Array:
-        del theta
         uneven = self._uneven
         total = np.full(len(xs), float(len(self.effects) - len(uneven)))  # of complete graphs and numbers each is 1
         rows = xs.rows() if uneven and isinstance(xs, SingleChanges) else xs

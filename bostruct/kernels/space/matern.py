@@ -94,7 +94,6 @@ class MaternFactor(Factor):
         return gradient
 
     def input_vjp(self, theta: Array, xs: IntArray, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]]:
-        del xs  # all of them vary
         others, rates = shares_of(self.grids, ys), ROOT * np.exp(-theta)
 
         def at(shares: Array) -> tuple[Array, Pullback]:

@@ -13,6 +13,7 @@ from bostruct.contracts import Domain, DomainError, Parameter, Prior
 from bostruct.domains.space.candidates import Candidates
 from bostruct.domains.space.choices import ChoiceVariable
 from bostruct.domains.space.discrete import Binary, Categorical, Fidelity, Graph, Ordinal
+from bostruct.domains.space.mixture import Allocation, Mixture
 from bostruct.domains.space.numeric import Integer, Real
 from bostruct.domains.space.permutation import Permutation
 from bostruct.domains.space.registry import KINDS
@@ -28,6 +29,7 @@ from bostruct.kernels.space.factor import Factor, ServedFactor
 from bostruct.kernels.space.likeness import DistanceFactor, LikenessDistances, LikenessEffect
 from bostruct.kernels.space.main_effects import MainEffects
 from bostruct.kernels.space.matern import MaternFactor, NumberEffect
+from bostruct.kernels.space.mixture import MixtureEffect, MixtureFactor, MixtureFeatures
 from bostruct.kernels.space.permutation import OrderDistances, OrderShape, PermutationEffect
 from bostruct.kernels.space.product import PlacedFactor, SpaceKernel
 from bostruct.kernels.space.sequence import SequenceEffect, SequenceFactor, SequenceShape
@@ -120,6 +122,8 @@ ALIKE = _by_shape(
     lambda one: one.likeness, lambda likeness, n: DistanceFactor(LikenessDistances(likeness), n), LikenessEffect
 )
 
+SUMS = _by_shape(MixtureFeatures.of, MixtureFactor, MixtureEffect)
+
 KERNELS: dict[type[Variable], VariableKernels] = {
     Binary: ON_GRAPHS,
     Categorical: ON_GRAPHS,
@@ -137,12 +141,14 @@ KERNELS: dict[type[Variable], VariableKernels] = {
     ),
     LetterSequence: _by_shape(_sequence_shape, SequenceFactor, SequenceEffect, lambda shape: shape.lengths),
     Candidates: ALIKE,
+    Mixture: SUMS,
+    Allocation: SUMS,
     ChoiceVariable: ON_GRAPHS,
 }
 
 
 def register_variable(kind: type[Variable], kernels: VariableKernels | None = None) -> None:
-    """Make a kind of variable of your own one like any other: with a kernel, and rebuilt from files by its class name.
+    """Register a variable class with its kernel, so that spaces and files can hold it.
 
     Programs that load a study over such a variable call this first. To register the same again changes nothing. A class
     that is defined again, as when a cell of a notebook runs twice, is another class of a name that is taken: start the
@@ -329,8 +335,8 @@ def _layout(variables: Sequence[Variable]) -> Layout:
 
 
 def _grids(variables: Sequence[Variable]) -> tuple[int, ...]:
-    """Return the positions of the numbers that are too many to list: the continuous coordinates, in order."""
-    return tuple(i for i, one in enumerate(variables) if one.grid is not None)
+    """Return the variable of each continuous coordinate: numbers too many to list, and shares of mixtures."""
+    return tuple(i for i, one in enumerate(variables) for _ in range(one.n_continuous))
 
 
 def _by_kernels(domain: Domain) -> dict[VariableKernels, list[int]]:

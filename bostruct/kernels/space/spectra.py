@@ -132,7 +132,7 @@ class LogEdgeWeight(Link):
         return -math.expm1(fade) / (1.0 + (size - 1.0) * math.exp(fade))
 
     def edge_weights(self, theta: Array, gap: float) -> tuple[Array, Array]:
-        del gap  # the edge weight itself
+        # the edge weight itself
         return np.exp(theta), np.ones_like(theta)
 
 
@@ -156,15 +156,13 @@ class LogLengthscale(Link):
     name: str = "log_lengthscale"
 
     def complete(self, theta: Array, size: Array) -> Array:
-        del size  # distance is 0 or 1 however many choices there are
+        # distance is 0 or 1 however many choices there are
         return -0.5 * np.exp(-2.0 * theta)
 
     def complete_slope(self, theta: Array, size: Array) -> Array:
-        del size
         return np.exp(-2.0 * theta)
 
     def rho(self, theta: float, size: float) -> float:
-        del size
         return math.exp(-0.5 * math.exp(min(-2.0 * theta, LARGEST_EXPONENT)))
 
     def edge_weights(self, theta: Array, gap: float) -> tuple[Array, Array]:
