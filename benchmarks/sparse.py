@@ -85,11 +85,11 @@ def decaying(d: int, seed: int) -> Task:
     return Task(bo.Space({f"v{i}": bool for i in range(d)}), truth)
 
 
-def sparse_hartmann(d: int, seed: int) -> Task:
+def sparse_hartmann(d: int, seed: int, sd: float = 0.0) -> Task:
     """Make the Hartmann function of six reals among d."""
     own = np.random.default_rng([seed, 23]).permutation(d)[:6]
     space = bo.Space({f"v{i}": bo.Real(0.0, 1.0) for i in range(d)})
-    return Task(space, lambda point: hartmann(np.array([*point.values()])[own]))
+    return Task(space, lambda point: hartmann(np.array([*point.values()])[own]), sd)
 
 
 def noisy_bits(d: int, seed: int) -> Task:
@@ -120,7 +120,7 @@ def cubic(d: int, seed: int, sd: float = 0.0) -> Task:
     return Task(bo.Space({f"v{i}": bool for i in range(d)}), truth, sd)
 
 
-def pairs_of_categories(d: int, choices: int, seed: int) -> Task:
+def pairs_of_categories(d: int, choices: int, seed: int, sd: float = 0.0) -> Task:
     """Make a sum of tables of standard normal numbers over the choices of d random pairs of categories."""
     rng = np.random.default_rng([seed, 28])
     pairs = [rng.choice(d, 2, replace=False) for _ in range(d)]
@@ -130,14 +130,16 @@ def pairs_of_categories(d: int, choices: int, seed: int) -> Task:
         chosen = np.array([*point.values()], dtype=np.int64)
         return float(sum(table[tuple(chosen[pair])] for table, pair in zip(tables, pairs, strict=True)))
 
-    return Task(bo.Space({f"v{i}": list(range(choices)) for i in range(d)}), truth)
+    return Task(bo.Space({f"v{i}": list(range(choices)) for i in range(d)}), truth, sd)
 
 
-def shifted(function: Callable[[Array], float], levels: Mapping[str, Any], reach: float, seed: int) -> Task:
+def shifted(
+    function: Callable[[Array], float], levels: Mapping[str, Any], reach: float, seed: int, sd: float = 0.0
+) -> Task:
     """Make a function of numbers from -reach to reach, shifted at random by up to half of that."""
     shift = 0.5 * reach * np.random.default_rng([seed, 29]).uniform(-1.0, 1.0, len(levels))
     space = bo.Space(levels)
-    return Task(space, lambda point: function(np.array([*point.values()], dtype=np.float64) * reach - shift))
+    return Task(space, lambda point: function(np.array([*point.values()], dtype=np.float64) * reach - shift), sd)
 
 
 def rastrigin(x: Array) -> float:
@@ -146,6 +148,7 @@ def rastrigin(x: Array) -> float:
 
 
 ORDERED = {f"v{i}": bo.Ordinal(np.linspace(-1.0, 1.0, 11).tolist()) for i in range(25)}
+SIX_ORDERED = {f"v{i}": bo.Ordinal(np.linspace(-1.0, 1.0, 7).tolist()) for i in range(6)}
 BITS_AND_REALS = {f"v{i}": bool for i in range(50)} | {f"x{i}": bo.Real(-1.0, 1.0) for i in range(3)}
 PROBLEMS: dict[str, Callable[[int], Task]] = {
     **{f"100 bits, {k} matter": partial(interacting, 100, k, 2, 4) for k in (2, 8, 25, 50, 100)},
@@ -155,6 +158,12 @@ PROBLEMS: dict[str, Callable[[int], Task]] = {
     **{f"Hartmann-6 in {d}": partial(sparse_hartmann, d) for d in (20, 50, 100)},
     "100 bits, 8 matter, noisy": partial(interacting, 100, 8, 2, 4, sd=0.5),
     "16 noisy bits": partial(noisy_bits, 16),
+    # noise of about half the variance
+    "12 bits in tables, noisy": partial(interacting, 12, 12, 2, 3, sd=2.0),
+    "cubic polynomial of 14 bits, noisy": partial(cubic, 14, sd=7.5),
+    "8 categories in pairs, noisy": partial(pairs_of_categories, 8, 4, sd=2.8),
+    "6 orders, noisy": partial(shifted, lambda x: float(x @ x), SIX_ORDERED, 3.0, sd=7.0),
+    "Hartmann-6, noisy": partial(sparse_hartmann, 6, sd=0.4),
     "max-cut 28": partial(from_peers, "max-cut 28"),
     "max-3-sat 60/300": partial(from_peers, "max-3-sat 60/300"),
     "cubic polynomial of 40 bits": partial(cubic, 40),
@@ -163,7 +172,7 @@ PROBLEMS: dict[str, Callable[[int], Task]] = {
     "Rastrigin of 25 orders": partial(shifted, rastrigin, ORDERED, 3.0),
     "Ackley of 50 bits and 3 reals": partial(shifted, ackley, BITS_AND_REALS, 1.0),
 }
-SEARCHES = ("auto", "all variables", "Optuna TPE")
+SEARCHES = ("auto", "all variables", "Optuna TPE")  # and "before": all variables, and no smooth model of noisy values
 
 
 class Found(NamedTuple):
@@ -190,8 +199,10 @@ def run_once(problem: str, search: str, seed: int, trials: int) -> Found:
     if search == "Optuna TPE":
         return _run_peer(task, initial, noises, seed)
     method: Any = methods.auto(task.space)
-    if search == "all variables":
-        method = replace(method, surrogate=method.surrogate.around(lambda model: getattr(model, "full", model)))
+    if search != "auto":
+        method = replace(method, surrogate=method.surrogate.on_all_variables())
+    if search == "before":
+        method = replace(method, surrogate=method.surrogate.around(lambda model: replace(model, smooth=None)))
     values, seconds = list[float](), 0.0
     with bo.Study(task.space, method=method, seed=seed, initial_points=initial) as study:
         for extra in noises:

@@ -46,6 +46,7 @@ GROWTH = 0.02  # of the data, before the next fit
 SCHEDULE_GROWTH = 0.05  # where durations are learned: a fit has one more parameter for each item
 FAR_SCHEDULE = 30.0  # scales: bad orders teach durations as good ones do, but a penalty teaches none
 EXTENT_ODDS = Normal(1.0, 1.0)  # log odds that letters or items count, not their number alone
+LOG_SMOOTHNESS = 1.0  # by which lengthscales are expected to be larger where values are noisy
 SUBSET_ODDS = Normal(3.0, 1.0)  # log odds of the selected variables, beside small effects of all
 ORDER_ODDS = Normal(3.0, 1.0)  # log odds of an order that does not mislead
 MOST_POINTS = 1_000  # in a model of variables: a suggestion from 100,000 trials takes seconds
@@ -149,7 +150,9 @@ def for_space(domain: Domain) -> BayesianSearch:
     noisy = replace(quiet, noise_prior=Normal(-1.0, 1.0), initial_log_noise=-1.0)
     success = success_model(domain, replace(quiet, latest=0), most=MOST_POINTS)
     growth = SCHEDULE_GROWTH if scheduled else GROWTH
-    surrogate = select_variables(domain, NoiseSelection(quiet, noisy, log_odds=math.log(4.0), growth=growth))
+    smooth = replace(noisy, kernel=build_kernel(domain, LOG_SMOOTHNESS))
+    model = NoiseSelection(quiet, noisy, log_odds=math.log(4.0), growth=growth, smooth=smooth)
+    surrogate = select_variables(domain, model)
     search = default_search(domain)
     maximizer = search.maximizer
     if climbs and scheduled:  # from the best points of the annealed search
@@ -170,12 +173,14 @@ def for_space(domain: Domain) -> BayesianSearch:
     )
 
 
-def build_kernel(domain: Domain) -> Kernel:
+def build_kernel(domain: Domain, log_smoothness: float = 0.0) -> Kernel:
     """Build the kernel that `for_space` describes.
 
     domain: of variables, such as a `Space`.
+    log_smoothness: by how much the log lengthscales are expected to be larger.
     """
-    kernel: Kernel = WeightedSum(main_effects(domain), space_kernel(domain), Normal(0.4, 1.0), initial=0.4)
+    product = space_kernel(domain, log_smoothness)
+    kernel: Kernel = WeightedSum(main_effects(domain), product, Normal(0.4, 1.0), initial=0.4)
     if has_lengths(domain):
         by_length = main_effects(domain, by_length=True)
         kernel = WeightedSum(kernel, by_length, EXTENT_ODDS, initial=EXTENT_ODDS.mean)
@@ -200,11 +205,14 @@ def select_variables(domain: Domain, model: NoiseSelection) -> Surrogate:
     def restrict(positions: tuple[int, ...], has_rest: bool) -> NoiseSelection:
         own = {names[i]: variables[names[i]] for i in positions}
         anchor = next(k for k, one in enumerate(own.values()) if not one.when)
-        kernel: Kernel = SubspaceKernel(build_kernel(Space(own)), effects.layout, positions, effects.numbers, anchor)
-        if has_rest:
-            kernel = WeightedSum(kernel, effects, SUBSET_ODDS, initial=SUBSET_ODDS.mean)
-        quiet, noisy = (replace(one, kernel=kernel) for one in (model.quiet, model.noisy))
-        return replace(model, quiet=quiet, noisy=noisy)
+
+        def build(log_smoothness: float) -> Kernel:
+            part = build_kernel(Space(own), log_smoothness)
+            kernel = SubspaceKernel(part, effects.layout, positions, effects.numbers, anchor)
+            return WeightedSum(kernel, effects, SUBSET_ODDS, initial=SUBSET_ODDS.mean) if has_rest else kernel
+
+        kernel, smooth = build(0.0), build(LOG_SMOOTHNESS)
+        return model.change_models(lambda one: replace(one, kernel=smooth if one is model.smooth else kernel))
 
     parents = tuple(tuple(names.index(parent) for parent in one.when) for one in variables.values())
     return VariableSelection(model, restrict, measure_dissimilarities(domain, effects), tuple(names), parents)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -41,6 +41,15 @@ class SubspaceKernel(Kernel):
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         return self.kernel.parameters
+
+    @property
+    def parameter_variables(self) -> tuple[int | None, ...]:
+        return tuple(None if i is None else self.positions[i] for i in self.kernel.parameter_variables)
+
+    @property
+    def variable_columns(self) -> Mapping[int, Sequence[int]]:
+        """Those of all variables of the space, of which the others are found to have no relevance."""
+        return {i: range(self.layout.n_columns)[self.layout.columns(i)] for i in range(len(self.layout.widths))}
 
     def project(self, xs: SpaceBatch) -> SpaceBatch:
         """Return points without the other variables; a change of another variable becomes one that changes nothing."""

@@ -80,3 +80,12 @@ def test_dissimilarities_are_zero_for_equal_values_and_one_on_average():
     np.testing.assert_allclose(np.diagonal(found, axis1=1, axis2=2), 0.0, atol=1e-6)
     bits = np.asarray(xs)[:, MIXED.layout.starts[1]]
     np.testing.assert_allclose(found[1], 2.0 * (bits[:, None] != bits), rtol=0.05)
+
+
+def test_parameters_and_columns_are_those_of_the_space():
+    kernel = make_kernel(MIXED, ["b", "p"])
+    whole = build_kernel(MIXED)
+    assert {one for one in kernel.parameter_variables if one is not None} == {2, 4}
+    assert {i: list(own) for i, own in kernel.variable_columns.items()} == {
+        i: list(own) for i, own in sorted(whole.variable_columns.items())
+    }
