@@ -30,6 +30,7 @@ from benchmarks.peers.run import THREADS, Run
 from benchmarks.published.cases import (
     CASES,
     CONFIGS,
+    MORE,
     PROBLEMS,
     RELABELED,
     SEARCHES,
@@ -67,14 +68,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog=f"python -m {NAME}", description="the published benchmarks of COMBO")
     parser.add_argument("--data", type=Path, metavar="DIR", help="has the MaxSAT files in a folder maxsat")
-    parser.add_argument("--searches", default=",".join(SEARCHES))
+    parser.add_argument("--searches", default=",".join(SEARCHES), help=f"also {', '.join(MORE)}")
     parser.add_argument("--problems", default=",".join(PROBLEMS))
     parser.add_argument("--configs", type=int, default=len(CONFIGS), help="how many configurations, instances in turn")
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--out", type=Path, default=FILE, metavar="FILE", help="a JSON line for each run")
     parser.add_argument("--page", type=Path, default=PAGE, help="Markdown, written anew, with figures")
     given = parser.parse_args(arguments)
-    given.searches = split_names(parser, "--searches", given.searches, SEARCHES)
+    given.searches = split_names(parser, "--searches", given.searches, (*SEARCHES, *MORE))
     given.problems = split_names(parser, "--problems", given.problems, PROBLEMS)
     absent = [name for name in given.problems if not _has_file(name, given.data)]
     if absent and given.configs:
