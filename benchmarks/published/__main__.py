@@ -1,7 +1,13 @@
 """Run every published benchmark of COMBO (Oh et al. 2019) on its 25 configurations; writes docs/evidence/published.md.
 
+    python -m benchmarks.published --paper wrs|deeparchitect|nasbot|all [--rows NAME,...] [--quick] [--seeds N]
+        [--data DIR] [--out FILE]
     python -m benchmarks.published [--data DIR] [--searches NAME,...] [--problems NAME,...] [--configs 25]
         [--processes 1] [--out FILE] [--page PAGE]
+
+The first line runs the tables and figures of the other papers in a form that a CPU can run
+(`benchmarks.published.papers`) and prints them with a verdict; `--quick` takes minutes. The second runs COMBO's; its
+searches may also be `smac`, `tpe`, `bocs-sa3`, `combo-annealed-acquisition` and `combo-non-sparse`.
 
 A configuration is an instance and a set of initial points, as published. FILE, benchmarks/published/results.jsonl by
 default, keeps a JSON line for each run. Runs that it holds are not repeated, also where a method has changed since:
@@ -49,6 +55,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arguments: of the command; None for those of the process.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
+    if any(one.partition("=")[0] == "--paper" for one in arguments):
+        from benchmarks.published import rows  # needs torch, which COMBO's problems do not
+
+        return rows.main(arguments, f"python -m {NAME}")
     given = _parse(arguments)
     try:
         done = read_file(given.out)[1]
