@@ -5,11 +5,13 @@ from __future__ import annotations
 import importlib
 import inspect
 import itertools
+import logging
 import os
 import re
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
@@ -320,3 +322,15 @@ def load_by_name(name: str) -> Any:
     """
     module, _, attribute = name.partition(":")
     return getattr(importlib.import_module(module), attribute)
+
+
+def announce_compilation(function: Any, seconds: str) -> None:
+    """Log that a function compiled by Numba is not in its cache yet: on a terminal as a warning, which is seen.
+
+    function: of `numba.njit(cache=True)`, whose file has the others that are compiled with it.
+    seconds: that it takes, in words.
+    """
+    home = Path(function.stats.cache_path)
+    if not any(home.glob(f"{Path(inspect.getfile(function.py_func)).stem}.*.nbi")):
+        level = logging.WARNING if sys.stderr.isatty() else logging.INFO
+        logging.getLogger("bostruct").log(level, "compiling, once for this installation; it takes %s", seconds)

@@ -14,7 +14,7 @@ from bostruct.checks import count_own_frames, did_you_mean, optional_import, sho
 from bostruct.contracts import Domain, DomainError, Json, PointError, Presented
 from bostruct.display import pluralize
 from bostruct.domains.space.levels import RoundedNumbers, accept_rounded, note_under
-from bostruct.domains.space.rereading import OWN, fill_missing
+from bostruct.domains.space.migration import OWN, fill_missing
 from bostruct.domains.space.space import Space
 from bostruct.domains.space.variable import Variable
 from bostruct.goals.declared import Goals
@@ -100,7 +100,7 @@ def read_frame(
     _check_frame(frame)
     if not len(frame):
         return []
-    frame = frame.rename(columns=unquote_cell)
+    frame = _join_parts(frame.rename(columns=unquote_cell), domain.variables)
     columns = _find_columns(frame, value, failed, domain, goals)
     records = frame.astype(object).where(frame.notna(), None).to_dict("records")
     reader, found = _CellReader(domain, columns.points), []
@@ -135,6 +135,27 @@ def _check_frame(frame: Any) -> None:
     if not frame.columns.is_unique:
         twice = frame.columns[frame.columns.duplicated()][0]
         raise ValueError(f"frame: expected columns of distinct names, got {twice!r} more than once")
+
+
+def _join_parts(frame: DataFrame, variables: Mapping[str, Variable]) -> DataFrame:
+    """Return a frame in which the columns of the parts of a value, with its name before a dot or alone, are one column.
+
+    An empty cell counts as no part; a row of empty cells has no value.
+    """
+    names = set(frame.columns)
+    for name, variable in variables.items():
+        if not variable.parts or name in names or f"{POINT}.{name}" in names:
+            continue
+        for prefix in (f"{POINT}.{name}.", f"{name}.", ""):
+            found = {prefix + part: part for part in variable.parts if prefix + part in names - set(variables)}
+            if len(found) > 1:
+                cells = frame.loc[:, list(found)].rename(columns=found).astype(object)
+                records = cells.where(cells.notna(), None).to_dict("records")
+                rows = [{part: cell for part, cell in row.items() if cell is not None} or None for row in records]
+                column = f"{POINT}.{name}" if prefix.startswith(f"{POINT}.") else name
+                frame = frame.drop(columns=list(found)).assign(**{column: rows})
+                break
+    return frame
 
 
 def _find_columns(
@@ -249,7 +270,7 @@ def _find_point_columns(names: Sequence[Any], domain: Domain) -> dict[str, str] 
     """
     known = domain.named_values
     prefixed = {str(name).removeprefix(f"{POINT}."): name for name in names if str(name).startswith(f"{POINT}.")}
-    required = [name for name, one in known.items() if _is_required(one)]
+    required = [name for name, one in known.items() if not one.when]
     is_ours = any(name in prefixed for name in known if f"{POINT}.{name}" not in known) or not (
         known and all(name in names for name in required)
     )
@@ -407,7 +428,7 @@ class _CellReader:
     def _check_required(self, point: Presented, missing: Iterable[str]) -> None:
         """Raise PointError if a variable that each point has is missing."""
         for name in missing:
-            if name in self._known and name not in point and _is_required(self._known[name]):
+            if name in self._known and name not in point and not self._known[name].when:
                 raise PointError(
                     f"{name}: expected a value, got an empty cell; if the file has a text such as 'None' or 'NA' "
                     "there, pass keep_default_na=False to pandas.read_csv"
@@ -420,11 +441,6 @@ def _is_value(one: Any, value: object) -> bool:
     except (PointError, DomainError):
         return False
     return True
-
-
-def _is_required(one: object) -> bool:
-    """Tell whether each point has a value of a variable, or of a domain."""
-    return not (isinstance(one, Variable) and one.when)
 
 
 def _get_choices(one: object) -> tuple[Presented, ...]:

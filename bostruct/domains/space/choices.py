@@ -247,10 +247,11 @@ def coordinate(name: str, variable: Variable, vertex: int) -> Choice:
 def path_graph(size: int, weight: float = 1.0) -> VariableGraph:
     """Return a path, or for two choices the complete graph, which is the same, in closed form for kernels.
 
-    size: number of vertices, at least 2.
+    size: number of vertices.
     weight: of its edges, > 0.
     """
-    return CompleteGraph(2) if size == 2 and weight == 1.0 else PathGraph(size, weight)
+    is_complete = size == 1 or (size == 2 and weight == 1.0)
+    return CompleteGraph(size) if is_complete else PathGraph(size, weight)
 
 
 def to_python(value: object) -> Any:
@@ -268,25 +269,25 @@ def list_entries(value: object) -> Any:
 
 
 def check_choices(
-    kind: str, choices: Iterable[Presented], noun: str = "choice", most: int = MAX_CHOICES
+    kind: str, choices: Iterable[Presented], noun: str = "choice", most: int = MAX_CHOICES, least: int = 2
 ) -> tuple[Presented, ...]:
-    """Return choices as a tuple; raise DomainError unless they are several distinct values, at most `most`.
+    """Return choices as a tuple; raise DomainError unless they are `least` to `most` distinct values.
 
     Those that can be changed are copied, so that their owner does not change the variable.
 
     kind: what errors call the variable.
     choices: as the user gave them.
     noun: what errors call one of them.
-    most: number of choices.
+    most, least: number of choices.
     """
     if isinstance(choices, str | bytes | set | frozenset | dict) or not isinstance(choices, Iterable):
         advice = "; a text is one value: list(text) has its letters" if isinstance(choices, str) else ""
         raise DomainError(f"{kind}: expected a sequence of {noun}s, got {short_repr(choices)}{advice}")
     values = tuple(to_python(choice) for choice in itertools.islice(choices, most + 1))
-    if not 2 <= len(values) <= most:
+    if not least <= len(values) <= most:
         got = f"{len(values)}: {short_repr(list(values))}" if len(values) <= most else _count_more(choices)
         advice = MANY_CHOICES.get(kind, "") if len(values) > most else ""
-        raise DomainError(f"{kind}: expected 2 to {most} {noun}s, got {got}{advice}")
+        raise DomainError(f"{kind}: expected {least} to {most} {noun}s, got {got}{advice}")
     seen: set[object] = set()
     unhashable: list[object] = []
     for value in values:

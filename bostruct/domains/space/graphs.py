@@ -83,7 +83,7 @@ def _decompose_laplacian(graph: VariableGraph) -> DenseSpectrum:
 class CompleteGraph(VariableGraph):
     """A graph in which every choice is one change from every other, with edge weight 1.
 
-    size: number of vertices, at least 2.
+    size: number of vertices, at least 1.
     """
 
     size: int

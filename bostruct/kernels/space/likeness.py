@@ -216,7 +216,6 @@ class LikenessEffect(EffectKernel):
         return np.asarray(np.mean([one.correlate(xs[:, 0], ys[:, 0], own) for one, own in groups], axis=0))
 
     def unordered(self, is_ordered: bool) -> ChoiceEffect:
-        del is_ordered
         return ChoiceEffect(find_measures(self.likeness)[0].size)
 
     def diag(self, xs: IntArray) -> Array:
