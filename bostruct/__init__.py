@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from bostruct.analysis.plots import plot_history as plot_history
     from bostruct.analysis.report.page import write_report as write_report
     from bostruct.analysis.slices import plot_slices as plot_slices
+    from bostruct.analysis.ternary import plot_ternary as plot_ternary
     from bostruct.comparison.compare import compare as compare
     from bostruct.contracts import BostructError as BostructError
     from bostruct.contracts import DomainError as DomainError
@@ -49,6 +50,9 @@ if TYPE_CHECKING:
     from bostruct.domains.space.discrete import Fidelity as Fidelity
     from bostruct.domains.space.discrete import Graph as Graph
     from bostruct.domains.space.discrete import Ordinal as Ordinal
+    from bostruct.domains.space.linear import Linear as Linear
+    from bostruct.domains.space.mixture import Allocation as Allocation
+    from bostruct.domains.space.mixture import Mixture as Mixture
     from bostruct.domains.space.numeric import Integer as Integer
     from bostruct.domains.space.numeric import Real as Real
     from bostruct.domains.space.permutation import Permutation as Permutation
@@ -86,6 +90,7 @@ else:
             "bostruct.analysis.plots": "plot_convergence plot_history",
             "bostruct.analysis.report.page": "write_report",
             "bostruct.analysis.slices": "plot_slices",
+            "bostruct.analysis.ternary": "plot_ternary",
             "bostruct.comparison.compare": "compare",
             "bostruct.contracts": "BostructError DomainError Infeasible MissingExtra SpaceExhausted Transient",
             "bostruct.domains.architecture.domain": "Bounds cnn_domain mlp_domain",
@@ -97,6 +102,8 @@ else:
             "bostruct.domains.space.candidates": "Candidates",
             "bostruct.domains.space.clauses": "OneOf",
             "bostruct.domains.space.discrete": "Binary Categorical Fidelity Graph Ordinal",
+            "bostruct.domains.space.linear": "Linear",
+            "bostruct.domains.space.mixture": "Allocation Mixture",
             "bostruct.domains.space.numeric": "Integer Real",
             "bostruct.domains.space.permutation": "Permutation",
             "bostruct.domains.space.sequence": "Sequence",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import minimize
+import scipy
 
 from bostruct.acquisition.bounded_search import best
 from bostruct.acquisition.local_search import MAX_NEIGHBORS, ascend, draw_with_neighbors
@@ -22,12 +23,14 @@ from bostruct.contracts import (
     LocalDomain,
     Maximizer,
     PointError,
+    Polytope,
     Score,
     VariedValues,
     stored_as,
 )
 
 RETREATS = (0.5, 0.25, 0.125, 0.03, 0.0)  # of the way to an end that constraints forbid
+POLYTOPE_TOLERANCE = 1e-7  # of a score, at which a climb in a polytope ends
 
 
 class Climbers(NamedTuple):
@@ -137,6 +140,11 @@ class MixedSearch(Maximizer):
         has = ~np.isnan(begin)  # the coordinates that a point lacks stay out of the climb
         if not has.any():
             return climbers, 0
+        polytopes = domain.polytopes(climbers.points)
+        if polytopes is not None:
+            ends = [self._climb_in_polytope(score, domain, climbers, i, one) for i, one in enumerate(polytopes)]
+            points = _move_coordinate(domain, climbers.points, begin, np.array([end for end, _ in ends]))
+            return _keep_better(domain, climbers, points, score(points)), sum(calls for _, calls in ends)
         evaluations = 0
 
         def loss(flat: Array) -> tuple[float, Array]:
@@ -148,14 +156,67 @@ class MixedSearch(Maximizer):
         start = begin[has]
         bounds = np.tile([0.0, 1.0], (start.size, 1))
         options = {"maxiter": self.most_steps, "maxfun": 2 * self.most_steps}
-        found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+        found = scipy.optimize.minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
         points = _move_coordinate(domain, climbers.points, begin, _replace(begin, has, np.clip(found.x, 0.0, 1.0)))
-        scores = score(points)
-        better = np.flatnonzero(scores > climbers.scores)
-        taken = np.arange(len(scores))
-        taken[better] += len(scores)
-        both = domain.join(climbers.points, points)
-        return Climbers(domain.take(both, taken), np.maximum(scores, climbers.scores)), evaluations
+        return _keep_better(domain, climbers, points, score(points)), evaluations
+
+    def _climb_in_polytope(
+        self, score: Score, domain: LocalDomain, climbers: Climbers, i: int, limits: Polytope
+    ) -> tuple[Array, int]:
+        """Return the shares where sequential quadratic programming ends (c,), and the number of gradients.
+
+        i: position of the point.
+        limits: of its shares.
+        """
+        point = domain.take(climbers.points, [i])
+        begin, varied = domain.shares(point), score.input_vjp(point)
+        free = np.flatnonzero(~np.isnan(begin[0]) & (limits.high > limits.low))
+        if varied is None or not len(free):
+            return begin[0], 0
+        rest = np.nan_to_num(begin[0])
+        rest[free] = 0.0
+
+        def loss(values: Array) -> tuple[float, Array]:
+            shares = begin.copy()
+            shares[0, free] = values
+            found, gradient = varied(shares)
+            return -float(found[0]), -gradient[0, free]
+
+        rules = []
+        for kind, matrix, goal, sign in (
+            ("eq", limits.equal, limits.total, 1.0),
+            ("ineq", limits.upper, limits.limit, -1.0),
+        ):
+            if len(matrix):
+                left, own = sign * (goal - matrix @ rest), sign * matrix[:, free]
+                rules.append({"type": kind, "fun": partial(_exceed, own, left), "jac": partial(_slope, own)})
+        bounds = np.column_stack([limits.low[free], limits.high[free]])
+        options = {"maxiter": self.most_steps, "ftol": POLYTOPE_TOLERANCE}
+        found = scipy.optimize.minimize(
+            loss, begin[0, free], jac=True, method="SLSQP", bounds=bounds, constraints=rules, options=options
+        )
+        end = begin[0].copy()
+        if np.isfinite(found.x).all():
+            end[free] = np.clip(found.x, limits.low[free], limits.high[free])
+        return end, int(found.nfev)
+
+
+def _exceed(matrix: Array, goal: Array, values: Array) -> Array:
+    return matrix @ values - goal
+
+
+def _slope(matrix: Array, values: Array) -> Array:
+    del values
+    return matrix
+
+
+def _keep_better(domain: LocalDomain, climbers: Climbers, points: Batch, scores: Array) -> Climbers:
+    """Return the points that climbed where they are better than before."""
+    better = np.flatnonzero(scores > climbers.scores)
+    taken = np.arange(len(scores))
+    taken[better] += len(scores)
+    both = domain.join(climbers.points, points)
+    return Climbers(domain.take(both, taken), np.maximum(scores, climbers.scores))
 
 
 class _OtherCoordinates:

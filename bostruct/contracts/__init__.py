@@ -31,6 +31,7 @@ from bostruct.contracts.domain import Domain as Domain
 from bostruct.contracts.domain import DomainTraits as DomainTraits
 from bostruct.contracts.domain import FeatureDomain as FeatureDomain
 from bostruct.contracts.domain import LocalDomain as LocalDomain
+from bostruct.contracts.domain import Polytope as Polytope
 from bostruct.contracts.domain import TreeDomain as TreeDomain
 from bostruct.contracts.domain import draw_unseen as draw_unseen
 from bostruct.contracts.domain import token as token
@@ -57,14 +58,18 @@ from bostruct.contracts.model import AcquisitionFunction as AcquisitionFunction
 from bostruct.contracts.model import AcquisitionGradient as AcquisitionGradient
 from bostruct.contracts.model import Feasibility as Feasibility
 from bostruct.contracts.model import HeldOut as HeldOut
+from bostruct.contracts.model import HyperparameterSamples as HyperparameterSamples
 from bostruct.contracts.model import Maximizer as Maximizer
 from bostruct.contracts.model import Posterior as Posterior
 from bostruct.contracts.model import Prediction as Prediction
+from bostruct.contracts.model import Regression as Regression
 from bostruct.contracts.model import Score as Score
 from bostruct.contracts.model import SuccessModel as SuccessModel
 from bostruct.contracts.model import Surrogate as Surrogate
+from bostruct.contracts.model import Term as Term
 from bostruct.contracts.model import VariedPrediction as VariedPrediction
 from bostruct.contracts.model import VariedValues as VariedValues
+from bostruct.contracts.search import BRANCH_REASON as BRANCH_REASON
 from bostruct.contracts.search import PARENT_POSITION as PARENT_POSITION
 from bostruct.contracts.search import HistoryView as HistoryView
 from bostruct.contracts.search import LeaveOneOut as LeaveOneOut

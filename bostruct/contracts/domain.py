@@ -54,6 +54,38 @@ class Choice:
     order: tuple[int, ...] | None = None
 
 
+class Polytope(NamedTuple):
+    """Linear limits of the continuous coordinates of a point: low <= u <= high, equal u = total, upper u <= limit.
+
+    Coordinates that the point lacks are ignored.
+
+    low, high: (c,).
+    equal: (e, c); total: (e,).
+    upper: (k, c); limit: (k,).
+    """
+
+    low: Array
+    high: Array
+    equal: Array
+    total: Array
+    upper: Array
+    limit: Array
+
+    def join(self, other: Polytope) -> Polytope:
+        """Return what satisfies the limits of both.
+
+        other: limits on the same coordinates.
+        """
+        return Polytope(
+            np.maximum(self.low, other.low),
+            np.minimum(self.high, other.high),
+            np.concatenate([self.equal, other.equal]),
+            np.concatenate([self.total, other.total]),
+            np.concatenate([self.upper, other.upper]),
+            np.concatenate([self.limit, other.limit]),
+        )
+
+
 class Domain(ABC):
     """A set of points. Only `sample` must be written.
 
@@ -326,6 +358,14 @@ class Domain(ABC):
         xs: m points.
         """
         return np.zeros((len(xs), 0))
+
+    def polytopes(self, xs: Batch) -> Sequence[Polytope] | None:
+        """Return the continuous coordinates that each of m points may have; None, by default, for all in [0, 1].
+
+        xs: m points.
+        """
+        del xs
+        return None
 
     def with_shares(self, xs: Batch, shares: Array) -> Batch:
         """Return points with other continuous coordinates, moved to the nearest that the domain has, else unchanged.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -100,6 +100,16 @@ class Kernel(ABC):
     def parameters(self) -> tuple[Parameter, ...]:
         """The blocks of theta, in order; none by default."""
         return ()
+
+    @property
+    def parameter_variables(self) -> tuple[int | None, ...]:
+        """The position of the variable that each parameter belongs to, None for those of the whole kernel (p,)."""
+        return (None,) * sum(block.size for block in self.parameters)
+
+    @property
+    def variable_columns(self) -> Mapping[int, Sequence[int]]:
+        """The columns of each variable by its position, of a kernel of points that are rows; none by default."""
+        return {}
 
     def prepare(self, xs: Batch, ys: Batch | None = None) -> Prepared:
         """Compute all that does not depend on theta: the costly part of structured kernels.

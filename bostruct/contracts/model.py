@@ -20,6 +20,45 @@ STEP = 1e-5  # of central differences, in standard deviations and in variances
 VariedValues: TypeAlias = Callable[[Array], tuple[Array, Array]]
 
 
+class Term(NamedTuple):
+    """A product of indicators of choices, and samples of its coefficient.
+
+    choices: position of a variable, and of its choice, for each indicator.
+    coefficients: of the posterior samples (s,), in the units of the values.
+    """
+
+    choices: tuple[tuple[int, int], ...]
+    coefficients: Array
+
+
+class Regression(ABC):
+    """A regression of values on choices, of which posterior samples are drawn."""
+
+    @abstractmethod
+    def __call__(
+        self, xs: Batch, values: Array, state: State, rng: np.random.Generator
+    ) -> tuple[Callable[[Batch], Array], State, Info]:
+        """Draw one posterior sample, a function of m points; raise NumericalError if it cannot.
+
+        xs: n points.
+        values: (n,), minimized.
+        state: None at the first call, then what the last call returned.
+        rng: random number generator.
+
+        Returns the function, the state for the next call, and the info to record.
+        """
+
+    def sample_terms(self, xs: Batch, values: Array, state: State, rng: np.random.Generator) -> list[Term]:
+        """Return samples of the coefficients of its terms; none by default.
+
+        xs: n points.
+        values: (n,), minimized.
+        state: None, or what the last call returned.
+        rng: random number generator.
+        """
+        return []
+
+
 class Prediction(NamedTuple):
     """A prediction of the latent objective at m points.
 
@@ -49,11 +88,30 @@ class HeldOut(NamedTuple):
     prediction: Prediction
 
 
+class HyperparameterSamples(NamedTuple):
+    """Posterior samples of one hyperparameter.
+
+    name: of the hyperparameter; before a colon that of the part of the domain, if it has several.
+    variable: the variable that it belongs to, by its position or by name; None for one of the whole model.
+    values: of each sample (s,); s = 1 for a point estimate.
+    has_sign: True for one in the units of the objective, which changes its sign if that is maximized.
+    """
+
+    name: str
+    variable: int | str | None
+    values: Array
+    has_sign: bool = False
+
+
 class Posterior(ABC):
     """A surrogate conditioned on the history, in the user's units, minimized.
 
     Only `predict` must be written. Bounds are by default predictions with room for rounding.
+
+    unused: the names of variables on which no prediction depends; none by default.
     """
+
+    unused: tuple[str, ...] = ()
 
     @property
     def outputs(self) -> tuple[Posterior, ...]:
@@ -67,6 +125,10 @@ class Posterior(ABC):
         It is at least 0. None is for a posterior that does not know how noisy values are.
         """
         return None
+
+    def list_hyperparameters(self) -> list[HyperparameterSamples]:
+        """Return samples of the hyperparameters that it was made with, in the user's units; none by default."""
+        return []
 
     @abstractmethod
     def predict(self, xs: Batch) -> Prediction:
@@ -232,6 +294,10 @@ class Surrogate(ABC):
 
     def compress_less(self) -> Surrogate:
         """Return the surrogate of one of several objectives, which compresses less; by default itself."""
+        return self
+
+    def on_all_variables(self) -> Surrogate:
+        """Return the surrogate that learns from all variables; by default itself."""
         return self
 
     def for_violation(self, warp: Callable[[Surrogate], Surrogate]) -> Surrogate:

@@ -12,10 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from bostruct.contracts.errors import BostructError
-from bostruct.contracts.model import Feasibility, Posterior, Prediction, Score
+from bostruct.contracts.model import Feasibility, HyperparameterSamples, Posterior, Prediction, Score
 from bostruct.contracts.types import ADDED_LATER, STORED_AS, Array, Batch, Info, Json, Point, State
 
 PARENT_POSITION = "parent_position"  # in `Suggestion.info`
+BRANCH_REASON = "trials were in this branch"  # the end of `info["why"]` of a random point that explores a branch
 NO_SETTINGS = ("domain", "note")  # of a searcher's fields
 
 
@@ -256,6 +257,19 @@ class Searcher(ABC):
         Raises NumericalError where the model cannot be fitted, or nothing has completed, BostructError without a model.
         """
         raise BostructError(f"predict: {type(self).__name__} has no model")
+
+    def sample_hyperparameters(
+        self, history: HistoryView, state: State, rng: np.random.Generator
+    ) -> list[list[HyperparameterSamples]]:
+        """Return samples of the hyperparameters of the model of each output; none, by default, without such a model.
+
+        history: at least one completed point.
+        state: of the last suggestion.
+        rng: random number generator.
+
+        Raises NumericalError if the model cannot be fitted.
+        """
+        return []
 
     def bound_regret_probability(
         self, history: HistoryView, state: State, regret: float, rng: np.random.Generator

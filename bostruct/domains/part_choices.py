@@ -5,6 +5,7 @@ The path of a choice says which part it belongs to.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -34,12 +35,12 @@ class StructureChoices:
     @property
     def left_out(self) -> tuple[str, ...]:
         """The names of the variables whose columns are no choices."""
-        return tuple(name for name in list_wide(self.domain) if not self.domain.variables[name].n_codes)
+        return tuple(name for name in list_wide(self.domain) if not _has_choices(self.domain.variables[name]))
 
     @property
     def structures(self) -> dict[str, Variable]:
         """The variables of several choices, by name."""
-        return {name: one for name, one in self.domain.variables.items() if one.width > 1 and one.n_codes}
+        return {name: one for name, one in self.domain.variables.items() if one.width > 1 and _has_choices(one)}
 
     def coordinates(self, x: Point) -> list[Choice]:
         """List the choices of a point."""
@@ -55,12 +56,26 @@ class StructureChoices:
         ]
 
 
+def _has_choices(variable: Variable) -> bool:
+    return variable.n_codes > 0 or variable.n_continuous > 0
+
+
 def list_choices(name: str, variable: Variable, columns: Sequence[int]) -> list[Choice]:
-    """List the choices that make up a value of a structure: the place of each item of an order, else its columns."""
-    codes = np.argsort(columns) if variable.is_order else np.asarray(columns)
+    """List the choices that make up a value of a structure.
+
+    The place of each item of an order, one behind all others if the order lacks it; the shares of a mixture; else its
+    columns.
+    """
+    if variable.n_continuous:
+        shares = np.nan_to_num(variable.shares(np.array([columns]))[0])
+        return [Choice(f"{name}{MARK}{i}", name, one, math.inf, True) for i, one in enumerate(shares.tolist())]
+    codes, n_values = np.asarray(columns), variable.n_codes
+    if variable.is_order:
+        codes, n_values = np.full(n_values, variable.width), min(variable.width + 1, n_values)
+        codes[list(columns)] = np.arange(variable.width)
     is_ordered = variable.is_order or variable.n_codes == 2 or variable.n_codes * variable.width > MOST_CODES
     return [
-        Choice(f"{name}{MARK}{i}", name, code, variable.n_codes, is_ordered)
+        Choice(f"{name}{MARK}{i}", name, code, n_values, is_ordered)
         for i, code in enumerate(codes.tolist())
         if variable.n_codes
     ]

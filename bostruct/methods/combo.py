@@ -77,9 +77,8 @@ def combo(domain: Space, n_initial: int = 20, center: Center = "middle") -> Baye
     """
     graphs, link = variable_graphs(domain), LogEdgeWeight()
     kernel = ard_diffusion(graphs, EDGE_WEIGHT_PRIOR, link)
-    priors = ComboPriors(
-        *extreme_eigenvalues(graphs, link, np.zeros(len(graphs))), check_choice("center", center, get_args(Center))
-    )
+    varied = [graph for graph in graphs if graph.size > 1]
+    extremes = extreme_eigenvalues(varied, link, np.zeros(len(varied)))
+    priors = ComboPriors(*extremes, check_choice("center", center, get_args(Center)))
     surrogate = MarginalizedGP(kernel, domain.join, priors)
-    search = LocalSearch(distinct=True)
-    return BayesianSearch(domain, surrogate, Improvement(ExpectedImprovement()), search, n_initial)
+    return BayesianSearch(domain, surrogate, Improvement(ExpectedImprovement()), LocalSearch(), n_initial)

@@ -77,7 +77,8 @@ class Search:
     def to_json(self, point: Presented) -> dict[str, Any]:
         """Describe a point of the domain as JSON data; `point_of` reads it."""
         if isinstance(point, Architecture):
-            return point.to_json()
+            found: Any = point.to_json()
+            return found
         domain = self.domain()
         return {"point": domain.encode(domain.parse(point))}
 

@@ -21,6 +21,7 @@ from bostruct.contracts import (
     Batch,
     Domain,
     HistoryView,
+    HyperparameterSamples,
     Json,
     Point,
     PointError,
@@ -134,6 +135,11 @@ class Hyperband(Searcher):
         moved = [move_to_level(self.fidelities, x, top) for x in xs]
         tops = self.domain.join([x if at_top is None else at_top for x, at_top in zip(xs, moved, strict=True)])
         return self.proposals.predict(history, state, tops, rng)
+
+    def sample_hyperparameters(
+        self, history: HistoryView, state: State, rng: np.random.Generator
+    ) -> list[list[HyperparameterSamples]]:
+        return [] if self.proposals is None else self.proposals.sample_hyperparameters(history, state, rng)
 
     def _promote(self, rungs: Rungs, seen: AbstractSet[Hashable]) -> Point | None:
         """Return the best point that may go up, moved up, looking from the highest level down; None where none may."""

@@ -100,7 +100,7 @@ def read_frame(
     _check_frame(frame)
     if not len(frame):
         return []
-    frame = frame.rename(columns=unquote_cell)
+    frame = _join_parts(frame.rename(columns=unquote_cell), domain.variables)
     columns = _find_columns(frame, value, failed, domain, goals)
     records = frame.astype(object).where(frame.notna(), None).to_dict("records")
     reader, found = _CellReader(domain, columns.points), []
@@ -135,6 +135,27 @@ def _check_frame(frame: Any) -> None:
     if not frame.columns.is_unique:
         twice = frame.columns[frame.columns.duplicated()][0]
         raise ValueError(f"frame: expected columns of distinct names, got {twice!r} more than once")
+
+
+def _join_parts(frame: DataFrame, variables: Mapping[str, Variable]) -> DataFrame:
+    """Return a frame in which the columns of the parts of a value, with its name before a dot or alone, are one column.
+
+    An empty cell counts as no part; a row of empty cells has no value.
+    """
+    names = set(frame.columns)
+    for name, variable in variables.items():
+        if not variable.parts or name in names or f"{POINT}.{name}" in names:
+            continue
+        for prefix in (f"{POINT}.{name}.", f"{name}.", ""):
+            found = {prefix + part: part for part in variable.parts if prefix + part in names - set(variables)}
+            if len(found) > 1:
+                cells = frame.loc[:, list(found)].rename(columns=found).astype(object)
+                records = cells.where(cells.notna(), None).to_dict("records")
+                rows = [{part: cell for part, cell in row.items() if cell is not None} or None for row in records]
+                column = f"{POINT}.{name}" if prefix.startswith(f"{POINT}.") else name
+                frame = frame.drop(columns=list(found)).assign(**{column: rows})
+                break
+    return frame
 
 
 def _find_columns(

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 
-from bostruct.contracts import Array, Batch, Domain, HistoryView, Info, Point, Presented
+from bostruct.contracts import BRANCH_REASON, Array, Batch, Domain, HistoryView, Info, Point, Presented
 from bostruct.display import html_table
 from bostruct.goals.declared import Goals
 from bostruct.goals.pareto import LARGEST, constrained_rank
@@ -103,6 +103,12 @@ class Trial:
         ``info["double_of"]``, which had been handed out again.
         """
         return DOUBLE if "double_of" in self.info else self.info.get("origin", "unknown")
+
+    @property
+    def choice(self) -> str:
+        """The origin in words: ``exploring a branch`` for a random point of a branch with few trials."""
+        is_exploring = self.origin == "random" and str(self.info.get("why", "")).endswith(BRANCH_REASON)
+        return "exploring a branch" if is_exploring else self.origin
 
     @property
     def is_extra(self) -> bool:
@@ -220,8 +226,8 @@ class Measurements:
     def __init__(self, goals: Goals) -> None:
         self._goals = goals
         self._rows: list[tuple[float, ...]] = []  # not yet in the array
-        self._ends = np.cumsum([goals.n_objectives, len(goals.limits)])  # of the objectives, of the violations
-        self._columns = ArrayBuffer(np.empty((0, self._ends[-1] + 4)))  # the last four as of `_describe_noise`
+        widths = (goals.n_objectives, len(goals.limits), 4)  # objectives, violations, as of `_describe_noise`
+        self._parts = [ArrayBuffer(np.empty((0, width))) for width in widths]
         self._has_noise = False
 
     def append(self, outcome: Outcome) -> None:
@@ -233,9 +239,11 @@ class Measurements:
     def read(self) -> Measured:
         """Return all measurements so far."""
         if self._rows:
-            self._columns.extend(np.array(self._rows))
+            ends = np.cumsum([self._goals.n_objectives, len(self._goals.limits)])
+            for part, columns in zip(self._parts, np.split(np.array(self._rows), ends, axis=1), strict=True):
+                part.extend(columns)
             self._rows = []
-        objectives, violations, noise = map(np.ascontiguousarray, np.split(self._columns.read(), self._ends, axis=1))
+        objectives, violations, noise = (part.read() for part in self._parts)
         values = objectives[:, 0] if self._goals.is_single else constrained_rank(objectives, violations)
         return Measured(values, objectives, violations, _find_variances(noise) if self._has_noise else None)
 

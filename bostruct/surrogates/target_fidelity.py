@@ -12,6 +12,7 @@ from bostruct.contracts import (
     Array,
     Batch,
     HeldOut,
+    HyperparameterSamples,
     Info,
     Posterior,
     Prediction,
@@ -64,6 +65,9 @@ class TargetFidelityPosterior(Posterior):
 
     posterior: Posterior
     to_target: Callable[[Batch], Batch]
+
+    def list_hyperparameters(self) -> list[HyperparameterSamples]:
+        return self.posterior.list_hyperparameters()
 
     def predict(self, xs: Batch) -> Prediction:
         return self.posterior.predict(self.to_target(xs))

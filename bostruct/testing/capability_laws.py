@@ -201,9 +201,9 @@ def check_variables(domain: Domain, xs: Batch) -> None:
     for row in np.asarray(xs):
         for name, columns in zip(domain.variables, np.split(row, ends[:-1]), strict=True):
             _check_columns(name, domain.variables[name], columns.tolist())
-    n_numbers = sum(one.grid is not None for one in variables)
+    n_numbers = sum(one.n_continuous for one in variables)
     assert domain.n_continuous == n_numbers, (
-        f"the continuous coordinates are the numbers too many to list: {n_numbers}, got {domain.n_continuous}"
+        f"the continuous coordinates are those of the variables: {n_numbers}, got {domain.n_continuous}"
     )
 
 

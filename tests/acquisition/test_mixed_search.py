@@ -121,6 +121,44 @@ def test_ends_that_constraints_forbid_are_left_for_the_way_to_them():
     assert info["best_score"] > 0.4
 
 
+class Peak(Score):
+    """A score with its maximum at given shares of a mixture."""
+
+    def __init__(self, space, top):
+        self.space, self.top = space, np.array(top)
+
+    def __call__(self, xs):
+        return -np.square(np.nan_to_num(self.space.shares(xs)) - self.top).sum(axis=1)
+
+    def upper_bounds(self, xs):
+        return self(xs)
+
+    def input_vjp(self, xs):
+        del xs
+        return lambda shares: (
+            -np.square(np.nan_to_num(shares) - self.top).sum(axis=1),
+            -2.0 * (np.nan_to_num(shares) - self.top),
+        )
+
+
+@pytest.mark.parametrize(
+    ("mixture", "top", "expected"),
+    [
+        (bo.Mixture(list("abcd")), [0.1, 0.2, 0.3, 0.4], [0.1, 0.2, 0.3, 0.4]),
+        (bo.Mixture(list("abcd")), [0.9, 0.9, -0.5, -0.5], [0.5, 0.5, 0.0, 0.0]),
+        (bo.Mixture(list("abcd"), bounds={"a": (0.2, 0.4)}), [0.9, 0.3, 0.1, 0.1], [0.4, 1 / 3, 2 / 15, 2 / 15]),
+        (bo.Mixture(list("abcdef"), max_parts=2, min_share=0.1), [0, 0, 0.6, 0, 0.4, 0], [0, 0, 0.6, 0, 0.4, 0]),
+    ],
+)
+def test_mixtures_climb_along_their_polytope(mixture, top, expected):
+    space, rng = bo.Space({"m": mixture}), np.random.default_rng(0)
+    found, info = MixedSearch(raw_samples=20, num_restarts=2)(Peak(space, top), space, space.sample(2, rng), rng)
+    np.testing.assert_allclose(np.nan_to_num(space.shares(found[:1])[0]), expected, atol=1e-5)
+    assert info["gradients"] > 0
+    for x in found:
+        space.check(x)
+
+
 def test_the_best_points_of_another_search_climb():
     """It gives three points, the best of which is not the first start; the climbs begin there and nowhere else."""
     given = SPACE.sample(3, np.random.default_rng(3))

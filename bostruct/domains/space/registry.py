@@ -13,6 +13,7 @@ from bostruct.domains.space.candidates import Candidates
 from bostruct.domains.space.choices import to_python
 from bostruct.domains.space.clauses import when_from_json
 from bostruct.domains.space.discrete import Binary, Categorical, Fidelity, Graph, Ordinal
+from bostruct.domains.space.mixture import Allocation, Mixture
 from bostruct.domains.space.numeric import Integer, Real
 from bostruct.domains.space.permutation import Permutation
 from bostruct.domains.space.sequence import Sequence
@@ -31,13 +32,15 @@ KINDS: dict[str, type[Variable]] = {
     "Subset": Subset,
     "Sequence": Sequence,
     "Candidates": Candidates,
+    "Mixture": Mixture,
+    "Allocation": Allocation,
 }
 
 
 EXPECTED = (
     "Binary(), Categorical(...), Ordinal(...), Integer(low, high), Real(low, high), Graph(...), Permutation(...), "
-    "Subset(...), Sequence(...), Candidates(...), Fidelity(...), the shorthand bool, a list, a range or an array of "
-    "ascending numbers, another domain, a dict, which stands for a space, or "
+    "Subset(...), Sequence(...), Candidates(...), Mixture(...), Allocation(...), Fidelity(...), the shorthand bool, "
+    "a list, a range or an array of ascending numbers, another domain, a dict, which stands for a space, or "
 )
 
 

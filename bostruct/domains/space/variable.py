@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from bostruct.checks import hide_addresses, short_repr
 from bostruct.contracts import Array, DomainError, IntArray, Json, ParsedJson, PointError, Presented
 from bostruct.domains.space.clauses import When, show_when, when_to_json
 from bostruct.domains.space.graphs import VariableGraph
-from bostruct.domains.space.scale import NumberGrid
+from bostruct.domains.space.scale import GRID_STEPS, NumberGrid
 
 INACTIVE = int(np.iinfo(np.int64).min)  # in each column of a variable that a point does not have
 MAX_ENUMERATED = 100_000  # values of a variable, and points of a space, that are listed
@@ -30,6 +31,10 @@ class NoDefault:
 
 
 NO_DEFAULT = NoDefault()
+
+
+class PartNumbers(dict[str, Any]):
+    """A value that is a dict of numbers, each of which has a column of its own in tables."""
 
 
 class Variable(ABC):
@@ -55,7 +60,9 @@ class Variable(ABC):
     has_mutable_choices: bool = False  # True if a user who receives a choice could change it
     likeness: Any = None  # a `Likeness` of its choices, if any
     is_order: bool = False  # True if the columns of a value are the positions of some items, first place first
+    parts: tuple[str, ...] = ()  # of a value that is a dict of numbers; tables have a column for each
     resources: tuple[str | int, ...] | None = None  # of the items of an order that is a schedule
+    is_real: bool = False  # True if each number of its range is a value, or is moved to the nearest one
     costs: tuple[float, ...] = ()  # of an evaluation at each value, ascending, if the variable is a fidelity
     default_columns: tuple[int, ...] | None = None  # of the value that trials had before the variable existed
 
@@ -68,6 +75,58 @@ class Variable(ABC):
     @abstractmethod
     def size(self) -> int:
         """The number of its values."""
+
+    @property
+    def is_fixed(self) -> bool:
+        """True if it has one value, so that models leave it out."""
+        return self.size == 1
+
+    def with_conditions(self, when: When) -> Self:
+        """Return the variable with other conditions.
+
+        when: as of `bostruct.Space`.
+        """
+        found = copy.copy(self)
+        found.when = dict(when)
+        return found
+
+    @property
+    def n_continuous(self) -> int:
+        """The number of its continuous coordinates, c: 1 of numbers on a grid, else 0, unless a kind says more."""
+        return int(self.grid is not None)
+
+    @property
+    def is_fine(self) -> bool:
+        """True if its steps are so small that no single step matters to a search by gradients."""
+        return self.grid is not None and self.size > GRID_STEPS
+
+    @property
+    def is_countable(self) -> bool:
+        """False if `size` is an upper bound."""
+        return True
+
+    def shares(self, values: IntArray) -> Array:
+        """Return the continuous coordinates of values (m, c), in [0, 1]; NaN for one that is fixed in the value.
+
+        values: columns of m values (m, width).
+        """
+        return np.empty((len(values), 0)) if self.grid is None else self.grid.shares(values[:, :1])
+
+    def with_shares(self, values: IntArray, shares: Array) -> IntArray:
+        """Return the nearest values with other continuous coordinates (m, width).
+
+        values: columns of m values (m, width).
+        shares: (m, c), in [0, 1].
+        """
+        return values if self.grid is None else self.grid.nearest(shares)
+
+    def share_bounds(self, values: IntArray) -> tuple[Array, Array] | None:
+        """Return the bounds of continuous coordinates that sum to 1 (m, c); None, by default, if they have no sum.
+
+        values: columns of m values (m, width).
+        """
+        del values
+        return None
 
     @abstractmethod
     def sample(self, m: int, rng: np.random.Generator) -> IntArray:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from bostruct.contracts import Array, IntArray
+from bostruct.contracts import Array, IntArray, Pullback
 from bostruct.domains.space.graphs import CompleteGraph, VariableGraph
 from bostruct.domains.space.scale import NumberGrid
 from bostruct.domains.space.variable import INACTIVE
@@ -50,6 +51,17 @@ class EffectKernel(ABC):
 
         is_ordered: True if the values have an order that may mean nothing.
         """
+        return None
+
+    def input_vjp(self, xs: IntArray, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]] | None:
+        """Return the kernel as a function of the continuous coordinates of m values, as `Factor.input_vjp` does.
+
+        None, the default, is for an effect without a gradient in them, and for numbers, whose sums are taken at once.
+
+        xs: columns of m values (m, w).
+        ys: columns of n values (n, w).
+        """
+        del xs, ys
         return None
 
     @abstractmethod
@@ -119,12 +131,15 @@ class GraphEffect(EffectKernel):
         """The kernel between all vertices (k, k), centered, its mean diagonal 1."""
         k = self.graph.size
         if self.is_complete:
-            return (k * np.eye(k) - 1.0) / (k - 1.0)
+            return (k * np.eye(k) - 1.0) / max(k - 1.0, 1.0)
         gap = float(self.graph.eigenvalues()[1])
         beta = float(LogLengthscale().edge_weights(np.array([math.log(LENGTHSCALE)]), gap)[0][0])
         between = diffusion(self.graph, beta, np.arange(k), np.arange(k)).between
         centered = between - between.mean(axis=0) - between.mean(axis=1)[:, None] + between.mean()
         return centered * (k / np.trace(centered))
+
+
+NO_EFFECT = GraphEffect(CompleteGraph(1))  # of a variable of one value
 
 
 @dataclass(frozen=True)

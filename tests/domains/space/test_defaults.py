@@ -27,12 +27,14 @@ MAKERS = {
     "Permutation": (lambda **given: bo.Permutation([1, 2, 3], **given), (3, 1, 2), (1, 2)),
     "Subset": (lambda **given: bo.Subset([1, 2, 3], 2, **given), (1, 3), (1, 2, 3)),
     "Sequence": (lambda **given: bo.Sequence("AB", 3, **given), "ABA", "ABAB"),
+    "Mixture": (lambda **given: bo.Mixture(["a", "b"], **given), {"a": 0.25, "b": 0.75}, {"a": 0.5}),
+    "Allocation": (lambda **given: bo.Allocation(["a", "b"], 3, **given), {"a": 1, "b": 2}, {"a": 1}),
     "Candidates": (lambda **given: bo.Candidates({"a": [1.0, 2.0, 4.0]}, **given), 2, 3),
 }
 
 
 def test_every_kind_is_here():
-    assert MAKERS.keys() == KINDS.keys()
+    assert MAKERS.keys() == KINDS.keys() - {"Fixed"}  # whose default is its only value
 
 
 @pytest.mark.parametrize("kind", MAKERS)

@@ -1,0 +1,530 @@
+"""Variables whose values are numbers that sum to a total: shares of a mixture, and integers shared among items.
+
+A share is held as a whole number of billionths of the total, so that sums are exact.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from bostruct.checks import check_integer, check_number, did_you_mean, short_repr
+from bostruct.contracts import Array, DomainError, IntArray, Json, ParsedJson, PointError, Presented
+from bostruct.domains.space.choices import to_python
+from bostruct.domains.space.clauses import When, check_when
+from bostruct.domains.space.compositions import MAX_CELLS, Compositions
+from bostruct.domains.space.variable import NO_DEFAULT, PartNumbers, Variable
+
+GRID = 10**9  # steps of a share of a mixture
+MOST_PARTS = 1_000
+MOST_NEIGHBORS = 4_000  # listed of one value, or of two where few
+FINEST = 10  # halvings of the total that a neighbor moves
+MOST_LISTED_TOTAL = 1_000  # beyond, integers are numbers that a search moves by gradients
+SUM_TOLERANCE = 1e-6  # of sums of shares that users give, relative to the total
+
+
+class Composition(Variable):
+    """A variable whose values are dicts from parts to numbers that sum to a total; `Mixture` and `Allocation` are such.
+
+    parts: the names of the parts.
+    compositions: of the columns, one for each part, and one more for what an `Allocation` with slack leaves.
+    scale: the value of one step of a column.
+    """
+
+    has_mutable_choices = True
+    compositions: Compositions
+    total: float
+
+    def _build(self, compositions: Compositions, when: When | None, default: object) -> None:
+        """Take the compositions; raise DomainError if there are fewer than two."""
+        self.compositions, self.width = compositions, compositions.width
+        self.degrees = self.width - 1
+        self.is_even = compositions.n_cells <= MAX_CELLS
+        if compositions.total <= MOST_LISTED_TOTAL:
+            self.n_codes = compositions.total + 1
+        try:
+            self._first = compositions.find_composition().tolist()
+        except DomainError as error:
+            raise DomainError(f"{self.kind}: {error}; widen bounds=, or allow more parts") from None
+        if compositions.size < 2:
+            raise DomainError(f"{self.kind}: expected two values or more, got bounds= that leave one; widen them")
+        self.when = check_when(self.kind, when)
+        self.default_columns = self.read_default(default)
+
+    @property
+    def size(self) -> int:
+        """The number of values; an upper bound of sums that are too large for a table."""
+        return self.compositions.size
+
+    @property
+    def n_continuous(self) -> int:
+        return self.width if self.compositions.total > MOST_LISTED_TOTAL else 0
+
+    @property
+    def is_fine(self) -> bool:
+        return self.compositions.total >= GRID and not self.compositions.is_sparse
+
+    @property
+    def is_countable(self) -> bool:
+        return self.compositions.n_cells <= MAX_CELLS
+
+    def shares(self, values: IntArray) -> Array:
+        shares = values / float(self.compositions.total)
+        if self.compositions.is_sparse:
+            shares[(values == 0) & self.compositions.is_optional] = np.nan
+        return shares
+
+    def with_shares(self, values: IntArray, shares: Array) -> IntArray:
+        present = ~self.compositions.is_optional | (values > 0)
+        target = np.where(present, np.nan_to_num(shares), 0.0) * self.compositions.total
+        return self.compositions.nearest(target, present)
+
+    def share_bounds(self, values: IntArray) -> tuple[Array, Array]:
+        present = ~self.compositions.is_optional | (values > 0)
+        least, most = self.compositions.bounds
+        total = float(self.compositions.total)
+        return np.where(present, least, 0) / total, np.where(present, most, 0) / total
+
+    def sample(self, m: int, rng: np.random.Generator) -> IntArray:
+        return self.compositions.sample(m, rng)
+
+    def neighbors(self, columns: Sequence[int], large_steps: bool = False) -> IntArray:
+        found = self.compositions
+        exchanges = large_steps and self.width * (self.width - 1) <= MOST_NEIGHBORS
+        return found.neighbors(columns, self._steps[large_steps], self._near_pairs, exchanges)
+
+    def move(self, columns: Sequence[int], share: float) -> list[int]:
+        return self.compositions.move_pair(columns, share)
+
+    def cross(self, mine: Sequence[int], theirs: Sequence[int], rng: np.random.Generator) -> list[int]:
+        """Return a value between two, with the parts that one of them has.
+
+        mine, theirs: columns of the values.
+        rng: the only source of chance.
+        """
+        first, second, weight = np.array(mine), np.array(theirs), rng.random()
+        parent = first if rng.random() < 0.5 else second
+        present = ~self.compositions.is_optional | (parent > 0)
+        return self.compositions.nearest((weight * first + (1.0 - weight) * second)[None], present[None])[0].tolist()
+
+    def fallback(self) -> list[int]:
+        return list(self._first)
+
+    def check(self, columns: Sequence[int]) -> None:
+        if len(columns) != self.width or not self.compositions.holds(np.array([columns], dtype=np.int64))[0]:
+            raise PointError(f"expected {self._words()}, got the steps {short_repr(list(columns))}")
+
+    def parse(self, value: object) -> list[int]:
+        """Return the columns of a value; raise PointError, naming the part or the sum, for anything else.
+
+        value: mapping from parts to numbers; parts that are left out are 0.
+        """
+        if not isinstance(value, Mapping):
+            raise PointError(f"expected a dict of {self._words()}, got {short_repr(value)}")
+        for name in value:
+            if name not in self.parts:
+                known = f"expected the parts {short_repr(list(self.parts), 200)}"
+                raise PointError(f"unknown part {short_repr(name)}; {known}{did_you_mean(name, self.parts)}")
+        return self._read([to_python(value.get(name, 0)) for name in self.parts])
+
+    def decode(self, data: ParsedJson) -> list[int]:
+        return self.parse(data)
+
+    def encode(self, columns: Sequence[int]) -> Json:
+        return dict(self.present(columns))
+
+    def _read(self, numbers: list[Any]) -> list[int]:
+        """Return the columns of the values of all parts; raise PointError."""
+        raise NotImplementedError
+
+    def _words(self) -> str:
+        limits = self.compositions.max_parts
+        few = "" if limits is None else f", at most {limits} of them above 0"
+        return f"{len(self.parts)} parts that sum to {self.total}{few}, each within its bounds"
+
+    def _refuse_parts(self, columns: IntArray, numbers: Sequence[Any]) -> None:
+        """Raise PointError, naming the part that is outside of its bounds, or too many parts; the sum is not asked."""
+        least, most = self.compositions.bounds
+        may_have = self.compositions.may_have(columns[None])[0]
+        for i, name in enumerate(self.parts):
+            if not may_have[i]:
+                low, high = (self._unit * int(one[i]) for one in (least, most))
+                zero = "0, or " if self.compositions.optional[i] else ""
+                raise PointError(f"{name}: expected {zero}a number from {low:g} to {high:g}, got {numbers[i]!r}")
+        present, limit = [name for i, name in enumerate(self.parts) if columns[i] > 0], self.compositions.max_parts
+        if limit is not None and len(present) > limit:
+            raise PointError(f"expected at most {limit} parts above 0, got {', '.join(present)}")
+
+    @property
+    def _unit(self) -> float:
+        """The value of one step of a column."""
+        return self.total / self.compositions.total
+
+    @cached_property
+    def _near_pairs(self) -> IntArray:
+        """The pairs of parts between which neighbors move something, few places apart where parts are many (p, 2)."""
+        w = self.width
+        if w * (w - 1) <= MOST_NEIGHBORS:
+            return np.column_stack(np.triu_indices(w, 1))
+        spans = np.arange(1, max(1, MOST_NEIGHBORS // (2 * w)) + 1)
+        first = np.tile(np.arange(w), len(spans))
+        return np.column_stack([first, (first + np.repeat(spans, w)) % w])
+
+    @cached_property
+    def _steps(self) -> tuple[list[int], list[int]]:
+        """The amounts that neighbors move, without large steps and with them: 1, or half of the total and so on."""
+        total, n_pairs = self.compositions.total, 2 * len(self._near_pairs)
+        halvings = min(FINEST, max(2, MOST_NEIGHBORS // n_pairs))
+        halves = list(dict.fromkeys(max(1, total >> k) for k in range(1, halvings + 1)))
+        return (halves, halves) if self.n_continuous else ([1], list(dict.fromkeys([1, *halves])))
+
+
+class Mixture(Composition):
+    """A variable of shares of some parts, which sum to a total: a recipe, a portfolio, a blend.
+
+    parts: 2 to 1,000 names.
+    total: number above 0, such as 1.0, or 100 for percentages.
+    bounds: the smallest and the largest share of a part, (low, high), for all parts, or a mapping from parts to such
+        pairs; a part that it lacks may have any share.
+    max_parts: int, the most parts above 0; None for all.
+    min_share: the smallest share of a part that is not 0, for all parts or as a mapping; None for none.
+    required: names of parts that are never 0.
+    sum_tolerance: how far, relative to the total, sums of shares that you give may be from it; they are rescaled.
+    when: mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
+    default: a value, which trials had that were told before the variable existed; see docs/space-changes.md.
+
+    A value is a dict from parts to shares, whose `math.fsum` is the total. With `max_parts`, a part is 0 or within its
+    bounds; otherwise a part with a lower bound above 0 is never 0. Shares are drawn uniformly among all that are
+    allowed; with `max_parts` or `min_share`, first the number of parts above 0, then which ones. Shares that agree to a
+    billionth of the total are the same. Raises DomainError, TypeError and ValueError.
+    """
+
+    is_real = True
+
+    def __init__(
+        self,
+        parts: Iterable[str],
+        *,
+        total: float = 1.0,
+        bounds: object = None,
+        max_parts: int | None = None,
+        min_share: object = None,
+        required: Iterable[str] = (),
+        sum_tolerance: float = SUM_TOLERANCE,
+        when: When | None = None,
+        default: object = NO_DEFAULT,
+    ) -> None:
+        self.parts, self.is_real = _check_parts("Mixture", parts), True
+        self.total = _check_total(total)
+        self.sum_tolerance = check_number("sum_tolerance", sum_tolerance, 0.0, 1.0)
+        pairs = _read_bounds("Mixture", self.parts, bounds, 0.0, self.total)
+        shares = _read_numbers("Mixture", "min_share", self.parts, min_share, self.total)
+        always = _read_required("Mixture", self.parts, required)
+        few = _check_max_parts("Mixture", max_parts, len(self.parts))
+        self._pairs, self._min_shares = pairs, shares
+        self._max_parts, self._required = few, tuple(name for name in self.parts if name in always)
+        least, most, optional = [], [], []
+        for name, (low, high), share in zip(self.parts, pairs, shares, strict=True):
+            may_lack = name not in always and (low == 0.0 or few is not None) and (few is not None or share > 0.0)
+            floor = max(low, share if may_lack or name in always else low)
+            steps = math.ceil(GRID * (floor / self.total) - 1e-6)
+            least.append(max(steps, 1) if may_lack or name in always else steps)
+            most.append(math.floor(GRID * (high / self.total) + 1e-6))
+            optional.append(may_lack)
+        _check_reach("Mixture", self.parts, (least, most, optional), few, (self.total, GRID))
+        w = len(self.parts)
+        self._build(Compositions(GRID, tuple(least), tuple(most), tuple(optional), (True,) * w, few), when, default)
+
+    def present(self, columns: Sequence[int]) -> Presented:
+        """Return the shares by part, a new dict, of which `math.fsum` is the total.
+
+        columns: of a value.
+        """
+        low, high = np.array(self._pairs).T
+        steps = np.asarray(columns, dtype=np.float64)
+        shares = np.where(steps > 0, np.clip(steps * self.total / GRID, low, high), 0.0)
+        room = np.where(steps > 0, np.minimum(shares - low, high - shares), -1.0)
+        for i in np.argsort(-room, kind="stable")[:3].tolist():  # the first takes the rounding
+            for _ in range(3):
+                if (lacking := self.total - math.fsum(shares)) == 0.0:
+                    break
+                shares[i] += lacking
+        return PartNumbers(zip(self.parts, shares.tolist(), strict=True))
+
+    @property
+    def arguments(self) -> str:
+        """The values in short, as arguments of a call."""
+        shown = {name: one for name, one in self.describe().items() if name != "parts"}
+        return ", ".join([short_repr(list(self.parts)), *(f"{name}={short_repr(one)}" for name, one in shown.items())])
+
+    def describe(self) -> dict[str, Json]:
+        """Return the parts, the total and the limits as JSON."""
+        found: dict[str, Json] = {"parts": list(self.parts), "total": self.total}
+        bounds = _describe_bounds(self.parts, self._pairs, self.total)
+        floors = {name: one for name, one in zip(self.parts, self._min_shares, strict=True) if one > 0.0}
+        found |= {"bounds": bounds} if bounds else {}
+        found |= {} if self._max_parts is None else {"max_parts": self._max_parts}
+        found |= {"min_share": floors} if floors else {}
+        found |= {"required": list(self._required)} if self._required else {}
+        return found | ({} if self.sum_tolerance == SUM_TOLERANCE else {"sum_tolerance": self.sum_tolerance})
+
+    @classmethod
+    def from_json(cls, data: ParsedJson) -> Mixture:
+        """Rebuild the variable from what `describe` returned.
+
+        data: with its parts and limits.
+        """
+        names = ("total", "bounds", "max_parts", "min_share", "required", "sum_tolerance")
+        return cls(data["parts"], **{name: data[name] for name in names if name in data})
+
+    def _read(self, numbers: list[Any]) -> list[int]:
+        for name, one in zip(self.parts, numbers, strict=True):
+            if isinstance(one, bool) or not isinstance(one, int | float) or not 0.0 <= one < math.inf:
+                raise PointError(f"{name}: expected a number from 0 to {self.total:g}, got {short_repr(one)}")
+        found = math.fsum(numbers)
+        if not math.isclose(found, self.total, rel_tol=max(self.sum_tolerance, 1e-12)):
+            raise PointError(f"expected shares that sum to {self.total:g}, got a sum of {found:.9g}{self._hint(found)}")
+        target = np.array(numbers, dtype=np.float64) * (GRID / found)
+        steps = np.rint(target).astype(np.int64)
+        least, most = self.compositions.bounds
+        slack = GRID * max(self.sum_tolerance, 1e-12) + 1.0  # that rescaling may move a share by
+        is_low = (steps < least) & (steps >= least - slack) & ((steps > slack) | ~self.compositions.is_optional)
+        near = np.where(is_low, least, np.where((steps > most) & (steps <= most + slack), most, steps))
+        self._refuse_parts(near, numbers)
+        if (near == steps).all() and steps.sum() == GRID:
+            return steps.tolist()
+        present = ~self.compositions.is_optional | (near > 0)
+        return self.compositions.nearest(target[None], present[None])[0].tolist()
+
+    def _hint(self, found: float) -> str:
+        for other in (1.0, 100.0):
+            if self.total != other and math.isclose(found, other, rel_tol=0.02):
+                return f"; of shares that sum to {other:g} declare total={other:g}"
+        if math.isclose(found, self.total, rel_tol=0.05):
+            return f"; sum_tolerance={abs(found / self.total - 1.0):.1g} or more would rescale them"
+        return ""
+
+
+class Allocation(Composition):
+    """A variable of whole numbers that sum to a total: units of a budget, machines, shifts, layers.
+
+    items: 2 to 1,000 names.
+    total: int from 1 to 10^9.
+    bounds: the smallest and the largest number of an item, (low, high), for all items, or a mapping from items to such
+        pairs; an item that it lacks may have any number.
+    max_parts: int, the most items above 0; None for all.
+    slack: True if the sum may be below the total.
+    when: mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
+    default: a value, which trials had that were told before the variable existed; see docs/space-changes.md.
+
+    A value is a dict from items to integers. All values have the same chance if their number is computed by a table of
+    at most 10^7 partial sums; else they are drawn as those of a `Mixture`. With `max_parts`, an item is 0 or within its
+    bounds. Raises DomainError, TypeError and ValueError.
+    """
+
+    def __init__(
+        self,
+        items: Iterable[str],
+        total: int,
+        *,
+        bounds: object = None,
+        max_parts: int | None = None,
+        slack: bool = False,
+        when: When | None = None,
+        default: object = NO_DEFAULT,
+    ) -> None:
+        self.parts = _check_parts("Allocation", items)
+        whole = check_integer("total", total, 1, GRID)
+        self.total, self.slack = whole, bool(slack)
+        pairs = [(int(a), int(b)) for a, b in _read_bounds("Allocation", self.parts, bounds, 0, whole)]
+        few = _check_max_parts("Allocation", max_parts, len(self.parts))
+        self._pairs, self._max_parts = pairs, few
+        more = int(self.slack)
+        optional = [few is not None] * len(pairs)
+        least = [max(low, 1) if few is not None else low for low, _ in pairs] + [0] * more
+        most = [high for _, high in pairs] + [whole] * more
+        optional += [False] * more
+        _check_reach("Allocation", self.parts, (least, most, optional), few, (whole, whole))
+        counted = (True,) * len(pairs) + (False,) * more
+        self._build(Compositions(whole, tuple(least), tuple(most), tuple(optional), counted, few), when, default)
+
+    def present(self, columns: Sequence[int]) -> Presented:
+        """Return the numbers by item, a new dict.
+
+        columns: of a value.
+        """
+        return PartNumbers((name, int(one)) for name, one in zip(self.parts, columns, strict=False))
+
+    @property
+    def arguments(self) -> str:
+        """The values in short, as arguments of a call."""
+        shown = {name: one for name, one in self.describe().items() if name not in ("items", "total")}
+        more = [f"{name}={short_repr(one)}" for name, one in shown.items()]
+        return ", ".join([short_repr(list(self.parts)), f"total={self.total}", *more])
+
+    def describe(self) -> dict[str, Json]:
+        """Return the items, the total and the limits as JSON."""
+        found: dict[str, Json] = {"items": list(self.parts), "total": int(self.total)}
+        bounds = _describe_bounds(self.parts, self._pairs, self.total)
+        found |= {"bounds": bounds} if bounds else {}
+        found |= {} if self._max_parts is None else {"max_parts": self._max_parts}
+        return found | ({"slack": True} if self.slack else {})
+
+    @classmethod
+    def from_json(cls, data: ParsedJson) -> Allocation:
+        """Rebuild the variable from what `describe` returned.
+
+        data: with its items, its total and its limits.
+        """
+        names = ("bounds", "max_parts", "slack")
+        return cls(data["items"], data["total"], **{name: data[name] for name in names if name in data})
+
+    def _read(self, numbers: list[Any]) -> list[int]:
+        columns = []
+        for name, one in zip(self.parts, numbers, strict=True):
+            is_whole = isinstance(one, int | float) and not isinstance(one, bool) and math.isfinite(one)
+            if not is_whole or one < 0 or int(one) != one:
+                raise PointError(f"{name}: expected an integer from 0 to {self.total}, got {short_repr(one)}")
+            columns.append(int(one))
+        found = sum(columns)
+        if found > self.total or (found < self.total and not self.slack):
+            limit = f"at most {self.total}" if self.slack else f"{self.total}"
+            raise PointError(f"expected integers that sum to {limit}, got a sum of {found}")
+        columns += [int(self.total) - found] * self.slack
+        self._refuse_parts(np.array(columns, dtype=np.int64), numbers)
+        return columns
+
+    def _words(self) -> str:
+        words = super()._words()
+        return words.replace("sum to", "sum to at most") if self.slack else words
+
+
+def _check_parts(kind: str, parts: object) -> tuple[str, ...]:
+    """Return the names of parts; raise DomainError unless they are 2 to 1,000 distinct texts."""
+    if isinstance(parts, str | bytes | Mapping) or not isinstance(parts, Iterable):
+        raise DomainError(f"{kind}: expected a list of names, got {short_repr(parts)}")
+    names = tuple(parts)
+    for name in names:
+        if not isinstance(name, str) or not name:
+            raise DomainError(f"{kind}: expected names that are non-empty strings, got {short_repr(name)}")
+    twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
+    if twice is not None:
+        raise DomainError(f"{kind}: expected distinct names, got {twice!r} twice")
+    if not 2 <= len(names) <= MOST_PARTS:
+        raise DomainError(f"{kind}: expected 2 to {MOST_PARTS} names, got {len(names)}")
+    return names
+
+
+def _check_total(total: float) -> float:
+    number = check_number("total", total)
+    if not 1e-300 < number < 1e300:
+        raise DomainError(f"Mixture: total: expected a number above 0, got {number}")
+    return number
+
+
+def _check_max_parts(kind: str, max_parts: object, n: int) -> int | None:
+    """Return the most parts above 0, None for all; raise ValueError for none and for more than there are."""
+    if max_parts is None:
+        return None
+    few = check_integer(f"{kind}: max_parts", max_parts, 1, n)
+    return None if few == n else few
+
+
+def _by_part(kind: str, argument: str, parts: Sequence[str], given: object) -> dict[str, Any]:
+    """Return what a user gave for each part, once for all or as a mapping; raise DomainError for unknown parts."""
+    if not isinstance(given, Mapping):
+        return {} if given is None else dict.fromkeys(parts, given)
+    for name in given:
+        if name not in parts:
+            raise DomainError(
+                f"{kind}: {argument}: unknown part {short_repr(name)}; expected some of "
+                f"{short_repr(list(parts), 200)}{did_you_mean(name, parts)}"
+            )
+    return dict(given)
+
+
+def _read_bounds(
+    kind: str, parts: Sequence[str], bounds: object, lowest: float, highest: float
+) -> list[tuple[float, float]]:
+    """Return the bounds of each part; raise DomainError for what is no pair of numbers within the range."""
+    given, found = _by_part(kind, "bounds", parts, bounds), []
+    for name in parts:
+        asked = given.get(name, (lowest, highest))
+        is_pair = isinstance(asked, Iterable) and not isinstance(asked, str)
+        pair: tuple[Any, ...] = tuple(map(to_python, asked)) if is_pair else (asked,)
+        are_numbers = len(pair) == 2 and all(type(one) in (int, float) and math.isfinite(one) for one in pair)
+        if isinstance(lowest, int) and are_numbers:
+            are_numbers = all(int(one) == one for one in pair)
+        if not are_numbers or not lowest <= pair[0] <= pair[1]:
+            numbers = "integers" if isinstance(lowest, int) else "numbers"
+            raise DomainError(
+                f"{kind}: bounds: {name}: expected {numbers} (low, high) with {lowest:g} <= low <= high, got "
+                f"{short_repr(asked)}"
+            )
+        found.append((pair[0], min(pair[1], highest)))
+    return found
+
+
+def _read_numbers(kind: str, argument: str, parts: Sequence[str], given: object, highest: float) -> list[float]:
+    """Return a number of each part, 0 by default; raise DomainError for what is none within the range."""
+    found = []
+    for name in parts:
+        one = to_python(_by_part(kind, argument, parts, given).get(name, 0.0))
+        if type(one) not in (int, float) or not 0.0 <= one <= highest:  # type: ignore[operator]  # a number by now
+            raise DomainError(
+                f"{kind}: {argument}: {name}: expected a number from 0 to {highest:g}, got {short_repr(one)}"
+            )
+        found.append(float(one))  # type: ignore[arg-type]  # a number by now
+    return found
+
+
+def _read_required(kind: str, parts: Sequence[str], required: Iterable[str]) -> frozenset[str]:
+    names = [required] if isinstance(required, str) else list(required)
+    return frozenset(_by_part(kind, "required", parts, dict.fromkeys(names)))
+
+
+def _describe_bounds(parts: Sequence[str], pairs: Sequence[tuple[float, float]], total: float) -> dict[str, Json]:
+    """Return the bounds of the parts that have any, as JSON."""
+    return {name: list(pair) for name, pair in zip(parts, pairs, strict=True) if pair != (0, total)}
+
+
+def _check_reach(
+    kind: str,
+    parts: Sequence[str],
+    columns: tuple[Sequence[int], Sequence[int], Sequence[bool]],
+    few: int | None,
+    scale: tuple[float, int],
+) -> None:
+    """Raise DomainError, naming the sum, if the bounds of the parts cannot reach the total.
+
+    columns: the least and the most of each part, in steps, and whether it may be 0.
+    scale: the total, and the number of its steps.
+    """
+    least, most, optional = columns
+    total, steps = scale
+    narrow = next(
+        (name for name, low, high, may in zip(parts, least, most, optional, strict=False) if low > high), None
+    )
+    if narrow is not None:
+        raise DomainError(f"{kind}: {narrow}: expected bounds with a share that is allowed, got none; lower min_share=")
+    always = [low for low, may in zip(least, optional, strict=True) if not may]
+    highest = sorted((high for high, may in zip(most, optional, strict=True) if may), reverse=True)
+    n_more = len(highest) if few is None else max(0, few - sum(low > 0 for low in always))
+    if few is not None and sum(low > 0 for low in always) > few:
+        raise DomainError(f"{kind}: max_parts: expected at least the number of parts that are always there, got {few}")
+    reach = sum(high for high, may in zip(most, optional, strict=True) if not may) + sum(highest[:n_more])
+    if reach < steps:
+        said = f"{few} parts sum to" if few is not None else "all parts sum to"
+        raise DomainError(
+            f"{kind}: bounds: expected upper bounds that reach the total of {total:g}; those of {said} at most "
+            f"{total * reach / steps:g}; raise them, or lower total="
+        )
+    if sum(always) > steps:
+        raise DomainError(
+            f"{kind}: bounds: expected lower bounds that leave the total of {total:g}; they sum to "
+            f"{total * sum(always) / steps:g}; lower them, or raise total="
+        )
