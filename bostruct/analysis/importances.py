@@ -91,6 +91,8 @@ def importance(
     Points that a search chose are no sample of the space: a variable that it settled early looks unimportant. The
     importances warn of that, and of shares that are no larger than their spread.
 
+    If the last model of `auto` learned from some of the variables alone, `importance(study).selected` names these.
+
     `importance(study).main["name"].share` is in [0, 1]; `.spread` is its standard deviation from tree to tree.
     `importance(study).left_out` names the variables and parts that were left out, which `print` shows, too.
 
@@ -106,7 +108,9 @@ def importance(
         found = importances_of_draws(forest, data.features, data.draws, pairs)
     which = None if data.result.goals.n_objectives == 1 else objective
     told = describe_study(data.result)
-    return Importances(_sort(found.main), _sort(found.pairs), data.left_out, data.searched, which, told)
+    models = (one for one in reversed(data.result.trials) if one.origin == "model")
+    selected = next((tuple(one.info.get("variables", ())) for one in models), ())
+    return Importances(_sort(found.main), _sort(found.pairs), data.left_out, data.searched, which, told, selected)
 
 
 def plot_importance(found: Importances, ax: Axes | None = None, most: int = 20) -> Axes:

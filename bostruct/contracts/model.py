@@ -107,7 +107,11 @@ class Posterior(ABC):
     """A surrogate conditioned on the history, in the user's units, minimized.
 
     Only `predict` must be written. Bounds are by default predictions with room for rounding.
+
+    unused: the names of variables on which no prediction depends; none by default.
     """
+
+    unused: tuple[str, ...] = ()
 
     @property
     def outputs(self) -> tuple[Posterior, ...]:
@@ -290,6 +294,10 @@ class Surrogate(ABC):
 
     def compress_less(self) -> Surrogate:
         """Return the surrogate of one of several objectives, which compresses less; by default itself."""
+        return self
+
+    def on_all_variables(self) -> Surrogate:
+        """Return the surrogate that learns from all variables; by default itself."""
         return self
 
     def for_violation(self, warp: Callable[[Surrogate], Surrogate]) -> Surrogate:

@@ -64,7 +64,7 @@ def allow_repeats(searcher: Searcher, who: str) -> Searcher:
 
 def _model_outputs(searcher: BayesianSearch, n_objectives: int, n_limits: int) -> BayesianSearch:
     """Return Bayesian optimization with a surrogate for each output, whose score is that of all outputs."""
-    surrogate, domain = searcher.surrogate, searcher.domain
+    surrogate, domain = searcher.surrogate.on_all_variables(), searcher.domain
     objective = surrogate if n_objectives == 1 else surrogate.compress_less()
     can_pair = domain.lists_many and not domain.n_continuous
 

@@ -48,7 +48,8 @@ def to_torch(
     of probabilities, which are logits too: cross-entropy and argmax are right for both.
 
     architecture: the network to build.
-    input_shape: of one example, (channels, height, width) for images, (features,) else.
+    input_shape: of one example, (channels, height, width) for images, (features,) else; or with the batch before it,
+        as of `Program.to_torch`.
     classes: of the decision layers, from 1; with ``linear`` ones the number of targets.
     dropout: probability in [0, 1), before every decision layer, besides what layers have as attributes.
     builders: for processing layers of your own, and for those that you want built otherwise: label -> function (layer,
@@ -66,6 +67,8 @@ def to_torch(
     check_integer("classes", classes, 1)
     shape = check_input_shape(input_shape)
     wanted = 3 if architecture.family.image else 1
+    if len(shape) == wanted + 1:
+        shape = shape[1:]  # without the batch
     if len(shape) != wanted:
         parts = "(channels, height, width)" if wanted == 3 else "(features,)"
         raise ValueError(f"input_shape: expected {parts} for the family {architecture.family.name}, got {shape}")

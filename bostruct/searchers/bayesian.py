@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import ndtr
+import scipy
 
 from bostruct.checks import (
     check_bool,
@@ -54,6 +54,8 @@ from bostruct.searchers.proposals import Design, draw_blindly, fall_back, neighb
 from bostruct.searchers.regret import ObservedFeasibility, bound_regret_probability
 from bostruct.searchers.views import keep
 
+UNUSED_DRAWS = 16  # of the variables that a model hardly uses
+LARGEST_LOSS = math.log(2.0)  # of a log improvement, for values that are random
 MAX_FALLBACK_DRAWS = 1_000  # random points, where all maxima and their neighbors were seen
 KEPT_MEMORY = 8 * 2**20  # bytes: a matrix of 1,000 points; glibc then keeps twice as many that are free
 MOST_JOINT = 8  # points of one search; a choice, as are the next two
@@ -205,12 +207,15 @@ class BayesianSearch(Searcher):
         maxima, found = self.maximizer(score, self.domain, starts, search_rng)
         state = state | {"surrogate": learned} | kept
         x, origin = self._choose_point(maxima, score, believed, history, search_rng)
+        if origin == "model":
+            x = self._vary_unused(x, believed, score, history, random_rng)
         yield Suggestion(x, state, {"origin": origin, **info, **found})
         others = select_batch(
             x, maxima, score, self.domain, history.seen, lambda y: self.neighborhood(self.domain, y, search_rng)
         )
         for place, other in enumerate(others, 1):
-            yield Suggestion(other, state, {"origin": "model", "joint": place})
+            varied = self._vary_unused(other, believed, score, history, random_rng)
+            yield Suggestion(varied, state, {"origin": "model", "joint": place})
 
     def appraise(self, history: HistoryView, state: State, rng: np.random.Generator) -> TrainingPrediction:
         """Predict the completed points by the surrogate; raises NumericalError.
@@ -353,6 +358,22 @@ class BayesianSearch(Searcher):
             return again, "repeat"
         again = choose_repeat(self.domain, believed, history, x) if self.repeats else None
         return (x, "model") if again is None else (again, "repeat")
+
+    def _vary_unused(
+        self, x: Point, posterior: Posterior, score: Score, history: HistoryView, rng: np.random.Generator
+    ) -> Point:
+        """Draw the variables that the model hardly uses at random, so that the data go on to show whether they matter.
+
+        Of several unseen draws the one of the largest score is returned, if its improvement is at least half that of x.
+        """
+        if not posterior.unused:
+            return x
+        domain: Any = self.domain  # a space, which has the variables
+        drawn = [domain.resample(x, posterior.unused, rng) for _ in range(UNUSED_DRAWS)]
+        fresh = self._unseen(self.domain.join(drawn), history)
+        scores = score(self.domain.join([x], fresh))
+        best = int(np.argmax(scores[1:])) if len(fresh) else 0
+        return fresh[best] if len(fresh) and scores[1 + best] >= scores[0] - LARGEST_LOSS else x
 
     def _first_unseen(self, maxima: Batch, score: Score, history: HistoryView, rng: np.random.Generator) -> Point:
         """Return the best new maximum; else, maximum by maximum, its best new neighbor; else the best of new draws.
@@ -518,7 +539,7 @@ def expected_falls(starts: Array, slopes: Array) -> Array:
     earlier = np.tri(len(a), k=-1, dtype=np.bool_)[:, :, None]  # of two equal lines, the first is kept
     is_above = ((steeper == 0.0) & ((higher < 0.0) | (higher == 0.0) & earlier)).any(axis=1)
     near, far = np.where(b < 0.0, begin, -end), np.where(b < 0.0, end, -begin)  # as distances from 0, on its side
-    parts = np.abs(b) * (_density(near) - _density(far)) - a * (ndtr(-near) - ndtr(-far))
+    parts = np.abs(b) * (_density(near) - _density(far)) - a * (scipy.special.ndtr(-near) - scipy.special.ndtr(-far))
     return np.where((near < far) & ~is_above, np.maximum(parts, 0.0), 0.0).sum(axis=0)
 
 

@@ -86,6 +86,9 @@ class OutputWarping(Surrogate):
         """
         return replace(self, beyond=FAR_ABOVE, of_distinct=True)
 
+    def on_all_variables(self) -> OutputWarping:
+        return replace(self, surrogate=self.surrogate.on_all_variables())
+
     def for_violation(self, warp: Callable[[Surrogate], Surrogate]) -> Surrogate:
         return self.surrogate.for_violation(warp)
 

@@ -185,7 +185,7 @@ class TestManyVariables:
     def parts(self, d: int) -> tuple[type, int, str | None]:
         searcher = auto(self.space(d))
         assert isinstance(searcher, BayesianSearch)
-        model = searcher.surrogate.surrogate.quiet  # type: ignore[attr-defined]
+        model = searcher.surrogate.on_all_variables().surrogate.quiet  # type: ignore[attr-defined]
         size = sum(block.size for block in model.kernel.parameters)
         return type(searcher.maximizer), size, searcher.note
 
