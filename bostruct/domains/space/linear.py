@@ -46,6 +46,7 @@ class Linear(Clause):
     weights: mapping from names of variables, `Real`, `Integer`, `Ordinal` of numbers or `Binary`, to numbers.
     relation: ``"<="``, ``">="`` or ``"=="``.
     limit: finite number.
+    scale: set by a space: of the largest sum.
 
     A variable that a point has not counts as 0. A sum may miss the limit by what rounding makes: a billionth of the
     largest sum. Raises DomainError.
@@ -624,8 +625,8 @@ class SpaceLinear:
         masks: the numbers that points of each branch have (k,).
         """
         try:
-            nothing = self.whole.holds(np.zeros((1, len(self.axes))))[0]
-            if any(self._system(mask) is not None or (nothing and not mask.any()) for mask in masks):
+            is_kept = self.whole.holds(np.zeros((1, len(self.axes))))[0]
+            if any(self._system(mask) is not None or (is_kept and not mask.any()) for mask in masks):
                 return
             mask = max(masks, key=np.count_nonzero)
             conflict = self._restrict(mask).find_conflict()
