@@ -208,12 +208,12 @@ def nas(
         trained = retrain_networks(search, best)
         found, by_hand = average_test_error(trained), retrain(search, search.network_by_hand())
         files = _write_files(search, result, folder, overwrite) + _write_network(search, trained, folder, overwrite)
-    summary: Facts = {"dataset": dataset, "space": space, "method": method, **_summarize(search, result)}
+    summary: Facts = {"dataset": dataset, "space": space, "method": method, **_describe_search(search, result)}
     summary |= {"test_error": found._asdict(), "test_error_by_hand": by_hand._asdict(), "files": files}
     echo_json(summary) if as_json else click.echo(_nas_text(summary, search, found, by_hand, best))
 
 
-def _summarize(search: Search, result: Result) -> Facts:
+def _describe_search(search: Search, result: Result) -> Facts:
     """Return what a search has found, but for the test errors."""
     return {
         "trials": len(result.trials),
