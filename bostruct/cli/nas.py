@@ -239,9 +239,9 @@ def published_searcher(search: Search, method: str, domain: Any) -> str | Search
         return methods.combo(domain, n_initial=len(search.initial) or 20)
     if method == "wrs":
         return methods.wrs(domain, n_random=methods.wrs_trials(search.trials))
-    if search.space.protocol == "deeparchitect" and method == "mcts":
+    if search.protocol == "deeparchitect" and method == "mcts":
         return methods.mcts(domain, rewards="value")
-    if search.space.protocol == "deeparchitect" and method == "regularized-evolution":
+    if search.protocol == "deeparchitect" and method == "regularized-evolution":
         n_initial = min(100, max(search.trials // 2, 1))
         return methods.regularized_evolution(domain, n_initial=n_initial, replacement=False)
     return method
