@@ -36,6 +36,7 @@ class Search:
     domain: gives the domain; one of architectures takes ``pool`` and ``family`` as `cnn_domain` does.
     longest: seconds a training, None for no limit.
     method: what searches unless a method is named.
+    protocol: of CIFAR-10; empty for others.
     space: a space of a paper, None for our chains.
     scale: of a reduced search, in (0, 1].
     reduced: what the scale has reduced, in words; empty at 1.
@@ -56,6 +57,7 @@ class Search:
     call: str = ""
     builders: LayerBuilders | None = None
     method: str = "nasbot"
+    protocol: str = ""
     space: PaperSpace | None = None
     scale: float = 1.0
     reduced: str = ""
@@ -199,6 +201,7 @@ def _cifar10(path: str | Path, protocol: str, paper: PaperSpace | None, scale: f
         chosen.repeats,
         longest=None,
         method="nasbot" if paper is None else paper.method,
+        protocol=protocol,
         space=paper,
         scale=scale,
     )
