@@ -72,7 +72,10 @@ class Polytope(NamedTuple):
     limit: Array
 
     def join(self, other: Polytope) -> Polytope:
-        """Return what satisfies the limits of both."""
+        """Return what satisfies the limits of both.
+
+        other: of the same coordinates.
+        """
         return Polytope(
             np.maximum(self.low, other.low),
             np.minimum(self.high, other.high),

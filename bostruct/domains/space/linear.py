@@ -47,6 +47,8 @@ class Linear(Clause):
     relation: ``"<="``, ``">="`` or ``"=="``.
     limit: finite number.
 
+    scale: of the largest sum, which a space sets.
+
     A variable that a point has not counts as 0. A sum may miss the limit by what rounding makes: a billionth of the
     largest sum. Raises DomainError.
     """
@@ -54,7 +56,7 @@ class Linear(Clause):
     weights: Mapping[str, float]
     relation: str
     limit: float
-    scale: float = field(default=0.0, compare=False)  # of the largest sum, once a space has it
+    scale: float = field(default=0.0, compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.weights, Mapping) or not self.weights:
@@ -205,7 +207,7 @@ def _is_linear(variable: Variable) -> bool:
     return not getattr(variable.grid, "log", False)
 
 
-class Direction(NamedTuple):
+class NullDirection(NamedTuple):
     """A way to change numbers that keeps the equalities.
 
     vector: by how much each changes (k,). is_whole: True if only integer multiples are ways.
@@ -264,9 +266,8 @@ class LinearSystem:
 
         values: numbers (m, k), 0 of absent ones.
         """
-        found: Mask = (np.abs(values @ self.equal.T - self.total) <= self.slacks[0]).all(axis=1)
-        found &= (values @ self.upper.T <= self.limit + self.slacks[1]).all(axis=1)
-        return found
+        are_equal = np.abs(values @ self.equal.T - self.total) <= self.slacks[0]
+        return np.all(np.hstack([are_equal, values @ self.upper.T <= self.limit + self.slacks[1]]), axis=1)
 
     def find_point(self, rules: Sequence[int] | None = None, goal: Array | None = None) -> Array | None:
         """Return numbers that satisfy the constraints (k,), found by HiGHS; None if there are none.
@@ -302,7 +303,7 @@ class LinearSystem:
             limits.append(LinearConstraint(row, low, high))
         for i in blocks:
             unit[i], offset[i] = 1.0, 0.0
-        bounds: Any = Bounds(  # typed for numbers alone
+        ends: tuple[Any, Any] = (  # numbers in the types of SciPy
             np.append((self.low - offset) / unit, np.zeros(n - k)),
             np.append((self.high - offset) / unit, np.ones(n - k)),
         )
@@ -310,7 +311,7 @@ class LinearSystem:
         costs[:k] = 0.0 if goal is None else goal * unit
         kinds = np.append(lattice > 0.0, np.ones(n - k)).astype(int)
         found = milp(
-            costs, integrality=kinds, bounds=bounds, constraints=limits, options={"time_limit": SOLVER_SECONDS}
+            costs, integrality=kinds, bounds=Bounds(*ends), constraints=limits, options={"time_limit": SOLVER_SECONDS}
         )
         if found.x is None and found.status != 2:
             raise TimeoutError(found.message)
@@ -424,7 +425,7 @@ class LinearSystem:
             elif kind < len(directions) + len(uneven):
                 moved = self._change_level(values, uneven[kind - len(directions)], rng)
             elif len(smooth) > 1:
-                moved = self._hit_and_run(values, Direction(rng.normal(size=len(smooth)) @ smooth, False), rng)
+                moved = self._hit_and_run(values, NullDirection(rng.normal(size=len(smooth)) @ smooth, False), rng)
             else:
                 continue
             if logs:  # even by logarithms: Metropolis, for proposals are even by numbers
@@ -433,7 +434,7 @@ class LinearSystem:
             values = moved
         return values
 
-    def _hit_and_run(self, values: Array, direction: Direction, rng: np.random.Generator) -> Array:
+    def _hit_and_run(self, values: Array, direction: NullDirection, rng: np.random.Generator) -> Array:
         """Move each point to a uniform one of its line within the limits (m, k)."""
         vector, is_whole = direction
         own = np.flatnonzero(vector)
@@ -499,7 +500,7 @@ class LinearSystem:
         return found
 
     @cached_property
-    def _directions(self) -> list[Direction]:
+    def _directions(self) -> list[NullDirection]:
         """Directions of few numbers each that keep the equalities, and such as keep one inequality as well."""
         found = self._list_directions(self.equal)
         for row in self.upper:
@@ -507,12 +508,12 @@ class LinearSystem:
         return list({tuple(np.round(one.vector / np.abs(one.vector).max(), 9)): one for one in found}.values())
 
     @cached_property
-    def _neighbor_directions(self) -> list[Direction]:
+    def _neighbor_directions(self) -> list[NullDirection]:
         """The directions that change two numbers or more, none of which is on a logarithmic scale."""
         logs = [axis.is_log for axis in self.axes]
         return [one for one in self._directions if np.count_nonzero(one.vector) > 1 and not one.vector[logs].any()]
 
-    def _list_directions(self, kept: Array) -> list[Direction]:
+    def _list_directions(self, kept: Array) -> list[NullDirection]:
         """Return the directions of as few numbers as keep some sums.
 
         kept: weights of the sums (e, k).
@@ -533,7 +534,7 @@ class LinearSystem:
                     continue
                 whole = np.zeros(len(self.axes))
                 whole[own] = vector * ratio
-                found.append(Direction(whole, bool((steps > 0.0).any())))
+                found.append(NullDirection(whole, bool((steps > 0.0).any())))
         return found
 
 
