@@ -45,6 +45,7 @@ SQLITE_MAGIC = b"SQLite format 3\0"
 COMPANION = re.compile(r"(.+?)(-journal|-wal|-shm|\.[0-9]+\.lock|\.[0-9]+\.[0-9]+-[0-9a-f]{12}\.writer)", re.DOTALL)
 DESCRIPTOR = re.compile(r"(?:/dev|/proc/self)/fd/([0-9]+)|/dev/std(out|err)")
 QUOTED = tuple("'\"=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")  # beginnings of formulas, and of what `quote_cell` writes
+PLAIN = frozenset((int, float, bool, type(None)))  # types of most cells, which are written as they are
 _databases: list[int] = []  # descriptors never closed, which would drop the locks that this process has on the file
 
 
@@ -217,7 +218,9 @@ def sign_archive(archive: BytesIO) -> bytes:
 def format_csv(header: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
     """Return a table as CSV, in which spreadsheets find no formula, and which UTF-8 can hold."""
     text = StringIO()
-    csv.writer(text).writerows([quote_cell(value) for value in row] for row in (header, *rows))
+    written = csv.writer(text)
+    for row in (header, *rows):
+        written.writerow([value if type(value) in PLAIN else quote_cell(value) for value in row])
     return text.getvalue()
 
 

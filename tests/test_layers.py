@@ -37,10 +37,9 @@ ALLOWED: dict[str, set[str]] = {
     "domains.language": BASE | {"domains.common", "domains.space", "domains.architecture"},
     "domains.common": BASE,
     "domains": BASE | DOMAINS | {"domains.common"},
-    "kernels": BASE,
-    # Signals wait for the import of Numba.
-    "kernels.space": BASE | {"kernels", "domains.space", "bostruct.execution.interrupts"},
-    "kernels.otmann": BASE | {"kernels", "domains.architecture", "bostruct.execution.interrupts"},
+    "kernels": BASE | {"bostruct.execution.interrupts"},  # signals wait for the import of Numba
+    "kernels.space": BASE | {"kernels", "domains.space"},
+    "kernels.otmann": BASE | {"kernels", "domains.architecture"},
     "surrogates": BASE,
     "acquisition": BASE
     | {"bostruct.surrogates.horseshoe", "bostruct.domains.space.space"},  # BOCS minimizes polynomials
@@ -53,7 +52,7 @@ ALLOWED: dict[str, set[str]] = {
     # It also limits the calls of predicates that a suggestion may make, and guesses the variables of a table.
     "study": BASE
     | {"storage", "execution", "methods", "bostruct.domains.registry"}
-    | {"bostruct.domains.space.space", "bostruct.domains.space.rereading", "bostruct.domains.space.call_limit"}
+    | {"bostruct.domains.space.space", "bostruct.domains.space.migration", "bostruct.domains.space.call_limit"}
     | {"bostruct.domains.space.levels", "bostruct.domains.space.variable", "bostruct.domains.space.clauses"}
     | {"bostruct.domains.space.registry"},
     "analysis": BASE

@@ -75,7 +75,7 @@ class BoTorchSearch:
         if instance.n_objectives > 1:
             score = _improve_hypervolume(model, values)
         elif instance.bounds:
-            score = _improve_constrained(model, values[:, 0], np.array([one.slacks for one in successes]))
+            score = _improve_constrained(model, values[:, 0], np.array([one.violations for one in successes]))
         else:
             score = _improve_noisy(model, self._encode(successes))
         return self._maximize(score)
@@ -104,7 +104,7 @@ class BoTorchSearch:
         return torch.tensor(self.vectors.encode([one.point for one in told]), dtype=torch.double)
 
     def _fit(self) -> Any:
-        """Fit a GP to each objective, negated, and to each slack, of all trials."""
+        """Fit a GP to each objective, negated, and to each violation, of all trials."""
         import torch
         from botorch.fit import fit_gpytorch_mll
         from botorch.models import MixedSingleTaskGP, ModelListGP, SingleTaskGP
@@ -113,7 +113,7 @@ class BoTorchSearch:
 
         told, models = self.record.list_told(), []
         x = self._encode(told)
-        rows = np.array([[*(-value for value in one.objectives), *one.slacks] for one in told])
+        rows = np.array([[*(-value for value in one.objectives), *one.violations] for one in told])
         for column in rows.T:
             y = torch.tensor(column, dtype=torch.double)[:, None]
             if self.vectors.categories:
@@ -135,7 +135,7 @@ class BoTorchSearch:
             with torch.no_grad():
                 return np.concatenate([score(part).numpy() for part in vectors.split(AT_ONCE)])
 
-        best = sorted(self.record.successes, key=lambda one: (max((0.0, *one.slacks)), sum(one.objectives)))
+        best = sorted(self.record.successes, key=lambda one: (max((0.0, *one.violations)), sum(one.objectives)))
         near = [space.neighbors(space.parse(one.point)) for one in best[:N_STARTS]]
         return space.present(_climb(space, space.join(space.sample(N_DRAWN, self.rng), *near), rate, seen))
 
@@ -174,15 +174,15 @@ def _improve_noisy(model: Any, points: Any) -> Any:
     return qLogNoisyExpectedImprovement(model, points, SobolQMCNormalSampler(torch.Size([N_SAMPLES]), seed=0))
 
 
-def _improve_constrained(model: Any, values: np.ndarray, slacks: np.ndarray) -> Any:
+def _improve_constrained(model: Any, values: np.ndarray, violations: np.ndarray) -> Any:
     """Return log constrained expected improvement, or the log chance of a feasible point while none was told.
 
-    values, slacks: of the trials that did not fail (n,), (n, l).
+    values, violations: of the trials that did not fail (n,), (n, l).
     """
     from botorch.acquisition.analytic import LogConstrainedExpectedImprovement, LogProbabilityOfFeasibility
 
-    limits: dict[int, tuple[float | None, float | None]] = {i + 1: (None, 0.0) for i in range(slacks.shape[1])}
-    feasible = (slacks <= 0.0).all(axis=1)
+    limits: dict[int, tuple[float | None, float | None]] = {i + 1: (None, 0.0) for i in range(violations.shape[1])}
+    feasible = (violations <= 0.0).all(axis=1)
     if not feasible.any():
         return LogProbabilityOfFeasibility(model, limits)
     return LogConstrainedExpectedImprovement(model, -float(values[feasible].min()), 0, limits)

@@ -11,7 +11,7 @@ from benchmarks.experiments.instances import Instance, Measured
 from benchmarks.experiments.telling import Record
 from benchmarks.peers.tasks import Point
 
-BROKEN = "broken"  # the attribute of a trial that has the slacks
+BROKEN = "broken"  # the attribute of a trial that has the violations
 
 
 class OptunaSearch:
@@ -61,7 +61,7 @@ class OptunaSearch:
     def tell(self, point: Point, measured: Measured | None) -> None:
         for told in self.record.add(point, measured):
             trial = self._trials[told.n]
-            trial.set_user_attr(BROKEN, [*told.slacks, *self._say_failed(told.failed)])
+            trial.set_user_attr(BROKEN, [*told.violations, *self._say_failed(told.failed)])
             self.study.tell(trial, list(told.objectives))
 
     def _say_failed(self, failed: bool) -> list[float]:

@@ -1,4 +1,4 @@
-"""The numbers that a peer is told: slacks of limits, and the worst of the other trials where an evaluation failed."""
+"""The numbers that a peer is told: violations of limits, and the worst other trial if an evaluation failed."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ class Told(NamedTuple):
     n: the number of the trial, from 0.
     point: of the instance's space.
     objectives: each minimized.
-    slacks: by how much each limit is broken, at most 0 where it is kept.
+    violations: by how much each limit is broken, at most 0 where it is kept.
     failed: True where the numbers are made up, because the evaluation failed.
     """
 
     n: int
     point: Point
     objectives: tuple[float, ...]
-    slacks: tuple[float, ...]
+    violations: tuple[float, ...]
     failed: bool
 
 
@@ -50,8 +50,8 @@ class Record:
             self._failures.append((n, point))
             return self.list_failures()[-1:]
         bounds = self.instance.bounds.values()
-        slacks = tuple(number - bound for number, bound in zip(measured.limited, bounds, strict=True))
-        self.successes.append(Told(n, point, measured.objectives, slacks, False))
+        violations = tuple(number - bound for number, bound in zip(measured.limited, bounds, strict=True))
+        self.successes.append(Told(n, point, measured.objectives, violations, False))
         held = self.list_failures() if len(self.successes) == 1 else []
         return [self.successes[-1], *held]
 
@@ -60,8 +60,8 @@ class Record:
         if not self.successes:
             return []
         objectives = tuple(max(column) for column in zip(*(one.objectives for one in self.successes), strict=True))
-        slacks = zip(*(one.slacks for one in self.successes), strict=True)
-        broken = tuple(max(map(abs, column)) or 1.0 for column in slacks)
+        violations = zip(*(one.violations for one in self.successes), strict=True)
+        broken = tuple(max(map(abs, column)) or 1.0 for column in violations)
         return [Told(n, point, objectives, broken, True) for n, point in self._failures]
 
     def list_told(self) -> list[Told]:

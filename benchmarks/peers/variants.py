@@ -33,29 +33,33 @@ def with_variant(variant: Variant, task: Task, initial: Sequence[Point], seed: i
     return ask_and_tell(bo.Study(task.space, method=method, seed=seed, initial_points=given))
 
 
+def _model_of(auto: Any) -> Any:
+    return auto.surrogate.on_all_variables().surrogate
+
+
 def _with_model(auto: Any, model: Any) -> Any:
     return replace(auto, surrogate=replace(auto.surrogate, surrogate=model))
 
 
 def _with_kernel(auto: Any, kernel: Any) -> Any:
-    model = auto.surrogate.surrogate
+    model = _model_of(auto)
     quiet, noisy = (replace(one, kernel=kernel) for one in (model.quiet, model.noisy))
     score = replace(auto.score, success=success_model(auto.domain, quiet))
-    return replace(_with_model(auto, replace(model, quiet=quiet, noisy=noisy)), score=score)
+    return replace(_with_model(auto, replace(model, quiet=quiet, noisy=noisy, smooth=None)), score=score)
 
 
 def _trust_order(auto: Any) -> Any:
     if not has_order_to_doubt(auto.domain):
         return auto
-    return _with_kernel(auto, auto.surrogate.surrogate.quiet.kernel.first)
+    return _with_kernel(auto, _model_of(auto).quiet.kernel.first)
 
 
 def _even_the_odds(auto: Any) -> Any:
-    return _with_model(auto, replace(auto.surrogate.surrogate, log_odds=0.0))
+    return _with_model(auto, replace(_model_of(auto), log_odds=0.0))
 
 
 def _fit_always(auto: Any) -> Any:
-    return _with_model(auto, replace(auto.surrogate.surrogate, growth=0.0))
+    return _with_model(auto, replace(_model_of(auto), growth=0.0))
 
 
 def _with_improvement(auto: Any, **changes: Any) -> Any:
@@ -69,9 +73,9 @@ VARIANTS: dict[str, partial[Steps]] = {
         "order trusted": _trust_order,
         "no exploration": lambda auto: replace(auto, exploration=None),
         "explores every second": lambda auto: replace(auto, exploration=BranchExploration(2)),
-        "quiet model alone": lambda auto: _with_model(auto, auto.surrogate.surrogate.quiet),
+        "quiet model alone": lambda auto: _with_model(auto, _model_of(auto).quiet),
         "noise at even odds": _even_the_odds,
-        "no compression": lambda auto: replace(auto, surrogate=auto.surrogate.surrogate),
+        "no compression": lambda auto: replace(auto, surrogate=_model_of(auto)),
         "fitted at each trial": _fit_always,
         "EI": lambda auto: _with_improvement(auto, acquisition=LOG_EI),
         "augmented EI": lambda auto: _with_improvement(auto, acquisition=LogAugmentedExpectedImprovement()),

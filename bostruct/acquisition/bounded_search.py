@@ -139,7 +139,6 @@ class Sampling(Maximizer):
 
         rng: random number generator.
         """
-        del starts  # nothing leads from one point to another
         drawn = domain.sample(self.raw_samples, rng)
         distinct = domain.take(drawn, first_occurrences(domain, drawn))
         chosen, scores = best(score, domain, distinct, self.kept)

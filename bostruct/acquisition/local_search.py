@@ -27,13 +27,13 @@ class LocalSearch(Maximizer):
     raw_samples: number of candidates drawn as the domain draws, at least 1.
     num_spray_points: number of candidates drawn among the neighbors of each start given, at least 0.
     num_restarts: how many of the best candidates are climbed from, in lockstep, at least 1.
-    leaps: also step by half of an ordered variable's choices, a quarter and so on, so that many choices in a row cost
-        few steps; without leaps the search is as published.
+    large_steps: also step by half of an ordered variable's choices, a quarter and so on, so that many choices in a row
+        cost few steps; without, the search is as published.
     most: number of neighbors looked at by all ascents together, after which they end where they are, at least 1; None:
         they end at local maxima, as published.
     neighbors: how many neighbors of one point a step looks at, at least 1; of more that many are drawn.
     distinct: drop candidates that repeat others, and take all points of a domain that lists them and has no more than
-        `random`.
+        `raw_samples`; False samples as published.
 
     Raises TypeError, ValueError.
     """
@@ -41,10 +41,10 @@ class LocalSearch(Maximizer):
     raw_samples: int = field(default=20_000, metadata=stored_as("random"))
     num_spray_points: int = field(default=20, metadata=stored_as("spray"))
     num_restarts: int = field(default=20, metadata=stored_as("ascents"))
-    leaps: bool = False
+    large_steps: bool = field(default=False, metadata=stored_as("leaps"))
     most: int | None = None
     neighbors: int = field(default=MAX_NEIGHBORS, metadata=ADDED_LATER)
-    distinct: bool = field(default=False, metadata=ADDED_LATER)
+    distinct: bool = field(default=True, metadata=ADDED_LATER)
 
     def __post_init__(self) -> None:
         check_integer("raw_samples", self.raw_samples, 1)
@@ -70,7 +70,7 @@ class LocalSearch(Maximizer):
         candidates = draw(domain, self.raw_samples, self.num_spray_points, starts, rng)
         chosen, scores = best(score, domain, candidates, self.num_restarts)
         climbers = domain.take(candidates, chosen)
-        ends, scores, steps = ascend(score, domain, climbers, scores, rng, self.leaps, self.most, self.neighbors)
+        ends, scores, steps = ascend(score, domain, climbers, scores, rng, self.large_steps, self.most, self.neighbors)
         order = np.argsort(-scores, kind="stable")
         info = {"candidates": len(candidates), "steps": steps, "best_score": float(scores[order[0]])}
         return domain.take(ends, order), info
@@ -115,7 +115,7 @@ def ascend(
     xs: Batch,
     scores: Array,
     rng: np.random.Generator,
-    leaps: bool = False,
+    large_steps: bool = False,
     most: int | None = None,
     neighbors: int = MAX_NEIGHBORS,
 ) -> tuple[Batch, Array, int]:
@@ -137,7 +137,7 @@ def ascend(
     steps, looked_at, share = 0, 0, 0.0
     while len(climbing) and (most is None or looked_at < most):
         here = domain.join([points[i] for i in climbing])
-        batch, group = domain.sample_neighborhoods(here, neighbors, rng, leaps)
+        batch, group = domain.sample_neighborhoods(here, neighbors, rng, large_steps)
         if share <= PRUNED_UP_TO:
             winner, top, share = best_of_each(score, domain, batch, group, len(climbing), scores[climbing])
         else:

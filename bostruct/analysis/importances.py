@@ -13,6 +13,7 @@ import numpy as np
 from bostruct.analysis.axes import choose_ends_from_best, clip_to_axis, label_values
 from bostruct.analysis.pictures import (
     BLUE,
+    GRAY,
     INK,
     ORANGE,
     clear_frame,
@@ -23,12 +24,14 @@ from bostruct.analysis.pictures import (
     set_title,
     shorten_label,
     take_axes,
+    thin_trials,
 )
 from bostruct.checks import check_choice, check_integer, short_repr
 from bostruct.contracts import Array, BostructError, Choice, ChoiceDomain, Domain, IntArray, Point
 from bostruct.display import show_count
 from bostruct.domains.part_choices import MARK, DescribedParts, StructureChoices, draw_values
 from bostruct.domains.space.variable import Variable
+from bostruct.study.hyperparameters import HyperparameterTable
 from bostruct.study.result import Result
 from bostruct.surrogates.fanova import (
     TREES,
@@ -57,20 +60,23 @@ SEARCHED = ("model", "mutation", "repeat")  # origins of points that a search ch
 DRAWS = 4_096  # points that stand for a space with conditions
 MOST_NUMBERS = 1_000_000  # in the design of all draws, beyond which they are fewer
 FEWEST_DRAWS = 512
+MOST_LEARNED = 1_000  # trials, of more
 SLOWER = 4  # how many times fewer of programs, and where parts such as networks, which take long to draw, go with them
 MOST_STEPS = 24  # values of a variable in the picture
 MOST_STEPS_DRAWN = 12  # where the means are over draws of the space, of which each cell needs some
 EFFECT_TREES = 64
+MOST_BARS = 20  # of hyperparameters
 MOST_LETTERS = 12  # of a value on an axis
 
 
 def importance(
     study: Study | Result, *, pairs: bool = False, trees: int = TREES, seed: int = 0, objective: int = 0
 ) -> Importances:
-    """Compute the share of the variance of the objective that each variable explains by itself, largest first.
+    """Compute the share of the objective's variance that each variable explains alone, largest first.
 
     By functional analysis of variance (Hutter et al. 2014) of a random forest on the completed trials, over the whole
     space, each value equally likely; where only some points have a choice, over points that are drawn from the space.
+    Of more than 1,000 trials the forest learns from 1,000, evenly by the ranks of their values.
     Variables of a part, another domain inside the space, have the names ``part.variable``, with more dots where a name
     has some itself. A `Permutation`, a `Subset` or a `Sequence` has one share, which is that of the places of its
     items, of the items in it, or of the letters in its places together. Of one with more than 1000 values the shares
@@ -84,6 +90,8 @@ def importance(
 
     Points that a search chose are no sample of the space: a variable that it settled early looks unimportant. The
     importances warn of that, and of shares that are no larger than their spread.
+
+    If the last model of `auto` learned from some of the variables alone, `importance(study).selected` names these.
 
     `importance(study).main["name"].share` is in [0, 1]; `.spread` is its standard deviation from tree to tree.
     `importance(study).left_out` names the variables and parts that were left out, which `print` shows, too.
@@ -100,7 +108,9 @@ def importance(
         found = importances_of_draws(forest, data.features, data.draws, pairs)
     which = None if data.result.goals.n_objectives == 1 else objective
     told = describe_study(data.result)
-    return Importances(_sort(found.main), _sort(found.pairs), data.left_out, data.searched, which, told)
+    models = (one for one in reversed(data.result.trials) if one.origin == "model")
+    selected = next((tuple(one.info.get("variables", ())) for one in models), ())
+    return Importances(_sort(found.main), _sort(found.pairs), data.left_out, data.searched, which, told, selected)
 
 
 def plot_importance(found: Importances, ax: Axes | None = None, most: int = 20) -> Axes:
@@ -142,6 +152,33 @@ def plot_importance(found: Importances, ax: Axes | None = None, most: int = 20) 
     lines.append(found.sample_warning)
     wrapped = [part for line in lines for part in textwrap.wrap(line, 95)]
     axes.set_title("\n".join(wrapped), loc="left", fontsize=10 if len(wrapped) == 1 else 9)
+    return axes
+
+
+def draw_hyperparameters(found: HyperparameterTable, ax: Axes | None = None) -> Axes:
+    """Draw `HyperparameterTable.plot`: relevances if there are any, else coefficients, else all hyperparameters."""
+    kinds = ("relevance", "coefficient")
+    kind = next((one for one in kinds if any(row.name == one for row in found)), None)
+    rows = [row for row in found if row.name == kind or kind is None]
+    shown = rows[:MOST_BARS][::-1]
+    axes = take_axes(ax, 7.2, 1.6 + 0.28 * len(shown))
+    for place, row in enumerate(shown):
+        if row.interval is not None:
+            axes.plot(row.interval, (place, place), color=GRAY, linewidth=3.0, solid_capstyle="butt", zorder=1)
+        axes.plot([row.mean], [place], "o", color=BLUE, zorder=2)
+    names = [": ".join(part for part in (row.output, row.variable or row.name) if part) for row in shown]
+    axes.set_yticks(range(len(shown)), [shorten_label(name) for name in names])
+    labels = {
+        "relevance": "relevance: 1 - correlation of points that differ in this variable alone",
+        "coefficient": "coefficient, in the units of the objective",
+        None: "value",
+    }
+    axes.set_xlabel(f"{labels[kind]}\nmean and 95% interval" if any(r.interval for r in shown) else labels[kind])
+    if kind == "relevance":
+        axes.set_xlim(left=0.0)
+    which = f", the largest {len(shown)} of {len(rows)}" if len(rows) > len(shown) else ""
+    axes.set_title(f"hyperparameters of the model{which}", loc="left", fontsize=10)
+    clear_frame(axes, "x")
     return axes
 
 
@@ -242,11 +279,12 @@ def read_design(study: Study | Result, seed: int, objective: int) -> DesignData:
     ]
     if len(completed) < 2:
         raise BostructError(f"study: expected at least two completed trials, got {len(completed)}")
+    searched = sum(trial.origin in SEARCHED for trial in completed) / len(completed)
+    completed = thin_trials(result, completed, objective, MOST_LEARNED)
     design, choices = design_and_features([described.coordinates(domain.parse(trial.point)) for trial in completed])
     structures = _find_structures(described)
     features = _join_structures(choices, design, structures, np.random.default_rng(seed))
     values = np.array([trial.values[objective] for trial in completed], dtype=np.float64)
-    searched = sum(trial.origin in SEARCHED for trial in completed) / len(completed)
     draws = None
     is_conditional = _has_conditions(domain)
     if is_conditional or bool(np.any(design < 0.0)):  # of programs, only some have a choice
@@ -273,7 +311,6 @@ class _LeftOut:
     """The view of a part that is not made of named choices: it has none."""
 
     def coordinates(self, x: Point) -> list[Choice]:
-        del x
         return []
 
 

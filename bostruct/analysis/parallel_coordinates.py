@@ -12,13 +12,16 @@ from bostruct.analysis.axes import label_values
 from bostruct.analysis.pictures import (
     GRAY,
     INK,
+    MOST_DRAWN,
     ORANGE,
+    describe_thinning,
     list_told,
     name_objective,
     require_result,
     set_title,
     shorten_label,
     take_axes,
+    thin_trials,
 )
 from bostruct.analysis.point_columns import PointColumn, describe_hidden, read_columns
 from bostruct.analysis.slices import GOLDEN
@@ -44,7 +47,8 @@ def plot_parallel_coordinates(
 
     Better trials are darker and drawn later, the best one last, thick and in another color. Color follows ranks, so
     that an outlier takes no color from the rest. A line is dotted across variables that the trial lacks, since their
-    conditions do not hold. The last axis is the value, better up.
+    conditions do not hold. The last axis is the value, better up. Of more than 2,000 trials as many are drawn, evenly
+    by the ranks of their values.
 
     result: a result or a study over a space of named variables.
     names: of the variables, in the order wanted; None for the first 14.
@@ -55,7 +59,8 @@ def plot_parallel_coordinates(
     of named variables; TypeError, ValueError.
     """
     result = require_result(result)
-    trials = list_told(result, objective)
+    told = list_told(result, objective)
+    trials = thin_trials(result, told, objective, MOST_DRAWN)
     table = read_columns(result, trials, names)
     columns = table.columns if names is not None else table.columns[:MOST_COLUMNS]
     axes = take_axes(ax, 2.0 + 1.0 * max(len(columns), 4), 4.2)
@@ -68,7 +73,8 @@ def plot_parallel_coordinates(
     what = name_objective(result, objective)
     _name_values(axes, values, sign, len(columns), f"{what}, by rank\n({result.goals.directions[objective]}d)")
     hidden = [column.name for column in table.columns[len(columns) :]] + list(table.left_out)
-    set_title(axes, result, "variables" if result.goals.n_objectives == 1 else f"variables by objective {objective}")
+    what = "variables" if result.goals.n_objectives == 1 else f"variables by objective {objective}"
+    set_title(axes, result, what, note=describe_thinning(trials, told))
     if hidden:
         axes.set_title(describe_hidden(hidden), loc="right", fontsize=8, color=GRAY, pad=14)
     return axes
@@ -117,8 +123,8 @@ def _draw_columns(axes: Axes, columns: Sequence[PointColumn]) -> None:
     for x, column in enumerate(columns):
         axes.axvline(x, color=GRAY, linewidth=0.8, zorder=1)
         for height, text in _label_heights(column):
-            box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.6}
-            axes.text(x + 0.05, height, text, fontsize=7.5, va="center", color=INK, bbox=box, zorder=5)
+            box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.9, "pad": 0.6}
+            axes.text(x + 0.08, height, text, fontsize=7.5, va="center", color=INK, bbox=box, zorder=5)
     axes.axvline(len(columns), color=INK, linewidth=1.2, zorder=1)
     axes.set_xlim(-0.1, len(columns) + 0.1)
     axes.set_ylim(-0.06, 1.06)

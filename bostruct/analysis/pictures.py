@@ -28,6 +28,7 @@ MARKS = "os^DvPX*<>"
 BEGINNING = ("given", "initial", "added", "double")  # origins of trials whose points the method did not choose itself
 UNNAMED = "study"  # the name of a study whose user gave it none
 LEGEND_ROOM = 36.0  # points below the axes: of numbers and a name
+MOST_DRAWN = 2_000  # trials with a line, or a dot in each panel
 MOST_LETTERS = 32  # of a name on an axis
 NOTE_WIDTH, MOST_LINES = 84, 4  # letters of a line, and lines, of what a picture says of a lack
 
@@ -50,6 +51,23 @@ def list_told(result: Result, objective: int) -> list[Trial]:
     if not completed:
         raise BostructError("result: expected at least one completed trial, got none")
     return completed
+
+
+def thin_trials(result: Result, trials: list[Trial], objective: int, most: int) -> list[Trial]:
+    """Return trials; of too many so many that their values are evenly many ranks apart, the best one among them.
+
+    most: how many are returned at most, at least 2.
+    """
+    if len(trials) <= most:
+        return trials
+    sign = -1.0 if result.goals.directions[objective] == "maximize" else 1.0
+    ranked = sorted(range(len(trials)), key=lambda i: (bool(trials[i].broken), sign * trials[i].values[objective]))
+    return [trials[i] for i in sorted(ranked[rank] for rank in np.linspace(0, len(trials) - 1, most).astype(int))]
+
+
+def describe_thinning(drawn: Sequence[Trial], told: Sequence[Trial]) -> str:
+    """Say how many trials are drawn; empty where all are."""
+    return f"{len(drawn):,} of {len(told):,} trials drawn, evenly by rank" if len(drawn) < len(told) else ""
 
 
 def list_runs(name: str, group: object) -> list[Result]:
@@ -240,7 +258,7 @@ def name_objective(result: Result, objective: int) -> str:
 
     objective: its position, from 0.
     """
-    return "value" if result.goals.n_objectives == 1 else f"objective {objective}"
+    return escape_dollars(result.goals.name_objective(objective))
 
 
 def clear_frame(axes: Axes, grid: str = "y") -> None:
@@ -317,9 +335,10 @@ def _bend(x: Array, border: float, slope: float) -> Array:
 
 
 def _choose_ticks(beginning: int, total: int, slope: float) -> list[int]:
-    """Return the trials to name: the last of the beginning, and round ones after it that do not touch it."""
+    """Return the trials to name: the first and last of the beginning, and round ones after it, that do not touch."""
     from matplotlib.ticker import MaxNLocator
 
     width = slope * beginning + total - beginning
     found = MaxNLocator(7, integer=True, steps=[1, 2, 5, 10]).tick_values(beginning, total)
-    return [beginning, *(int(x) for x in found if beginning + 0.05 * width < x <= total)]
+    first = [1] if slope * (beginning - 1) >= 0.05 * width else []
+    return [*first, beginning, *(int(x) for x in found if beginning + 0.05 * width < x <= total)]

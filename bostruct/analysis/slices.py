@@ -15,15 +15,18 @@ from bostruct.analysis.pictures import (
     BLUE,
     GRAY,
     INK,
+    MOST_DRAWN,
     ORANGE,
     clear_frame,
     describe_limits,
+    describe_thinning,
     list_told,
     name_objective,
     require_result,
     set_title,
     shorten_label,
     take_panels,
+    thin_trials,
 )
 from bostruct.analysis.plots import choose_run_scale
 from bostruct.analysis.point_columns import PointColumn, describe_hidden, read_columns
@@ -67,7 +70,8 @@ def plot_slices(
     A line and its 95% band are the posterior of the method's model, without noise, if one variable of the best point
     changes and all others stay. A method without a model draws only trials, and so does a study in which no trial
     satisfies all constraints, which the title says. Categories stand side by side, jittered.
-    Trials of the initial phase are gray, the best one is a star. Values beyond the axis are triangles at the border.
+    Trials of the initial phase are gray, the best one is a star. Values beyond the axis are triangles at the border. Of
+    more than 2,000 trials as many are drawn, evenly by the ranks of their values.
 
     result: a result or a study over a space of named variables.
     names: of the variables, in the order wanted; None for the 9 most important ones, by `bostruct.importance`, those
@@ -79,7 +83,8 @@ def plot_slices(
     of named variables; TypeError, ValueError.
     """
     result = require_result(result)
-    trials = list_told(result, objective)
+    told = list_told(result, objective)
+    trials = thin_trials(result, told, objective, MOST_DRAWN)
     table = read_columns(result, trials, names)
     best = find_best(result, trials, objective)
     columns = table.columns
@@ -88,19 +93,19 @@ def plot_slices(
     shown = columns[:MOST_PANELS] if names is None else columns
     hidden = [column.name for column in columns[len(shown) :]] + list(table.left_out)
     panels = _take_panels(axes, len(shown))
-    scale = _choose_scale(result, trials, objective)
+    scale = _choose_scale(result, told, objective)
     slices = {} if best is None else _predict_slices(result, shown, trials[best].point, objective)
     for panel, column in zip(panels, shown, strict=True):
         scale.apply(panel, result.goals.directions[objective])
         draw_panel(panel, column, trials, best, objective, slices.get(column.name))
         clear_frame(panel)
-    values = np.array([trial.values[objective] for trial in trials])
-    told = name_objective(result, objective)
-    outside = int(is_beyond(panels[0], values).sum())
-    panels[0].set_ylabel(f"{told}{scale.describe(outside)}{' ▲▼' if outside else ''}", fontsize=9)
+    outside = int(is_beyond(panels[0], np.array([trial.values[objective] for trial in told])).sum())
+    panels[0].set_ylabel(
+        f"{name_objective(result, objective)}{scale.describe(outside)}{' ▲▼' if outside else ''}", fontsize=9
+    )
     what = "slices through the best" if slices else "values by variable"
-    note = describe_limits(result)
-    set_title(panels[0], result, what, note=note, has_second=bool(hidden) and len(panels) == 1)
+    note = [describe_limits(result), describe_thinning(trials, told)]
+    set_title(panels[0], result, what, note="\n".join(filter(None, note)), has_second=bool(hidden) and len(panels) == 1)
     if axes is None:
         put_slice_legend(panels)
     if hidden:

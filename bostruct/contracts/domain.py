@@ -74,7 +74,7 @@ class Polytope(NamedTuple):
     def join(self, other: Polytope) -> Polytope:
         """Return what satisfies the limits of both.
 
-        other: of the same coordinates.
+        other: limits on the same coordinates.
         """
         return Polytope(
             np.maximum(self.low, other.low),
@@ -98,6 +98,7 @@ class Domain(ABC):
     parts: the domains by name, in order, if a point has one point of each of several domains; else empty.
     constraints: predicates of a point that no description of the domain holds; may be empty.
     pool: valid points to begin a search with; may be empty.
+    when: the conditions under which a larger point has one of the domain; empty, for always, of every domain.
     n_continuous: the number of continuous coordinates of each point, c. A search may move them by as little as it
         likes. Each is a share of its range, from 0 to 1, on the scale on which the domain is even. If a point lacks
         one, as under conditions, the share is NaN and no score depends on it.
@@ -112,6 +113,7 @@ class Domain(ABC):
     variables: Mapping[str, Any] = {}
     constraints: tuple[Any, ...] = ()
     pool: Batch = ()
+    when: Mapping[str, Any] = {}
     lists_many: bool = False
     reads_earlier_forms: bool = False
     is_whole: bool = True
@@ -162,7 +164,6 @@ class Domain(ABC):
         starts: known points, from which it may be cheaper to find others; may be none.
         rng: the only source of chance.
         """
-        del starts
         return self.sample(m, rng)
 
     def sample_unseen(self, seen: AbstractSet[Hashable], rng: np.random.Generator) -> Point:
@@ -185,7 +186,6 @@ class Domain(ABC):
 
         most: number of points, at least 1.
         """
-        del most
         return None
 
     def count(self) -> Count:
@@ -282,7 +282,6 @@ class Domain(ABC):
 
         keys: m keys, in any order. A long study keeps keys in place of points if they hold all of a point.
         """
-        del keys
         return None
 
     def encodings(self, batch: Batch) -> list[Hashable]:
@@ -336,7 +335,6 @@ class Domain(ABC):
 
         Returns None if the domain cannot cross points.
         """
-        del x, y, rng
         return None
 
     def tokens(self, xs: Batch) -> list[IntArray]:
@@ -377,7 +375,6 @@ class Domain(ABC):
         xs: m points.
         shares: (m, c), in [0, 1]; ignored if a point lacks the coordinate.
         """
-        del shares
         return xs
 
     def part(self, name: str, xs: Batch) -> Batch:
@@ -386,7 +383,6 @@ class Domain(ABC):
         name: of the part, one of `parts`; any other raises KeyError.
         xs: m points.
         """
-        del xs
         raise KeyError(name)
 
     def with_part(self, name: str, xs: Batch, parts: Batch) -> Batch:
@@ -396,7 +392,6 @@ class Domain(ABC):
         xs: m points.
         parts: m points of the part's domain.
         """
-        del xs, parts
         raise KeyError(name)
 
     def architectures(self, xs: Batch) -> Sequence[Any]:
@@ -404,7 +399,6 @@ class Domain(ABC):
 
         xs: m points.
         """
-        del xs
         raise DomainError(f"points of {type(self).__name__} stand for no architectures")
 
     def to_json(self) -> Json:
@@ -460,7 +454,6 @@ class LocalDomain(Domain):
 
         Returns the neighbors, and for each the position in xs of its point, ascending.
         """
-        del large_steps
         found = [self.sample_neighbors(x, m, rng) for x in xs]
         counts = np.array([len(near) for near in found], dtype=np.int64)
         return self.join(*found), np.repeat(np.arange(len(found)), counts)
@@ -499,7 +492,6 @@ class LocalDomain(Domain):
             other the first counts.
         counts: how many of the changes to make, the first ones, each at least 1; all if there are fewer.
         """
-        del x
         return self.take(neighbors, [0] * len(counts))
 
     def mutate(self, x: Point, rng: np.random.Generator) -> Point:
@@ -593,7 +585,6 @@ class TreeDomain(Domain):
         name: the choice's path.
         value: as `Choice.value`.
         """
-        del name
         return int(value)
 
 

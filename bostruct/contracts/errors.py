@@ -8,31 +8,31 @@ class BostructError(Exception):
 
 
 class PointError(BostructError, ValueError):
-    """An error that says that a point does not belong to its domain."""
+    """Raised if a point does not belong to its domain."""
 
 
 class DomainError(BostructError, ValueError):
-    """An error that says that a domain cannot be built, or cannot be used so."""
+    """Raised if a domain cannot be built, or does not allow a use."""
 
 
 class WrongPart(DomainError, TypeError):
-    """An error that says that a part of a domain inherits from no base of such parts."""
+    """Raised if a part inherits from none of the base classes for such parts."""
 
 
 class PredicateError(DomainError):
-    """An error that says that a constraint, or a condition of a variable, itself fails at a point."""
+    """Raised if a constraint or a condition itself fails at a point."""
 
 
 class NotWanted(BostructError):
-    """An error that says that as many trials as were wanted are finished or being evaluated; none was asked for."""
+    """Raised by `ask` if as many trials as wanted are finished or running."""
 
 
 class SpaceExhausted(BostructError):
-    """An error that says that no unseen point of the domain is left, or that none was found."""
+    """Raised if no unseen point of the domain is left, or none was found."""
 
 
 class Infeasible(BostructError):
-    """An error that you raise to say that a point is infeasible.
+    """Raise it in an objective to declare a point infeasible.
 
     Raise it in an objective for a point that breaks a constraint which only evaluation reveals, or in a function that
     builds a part of a search space where the choices taken lead nowhere.
@@ -40,15 +40,15 @@ class Infeasible(BostructError):
 
 
 class Transient(BostructError):
-    """An error that you raise in an objective to say that an evaluation failed for no fault of its point.
+    """Raise it in an objective if an evaluation failed through no fault of its point.
 
     The trial is handed out again, such as after a network that was down; at most twice, then it fails.
     """
 
 
 class NumericalError(BostructError, ArithmeticError):
-    """An error that says that a matrix is not positive definite, whatever jitter the ladder allows."""
+    """Raised if a matrix is not positive definite with the largest jitter allowed."""
 
 
 class MissingExtra(BostructError, ImportError):
-    """A package that only some parts need is not installed; the message says how to get it."""
+    """Raised if an optional package is not installed; the message names the extra to install."""

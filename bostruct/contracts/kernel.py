@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -101,6 +101,16 @@ class Kernel(ABC):
         """The blocks of theta, in order; none by default."""
         return ()
 
+    @property
+    def parameter_variables(self) -> tuple[int | None, ...]:
+        """The position of the variable that each parameter belongs to, None for those of the whole kernel (p,)."""
+        return (None,) * sum(block.size for block in self.parameters)
+
+    @property
+    def variable_columns(self) -> Mapping[int, Sequence[int]]:
+        """The columns of each variable by its position, of a kernel of points that are rows; none by default."""
+        return {}
+
     def prepare(self, xs: Batch, ys: Batch | None = None) -> Prepared:
         """Compute all that does not depend on theta: the costly part of structured kernels.
 
@@ -147,7 +157,6 @@ class Kernel(ABC):
         prepared: what `prepare` returned.
         gram: the Gram matrix at theta, where known: a shortcut that a kernel may take.
         """
-        del gram
 
         def along(value: float) -> Array:
             moved = np.array(theta, dtype=np.float64)
@@ -194,7 +203,6 @@ class Kernel(ABC):
         Returns a function from shares (m, c), as of `Domain`, to K (m, n) and to the map from a cotangent G
         (m, n) to the gradient of sum(G * K) in the shares (m, c).
         """
-        del theta, xs, ys
         return None
 
     def single_grams(self, thetas: Sequence[Array], xs: Batch) -> Callable[[Batch], Iterator[SingleGram] | None] | None:
@@ -207,7 +215,6 @@ class Kernel(ABC):
 
         The function returns None for m points of which double precision is as quick.
         """
-        del thetas, xs
         return None
 
 

@@ -20,6 +20,45 @@ STEP = 1e-5  # of central differences, in standard deviations and in variances
 VariedValues: TypeAlias = Callable[[Array], tuple[Array, Array]]
 
 
+class Term(NamedTuple):
+    """A product of indicators of choices, and samples of its coefficient.
+
+    choices: position of a variable, and of its choice, for each indicator.
+    coefficients: of the posterior samples (s,), in the units of the values.
+    """
+
+    choices: tuple[tuple[int, int], ...]
+    coefficients: Array
+
+
+class Regression(ABC):
+    """A regression of values on choices, of which posterior samples are drawn."""
+
+    @abstractmethod
+    def __call__(
+        self, xs: Batch, values: Array, state: State, rng: np.random.Generator
+    ) -> tuple[Callable[[Batch], Array], State, Info]:
+        """Draw one posterior sample, a function of m points; raise NumericalError if it cannot.
+
+        xs: n points.
+        values: (n,), minimized.
+        state: None at the first call, then what the last call returned.
+        rng: random number generator.
+
+        Returns the function, the state for the next call, and the info to record.
+        """
+
+    def sample_terms(self, xs: Batch, values: Array, state: State, rng: np.random.Generator) -> list[Term]:
+        """Return samples of the coefficients of its terms; none by default.
+
+        xs: n points.
+        values: (n,), minimized.
+        state: None, or what the last call returned.
+        rng: random number generator.
+        """
+        return []
+
+
 class Prediction(NamedTuple):
     """A prediction of the latent objective at m points.
 
@@ -37,7 +76,7 @@ VariedPrediction: TypeAlias = Callable[[Array], tuple[Prediction, Callable[[Pred
 
 
 class HeldOut(NamedTuple):
-    """Predictions of the values that a posterior learned from, each as if it had not learned from that value.
+    """Predictions of the observed values, each from all others.
 
     xs: the n points.
     values: of them (n,), up to rounding.
@@ -49,11 +88,30 @@ class HeldOut(NamedTuple):
     prediction: Prediction
 
 
+class HyperparameterSamples(NamedTuple):
+    """Posterior samples of one hyperparameter.
+
+    name: of the hyperparameter; before a colon that of the part of the domain, if it has several.
+    variable: the variable that it belongs to, by its position or by name; None for one of the whole model.
+    values: of each sample (s,); s = 1 for a point estimate.
+    has_sign: True for one in the units of the objective, which changes its sign if that is maximized.
+    """
+
+    name: str
+    variable: int | str | None
+    values: Array
+    has_sign: bool = False
+
+
 class Posterior(ABC):
-    """The surrogate's belief once it has seen the history, in the user's units, minimized.
+    """A surrogate conditioned on the history, in the user's units, minimized.
 
     Only `predict` must be written. Bounds are by default predictions with room for rounding.
+
+    unused: the names of variables on which no prediction depends; none by default.
     """
+
+    unused: tuple[str, ...] = ()
 
     @property
     def outputs(self) -> tuple[Posterior, ...]:
@@ -67,6 +125,10 @@ class Posterior(ABC):
         It is at least 0. None is for a posterior that does not know how noisy values are.
         """
         return None
+
+    def list_hyperparameters(self) -> list[HyperparameterSamples]:
+        """Return samples of the hyperparameters that it was made with, in the user's units; none by default."""
+        return []
 
     @abstractmethod
     def predict(self, xs: Batch) -> Prediction:
@@ -99,7 +161,7 @@ class Posterior(ABC):
         return _widen(self.predict(xs), 1.0)
 
     def believe(self, xs: Batch) -> Posterior:
-        """Return the posterior once a value equal to the mean was told at each of xs, as noisy as any new value.
+        """Return the posterior conditioned on its own mean at each of xs, with the noise of a new value.
 
         The mean stays, the variance shrinks. This is the kriging believer, `fantasize` in BoTorch. By default nothing
         changes, which is right where nobody knows how points depend on each other: a posterior with covariances has to
@@ -107,7 +169,6 @@ class Posterior(ABC):
 
         xs: points that are being evaluated; none change nothing.
         """
-        del xs
         return self
 
     def covariance(self, xs: Batch) -> Array | None:
@@ -118,7 +179,6 @@ class Posterior(ABC):
 
         xs: m points.
         """
-        del xs
         return None
 
     @property
@@ -148,7 +208,6 @@ class Posterior(ABC):
 
         xs: m points, whose other coordinates stay.
         """
-        del xs
         return None
 
 
@@ -199,7 +258,6 @@ class Surrogate(ABC):
         values: (n,), in the user's units, minimized.
         state: of `initial_state`, or what `condition` returned, here or of another version of the surrogate.
         """
-        del xs, values, state
         return None
 
     def with_variances(self, variances: Array) -> Surrogate:
@@ -210,7 +268,6 @@ class Surrogate(ABC):
         variances: of the noise of each value (n,), at least 0, in the user's units squared; NaN where it is to be
             learned.
         """
-        del variances
         return self
 
     def restore_units(self, prediction: Prediction, values: Array) -> Prediction:
@@ -219,7 +276,6 @@ class Surrogate(ABC):
         prediction: of the posterior that was conditioned on the values.
         values: (n,), in the user's units.
         """
-        del values
         return prediction
 
     def around(self, change: Callable[[Surrogate], Surrogate]) -> Surrogate:
@@ -240,10 +296,14 @@ class Surrogate(ABC):
         """Return the surrogate of one of several objectives, which compresses less; by default itself."""
         return self
 
-    def for_slack(self, warp: Callable[[Surrogate], Surrogate]) -> Surrogate:
-        """Return the surrogate of the slack of a limit, without what holds for objectives alone.
+    def on_all_variables(self) -> Surrogate:
+        """Return the surrogate that learns from all variables; by default itself."""
+        return self
 
-        warp: puts the warping of slacks around the model.
+    def for_violation(self, warp: Callable[[Surrogate], Surrogate]) -> Surrogate:
+        """Return the surrogate of the violation of a limit, without what holds for objectives alone.
+
+        warp: puts the warping of violations around the model.
         """
         return warp(self)
 
@@ -255,7 +315,6 @@ class Surrogate(ABC):
         change: from a kernel to another one.
         join: of the batches that the other kernels see.
         """
-        del change, join
         return None
 
 
@@ -273,7 +332,7 @@ class AcquisitionGradient(NamedTuple):
 
 
 class AcquisitionFunction(ABC):
-    """A function from predictions to acquisition values: what an evaluation promises to somebody who holds `incumbent`.
+    """A function from predictions to acquisition values, given an incumbent.
 
     Larger is better. Values are minimized: a lower mean, or a larger incumbent, never makes a point worth less, unless
     the function looks for something else than small values, such as a level. Only a call must be written.
@@ -292,18 +351,17 @@ class AcquisitionFunction(ABC):
         """
 
     def upper_bounds(self, prediction: Prediction, incumbent: float) -> Array:
-        """Return the most it can be if means are no smaller, and variances no larger, than predicted (s, m).
+        """Return upper bounds (s, m) for means no smaller, and variances no larger, than predicted.
 
         By default it is infinite, which costs time alone: every point is predicted in full.
 
         prediction: mean and variance, (s, m) each, as of `Posterior.screen`.
         incumbent: the value to improve on, in the user's units.
         """
-        del incumbent
         return np.full(prediction.mean.shape, np.inf)
 
     def average(self, scores: Array) -> Array:
-        """Average the acquisition value of each point over posterior samples (m,), of logarithms what they stand for.
+        """Average the acquisition value of each point over posterior samples (m,), logarithms by log-mean-exp.
 
         scores: (s, m), what a call returned.
         """
@@ -333,7 +391,6 @@ class AcquisitionFunction(ABC):
 
         noise: variance under each posterior sample (s, 1), at least 0, in the user's units squared.
         """
-        del noise
         return self
 
 
@@ -354,13 +411,12 @@ class Score(ABC):
         return np.full(len(xs), np.inf)
 
     def believe(self, xs: Batch) -> Score | None:
-        """Return the score of a posterior that was told the mean at points, as `Posterior.believe` has it.
+        """Return the score of the posterior that `Posterior.believe` gives at points.
 
         None, by default, is for a score that cannot be told: then each suggestion has a score of its own.
 
         xs: points that are being evaluated.
         """
-        del xs
         return None
 
     def input_vjp(self, xs: Batch) -> VariedValues | None:
@@ -370,7 +426,6 @@ class Score(ABC):
 
         xs: m points, whose other coordinates stay.
         """
-        del xs
         return None
 
 
@@ -412,7 +467,6 @@ class Feasibility(ABC):
 
         xs: m points, whose other coordinates stay.
         """
-        del xs
         return None
 
 

@@ -12,10 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from bostruct.contracts.errors import BostructError
-from bostruct.contracts.model import Feasibility, Posterior, Prediction, Score
+from bostruct.contracts.model import Feasibility, HyperparameterSamples, Posterior, Prediction, Score
 from bostruct.contracts.types import ADDED_LATER, STORED_AS, Array, Batch, Info, Json, Point, State
 
 PARENT_POSITION = "parent_position"  # in `Suggestion.info`
+BRANCH_REASON = "trials were in this branch"  # the end of `info["why"]` of a random point that explores a branch
 NO_SETTINGS = ("domain", "note")  # of a searcher's fields
 
 
@@ -24,13 +25,13 @@ class HistoryView:
     """The history that a searcher sees: points as its domain holds them, values to minimize, in the order observed.
 
     completed: points that have a value.
-    values: one for each completed point (n,): of the only objective; where there are several, or limits, a merit by
-        which feasible points come before others, as of `bostruct.goals.pareto.merit`.
+    values: one for each completed point (n,): of the only objective; if there are several, or limits, a constrained
+        rank, by which feasible points come before others: see `bostruct.goals.pareto.constrained_rank`.
     running: points that were asked and are not finished.
     failed: points that were told without a value, whether their trials failed or were infeasible.
     seen: the keys of all points ever suggested or observed, whatever became of them.
     objectives: of each completed point (n, k), minimized.
-    slacks: by how much each completed point breaks each limit (n, c), at most 0 where it keeps it; (n, 0) without
+    violations: by how much each completed point breaks each limit (n, c), at most 0 where it keeps it; (n, 0) without
         limits.
     variances: known variances of the noise of the one objective (n,), NaN where unknown; None where none is known. Of
         `values` they are those where all limits are kept.
@@ -43,7 +44,7 @@ class HistoryView:
     failed: Batch
     seen: AbstractSet[Hashable]
     objectives: Array
-    slacks: Array
+    violations: Array
     variances: Array | None
     whole: HistoryView | None = field(default=None, repr=False)
 
@@ -90,7 +91,6 @@ class ScoreBuilder(ABC):
         state: None, or what the last call returned; plain JSON.
         rng: random number generator.
         """
-        del state
         return self(posterior, history, rng), None
 
     def learn_feasibility(
@@ -105,7 +105,6 @@ class ScoreBuilder(ABC):
         state: None, or that of `build_from`.
         rng: random number generator.
         """
-        del posterior, history, state, rng
         return None
 
 
@@ -139,7 +138,7 @@ class TrainingPrediction(NamedTuple):
 
 
 class Predicted(NamedTuple):
-    """The belief of a method about m points.
+    """A method's predictions at m points.
 
     mean, variance: of each of k latent objectives under s posterior samples (k, s, m), minimized, in the user's units.
     log_probability: logarithm of the chance that each point has a value and satisfies all limits (m,); zeros where
@@ -152,7 +151,7 @@ class Predicted(NamedTuple):
 
 
 class LeaveOneOut(NamedTuple):
-    """The predictions of values that were told, each made without the value itself.
+    """Leave-one-out predictions of the observed values.
 
     positions: of the completed points that the model learned from (n,), in the order observed.
     prediction: of their values, noise included, (s, n) each, minimized.
@@ -226,7 +225,6 @@ class Searcher(ABC):
         change: from a `BayesianSearch` to what takes its place; None if it can make nothing of it.
         other: the same for a searcher that is none, or of which `change` makes nothing.
         """
-        del change
         return other(self)
 
     def with_repeats(self) -> Searcher | None:
@@ -238,7 +236,7 @@ class Searcher(ABC):
         return None
 
     def appraise(self, history: HistoryView, state: State, rng: np.random.Generator) -> TrainingPrediction:
-        """Judge how good the completed points are, at least one, once noise is set aside: by default, by their values.
+        """Rank the completed points, of which there is at least one, without noise; by default by their values.
 
         history: all that was observed so far.
         state: of the last suggestion.
@@ -246,7 +244,6 @@ class Searcher(ABC):
 
         Raises NumericalError where the model cannot be fitted.
         """
-        del state, rng
         return TrainingPrediction(np.ones(len(history.values), dtype=np.bool_), None)
 
     def predict(self, history: HistoryView, state: State, xs: Batch, rng: np.random.Generator) -> Predicted:
@@ -259,13 +256,25 @@ class Searcher(ABC):
 
         Raises NumericalError where the model cannot be fitted, or nothing has completed, BostructError without a model.
         """
-        del history, state, xs, rng
         raise BostructError(f"predict: {type(self).__name__} has no model")
+
+    def sample_hyperparameters(
+        self, history: HistoryView, state: State, rng: np.random.Generator
+    ) -> list[list[HyperparameterSamples]]:
+        """Return samples of the hyperparameters of the model of each output; none, by default, without such a model.
+
+        history: at least one completed point.
+        state: of the last suggestion.
+        rng: random number generator.
+
+        Raises NumericalError if the model cannot be fitted.
+        """
+        return []
 
     def bound_regret_probability(
         self, history: HistoryView, state: State, regret: float, rng: np.random.Generator
     ) -> float:
-        """Return a bound of the probability that the best completed point is worse than the optimum by more than that.
+        """Return an upper bound of the probability that the regret of the best completed point exceeds `regret`.
 
         It is 1 without a model, until more points have a value than the method chooses without the model, and while
         the values are equal up to rounding, so that they tell nothing of their scale. Where it is estimated, its
@@ -276,7 +285,6 @@ class Searcher(ABC):
         regret: the difference to the optimum, at least 0, in the user's units.
         rng: random number generator.
         """
-        del history, state, regret, rng
         return 1.0
 
     def cross_validate(
@@ -291,7 +299,6 @@ class Searcher(ABC):
 
         Raises BostructError where the model cannot.
         """
-        del history, state, objective, rng
         raise BostructError(f"cross_validate: {type(self).__name__} has no model that predicts values left out")
 
 

@@ -9,6 +9,7 @@ from bostruct.public_names import attach
 if TYPE_CHECKING:
     from bostruct.domains.architecture.layers import CELL as CELL
     from bostruct.domains.architecture.layers import CNN as CNN
+    from bostruct.domains.architecture.layers import CNN_ALL_KERNELS as CNN_ALL_KERNELS
     from bostruct.domains.architecture.layers import MBCONV as MBCONV
     from bostruct.domains.architecture.layers import MLP as MLP
     from bostruct.domains.architecture.layers import Family as Family
@@ -31,7 +32,7 @@ else:
     __getattr__, __dir__, __all__ = attach(
         __name__,
         {
-            "bostruct.domains.architecture.layers": "CELL CNN Family Label MBCONV MLP",
+            "bostruct.domains.architecture.layers": "CELL CNN CNN_ALL_KERNELS Family Label MBCONV MLP",
             "bostruct.domains.space.choice_json": "choices_from_json",
             "bostruct.domains.space.choices": "ChoiceVariable check_choices",
             "bostruct.domains.space.clauses": "AllOf AnyOf Compare CompareVariables IsIn Not ValueOf",

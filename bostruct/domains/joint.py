@@ -317,12 +317,10 @@ class Joint(LocalDomain, ChoiceDomain, TreeDomain):
 
     def _apply_conditions(self, xs: Sequence[JointPoint], rng: np.random.Generator | None) -> list[JointPoint]:
         """Make parts agree with each other: those of a joint domain always do."""
-        del rng
         return list(xs)
 
     def _is_valid(self, x: JointPoint) -> bool:
         """Tell whether parts that are valid make up a valid point: of a joint domain they always do."""
-        del x
         return True
 
     def _keep_valid(self, xs: Iterable[JointPoint]) -> list[JointPoint]:
@@ -330,7 +328,6 @@ class Joint(LocalDomain, ChoiceDomain, TreeDomain):
 
     def _changes(self, x: JointPoint, near: Sequence[Batch]) -> list[tuple[int, Point]]:
         """Return the parts that may take the place of a part of x, each with the position of its part."""
-        del x
         parts = zip(self.domains, near, strict=True)
         return [(i, part) for i, (domain, batch) in enumerate(parts) for part in domain.join(batch)]
 

@@ -63,15 +63,19 @@ def _can_be_listed(variable: Variable) -> bool:
 def list_choices(name: str, variable: Variable, columns: Sequence[int]) -> list[Choice]:
     """List the choices that make up a value of a structure.
 
-    The place of each item of an order, the shares of a mixture, else its columns.
+    The place of each item of an order, one behind all others if the order lacks it; the shares of a mixture; else its
+    columns.
     """
     if variable.n_continuous:
         shares = np.nan_to_num(variable.shares(np.array([columns]))[0])
         return [Choice(f"{name}{MARK}{i}", name, one, math.inf, True) for i, one in enumerate(shares.tolist())]
-    codes = np.argsort(columns) if variable.is_order else np.asarray(columns)
+    codes, n_values = np.asarray(columns), variable.n_codes
+    if variable.is_order:
+        codes, n_values = np.full(n_values, variable.width), min(variable.width + 1, n_values)
+        codes[list(columns)] = np.arange(variable.width)
     is_ordered = variable.is_order or variable.n_codes == 2 or variable.n_codes * variable.width > MOST_CODES
     return [
-        Choice(f"{name}{MARK}{i}", name, code, variable.n_codes, is_ordered)
+        Choice(f"{name}{MARK}{i}", name, code, n_values, is_ordered)
         for i, code in enumerate(codes.tolist())
         if variable.n_codes
     ]

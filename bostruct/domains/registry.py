@@ -41,7 +41,7 @@ BUILDERS: dict[str, Callable[[ParsedJson], Domain]] = {
 
 
 def register_domain(kind: str, builder: Callable[[ParsedJson], Domain]) -> None:
-    """Make a study over a domain of your own loadable from its file alone, in a program that calls this first.
+    """Register a domain class, so that studies over it load from their files alone.
 
     kind: the name under which ``to_json()["domain"]`` of your domain goes.
     builder: description -> an equal domain, where description is what `to_json` returned; raises DomainError where that

@@ -323,7 +323,7 @@ _reporter: ContextVar[Reporter | None] = ContextVar("reporter", default=None)
 
 
 def report(step: int, value: object) -> None:
-    """Report what a running objective has reached so far; a `stopping_rule` may end the evaluation here.
+    """Report an intermediate value from an objective; a `stopping_rule` may end the evaluation here.
 
     Call it in an objective that `optimize` or `minimize` evaluates, in the thread that evaluates it. Where the rule
     stops the trial, this raises an exception that is no `Exception`: let it pass. The trial then completes with this
@@ -345,7 +345,7 @@ def report(step: int, value: object) -> None:
 
 
 def set_attribute(name: str, value: object) -> None:
-    """Keep what a running objective has measured or made beside its value, in ``trial.attributes``.
+    """Set an attribute of the running trial from its objective, kept in ``trial.attributes``.
 
     Call it in an objective that `optimize` or `minimize` evaluates, in the thread that evaluates it. No model learns
     from attributes.

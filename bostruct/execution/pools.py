@@ -58,7 +58,7 @@ class Pool(ABC):
         """
 
     def poll(self) -> FinishedTrials:
-        """Return at once the trials that have finished since, by number; the base leaves all of them to `wait`."""
+        """Return without waiting the trials that have finished, by number; by default none."""
         return []
 
     @abstractmethod
@@ -67,14 +67,14 @@ class Pool(ABC):
 
     @abstractmethod
     def cancel(self, number: int) -> None:
-        """Give a trial up, whose evaluation is not returned any more, and end it where that can be done.
+        """Cancel a trial: its result is never returned, and its evaluation ends if the pool can end it.
 
         number: of a trial in flight.
         """
 
     @abstractmethod
     def close(self) -> None:
-        """Give up what is still in flight."""
+        """Cancel all running trials."""
 
 
 class InProcessPool(Pool):

@@ -1,7 +1,7 @@
-"""Orders of points by several objectives and limits: non-dominated ranks, crowding, a merit, and hypervolumes.
+"""Orders of points by several objectives and limits: non-dominated and constrained ranks, crowding, and hypervolumes.
 
-Letters: n points, k objectives, c limits. Objectives are minimized. The slack of a limit is by how much it is broken,
-at most 0 where it is kept; a point is feasible where it keeps all limits.
+Letters: n points, k objectives, c limits. Objectives are minimized. The violation of a limit is by how much it is
+broken, at most 0 if it is kept; a point is feasible if it keeps all limits.
 """
 
 from __future__ import annotations
@@ -15,37 +15,37 @@ import numpy.typing as npt
 from bostruct.contracts import Array, IntArray
 
 REFERENCE_MARGIN = 0.1  # of the range of the non-dominated points, as in BoTorch's infer_reference_point
-FAR = 3.0  # violation from which on a merit grows by its logarithm
+FAR = 3.0  # violation from which on a constrained rank grows by its logarithm
 SPACINGS = 4.0  # of floats at the worst point: the least margin
 LARGEST = float(np.finfo(np.float64).max)
 
 
-def is_feasible(slacks: Array) -> npt.NDArray[np.bool_]:
+def is_feasible(violations: Array) -> npt.NDArray[np.bool_]:
     """Tell which points keep all limits (n,), bool.
 
-    slacks: (n, c).
+    violations: (n, c).
     """
-    return np.all(slacks <= 0.0, axis=1)
+    return np.all(violations <= 0.0, axis=1)
 
 
-def measure_violations(slacks: Array) -> Array:
+def measure_violations(violations: Array) -> Array:
     """Return by how much each point breaks its limits in all (n,), 0 where it keeps them.
 
-    It is the sum of the positive slacks, each divided by the median of those of the same limit. So the units in which
-    limits are measured do not count, and one extreme slack does not hide the others.
+    It is the sum of the positive violations, each divided by the median of those of the same limit. So the units of
+    limits do not count, and one extreme violation does not hide the others.
 
-    slacks: (n, c), finite.
+    violations: (n, c), finite.
     """
-    total = np.zeros(len(slacks))
-    for slack in slacks.T:
-        broken = slack > 0.0
+    total = np.zeros(len(violations))
+    for violation in violations.T:
+        broken = violation > 0.0
         if broken.any():
             with np.errstate(over="ignore"):
-                total[broken] += slack[broken] / min(np.median(slack[broken]), LARGEST)
+                total[broken] += violation[broken] / min(np.median(violation[broken]), LARGEST)
     return np.minimum(total, LARGEST)
 
 
-def rank_nondominated(objectives: Array, slacks: Array) -> IntArray:
+def rank_nondominated(objectives: Array, violations: Array) -> IntArray:
     """Return the rank of each point by constrained domination (n,), from 0: points of rank 0 are dominated by none.
 
     A feasible point dominates an infeasible one; of two infeasible points the one with the smaller violation dominates;
@@ -53,15 +53,15 @@ def rank_nondominated(objectives: Array, slacks: Array) -> IntArray:
     of points each of which dominates the next.
 
     objectives: (n, k), k at least 1, finite.
-    slacks: (n, c), finite; c may be 0.
+    violations: (n, c), finite; c may be 0.
 
     Source: Deb et al. 2002 (NSGA-II), definition 1 and section III-A.
     """
-    feasible = is_feasible(slacks)
+    feasible = is_feasible(violations)
     ranks = np.empty(len(objectives), dtype=np.int64)
     ranks[feasible] = _rank_feasible(objectives[feasible])
     beyond = int(ranks[feasible].max()) + 1 if feasible.any() else 0
-    ranks[~feasible] = beyond + _positions(measure_violations(slacks[~feasible]))
+    ranks[~feasible] = beyond + _positions(measure_violations(violations[~feasible]))
     return ranks
 
 
@@ -151,22 +151,22 @@ def choose_spread(front: Array, most: int) -> Array:
     return front[np.argsort(-crowding_distances(front), kind="stable")[:most]]
 
 
-def merit(objectives: Array, slacks: Array) -> Array:
+def constrained_rank(objectives: Array, violations: Array) -> Array:
     """Return one value to minimize for each point (n,), by which points are ordered as they should be.
 
     One objective (Deb 2000): feasible points have their value. Infeasible points have the largest value of a feasible
     point plus their violation, in units of the range of feasible values. Beyond 3 a violation z is 3 + log(1 + z - 3),
-    so that a huge one does not set the scale for a model of merits. Several objectives (Deb et al. 2002): each has
+    so that a huge one does not set the scale for a model of them. Several objectives (Deb et al. 2002): each has
     its position in NSGA-II's order, by rank and then by crowding distance, from 0; equals share the first of theirs.
     A feasible point always comes before an infeasible one.
 
     objectives: (n, k), k at least 1, finite.
-    slacks: (n, c), finite.
+    violations: (n, c), finite.
     """
-    feasible = is_feasible(slacks)
+    feasible = is_feasible(violations)
     if objectives.shape[1] == 1:
-        return _penalize(objectives[:, 0], measure_violations(slacks), feasible)
-    ranks = rank_nondominated(objectives, slacks)
+        return _penalize(objectives[:, 0], measure_violations(violations), feasible)
+    ranks = rank_nondominated(objectives, violations)
     crowding = np.zeros(len(ranks))
     for rank in range(int(ranks[feasible].max()) + 1 if feasible.any() else 0):
         front = np.flatnonzero(ranks == rank)

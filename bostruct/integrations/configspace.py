@@ -6,13 +6,14 @@ Hyperparameters, conditions and forbidden clauses there are variables, `when=` a
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any, NoReturn
 
 import numpy as np
 
 from bostruct.checks import count_own_frames, missing_package, short_repr
 from bostruct.contracts import DomainError, PointError, Presented
+from bostruct.domains.space.choice_json import is_json_scalar
 from bostruct.domains.space.choices import ChoiceVariable, to_python
 from bostruct.domains.space.clauses import (
     RELATIONS,
@@ -31,6 +32,7 @@ from bostruct.domains.space.clauses import (
 from bostruct.domains.space.discrete import Binary, Categorical, Ordinal
 from bostruct.domains.space.numeric import Integer, Real
 from bostruct.domains.space.space import Space
+from bostruct.domains.space.variable import Variable
 
 try:
     import ConfigSpace as cs
@@ -65,6 +67,7 @@ DECIMALS = 13  # to which ConfigSpace rounds the numbers of its configurations
 CONDITION_KINDS = {relation: kind for kind, relation in CONDITION_RELATIONS.items()}
 CLAUSE_KINDS = {relation: kind for kind, relation in CLAUSE_RELATIONS.items()}
 RELATION_KINDS = {relation: kind for kind, relation in VARIABLE_RELATIONS.items()}
+FIXED: dict[Hashable, str] = {"bostruct": "fixed"}  # meta data of a constant that is a variable of one value
 Condition = Any  # a condition, or a conjunction of some
 Forbidden = Any  # a forbidden clause, a relation, or a conjunction of some
 
@@ -87,7 +90,8 @@ def read_space(configuration_space: ConfigurationSpace) -> Space:
 def write_space(space: Space, name: str | None = None) -> ConfigurationSpace:
     """Write a space as one of ConfigSpace, whose default configuration is a valid point.
 
-    space: of `Binary`, `Categorical`, `Ordinal`, `Integer` and `Real` variables.
+    space: of `Binary`, `Categorical`, `Ordinal`, `Integer` and `Real` variables. Numbers with a step become an order, a
+        variable of one value a constant, which `read_space` and `read_point` know by its meta data.
     name: of the result.
 
     A predicate of `when=` is asked for each choice of its parent. Raises DomainError, naming the variable or the
@@ -137,21 +141,25 @@ def write_point(point: dict[str, Any], configuration_space: ConfigurationSpace) 
 def constant_value(given: Hyperparameter) -> tuple[Presented] | None:
     """Return the one value of a constant, or of a hyperparameter with one choice, in a tuple; None for any other.
 
+    A constant that `write_space` made of a variable of one value is a variable.
+
     given: `ConfigSpace.hyperparameters.Hyperparameter`.
     """
     if isinstance(given, cs.Constant):
-        return (given.value,)
+        return None if given.meta == FIXED else (given.value,)
     choices = listed_choices(given)
     return (choices[0],) if choices is not None and len(choices) == 1 else None
 
 
 def listed_choices(given: Hyperparameter) -> tuple[Presented, ...] | None:
-    """Return the choices of a category or an order; None for a hyperparameter of another kind.
+    """Return the choices of a category, an order or a constant; None for a hyperparameter of another kind.
 
     given: `ConfigSpace.hyperparameters.Hyperparameter`.
     """
     if isinstance(given, cs.CategoricalHyperparameter):
         return tuple(given.choices)
+    if isinstance(given, cs.Constant):
+        return (given.value,)
     return tuple(given.sequence) if isinstance(given, cs.OrdinalHyperparameter) else None
 
 
@@ -326,8 +334,8 @@ def _read_variable(name: str, given: Any, when: dict[str, Presented]) -> ChoiceV
     """Return a hyperparameter of several values as a variable; raise DomainError, with its name, for other kinds."""
     own = when or None
     try:
-        if isinstance(given, cs.CategoricalHyperparameter):
-            return Categorical(given.choices, when=own)
+        if isinstance(given, cs.CategoricalHyperparameter | cs.Constant):
+            return Categorical(listed_choices(given) or (), when=own)
         if isinstance(given, cs.OrdinalHyperparameter):
             return Ordinal(given.sequence, when=own)
         if isinstance(given, IntegerHyperparameter):
@@ -506,20 +514,24 @@ class SpaceWriter:
         return _refuse_to_write(f"constraint {clause!r}", "a forbidden clause")
 
 
-def _hyperparameter(name: str, variable: object, default: Presented) -> Hyperparameter:
+def _hyperparameter(name: str, variable: Variable, default: Presented) -> Hyperparameter:
     """Return a variable as a hyperparameter; raise DomainError for kinds that ConfigSpace has not."""
+    if variable.is_fixed and is_json_scalar(default):
+        return cs.Constant(name, default, meta=FIXED)
     if isinstance(variable, Binary) or (isinstance(variable, Categorical) and variable.likeness is None):
         return cs.CategoricalHyperparameter(name, variable.choices, default_value=default)
-    if isinstance(variable, Ordinal) and variable.weight == 1.0:
-        return cs.OrdinalHyperparameter(name, variable.choices, default_value=default)
+    has_steps = isinstance(variable, Integer | Real) and variable.step not in (None, 1)
+    if has_steps or (isinstance(variable, Ordinal) and variable.weight == 1.0):
+        return cs.OrdinalHyperparameter(name, tuple(variable.choices), default_value=default)
     if isinstance(variable, Integer):
-        low, high, is_log = variable.choices[0], variable.choices[len(variable.choices) - 1], not variable.is_even
-        return cs.UniformIntegerHyperparameter(name, low, high, default_value=default, log=is_log)
+        return cs.UniformIntegerHyperparameter(
+            name, variable.low, variable.high, default_value=default, log=variable.log
+        )
     if isinstance(variable, Real):
-        grid = variable.choices
-        if round(grid.low, DECIMALS) != grid.low or round(grid.high, DECIMALS) != grid.high:
+        low, high = variable.low, variable.high
+        if round(low, DECIMALS) != low or round(high, DECIMALS) != high:
             raise DomainError(f"{name}: ConfigSpace rounds numbers to {DECIMALS} decimals; expected such bounds")
-        return cs.UniformFloatHyperparameter(name, grid.low, grid.high, default_value=default, log=grid.log)
+        return cs.UniformFloatHyperparameter(name, low, high, default_value=default, log=variable.log)
     return _refuse_to_write(f"{name}: {variable!r}", "a hyperparameter")
 
 

@@ -98,7 +98,6 @@ class GramKernel(Kernel):
 
         Raises ValueError.
         """
-        del params  # a structured kernel has no use for what GPyTorch passes on
         if last_dim_is_batch:
             raise ValueError("last_dim_is_batch: expected False: a kernel over structures is not a sum over columns")
         if diag and x1.shape[-2] != x2.shape[-2]:

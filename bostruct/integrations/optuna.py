@@ -126,7 +126,6 @@ class BostructSampler(BaseSampler):
         With an explicit space each parameter is asked for by its name, so that an objective may ask for the choices in
         any order, and for the parameters that a condition leaves out.
         """
-        del trial
         if self._domain is not None:
             return {}
         with self._lock:
@@ -215,7 +214,7 @@ class BostructSampler(BaseSampler):
         return domain.present(domain.parse(assemble_point(domain, values, {}) | values))
 
     def reseed_rng(self) -> None:
-        """Do nothing: chance comes from the seed and a trial's number, so that copies never draw the same numbers."""
+        """Do nothing: random numbers come from the seed and the trial's number, so copies never draw the same."""
 
     def __getstate__(self) -> dict[str, Any]:
         kept = {

@@ -95,7 +95,6 @@ class StudyMirror:
         choices changed and the storage is relational, such as SQLite, which refuses that. Raises DomainError for a
         study that was loaded without its space.
         """
-        del trial
         if not study.domain.is_whole:
             raise DomainError(f"study {study.name!r} was loaded without its space; Study.load(..., space=...) knows it")
         study_id = self._open(study)
@@ -206,7 +205,7 @@ def _to_frozen_trial(study: Study, trial: Trial) -> FrozenTrial:
         user_attrs=attributes | dict(trial.attributes) | {MIRRORED: _mirrored_attributes(trial)},
         intermediate_values={int(step): float(value) for step, value in trial.info.get("reports", ())},
         constraints={
-            limit.name: limit.slack(trial.constraints[limit.name]) for limit in study.goals.limits if trial.values
+            limit.name: limit.violation(trial.constraints[limit.name]) for limit in study.goals.limits if trial.values
         },
     )
     frozen.datetime_start = datetime.fromtimestamp(trial.started)

@@ -95,7 +95,6 @@ class BostructSearch(Searcher):
         config: the ``param_space``.
         spec: not used.
         """
-        del spec
         if self._metric is None:
             self._set_goal(metric, self._mode or mode)
         if self._space is not None:

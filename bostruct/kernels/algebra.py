@@ -9,12 +9,12 @@ section 2.2). The released NASBOT code clips the former and forgets the latter.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf  # pyright: ignore[reportAttributeAccessIssue]
+import scipy
 
 from bostruct.checks import check_part
 from bostruct.contracts import Array, Batch, Kernel, Parameter, Prepared, Prior, Pullback
@@ -37,6 +37,10 @@ class PartKernel(Kernel):
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         return tuple(block._replace(name=f"{self.name}: {block.name}") for block in self.kernel.parameters)
+
+    @property
+    def parameter_variables(self) -> tuple[int | None, ...]:
+        return self.kernel.parameter_variables
 
     def prepare(self, xs: Batch, ys: Batch | None = None) -> Prepared:
         return self.kernel.prepare(self.part(xs), None if ys is None else self.part(ys))
@@ -68,6 +72,14 @@ class Product(Kernel):
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         return (*self.first.parameters, *self.second.parameters)
+
+    @property
+    def parameter_variables(self) -> tuple[int | None, ...]:
+        return (*self.first.parameter_variables, *self.second.parameter_variables)
+
+    @property
+    def variable_columns(self) -> Mapping[int, Sequence[int]]:
+        return {**self.first.variable_columns, **self.second.variable_columns}
 
     def prepare(self, xs: Batch, ys: Batch | None = None) -> KernelsPair:
         return KernelsPair(self.first.prepare(xs, ys), self.second.prepare(xs, ys))
@@ -146,6 +158,14 @@ class WeightedSum(Kernel):
     def parameters(self) -> tuple[Parameter, ...]:
         odds = Parameter("log_odds", 1, self.prior, self.initial)
         return (*self.first.parameters, *self.second.parameters, odds)
+
+    @property
+    def parameter_variables(self) -> tuple[int | None, ...]:
+        return (*self.first.parameter_variables, *self.second.parameter_variables, None)
+
+    @property
+    def variable_columns(self) -> Mapping[int, Sequence[int]]:
+        return {**self.first.variable_columns, **self.second.variable_columns}
 
     def prepare(self, xs: Batch, ys: Batch | None = None) -> KernelsPair:
         return KernelsPair(self.first.prepare(xs, ys), self.second.prepare(xs, ys))
@@ -266,6 +286,10 @@ class SpectrumClip(Kernel):
     def parameters(self) -> tuple[Parameter, ...]:
         return self.similarity.parameters
 
+    @property
+    def parameter_variables(self) -> tuple[int | None, ...]:
+        return self.similarity.parameter_variables
+
     def around(self, change: Callable[[Kernel], Kernel]) -> Kernel:
         return SpectrumClip(self.similarity.around(change))
 
@@ -376,7 +400,8 @@ def indefinite_spectrum(gram: Array) -> Eigensystem | None:
     gram: (n, n), symmetric; None also for one that is not finite.
     """
     tolerance = NEGLIGIBLE * float(np.mean(gram.diagonal()))
-    if not np.all(np.isfinite(gram)) or dpotrf(gram + tolerance * np.eye(len(gram)), 1, 0, 1)[1] == 0:
+    shifted = gram + tolerance * np.eye(len(gram))
+    if not np.all(np.isfinite(gram)) or scipy.linalg.lapack.dpotrf(shifted, 1, 0, 1)[1] == 0:
         return None  # the surrogate refuses what is not finite
     spectrum = Eigensystem(*np.linalg.eigh(gram))
     return spectrum if spectrum.values[0] < -tolerance else None

@@ -33,11 +33,10 @@ class ExponentialKernel(Kernel):
         return np.exp(-np.tensordot(np.exp(theta), prepared, axes=1))
 
     def diag(self, theta: Array, xs: Batch) -> Array:
-        del theta
         return np.ones(len(xs))
 
     def line(self, theta: Array, i: int, prepared: Array, gram: Array | None = None) -> Callable[[float], Array]:
-        del gram  # an entry that underflowed at theta says nothing of what it is elsewhere
+        # an entry that underflowed at theta says nothing of what it is elsewhere
         rates = np.exp(theta)
         rates[i] = 0.0
         others, own = np.tensordot(rates, prepared, axes=1), prepared[i]
@@ -104,35 +103,54 @@ class DistanceKernel(ExponentialKernel):
         return self.distance(xs, xs if ys is None else ys)[None]
 
 
-def compare_precedence(xs: IntArray, ys: IntArray, resources: Resources | None = None) -> Array:
+def compare_precedence(xs: IntArray, ys: IntArray, resources: Resources | None = None, absent: int = 0) -> Array:
     """Return the share of the pairs of items that stand in another order (n, m), in [0, 1].
 
     xs: n orders, the item in each place (n, w), w at least 2.
     ys: m orders (m, w).
     resources: of each item; then the pairs are those of items of one resource, and in xs and ys all items of one
         resource stand together. None for all pairs.
+    absent: how many items an order lacks, out of w plus so many; then `resources` is None.
 
     Above the 2,016 pairs of 64 items, it is half of one less Spearman's rank correlation, of the ranks within each
     resource. Both are squared Euclidean distances between vectors of squared norm 1/4: the signs of the pairs over
-    2 sqrt(pairs), or the ranks, centered and scaled.
+    2 sqrt(pairs), or the ranks, centered and scaled. Absent items come after all others and are tied (Kendall 1945;
+    as lists of the best k, Fagin et al. 2003, K^(1/4)): a pair that is absent in one order alone counts a quarter.
     """
-    w = xs.shape[1]
+    w = xs.shape[1] + absent
     first, _ = _find_pairs(w, resources)
     if not len(first):
         return np.zeros((len(xs), len(ys)))
     if len(first) <= MOST_PAIRED * (MOST_PAIRED - 1) // 2:
-        mine, theirs = (_sign_pairs(orders, resources) for orders in (xs, ys))
-        return 0.5 * (1.0 - (mine @ theirs.T).astype(np.float64) / len(first))
-    mine, theirs = (_center_ranks(orders, resources) for orders in (xs, ys))
-    lengths = np.bincount(resources or (0,) * w).astype(np.float64)
-    return 0.5 * (1.0 - mine @ theirs.T / (lengths * (lengths**2 - 1.0) / 12.0).sum())
+        mine, theirs = (_sign_pairs(orders, resources, absent) for orders in (xs, ys))
+        n_ordered = len(first) - absent * (absent - 1) // 2
+        return 0.5 * (1.0 - (mine @ theirs.T).astype(np.float64) / n_ordered)
+    mine, theirs = (_center_ranks(orders, resources, absent) for orders in (xs, ys))
+    lengths, tied = np.bincount(resources or (0,) * w).astype(np.float64), absent * (absent**2 - 1.0) / 12.0
+    return 0.5 * (1.0 - mine @ theirs.T / ((lengths * (lengths**2 - 1.0) / 12.0).sum() - tied))
 
 
-def _center_ranks(orders: IntArray, resources: Resources | None) -> Array:
+def find_ranks(orders: IntArray, absent: int) -> IntArray:
+    """Return the place of each item (n, w + absent), w of an absent one.
+
+    orders: the item in each place (n, w).
+    absent: how many items an order lacks.
+    """
+    n, w = orders.shape
+    if not absent:
+        return np.argsort(orders, axis=1)
+    ranks = np.full((n, w + absent), w)
+    np.put_along_axis(ranks, orders, np.arange(w)[None], axis=1)
+    return ranks
+
+
+def _center_ranks(orders: IntArray, resources: Resources | None, absent: int) -> Array:
     """Return the place of each item, less the mean of all that use the same resource (n, w)."""
-    ranks = np.argsort(orders, axis=1)
+    ranks, w = find_ranks(orders, absent), orders.shape[1]
+    if absent:
+        return np.where(ranks < w, ranks, w + (absent - 1) / 2) - (w + absent - 1) / 2
     if resources is None:
-        return ranks - (orders.shape[1] - 1) / 2
+        return ranks - (w - 1) / 2
     means = np.bincount(resources, weights=ranks[0]) / np.bincount(resources)  # the same in all orders
     return np.asarray(ranks - means[list(resources)])
 
@@ -148,19 +166,21 @@ def _find_pairs(w: int, resources: Resources | None) -> tuple[IntArray, IntArray
     return first[together], second[together]
 
 
-def _sign_pairs(orders: IntArray, resources: Resources | None) -> Floats:
-    """Return, for each pair of items, 1 where the first stands before the second, else -1 (n, pairs)."""
+def _sign_pairs(orders: IntArray, resources: Resources | None, absent: int) -> Floats:
+    """Return, for each pair of items, 1 where the first stands before the second, else -1; 0 if both are absent."""
     n, w = orders.shape
-    sign = _sign_bytes if n * len(_find_pairs(w, resources)[0]) <= MOST_SIGNS else _sign_bytes.__wrapped__
-    return sign(orders.astype(np.int64).tobytes(), w, resources)
+    sign = _sign_bytes if n * len(_find_pairs(w + absent, resources)[0]) <= MOST_SIGNS else _sign_bytes.__wrapped__
+    return sign(orders.astype(np.int64).tobytes(), w, resources, absent)
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _sign_bytes(orders: bytes, w: int, resources: Resources | None) -> Floats:
-    ranks = np.argsort(np.frombuffer(orders, dtype=np.int64).reshape(-1, w), axis=1).astype(np.int16)
-    first, second = _find_pairs(w, resources)
+def _sign_bytes(orders: bytes, w: int, resources: Resources | None, absent: int) -> Floats:
+    ranks = find_ranks(np.frombuffer(orders, dtype=np.int64).reshape(-1, w), absent).astype(np.int16)
+    first, second = _find_pairs(w + absent, resources)
     signs = (ranks[:, first] < ranks[:, second]).astype(np.float32)  # whose sums are exact up to 2^24
     signs *= 2.0
     signs -= 1.0
+    if absent:
+        signs[(ranks[:, first] == w) & (ranks[:, second] == w)] = 0.0
     signs.flags.writeable = False
     return signs

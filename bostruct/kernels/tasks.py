@@ -128,6 +128,10 @@ class TaskKernel(Kernel):
             Parameter("log_scale", self.n_tasks, self.scale_prior, 0.0),
         )
 
+    @property
+    def parameter_variables(self) -> tuple[int | None, ...]:
+        return (*self.kernel.parameter_variables, *[None] * (2 * self.n_tasks))
+
     def prepare(self, xs: Batch, ys: Batch | None = None) -> TaskPair:
         points, rows = _split_tasks(xs)
         others, columns = (None, rows) if ys is None else _split_tasks(ys)

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from bostruct import plugins
 from bostruct.checks import check_choice, check_part, short_repr
-from bostruct.contracts import Domain, DomainError, PredicateError, Searcher
+from bostruct.contracts import Domain, DomainError, MissingExtra, PredicateError, Searcher
 from bostruct.methods.auto import auto, for_programs, for_space
 from bostruct.methods.baselines import annealing, evolution, hill_climbing, random, regularized_evolution
 from bostruct.methods.bayesian import bayesian
@@ -16,7 +16,6 @@ from bostruct.methods.defaults import default_kernel
 from bostruct.methods.hyperband import hyperband, model_based_hyperband, successive_halving, successive_narrowing
 from bostruct.methods.nasbot import map_surrogate, marginalized_surrogate, nasbot, published_nasbot
 from bostruct.methods.published import bocs, mcts, smbo, smbo_mcts, tpe, wrs
-from bostruct.methods.refusals import list_methods
 from bostruct.methods.smac import smac
 from bostruct.searchers.wrs import wrs_trials
 
@@ -50,6 +49,22 @@ METHODS: dict[str, Callable[..., Searcher]] = {
 def list_names() -> list[str]:
     """List the names of all methods: those of the package by kind, registered ones, and those of installed plug-ins."""
     return [*METHODS, *plugins.list_plugins(plugins.METHODS, METHODS)]
+
+
+def list_methods(domain: Domain) -> list[str]:
+    """List the registered methods that can search a domain, in their order; those that lack a package are left out.
+
+    domain: any.
+    """
+    return [name for name, build in METHODS.items() if _can_build(build, domain)]
+
+
+def _can_build(build: Callable[..., Searcher], domain: Domain) -> bool:
+    try:
+        build(domain)
+    except (DomainError, MissingExtra):
+        return False
+    return True
 
 
 def find_method(name: str) -> Callable[..., Searcher]:
@@ -93,7 +108,7 @@ def _check_method_builder(name: str, found: Any) -> Callable[..., Searcher]:
 
 
 def register_method(name: str, build: Callable[[Domain], Searcher]) -> None:
-    """Give a method of your own a name, in a program that calls this first.
+    """Register a method under a name, for the rest of the program.
 
     Then ``minimize(..., method=name)``, and every other call that takes the name of a method, builds it. Studies that
     were made by this name load from their file alone.
@@ -128,11 +143,11 @@ def searcher(method: str | Searcher, domain: Domain) -> Searcher:
         try:
             built = build(check_part("domain", domain, Domain))
         except DomainError as error:
-            is_complete = isinstance(error, PredicateError) or "; auto" in str(error)  # it names methods that can
-            if is_complete:
+            if isinstance(error, PredicateError):
                 raise
-            *others, last = list_methods(domain)
-            raise DomainError(f"{error}; {', '.join(others)} and {last} search {domain.label_in_messages}") from error
+            *others, last = list_methods(domain) or ["no method of the package"]
+            able = f"{', '.join(others)} and {last}" if others else last
+            raise DomainError(f"{error}; {able} can search {domain.label_in_messages}") from error
         return check_part(f"method: what {method!r} builds", built, Searcher)
     hint = "; call it with the space first" if callable(method) else ""
     return check_part("method", method, Searcher, also="a name or ", hint=hint)

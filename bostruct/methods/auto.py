@@ -6,22 +6,19 @@ import logging
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 from bostruct.acquisition.evolution import Evolution
 from bostruct.acquisition.functions import LOG_EI, LogAugmentedExpectedImprovement
 from bostruct.acquisition.mixed_search import MixedSearch
 from bostruct.checks import check_part
-from bostruct.contracts import (
-    ChoiceDomain,
-    Domain,
-    Kernel,
-    Searcher,
-)
+from bostruct.contracts import ChoiceDomain, Domain, Kernel, Searcher, Surrogate
+from bostruct.domains.space.space import Space
 from bostruct.kernels.algebra import WeightedSum
 from bostruct.kernels.space.product import SpaceKernel
 from bostruct.kernels.space.registry import has_lengths, has_order_to_doubt, main_effects
+from bostruct.kernels.space.subspace import SubspaceKernel, measure_dissimilarities
 from bostruct.methods.baselines import evolution, random
 from bostruct.methods.bayesian import MOST_BY_ONE, bayesian, default_search
 from bostruct.methods.defaults import (
@@ -41,6 +38,7 @@ from bostruct.searchers.proposals import mutations_of, random_design
 from bostruct.searchers.scores import Feasible, Improvement, best_predicted
 from bostruct.surrogates.hyperparameters import Normal
 from bostruct.surrogates.map_gp import MAPGP, NoiseSelection
+from bostruct.surrogates.selection import VariableSelection
 from bostruct.surrogates.warping import OutputWarping
 
 TOLERANCE = 1e-6  # of fits: half the likelihoods, and less than 0.002 nats lost
@@ -48,8 +46,11 @@ GROWTH = 0.02  # of the data, before the next fit
 SCHEDULE_GROWTH = 0.05  # where durations are learned: a fit has one more parameter for each item
 FAR_SCHEDULE = 30.0  # scales: bad orders teach durations as good ones do, but a penalty teaches none
 EXTENT_ODDS = Normal(1.0, 1.0)  # log odds that letters or items count, not their number alone
+LOG_SMOOTHNESS = 1.0  # by which lengthscales are expected to be larger where values are noisy
+SUBSET_ODDS = Normal(3.0, 1.0)  # log odds of the selected variables, beside small effects of all
 ORDER_ODDS = Normal(3.0, 1.0)  # log odds of an order that does not mislead
 MOST_POINTS = 1_000  # in a model of variables: a suggestion from 100,000 trials takes seconds
+FEWEST_SELECTED_FROM, MOST_SELECTED_FROM = 20, 1_000  # variables: lengthscales tell fewer apart, more share these
 LATEST_POINTS = 200  # of these, the last told: among many variables suggestions go far, and may fail there
 
 log = logging.getLogger(__name__)
@@ -118,6 +119,8 @@ def for_space(domain: Domain) -> BayesianSearch:
     More than 1,000 variables on equal graphs share a lengthscale, which ``trial.info["auto"]`` says. A space of more
     than 100 variables without numbers is searched by ascents that change many of them at a time.
 
+    Of 20 to 1,000 variables without schedules, a subset serves if the data favor it: see `VariableSelection`.
+
     Numbers that are too many to list are searched by gradients, in turn with the rest. Where there are some, points can
     be so close to told ones that they teach nothing: the acquisition is log augmented EI, which asks for others.
 
@@ -137,17 +140,8 @@ def for_space(domain: Domain) -> BayesianSearch:
 
     Raises DomainError, naming a variable whose kind has no kernel.
     """
-    product = space_kernel(domain)
     scheduled = has_schedules(domain)
-    note = _note_many(product)
-    kernel: Kernel = WeightedSum(main_effects(domain), product, Normal(0.4, 1.0), initial=0.4)
-    if has_lengths(domain):
-        by_length = main_effects(domain, by_length=True)
-        kernel = WeightedSum(kernel, by_length, EXTENT_ODDS, initial=EXTENT_ODDS.mean)
-    if has_order_to_doubt(domain):
-        unordered = main_effects(domain, trusts_order=False)
-        kernel = WeightedSum(kernel, unordered, ORDER_ODDS, initial=ORDER_ODDS.mean)
-    kernel = with_schedules(domain, kernel)
+    kernel = build_kernel(domain)
     # means and initial values are log variances of standardized values
     latest = LATEST_POINTS if len(domain.variables) > MOST_BY_ONE else 0
     quiet = MAPGP(kernel, domain.join, Normal(-5.0, 1.0), -5.0, tolerance=TOLERANCE, most=MOST_POINTS, latest=latest)
@@ -156,7 +150,9 @@ def for_space(domain: Domain) -> BayesianSearch:
     noisy = replace(quiet, noise_prior=Normal(-1.0, 1.0), initial_log_noise=-1.0)
     success = success_model(domain, replace(quiet, latest=0), most=MOST_POINTS)
     growth = SCHEDULE_GROWTH if scheduled else GROWTH
-    surrogate = NoiseSelection(quiet, noisy, log_odds=math.log(4.0), growth=growth)
+    smooth = replace(noisy, kernel=build_kernel(domain, LOG_SMOOTHNESS))
+    model = NoiseSelection(quiet, noisy, log_odds=math.log(4.0), growth=growth, smooth=smooth)
+    surrogate = select_variables(domain, model)
     search = default_search(domain)
     maximizer = search.maximizer
     if climbs and scheduled:  # from the best points of the annealed search
@@ -171,10 +167,55 @@ def for_space(domain: Domain) -> BayesianSearch:
         maximizer,
         n_initial=10,
         n_starts=search.n_starts,
-        surroundings=search.surroundings,
+        neighborhood=search.neighborhood,
         exploration=explore_branches(domain) or select_operators(domain) or escape_plateaus(domain),
-        note=note,
+        note=_note_many(space_kernel(domain)),
     )
+
+
+def build_kernel(domain: Domain, log_smoothness: float = 0.0) -> Kernel:
+    """Build the kernel that `for_space` describes.
+
+    domain: of variables, such as a `Space`.
+    log_smoothness: by how much the log lengthscales are expected to be larger.
+    """
+    product = space_kernel(domain, log_smoothness)
+    kernel: Kernel = WeightedSum(main_effects(domain), product, Normal(0.4, 1.0), initial=0.4)
+    if has_lengths(domain):
+        by_length = main_effects(domain, by_length=True)
+        kernel = WeightedSum(kernel, by_length, EXTENT_ODDS, initial=EXTENT_ODDS.mean)
+    if has_order_to_doubt(domain):
+        unordered = main_effects(domain, trusts_order=False)
+        kernel = WeightedSum(kernel, unordered, ORDER_ODDS, initial=ORDER_ODDS.mean)
+    return with_schedules(domain, kernel)
+
+
+def select_variables(domain: Domain, model: NoiseSelection) -> Surrogate:
+    """Return a surrogate that selects variables by evidence, if a space has 20 to 1,000 of them and no schedules.
+
+    domain: of variables, such as a `Space`.
+    model: of all variables.
+    """
+    variables, names = domain.variables, list(domain.variables)
+    if not FEWEST_SELECTED_FROM <= len(variables) <= MOST_SELECTED_FROM or has_schedules(domain):
+        return model
+    effects = main_effects(domain)
+
+    @lru_cache(maxsize=2)
+    def restrict(positions: tuple[int, ...], has_rest: bool) -> NoiseSelection:
+        own = {names[i]: variables[names[i]] for i in positions}
+        anchor = next(k for k, one in enumerate(own.values()) if not one.when)
+
+        def build(log_smoothness: float) -> Kernel:
+            part = build_kernel(Space(own), log_smoothness)
+            kernel = SubspaceKernel(part, effects.layout, positions, effects.numbers, anchor)
+            return WeightedSum(kernel, effects, SUBSET_ODDS, initial=SUBSET_ODDS.mean) if has_rest else kernel
+
+        kernel, smooth = build(0.0), build(LOG_SMOOTHNESS)
+        return model.change_models(lambda one: replace(one, kernel=smooth if one is model.smooth else kernel))
+
+    parents = tuple(tuple(names.index(parent) for parent in one.when) for one in variables.values())
+    return VariableSelection(model, restrict, measure_dissimilarities(domain, effects), tuple(names), parents)
 
 
 def for_programs(domain: ChoiceDomain) -> BayesianSearch:
@@ -192,7 +233,7 @@ def for_programs(domain: ChoiceDomain) -> BayesianSearch:
         Evolution(),
         n_initial=10,
         n_starts=None,
-        surroundings=mutations_of,
+        neighborhood=mutations_of,
     )
 
 

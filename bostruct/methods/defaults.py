@@ -176,7 +176,7 @@ def joint_kernel(domain: Domain, settings: Otmann = REFERENCE) -> Kernel:
     return reduce(Product, factors)
 
 
-def space_kernel(domain: Domain) -> SpaceKernel:
+def space_kernel(domain: Domain, log_smoothness: float = 0.0) -> SpaceKernel:
     """Build the product kernel of variables, whose log-normal lengthscales grow as the root of the number of variables.
 
     The prior is that of Hvarfner et al. 2024, stated on the lengthscale that is equivalent to each edge weight. The
@@ -187,11 +187,12 @@ def space_kernel(domain: Domain) -> SpaceKernel:
     tell them apart.
 
     domain: of variables, such as a `Space`. A number correlates by Matern-5/2 on the share of its range.
+    log_smoothness: by how much the log lengthscales are expected to be larger.
 
     Raises DomainError, naming a variable whose kind has no kernel.
     """
-    degrees = sum(one.degrees for one in domain.variables.values())
-    prior = Normal(math.sqrt(2.0) + 0.5 * math.log(degrees) - 3.0, 0.7)
+    degrees = sum(one.degrees for one in domain.variables.values() if not one.is_fixed) or 1
+    prior = Normal(math.sqrt(2.0) + 0.5 * math.log(degrees) - 3.0 + log_smoothness, 0.7)
     return product_kernel(
         domain,
         prior,

@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from bostruct.checks import check_integer, check_number, try_mutation
-from bostruct.contracts import Array, Batch, Domain, HistoryView, Point, State
+from bostruct.contracts import BRANCH_REASON, Array, Batch, Domain, HistoryView, Point, State
 from bostruct.domains.space.single_changes import Layout
 from bostruct.domains.space.variable import INACTIVE
 from bostruct.methods.defaults import has_schedules
-from bostruct.searchers.bayesian import Exploration, Explored
+from bostruct.searchers.bayesian import Exploration, ExplorationStep
 
 CANDIDATES = 256  # random points, which show the branches
 PROGRESS = 0.01  # of the distance from the median value to the best: a smaller gain is none
@@ -44,7 +44,7 @@ class BranchExploration(Exploration):
     def __post_init__(self) -> None:
         check_integer("every", self.every, 2)
 
-    def __call__(self, domain: Domain, history: HistoryView, state: State, rng: np.random.Generator) -> Explored:
+    def __call__(self, domain: Domain, history: HistoryView, state: State, rng: np.random.Generator) -> ExplorationStep:
         """Return a random unseen point of the branch with the fewest trials, where it is its turn.
 
         It is not where all unseen points drawn are of one branch.
@@ -59,7 +59,7 @@ class BranchExploration(Exploration):
             memory = state | {"asked": state["asked"] + 1}
         asked = memory["asked"]
         if asked % self.every:
-            return Explored(None, memory)
+            return ExplorationStep(None, memory)
         drawn = domain.sample(CANDIDATES, rng)
         branches = label_branches(domain, drawn)
         tried = domain.join(history.completed, history.running, history.failed)
@@ -68,10 +68,10 @@ class BranchExploration(Exploration):
         fresh = (i for i in order if domain.key(drawn[i]) not in history.seen)
         chosen = next(fresh, None)
         if chosen is None or all(branches[i] == branches[chosen] for i in fresh):
-            return Explored(None, memory)
+            return ExplorationStep(None, memory)
         count = f"{trials[branches[chosen]]} of {len(tried)}"
-        return Explored(
-            drawn[chosen], memory, f"no better value in {asked - 1} suggestions; {count} trials were in this branch"
+        return ExplorationStep(
+            drawn[chosen], memory, f"no better value in {asked - 1} suggestions; {count} {BRANCH_REASON}"
         )
 
 
@@ -126,7 +126,7 @@ class OperatorSelection(Exploration):
     def __post_init__(self) -> None:
         check_number("discount", self.discount, high=1.0, above=0.0)
 
-    def __call__(self, domain: Domain, history: HistoryView, state: State, rng: np.random.Generator) -> Explored:
+    def __call__(self, domain: Domain, history: HistoryView, state: State, rng: np.random.Generator) -> ExplorationStep:
         """Return an unseen mutation of the best point where it is its turn.
 
         history: all that was observed so far, at least one value.
@@ -142,7 +142,7 @@ class OperatorSelection(Exploration):
         x = mutate_best(domain, history, rng) if drawn[1] > drawn[0] else None
         memory = {"told": len(values), "last": int(x is not None), "counts": counts}
         why = "" if x is None else f"mutations gained {counts[1][0]:.2g}, the model {counts[0][0]:.2g}"
-        return Explored(x, memory, why, "mutation")
+        return ExplorationStep(x, memory, why, "mutation")
 
     def _update(self, counts: Counts, last: int | None, is_better: bool) -> Counts:
         """Return gains and failures of the model and of mutations, after what the last suggestion brought."""
@@ -184,7 +184,7 @@ class PlateauEscape(Exploration):
     def __post_init__(self) -> None:
         check_integer("wait", self.wait, 2)
 
-    def __call__(self, domain: Domain, history: HistoryView, state: State, rng: np.random.Generator) -> Explored:
+    def __call__(self, domain: Domain, history: HistoryView, state: State, rng: np.random.Generator) -> ExplorationStep:
         """Return an unseen mutation of the best point where it is its turn.
 
         history: all that was observed so far, at least one value.
@@ -195,10 +195,10 @@ class PlateauEscape(Exploration):
         n_equal = int(np.sum(values[-self.wait :] == values.min()))
         is_better = len(values) <= self.wait or values[: -self.wait].min() > values.min()
         if is_better or 2 * n_equal < self.wait or state:
-            return Explored(None, False)
+            return ExplorationStep(None, False)
         x = mutate_best(domain, history, rng)
         why = f"{n_equal} of the last {self.wait} values equal the best, and none is better"
-        return Explored(x, x is not None, why, "mutation")
+        return ExplorationStep(x, x is not None, why, "mutation")
 
 
 def escape_plateaus(domain: Domain) -> PlateauEscape | None:

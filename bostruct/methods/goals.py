@@ -16,7 +16,7 @@ from bostruct.searchers.bayesian import BayesianSearch
 from bostruct.searchers.limits import WithinLimits
 from bostruct.searchers.multi_objective import HypervolumeImprovement, Scalarized
 from bostruct.surrogates.outputs import Outputs
-from bostruct.surrogates.warping import SlackWarping
+from bostruct.surrogates.warping import ViolationWarping
 
 
 def serve_goals(searcher: Searcher, n_objectives: int, n_limits: int) -> Searcher:
@@ -64,7 +64,7 @@ def allow_repeats(searcher: Searcher, who: str) -> Searcher:
 
 def _model_outputs(searcher: BayesianSearch, n_objectives: int, n_limits: int) -> BayesianSearch:
     """Return Bayesian optimization with a surrogate for each output, whose score is that of all outputs."""
-    surrogate, domain = searcher.surrogate, searcher.domain
+    surrogate, domain = searcher.surrogate.on_all_variables(), searcher.domain
     objective = surrogate if n_objectives == 1 else surrogate.compress_less()
     can_pair = domain.lists_many and not domain.n_continuous
 
@@ -77,7 +77,7 @@ def _model_outputs(searcher: BayesianSearch, n_objectives: int, n_limits: int) -
 
     return replace(
         searcher,
-        surrogate=Outputs(objective, surrogate.for_slack(SlackWarping), n_objectives, n_limits),
+        surrogate=Outputs(objective, surrogate.for_violation(ViolationWarping), n_objectives, n_limits),
         score=searcher.score.around(score),
         exploration=searcher.exploration if n_objectives == 1 else None,
         maximizer=PairSearch(searcher.maximizer) if n_limits and can_pair else searcher.maximizer,

@@ -63,7 +63,7 @@ def model_based_hyperband(domain: Domain) -> Searcher:
         raise DomainError(f"method: model-based-hyperband needs a domain with a model, got {type(domain).__name__}")
 
     def at_target(model: BayesianSearch) -> BayesianSearch:
-        surrogate = AtTargetFidelity(model.surrogate, levels.at_target_fidelity)
+        surrogate = AtTargetFidelity(model.surrogate.on_all_variables(), levels.at_target_fidelity)
         score = model.score.around(lambda _: Improvement(LOG_EI, best_predicted))
         return replace(model, surrogate=surrogate, score=score, exploration=None)
 

@@ -73,7 +73,7 @@ def nasbot(domain: Domain, fit: SurrogateBuilder = map_surrogate, settings: Otma
         n_initial=n_initial,
         n_starts=None,
         design=design,
-        surroundings=mutations_of,
+        neighborhood=mutations_of,
     )
 
 
@@ -103,7 +103,7 @@ def published_nasbot(domain: Domain, fit: SurrogateBuilder = marginalized_surrog
         n_initial=n_initial,
         n_starts=None,
         design=design,
-        surroundings=mutations_of,
+        neighborhood=mutations_of,
     )
 
 

@@ -15,9 +15,7 @@ from bostruct.contracts import (
 from bostruct.domains.space.space import Space
 from bostruct.domains.space.variable import Variable
 
-ANY_VARIABLES = ("auto", "annealing", "evolution", "hill-climbing")  # search each kind of variable, as `random` does
 MOST_NAMED = 5  # variables in a message
-WITH_CONDITIONS = ("auto", "smac", "tpe", "evolution", "hill-climbing", "annealing", "wrs", "random")
 
 
 def require_space(domain: Domain, method: str) -> Space:
@@ -25,23 +23,6 @@ def require_space(domain: Domain, method: str) -> Space:
     if not isinstance(domain, Space):
         raise DomainError(f"method: {method} needs a Space, got {domain.label_in_messages}")
     return domain
-
-
-def list_methods(domain: Domain) -> list[str]:
-    """List methods for which a domain has what they need, the default one first; of numbers only `smbo` is asked.
-
-    domain: any.
-    """
-    traits = domain.traits
-    held = (
-        (traits.mutable, ("annealing", "evolution", "regularized-evolution", "hill-climbing")),
-        (traits.choices, ("smac", "wrs")),
-        (traits.tree, ("tpe",)),
-    )
-    names = [name for has_trait, methods in held if has_trait for name in methods]
-    if all(one.grid is None for one in _list_variables(domain).values()):
-        names.append("smbo")
-    return ["auto", *names, "random"]
 
 
 def require_choices(domain: Domain, method: str) -> ChoiceDomain:
@@ -73,10 +54,9 @@ def refuse_numbers(method: str, domain: Domain) -> None:
     """Raise DomainError, naming the variables, where a space has a `Real`, or integers that are not listed."""
     variables = _list_variables(domain)
     if numbers := {name: one for name, one in variables.items() if one.grid is not None}:
-        also = ", among named choices also smac, tpe and wrs" if all(map(_is_single, variables.values())) else ""
+        which = "it is" if len(numbers) == 1 else "each is"
         raise DomainError(
-            f"method: {method} cannot search {_show_variables(numbers)}; {', '.join(ANY_VARIABLES)} and random can"
-            f"{also}; or give {'it' if len(numbers) == 1 else 'each'} as an Ordinal of numbers"
+            f"method: {method} cannot search {_show_variables(numbers)}, unless {which} given as an Ordinal of numbers"
         )
 
 
@@ -86,9 +66,7 @@ def refuse_structures_beside_numbers(method: str, domain: Domain) -> None:
     numbers = [name for name, one in variables.items() if one.grid is not None]
     if numbers and not all(map(_is_single, variables.values())):
         found = {name: one for name, one in variables.items() if name in numbers or not _is_single(one)}
-        raise DomainError(
-            f"method: {method} cannot search {_show_variables(found)}; {', '.join(ANY_VARIABLES)} and random can"
-        )
+        raise DomainError(f"method: {method} cannot search {_show_variables(found)}")
 
 
 def _is_single(variable: Variable) -> bool:
@@ -98,8 +76,7 @@ def _is_single(variable: Variable) -> bool:
 def _show_variables(variables: Mapping[str, Variable]) -> str:
     """Name variables and their kinds, a few of them where they are many."""
     named = [
-        f"the {one.kind} variable {name!r}"
-        + (" of more than 1000 values, or with log=True" if one.kind == "Integer" else "")
+        f"the {one.kind} variable {name!r}" + ("" if one.is_real else " of more than 1000 values, or with log=True")
         for name, one in variables.items()
     ]
     if len(named) > MOST_NAMED:
@@ -121,8 +98,4 @@ def refuse_conditions(method: str, domain: Domain) -> None:
     """Raise DomainError, naming the variable, where a space has a variable with `when=`."""
     named = [name for name, one in domain.variables.items() if one.when]
     if named:
-        *others, last = (name for name in WITH_CONDITIONS if name in list_methods(domain))
-        raise DomainError(
-            f"method: {method} cannot search spaces with conditions, and {named[0]!r} has when=; {', '.join(others)} "
-            f"and {last} can"
-        )
+        raise DomainError(f"method: {method} cannot search spaces with conditions, and {named[0]!r} has when=")

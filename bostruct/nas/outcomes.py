@@ -28,7 +28,7 @@ ONE_VALUE_MESSAGE = "Expected more than 1 value per channel when training"  # to
 
 
 class TrainingFailed(BostructError, RuntimeError):
-    """A training that came to nothing: the reason is the message."""
+    """Raised if a training fails; the message is the reason."""
 
 
 class OutOfMemory(TrainingFailed):
@@ -55,7 +55,7 @@ class Epoch(NamedTuple):
 
 @dataclass(frozen=True)
 class Trained:
-    """A trained network and what its training came to.
+    """A trained network with its errors and costs.
 
     network: as it is after the last epoch.
     epochs: loss and error of each, in order.

@@ -54,7 +54,6 @@ class FCNetError:
 
         vertices: points (m, d).
         """
-        del n_simulations
         return self.table[tuple(vertices.T)].mean(axis=-1)
 
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import ndtr
+import scipy
 
 from bostruct.checks import (
     check_bool,
@@ -28,6 +28,7 @@ from bostruct.contracts import (
     BostructError,
     Domain,
     HistoryView,
+    HyperparameterSamples,
     Info,
     IntArray,
     LeaveOneOut,
@@ -45,6 +46,7 @@ from bostruct.contracts import (
     Suggestion,
     Surrogate,
     TrainingPrediction,
+    stored_as,
 )
 from bostruct.goals.pareto import is_feasible
 from bostruct.searchers.limits import find_kept
@@ -52,6 +54,8 @@ from bostruct.searchers.proposals import Design, draw_blindly, fall_back, neighb
 from bostruct.searchers.regret import ObservedFeasibility, bound_regret_probability
 from bostruct.searchers.views import keep
 
+UNUSED_DRAWS = 16  # of the variables that a model hardly uses
+LARGEST_LOSS = math.log(2.0)  # of a log improvement, for values that are random
 MAX_FALLBACK_DRAWS = 1_000  # random points, where all maxima and their neighbors were seen
 KEPT_MEMORY = 8 * 2**20  # bytes: a matrix of 1,000 points; glibc then keeps twice as many that are free
 MOST_JOINT = 8  # points of one search; a choice, as are the next two
@@ -63,7 +67,7 @@ ROOT_TWO_PI = math.sqrt(2.0 * math.pi)
 Neighborhood = Callable[[Any, Point, np.random.Generator], Batch]
 
 
-class Explored(NamedTuple):
+class ExplorationStep(NamedTuple):
     """The answer of a rule of exploration.
 
     point: unseen, to suggest in place of the model's; None where the model is to suggest one.
@@ -81,7 +85,7 @@ class Exploration(ABC):
     """A rule of exploration, the field `exploration` of a `BayesianSearch`."""
 
     @abstractmethod
-    def __call__(self, domain: Any, history: HistoryView, state: State, rng: np.random.Generator) -> Explored:
+    def __call__(self, domain: Any, history: HistoryView, state: State, rng: np.random.Generator) -> ExplorationStep:
         """Return another point than the model's to suggest, if it is the rule's turn.
 
         domain: the points to search, a `Domain`.
@@ -112,7 +116,7 @@ class BayesianSearch(Searcher):
         failed trials count; `design` chooses the others.
     n_starts: how many of the best completed points the maximizer is told of, at least 0; None for all.
     design: (domain, seen, rng) -> an unseen initial point.
-    surroundings: (domain, x, rng) -> points around x, suggested when all that the maximizer found was seen before.
+    neighborhood: (domain, x, rng) -> points around x, suggested when all that the maximizer found was seen before.
     exploration: whether another point is suggested than the model's; None never explores.
     repeats: whether an observed point may be suggested again, where a value there is worth more than a new point, or no
         new point is left; such a suggestion has the origin ``repeat``.
@@ -128,7 +132,7 @@ class BayesianSearch(Searcher):
     n_initial: int = 20
     n_starts: int | None = 1
     design: Design = random_design
-    surroundings: Neighborhood = neighbors_of
+    neighborhood: Neighborhood = field(default=neighbors_of, metadata=stored_as("surroundings"))
     exploration: Exploration | None = field(default=None, metadata=ADDED_LATER)
     note: str | None = field(default=None, metadata=ADDED_LATER)
     repeats: bool = field(default=False, metadata=ADDED_LATER)
@@ -203,12 +207,15 @@ class BayesianSearch(Searcher):
         maxima, found = self.maximizer(score, self.domain, starts, search_rng)
         state = state | {"surrogate": learned} | kept
         x, origin = self._choose_point(maxima, score, believed, history, search_rng)
+        if origin == "model":
+            x = self._vary_unused(x, believed, score, history, random_rng)
         yield Suggestion(x, state, {"origin": origin, **info, **found})
         others = select_batch(
-            x, maxima, score, self.domain, history.seen, lambda y: self.surroundings(self.domain, y, search_rng)
+            x, maxima, score, self.domain, history.seen, lambda y: self.neighborhood(self.domain, y, search_rng)
         )
         for place, other in enumerate(others, 1):
-            yield Suggestion(other, state, {"origin": "model", "joint": place})
+            varied = self._vary_unused(other, believed, score, history, random_rng)
+            yield Suggestion(varied, state, {"origin": "model", "joint": place})
 
     def appraise(self, history: HistoryView, state: State, rng: np.random.Generator) -> TrainingPrediction:
         """Predict the completed points by the surrogate; raises NumericalError.
@@ -220,15 +227,15 @@ class BayesianSearch(Searcher):
         history: at least one completed point.
         rng: random number generator.
         """
-        kept = is_feasible(history.slacks)
+        kept = is_feasible(history.violations)
         eligible = kept if kept.any() else np.ones(len(kept), dtype=np.bool_)
         told: HistoryView = history
         if self.surrogate.n_outputs is None and not eligible.all():
             told = keep(history, np.flatnonzero(eligible).tolist(), [], self.domain.take)
         posterior, _, _ = self._condition(told, state, rng)
         if kept.any():
-            slacks = posterior.outputs[history.objectives.shape[1] :]
-            eligible = np.isin(np.arange(len(kept)), find_kept(slacks, history, self.domain.take))
+            violations = posterior.outputs[history.objectives.shape[1] :]
+            eligible = np.isin(np.arange(len(kept)), find_kept(violations, history, self.domain.take))
         return TrainingPrediction(eligible, posterior.predict(history.completed))
 
     def bound_regret_probability(
@@ -249,7 +256,7 @@ class BayesianSearch(Searcher):
         chance = self.score.learn_feasibility(posterior, history, state.get("score"), rng)
         told = None if chance is None else ObservedFeasibility(chance, self.domain, history.failed, history.completed)
         completed = history.completed
-        return bound_regret_probability(posterior, self.domain, completed, regret, self.surroundings, rng, told)
+        return bound_regret_probability(posterior, self.domain, completed, regret, self.neighborhood, rng, told)
 
     def predict(self, history: HistoryView, state: State, xs: Batch, rng: np.random.Generator) -> Predicted:
         """Predict points by the surrogate, and the chance that they succeed by the score; raises NumericalError.
@@ -268,6 +275,11 @@ class BayesianSearch(Searcher):
         log_probability = np.zeros(len(xs)) if chance is None else chance.log_probability(xs)
         mean, variance = (np.stack(one) for one in zip(*found, strict=True))
         return Predicted(mean, variance, log_probability)
+
+    def sample_hyperparameters(
+        self, history: HistoryView, state: State, rng: np.random.Generator
+    ) -> list[list[HyperparameterSamples]]:
+        return [one.list_hyperparameters() for one in self._learn(history, state, rng).outputs]
 
     def cross_validate(
         self, history: HistoryView, state: State, objective: int, rng: np.random.Generator
@@ -294,11 +306,11 @@ class BayesianSearch(Searcher):
     def _learn(self, history: HistoryView, state: State, rng: np.random.Generator) -> Posterior:
         """Return the posterior of all that was told; raise NumericalError, or BostructError where limits have no model.
 
-        A surrogate of one output learns a merit where there are limits, which is no objective.
+        A surrogate of one output learns a constrained rank where there are limits, which is no objective.
         """
         if not len(history.values):
             raise NumericalError("no trial has completed")
-        if history.slacks.shape[1] and self.surrogate.n_outputs is None:
+        if history.violations.shape[1] and self.surrogate.n_outputs is None:
             raise BostructError("predict: the method has no model of limits; auto has one")
         return self._condition(history, state, rng)[0]
 
@@ -307,10 +319,12 @@ class BayesianSearch(Searcher):
         surrogate, values = self.surrogate, history.values
         variances, of_outputs = history.variances, surrogate.n_outputs is not None
         if variances is not None:
-            is_known = of_outputs | is_feasible(history.slacks)  # the merit of what breaks a limit is no objective
+            is_known = of_outputs | is_feasible(
+                history.violations
+            )  # the constrained rank of what breaks a limit is no objective
             surrogate = surrogate.with_variances(np.where(is_known, variances, np.nan))
         if of_outputs:
-            values = np.hstack([history.objectives, history.slacks])
+            values = np.hstack([history.objectives, history.violations])
         posterior, learned, info = surrogate.condition(history.completed, values, state["surrogate"], rng)
         return check_part("surrogate: what it learns", posterior, Posterior), learned, info
 
@@ -345,6 +359,22 @@ class BayesianSearch(Searcher):
         again = choose_repeat(self.domain, believed, history, x) if self.repeats else None
         return (x, "model") if again is None else (again, "repeat")
 
+    def _vary_unused(
+        self, x: Point, posterior: Posterior, score: Score, history: HistoryView, rng: np.random.Generator
+    ) -> Point:
+        """Draw the variables that the model hardly uses at random, so that the data go on to show whether they matter.
+
+        Of several unseen draws the one of the largest score is returned, if its improvement is at least half that of x.
+        """
+        if not posterior.unused:
+            return x
+        domain: Any = self.domain  # a space, which has the variables
+        drawn = [domain.resample(x, posterior.unused, rng) for _ in range(UNUSED_DRAWS)]
+        fresh = self._unseen(self.domain.join(drawn), history)
+        scores = score(self.domain.join([x], fresh))
+        best = int(np.argmax(scores[1:])) if len(fresh) else 0
+        return fresh[best] if len(fresh) and scores[1 + best] >= scores[0] - LARGEST_LOSS else x
+
     def _first_unseen(self, maxima: Batch, score: Score, history: HistoryView, rng: np.random.Generator) -> Point:
         """Return the best new maximum; else, maximum by maximum, its best new neighbor; else the best of new draws.
 
@@ -354,7 +384,7 @@ class BayesianSearch(Searcher):
             if self.domain.key(x) not in history.seen:
                 return x
         for x in maxima:
-            fresh = self._unseen(self.surroundings(self.domain, x, rng), history)
+            fresh = self._unseen(self.neighborhood(self.domain, x, rng), history)
             if len(fresh):
                 return _best(fresh, score)
         one = self.domain.sample_unseen(history.seen, rng)  # first: where none is left it says so before many draws do
@@ -394,14 +424,14 @@ def select_batch(
     score: Score,
     domain: Domain,
     seen: AbstractSet[Hashable],
-    surroundings: Callable[[Point], Batch],
+    neighborhood: Callable[[Point], Batch],
 ) -> Iterator[Point]:
     """Yield up to seven points to evaluate beside x: each by a climb once x, and those before it, are believed.
 
     A climb begins at the best of the maxima and of the points around those before, and steps to the best point around
     for as long as that is better. A score that cannot believe leads to none.
 
-    surroundings: a point -> points around it; of more than 200 the same share is looked at everywhere.
+    neighborhood: a point -> points around it; of more than 200 the same share is looked at everywhere.
     """
     candidates, chosen = maxima, {domain.key(x)}
 
@@ -409,7 +439,7 @@ def select_batch(
         return domain.take(xs, [i for i, key in enumerate(domain.keys(xs)) if key not in seen and key not in chosen])
 
     def look_around(x: Point) -> Batch:
-        around = surroundings(x)
+        around = neighborhood(x)
         return drop_known(domain.take(around, range(0, len(around), -(-len(around) // MOST_AROUND) or 1)))
 
     for _ in range(MOST_JOINT - 1):
@@ -450,7 +480,7 @@ def choose_repeat(domain: Domain, posterior: Posterior, history: HistoryView, x:
 
     Source: Frazier, Powell and Dayanik 2009, section 2.
     """
-    n_outputs = history.objectives.shape[1] + history.slacks.shape[1]
+    n_outputs = history.objectives.shape[1] + history.violations.shape[1]
     if n_outputs > 1 or posterior.noise is None:
         return None
     firsts = first_occurrences(domain, history.completed)
@@ -509,7 +539,7 @@ def expected_falls(starts: Array, slopes: Array) -> Array:
     earlier = np.tri(len(a), k=-1, dtype=np.bool_)[:, :, None]  # of two equal lines, the first is kept
     is_above = ((steeper == 0.0) & ((higher < 0.0) | (higher == 0.0) & earlier)).any(axis=1)
     near, far = np.where(b < 0.0, begin, -end), np.where(b < 0.0, end, -begin)  # as distances from 0, on its side
-    parts = np.abs(b) * (_density(near) - _density(far)) - a * (ndtr(-near) - ndtr(-far))
+    parts = np.abs(b) * (_density(near) - _density(far)) - a * (scipy.special.ndtr(-near) - scipy.special.ndtr(-far))
     return np.where((near < far) & ~is_above, np.maximum(parts, 0.0), 0.0).sum(axis=0)
 
 

@@ -10,23 +10,19 @@ import numpy as np
 
 from bostruct.checks import check_integer
 from bostruct.contracts import (
-    Array,
     Batch,
     HistoryView,
-    Info,
+    HyperparameterSamples,
     LocalDomain,
     NumericalError,
     Point,
+    Regression,
     Searcher,
     State,
     Suggestion,
 )
 from bostruct.searchers.proposals import draw_blindly, fall_back
 
-Regression = Callable[[Batch, Array, State, np.random.Generator], tuple[Any, State, Info]]
-"""(n points, values (n,) to minimize, state, rng) -> one posterior sample, the state for the next call, and what goes
-on record. The state is None at the first call. Raises NumericalError.
-"""
 Minimizer = Callable[[Any, Any, np.random.Generator], Batch]
 """(posterior sample, its domain, rng) -> candidates for the minimum of the sample, the best first."""
 
@@ -67,6 +63,17 @@ class BOCS(Searcher):
         if x is None:
             return fall_back(self.domain, history, state, rng, "no unseen point near the minimum")
         return Suggestion(x, state, {"origin": "model", **info})
+
+    def sample_hyperparameters(
+        self, history: HistoryView, state: State, rng: np.random.Generator
+    ) -> list[list[HyperparameterSamples]]:
+        variables = list(self.domain.variables.items())
+        terms = self.regression.sample_terms(history.completed, history.values, state, rng)
+        found = list[HyperparameterSamples]()
+        for choices, coefficients in terms:
+            factors = [f"{variables[i][0]}={variables[i][1].present([choice])}" for i, choice in choices]
+            found.append(HyperparameterSamples("coefficient", " x ".join(factors), coefficients, has_sign=True))
+        return [found]
 
     def _unseen(self, xs: Batch, history: HistoryView) -> Point | None:
         keys = self.domain.keys(xs)

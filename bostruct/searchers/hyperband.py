@@ -21,6 +21,7 @@ from bostruct.contracts import (
     Batch,
     Domain,
     HistoryView,
+    HyperparameterSamples,
     Json,
     Point,
     PointError,
@@ -32,7 +33,7 @@ from bostruct.contracts import (
     TrainingPrediction,
 )
 from bostruct.domains.fidelity import FidelityLevels
-from bostruct.goals.pareto import merit
+from bostruct.goals.pareto import constrained_rank
 
 MAX_DRAWS = 100
 LARGEST_COUNTS = "the largest fidelity counts"  # in `TrainingPrediction.why`
@@ -135,6 +136,11 @@ class Hyperband(Searcher):
         tops = self.domain.join([x if at_top is None else at_top for x, at_top in zip(xs, moved, strict=True)])
         return self.proposals.predict(history, state, tops, rng)
 
+    def sample_hyperparameters(
+        self, history: HistoryView, state: State, rng: np.random.Generator
+    ) -> list[list[HyperparameterSamples]]:
+        return [] if self.proposals is None else self.proposals.sample_hyperparameters(history, state, rng)
+
     def _promote(self, rungs: Rungs, seen: AbstractSet[Hashable]) -> Point | None:
         """Return the best point that may go up, moved up, looking from the highest level down; None where none may."""
         for level in range(len(self.fidelities.costs) - 2, -1, -1):
@@ -174,7 +180,7 @@ class Hyperband(Searcher):
 
 def merits_of(history: HistoryView, places: Sequence[int]) -> list[float]:
     """Return one number to minimize for some completed points, by how they compare with each other alone."""
-    return merit(history.objectives[places], history.slacks[places]).tolist()
+    return constrained_rank(history.objectives[places], history.violations[places]).tolist()
 
 
 @dataclass(frozen=True)
@@ -182,8 +188,8 @@ class Rungs:
     """The points of a history by bracket and level.
 
     bracket, highest: the lowest and the highest level of each point, by its key without fidelity. bracket_sizes: number
-    of points in each bracket. entries: (merit, order, point) of completed trials, by bracket and level; the merit is
-    among those of the same bracket and level, since values at other levels do not compare.
+    of points in each bracket. entries: (rank, order, point) of completed trials, by bracket and level; the constrained
+    rank is among those of the same bracket and level, since values at other levels do not compare.
     """
 
     bracket: dict[Hashable, int]
@@ -215,7 +221,7 @@ class Rungs:
         return cls(bracket, highest, bracket_sizes, entries)
 
     def completed(self, bracket: int, level: int) -> list[tuple[float, int, Point]]:
-        """Return (merit, order, point) of the completed trials at one level of a bracket, in the order observed.
+        """Return (rank, order, point) of the completed trials at one level of a bracket, in the order observed.
 
         bracket: the level at which its points begin, from 0.
         level: at least `bracket`.
@@ -281,7 +287,6 @@ class SuccessiveNarrowing(Searcher):
         return Suggestion(x, self._write(now), {"origin": "random", "level": self.fidelities.level(x)})
 
     def appraise(self, history: HistoryView, state: State, rng: np.random.Generator) -> TrainingPrediction:
-        del state, rng
         levels = np.array([self.fidelities.level(x) for x in history.completed])
         return TrainingPrediction(levels == levels.max(), None, LARGEST_COUNTS)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtr
+import scipy
 
 from bostruct.checks import check_part
 from bostruct.contracts import (
@@ -25,7 +25,7 @@ from bostruct.goals.pareto import is_feasible
 from bostruct.searchers.scores import AcquisitionScore
 from bostruct.searchers.views import Take, keep
 
-BOUND = 0.0  # of a slack: a limit is kept at and below it
+BOUND = 0.0  # of a violation: a limit is kept at and below it
 LEAST_CHANCE = 0.1  # that a limit is kept which was told to be: with noise a lucky number is no proof
 
 
@@ -81,8 +81,8 @@ class WithinLimits(ScoreBuilder):
     as `find_kept` finds them. Where no point does yet, the chance alone is the score.
 
     score: of the objectives, given the points that satisfy all limits; its scores must be logarithms.
-    chance: log P(f < incumbent) of a slack and of the incumbent 0, such as `ProbabilityOfImprovement`; a logarithm.
-    n_objectives: the number of outputs that are objectives, at least 1; all further outputs are slacks.
+    chance: log P(f < incumbent) of a violation and of the incumbent 0, such as `ProbabilityOfImprovement`; a logarithm.
+    n_objectives: the number of outputs that are objectives, at least 1; all further outputs are violations.
 
     Raises ValueError where `score` or `chance` are no logarithms.
     """
@@ -108,32 +108,31 @@ class WithinLimits(ScoreBuilder):
 
         history: all that was observed so far, at least one value.
         """
-        slacks = self._slacks_of(posterior)
-        chances = self._score_chances(slacks)
-        kept = find_kept(slacks, history, self.take)
+        violations = self._violations_of(posterior)
+        chances = self._score_chances(violations)
+        kept = find_kept(violations, history, self.take)
         if not kept:
             return ProductScore(chances)
         target = posterior.outputs[0] if self.n_objectives == 1 else posterior
-        view = keep(history, kept, _believe_kept(slacks, history.running), self.take)
+        view = keep(history, kept, _believe_kept(violations, history.running), self.take)
         return ProductScore([self.score(target, view, rng), *chances])
 
     def learn_feasibility(
         self, posterior: Posterior, history: HistoryView, state: State, rng: np.random.Generator
     ) -> Feasibility | None:
         """Return the chance that points satisfy all limits; raises TypeError for one output."""
-        del history, state, rng  # the posterior knows all
-        return ScoredFeasibility(ProductScore(self._score_chances(self._slacks_of(posterior))))
+        return ScoredFeasibility(ProductScore(self._score_chances(self._violations_of(posterior))))
 
-    def _slacks_of(self, posterior: Posterior) -> tuple[Posterior, ...]:
+    def _violations_of(self, posterior: Posterior) -> tuple[Posterior, ...]:
         if len(posterior.outputs) <= self.n_objectives:
             raise TypeError(f"posterior: limits need one of several outputs, got {type(posterior).__name__}")
         return posterior.outputs[self.n_objectives :]
 
-    def _score_chances(self, slacks: Sequence[Posterior]) -> list[Score]:
-        return [AcquisitionScore(slack, self.chance, BOUND) for slack in slacks]
+    def _score_chances(self, violations: Sequence[Posterior]) -> list[Score]:
+        return [AcquisitionScore(violation, self.chance, BOUND) for violation in violations]
 
 
-def find_kept(slacks: Sequence[Posterior], history: HistoryView, take: Take) -> list[int]:
+def find_kept(violations: Sequence[Posterior], history: HistoryView, take: Take) -> list[int]:
     """Return the positions of the completed points that satisfy all limits, as observed, and likely by the model.
 
     A number that was measured with noise may keep its limit by luck. So each limit has to be kept with a chance of at
@@ -142,19 +141,21 @@ def find_kept(slacks: Sequence[Posterior], history: HistoryView, take: Take) -> 
 
     history: at least one completed point.
     """
-    told = np.flatnonzero(is_feasible(history.slacks))
+    told = np.flatnonzero(is_feasible(history.violations))
     if not len(told):
         return []
     xs = take(history.completed, told.tolist())
-    found = [slack.predict(xs) for slack in slacks]
-    below = [ndtr((BOUND - one.mean) / np.sqrt(one.variance)).mean(axis=0) for one in found]  # P(slack <= 0)
-    chances = np.array(below).reshape(len(slacks), len(told))
+    found = [violation.predict(xs) for violation in violations]
+    below = [scipy.special.ndtr((BOUND - one.mean) / np.sqrt(one.variance)).mean(axis=0) for one in found]
+    chances = np.array(below).reshape(len(violations), len(told))  # P(violation <= 0)
     likely = np.all(chances >= LEAST_CHANCE, axis=0)
     return (told[likely] if likely.any() else told).tolist()
 
 
-def _believe_kept(slacks: Sequence[Posterior], xs: Batch) -> list[int]:
+def _believe_kept(violations: Sequence[Posterior], xs: Batch) -> list[int]:
     """Return the positions of the points that are believed to satisfy all limits."""
     if not len(xs):
         return []
-    return np.flatnonzero(np.all([slack.predict(xs).mean.mean(axis=0) <= BOUND for slack in slacks], axis=0)).tolist()
+    return np.flatnonzero(
+        np.all([violation.predict(xs).mean.mean(axis=0) <= BOUND for violation in violations], axis=0)
+    ).tolist()

@@ -24,7 +24,7 @@ from bostruct.contracts import (
     VariedValues,
 )
 from bostruct.goals.hypervolume import Boxes, LogHypervolumeImprovement, divide_nondominated
-from bostruct.goals.pareto import choose_spread, distant_reference, find_nondominated, is_feasible, merit
+from bostruct.goals.pareto import choose_spread, constrained_rank, distant_reference, find_nondominated, is_feasible
 from bostruct.searchers.views import revalue
 
 SUM_WEIGHT = 0.05  # of the weighted sum beside the weighted maximum, as published
@@ -56,7 +56,6 @@ class HypervolumeImprovement(ScoreBuilder):
 
         history: all that was observed so far, at least one value.
         """
-        del rng
         if len(posterior.outputs) < self.n_objectives:
             raise TypeError(f"posterior: objectives need one of several outputs, got {type(posterior).__name__}")
         objectives = posterior.outputs[: self.n_objectives]
@@ -141,7 +140,7 @@ class Scalarized(Searcher):
 
     Each suggestion draws weights of the objectives uniformly, and the searcher sees their augmented Chebyshev norm: the
     largest weighted objective plus 0.05 times their weighted sum, objectives being shares of their range. Points that
-    break a limit come after all others, as `bostruct.goals.pareto.merit` orders them.
+    break a limit come after all others, as `bostruct.goals.pareto.constrained_rank` orders them.
 
     Source: ParEGO (Knowles 2006), equation 2.
     """
@@ -167,21 +166,21 @@ class Scalarized(Searcher):
 
     def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
         weights = rng.dirichlet(np.ones(history.objectives.shape[1]))
-        values = scalarize(history.objectives, history.slacks, weights)
+        values = scalarize(history.objectives, history.violations, weights)
         return self.searcher.suggest(revalue(history, values), state, rng)
 
 
-def scalarize(objectives: Array, slacks: Array, weights: Array) -> Array:
+def scalarize(objectives: Array, violations: Array, weights: Array) -> Array:
     """Return the augmented Chebyshev norm of each point (n,), feasible points first.
 
     objectives: (n, k), minimized.
-    slacks: (n, c).
+    violations: (n, c).
     weights: at least 0, with the sum 1 (k,).
     """
     if not len(objectives):
         return np.zeros(0)
-    feasible = is_feasible(slacks)
+    feasible = is_feasible(violations)
     known = 0.5 * (objectives[feasible] if feasible.any() else objectives)  # ranges of the largest floats are infinite
     low, range_ = known.min(axis=0), np.ptp(known, axis=0)
     weighted = weights * (0.5 * objectives - low) / np.where(range_ > 0.0, range_, 1.0)
-    return merit((weighted.max(axis=1) + SUM_WEIGHT * weighted.sum(axis=1))[:, None], slacks)
+    return constrained_rank((weighted.max(axis=1) + SUM_WEIGHT * weighted.sum(axis=1))[:, None], violations)

@@ -70,7 +70,7 @@ def mutations_of(domain: Domain, x: Point, rng: np.random.Generator) -> Batch:
 
 
 def nothing_around(domain: Domain, x: Point, rng: np.random.Generator) -> Batch:
-    """Return no points: the surroundings of a point in a domain that has neither neighbors nor mutations."""
+    """Return no points: the neighborhood of a point in a domain that has neither neighbors nor mutations."""
     del x, rng
     return domain.join()
 

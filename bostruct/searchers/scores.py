@@ -205,7 +205,6 @@ class Improvement(ScoreBuilder):
 
     def __call__(self, posterior: Posterior, history: HistoryView, rng: np.random.Generator) -> AcquisitionScore:
         """Return the score of a posterior; rng is unused."""
-        del rng
         acquisition, noise = self.acquisition, posterior.noise
         if noise is not None:
             acquisition = acquisition.with_noise(noise)

@@ -19,7 +19,7 @@ def keep(history: HistoryView, completed: Sequence[int], running: Sequence[int],
         history.failed,
         history.seen,
         history.objectives[kept],
-        history.slacks[kept],
+        history.violations[kept],
         None if variances is None else variances[kept],
     )
 
@@ -36,6 +36,6 @@ def revalue(history: HistoryView, values: Array) -> HistoryView:
         history.failed,
         history.seen,
         values[:, None],
-        history.slacks,
+        history.violations,
         None,  # what is known of the noise is known of other values
     )

@@ -172,7 +172,6 @@ class GuardedServer(ThreadingHTTPServer):
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Forget connections that broke; nothing of a request is printed."""
-        del request, client_address
 
 
 class GuardedHandler(BaseHTTPRequestHandler):
@@ -236,14 +235,12 @@ class GuardedHandler(BaseHTTPRequestHandler):
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """Answer a request that could not be read, or has a method that none is answered for."""
-        del message, explain
         status = HTTPStatus.METHOD_NOT_ALLOWED if code == HTTPStatus.NOT_IMPLEMENTED else HTTPStatus(code)
         allow = {"Allow": self.methods} if status == HTTPStatus.METHOD_NOT_ALLOWED else None
         self.reject(status, status.phrase, allow)
 
     def log_message(self, format: str, *args: Any) -> None:
         """Print nothing: a line would hold the token, or what somebody sent."""
-        del format, args
 
 
 def receive(connection: socket.socket, most: int, deadline: float) -> bytes:

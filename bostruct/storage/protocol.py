@@ -20,7 +20,7 @@ LONGEST_NAME = 500  # characters of a new study's name; an index of PostgreSQL h
 
 
 class StorageError(BostructError):
-    """The storage cannot be used; the message names it and says why. Nothing in it was changed."""
+    """Raised if a storage cannot be used. The message names it and the reason; nothing in it was changed."""
 
 
 class StorageLost(StorageError):
@@ -32,7 +32,7 @@ class RolledBack(StorageError):
 
 
 class StudyLocked(StorageError):
-    """Another process, or another `Study` object of this one, writes this study, and cannot share that."""
+    """Raised if another process, or another `Study` object, has this study open for writing."""
 
 
 class NameTooLong(StorageError, ValueError):
@@ -149,7 +149,7 @@ class RemoteChanges(NamedTuple):
 
 
 class StudyWriter(ABC):
-    """The right to write one study: the base of all writers. Each method is done once it returns, or raises.
+    """A writer of one study: the base of all. A change is stored once its method returns.
 
     What the base does is right for a writer that has the study alone. A writer that shares it with others overrides
     `owner`, `ask_lock`, `changing`, `poll` and `find_dead_writers`, all of them. A closed writer raises StorageError at
@@ -203,7 +203,7 @@ class StudyWriter(ABC):
 
     @abstractmethod
     def release(self, *numbers: int) -> None:
-        """Count an attempt less for running trials that were given up in good order, not by a crash; nobody owns them.
+        """Take back an attempt of running trials that a writer returned in good order; nobody owns them afterwards.
 
         numbers: of the trials, each of which counts once; those that are not running are left as they are.
         """
@@ -226,7 +226,7 @@ class StudyWriter(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Give the right back; do nothing if that was done, or in a forked child."""
+        """Close the writer; do nothing if it is closed, or in a forked child."""
 
     def ask_lock(self) -> AbstractContextManager[None]:
         """Wait until no other writer decides on a trial, and keep them waiting for as long as a block lasts.
@@ -244,7 +244,7 @@ class StudyWriter(ABC):
         return nullcontext()
 
     def poll(self) -> RemoteChanges | None:
-        """Return what others wrote since the last look, or the last change; None if there are no others."""
+        """Return what other writers changed since the last poll or change; None if there are no others."""
         return None
 
     def find_dead_writers(self, owners: AbstractSet[str]) -> set[str]:
@@ -318,6 +318,18 @@ class Storage(ABC):
         except BaseException:
             self.delete(new)
             raise
+
+    def change_goals(self, name: str, goals: str) -> None:
+        """Write other goals of a study, which rename its objectives; the base writes it anew and deletes the old one.
+
+        name: of a study that is there and has no writer; StudyLocked is raised otherwise.
+        goals: as JSON text.
+        """
+        stored = self.read(name)
+        anew = f"{name} (renamed)"
+        self.rename(name, anew)
+        self.save(stored._replace(study=stored.study._replace(goals=goals))).close()
+        self.delete(anew)
 
     def find_writers(self) -> frozenset[str] | None:
         """Return the names of the writers that are there; None if that is not known. No study is changed."""

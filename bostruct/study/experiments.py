@@ -301,7 +301,8 @@ def _guess_list(found: Cells) -> Guess | str:
         return Guess("Sequence", (items, lengths), note="the letters and the lengths that occur")
     if lengths == (len(items), len(items)):
         return Guess("Permutation", (items,))
-    return Guess("Subset", (items, lengths), note="or bo.Sequence, if the order counts")
+    ordered = "bo.Permutation with length=" if 2 <= lengths[0] == lengths[1] else "bo.Sequence"
+    return Guess("Subset", (items, lengths), note=f"or {ordered}, if the order counts")
 
 
 CHOSEN = ("Categorical", "Binary", "Ordinal")  # kinds whose value may decide about others

@@ -14,7 +14,7 @@ from bostruct.checks import count_own_frames, did_you_mean, optional_import, sho
 from bostruct.contracts import Domain, DomainError, Json, PointError, Presented
 from bostruct.display import pluralize
 from bostruct.domains.space.levels import RoundedNumbers, accept_rounded, note_under
-from bostruct.domains.space.rereading import OWN, fill_missing
+from bostruct.domains.space.migration import OWN, fill_missing
 from bostruct.domains.space.space import Space
 from bostruct.domains.space.variable import Variable
 from bostruct.goals.declared import Goals
@@ -270,7 +270,7 @@ def _find_point_columns(names: Sequence[Any], domain: Domain) -> dict[str, str] 
     """
     known = domain.named_values
     prefixed = {str(name).removeprefix(f"{POINT}."): name for name in names if str(name).startswith(f"{POINT}.")}
-    required = [name for name, one in known.items() if _is_required(one)]
+    required = [name for name, one in known.items() if not one.when]
     is_ours = any(name in prefixed for name in known if f"{POINT}.{name}" not in known) or not (
         known and all(name in names for name in required)
     )
@@ -428,7 +428,7 @@ class _CellReader:
     def _check_required(self, point: Presented, missing: Iterable[str]) -> None:
         """Raise PointError if a variable that each point has is missing."""
         for name in missing:
-            if name in self._known and name not in point and _is_required(self._known[name]):
+            if name in self._known and name not in point and not self._known[name].when:
                 raise PointError(
                     f"{name}: expected a value, got an empty cell; if the file has a text such as 'None' or 'NA' "
                     "there, pass keep_default_na=False to pandas.read_csv"
@@ -441,11 +441,6 @@ def _is_value(one: Any, value: object) -> bool:
     except (PointError, DomainError):
         return False
     return True
-
-
-def _is_required(one: object) -> bool:
-    """Tell whether each point has a value of a variable, or of a domain."""
-    return not (isinstance(one, Variable) and one.when)
 
 
 def _get_choices(one: object) -> tuple[Presented, ...]:

@@ -8,10 +8,10 @@ from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 
-from bostruct.contracts import Array, Batch, Domain, HistoryView, Info, Point, Presented
+from bostruct.contracts import BRANCH_REASON, Array, Batch, Domain, HistoryView, Info, Point, Presented
 from bostruct.display import html_table
 from bostruct.goals.declared import Goals
-from bostruct.goals.pareto import LARGEST, merit
+from bostruct.goals.pareto import LARGEST, constrained_rank
 from bostruct.outcome import Outcome
 
 TrialStatus = Literal["running", "completed", "failed", "infeasible"]
@@ -24,7 +24,7 @@ DOUBLE = "double"  # the origin of a second outcome of a trial that was handed o
 
 @dataclass(frozen=True)
 class Trial:
-    """One point and what became of it.
+    """One evaluation: a point, its status and its outcome.
 
     number: position in the study, from 0.
     point: the user's own values.
@@ -105,13 +105,19 @@ class Trial:
         return DOUBLE if "double_of" in self.info else self.info.get("origin", "unknown")
 
     @property
+    def choice(self) -> str:
+        """The origin in words: ``exploring a branch`` for a random point of a branch with few trials."""
+        is_exploring = self.origin == "random" and str(self.info.get("why", "")).endswith(BRANCH_REASON)
+        return "exploring a branch" if is_exploring else self.origin
+
+    @property
     def is_extra(self) -> bool:
-        """True where no `ask` began it, so that it is not counted by `n_trials`: it was added, or is a double."""
+        """True if `n_trials` does not count it: it was added, or is a duplicate."""
         return self.origin in ("added", DOUBLE)
 
     @property
     def is_canceled(self) -> bool:
-        """True where `Study.cancel` gave it up: it is on record as failed, and says nothing of its point."""
+        """True if `Study.cancel` canceled it: its status is failed, and the method learns nothing from it."""
         return CANCELED in self.info
 
     @property
@@ -126,7 +132,7 @@ class Trial:
 
     @property
     def attributes(self) -> Mapping[str, Any]:
-        """JSON by name that the user keeps with the trial, through `bostruct.set_attribute` or `Study.tell`."""
+        """The user's data of the trial, JSON by name, from `bostruct.set_attribute` or `Study.tell`."""
         return self.info.get(ATTRIBUTES, {})
 
     @property
@@ -156,18 +162,18 @@ class History(HistoryView):
     """The history of a study, or one that is made by hand.
 
     objectives: None for the values.
-    slacks: None for no limit.
+    violations: None for no limit.
     """
 
     objectives: Array = field(default=cast(Array, None))
-    slacks: Array = field(default=cast(Array, None))
+    violations: Array = field(default=cast(Array, None))
     variances: Array | None = None
 
     def __post_init__(self) -> None:
         if self.objectives is None:
             object.__setattr__(self, "objectives", np.asarray(self.values)[:, None])
-        if self.slacks is None:
-            object.__setattr__(self, "slacks", np.empty((len(self.values), 0)))
+        if self.violations is None:
+            object.__setattr__(self, "violations", np.empty((len(self.values), 0)))
 
     @classmethod
     def of(
@@ -202,15 +208,15 @@ ROUNDING = 1e-24  # of a variance to the square of the values: what rounding may
 class Measured(NamedTuple):
     """Measurements at n completed points; smaller is better.
 
-    values: of the only objective, or a merit that orders the points (n,).
+    values: of the only objective, or a constrained rank that orders the points (n,).
     objectives: (n, k).
-    slacks: by how much each limit is broken (n, c), at most 0 where it is kept.
+    violations: by how much each limit is broken (n, c), at most 0 where it is kept.
     variances: of the noise of the values (n,), NaN where unknown; None where none is known.
     """
 
     values: Array
     objectives: Array
-    slacks: Array
+    violations: Array
     variances: Array | None
 
 
@@ -220,24 +226,26 @@ class Measurements:
     def __init__(self, goals: Goals) -> None:
         self._goals = goals
         self._rows: list[tuple[float, ...]] = []  # not yet in the array
-        self._ends = np.cumsum([goals.n_objectives, len(goals.limits)])  # of the objectives, of the slacks
-        self._columns = ArrayBuffer(np.empty((0, self._ends[-1] + 4)))  # the last four as of `_describe_noise`
+        widths = (goals.n_objectives, len(goals.limits), 4)  # objectives, violations, as of `_describe_noise`
+        self._parts = [ArrayBuffer(np.empty((0, width))) for width in widths]
         self._has_noise = False
 
     def append(self, outcome: Outcome) -> None:
         """Take the outcome of one more completed trial."""
-        oriented, slacks = self._goals.orient(outcome.values), self._goals.slacks(outcome)
-        self._rows.append((*oriented, *slacks, *_describe_noise(outcome)))
+        oriented, violations = self._goals.orient(outcome.values), self._goals.violations(outcome)
+        self._rows.append((*oriented, *violations, *_describe_noise(outcome)))
         self._has_noise |= outcome.sd is not None or len(outcome.repeats) > 1
 
     def read(self) -> Measured:
         """Return all measurements so far."""
         if self._rows:
-            self._columns.extend(np.array(self._rows))
+            ends = np.cumsum([self._goals.n_objectives, len(self._goals.limits)])
+            for part, columns in zip(self._parts, np.split(np.array(self._rows), ends, axis=1), strict=True):
+                part.extend(columns)
             self._rows = []
-        objectives, slacks, noise = map(np.ascontiguousarray, np.split(self._columns.read(), self._ends, axis=1))
-        values = objectives[:, 0] if self._goals.is_single else merit(objectives, slacks)
-        return Measured(values, objectives, slacks, _find_variances(noise) if self._has_noise else None)
+        objectives, violations, noise = (part.read() for part in self._parts)
+        values = objectives[:, 0] if self._goals.is_single else constrained_rank(objectives, violations)
+        return Measured(values, objectives, violations, _find_variances(noise) if self._has_noise else None)
 
 
 def measure(goals: Goals, outcomes: Sequence[Outcome]) -> Measured:

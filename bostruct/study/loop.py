@@ -378,7 +378,7 @@ GO_ON = "to let a run go on all the same, pass max_initial_failures=None (--max-
 
 
 class ObjectiveError(BostructError):
-    """The objective fails for a mistake in it, not for a property of points; the message holds its traceback."""
+    """Raised if the objective has a bug; the message holds its traceback."""
 
 
 class FailureWatch:

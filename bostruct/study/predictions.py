@@ -16,7 +16,6 @@ import numpy as np
 from bostruct.checks import check_integer, check_number
 from bostruct.contracts import (
     Array,
-    Batch,
     BostructError,
     Domain,
     HistoryView,
@@ -31,6 +30,7 @@ from bostruct.goals.declared import Goals
 from bostruct.outcome import Outcome
 from bostruct.storage.json_text import MALFORMED, parse
 from bostruct.study.history import History, Trial, measure, tell_stop
+from bostruct.study.hyperparameters import HyperparameterTable, tabulate_hyperparameters
 from bostruct.study.ledger import Ledger
 from bostruct.study.point_forms import PointStore
 from bostruct.study.records import parse_points
@@ -204,24 +204,66 @@ class Fit:
         return Beliefs(eligible, dict(zip(completed, expected, strict=True)), "by the model's mean")
 
     def predict(self, points: Iterable[object]) -> Predictions:
-        """Predict the objective at m points: `Study.predict`."""
+        """Predict the objective at m points, the same for the same study: `Study.predict`."""
         searcher, state = self.searcher()
-        xs = searcher.domain.join(parse_points(searcher.domain, points, "points"))
-        with self.limit():
-            history = self._history(searcher.domain, self._completed)
-            return predict(searcher, state, history, xs, self.goals, self.seed, self.who)
+        xs, goals = searcher.domain.join(parse_points(searcher.domain, points, "points")), self.goals
+        if not searcher.has_model:
+            raise BostructError(
+                f"predict: {self.who} has no model{_of_each(goals) or ' of the objective'}; auto has one"
+            )
+        history = self._history(searcher.domain, self._completed)
+        if not len(history.values):
+            raise BostructError("predict: expected at least one completed trial, got none")
+        rng = _make_generator(self.seed, history)
+        with self.limit(), explain_bad_state("predict"):
+            found = searcher.predict(history, parse(state), xs, rng)
+        mean = np.array([goals.orient(row) for row in found.mean.mean(axis=1).T]).reshape(len(xs), goals.n_objectives)
+        sd = np.array([mix_sds(*one) for one in zip(found.mean, found.variance, strict=True)]).T
+        single = goals.n_objectives == 1
+        return Predictions(mean[:, 0] if single else mean, sd[:, 0] if single else sd, np.exp(found.log_probability))
 
     def cross_validate(self, objective: int) -> LeftOutTrials:
-        """Predict each value told from all others: `Result.cross_validate`.
+        """Predict each observed value from all others, the same for the same study: `Result.cross_validate`.
 
         objective: its position, from 0.
         """
         check_integer("objective", objective, 0, self.goals.n_objectives - 1)
         searcher, state = self.searcher()
+        if not searcher.cross_validates:
+            raise BostructError(
+                f"cross_validate: {self.who} has no Gaussian process{_of_each(self.goals)}, which predicts what it was "
+                "told without having been told; auto has one"
+            )
         numbers = self._completed
-        with self.limit():
-            history = self._history(searcher.domain, numbers)
-            return cross_validate(searcher, state, history, numbers, self.goals, objective, self.seed, self.who)
+        if len(numbers) < FEWEST_VALIDATED:
+            raise BostructError(
+                f"cross_validate: expected at least {FEWEST_VALIDATED} completed trials, got {len(numbers)}"
+            )
+        history = self._history(searcher.domain, numbers)
+        rng = _make_generator(self.seed, history)
+        with self.limit(), explain_bad_state("cross_validate"):
+            positions, found = searcher.cross_validate(history, parse(state), objective, rng)
+        sign = sign_of(self.goals.directions[objective])
+        told, mean = (sign * one for one in (history.objectives[positions, objective], found.mean.mean(axis=0)))
+        return LeftOutTrials(np.array(numbers)[positions], told, mean, mix_sds(found.mean, found.variance))
+
+    @property
+    def hyperparameters(self) -> HyperparameterTable:
+        """The posterior of the model's hyperparameters, the same for the same study.
+
+        Several samples are those of a method that marginalizes them, such as `combo`; one is their mode. Raises
+        BostructError for a method without hyperparameters and before a trial has completed; NumericalError.
+        """
+        searcher, state = self.searcher()
+        completed = self._completed
+        if not completed:
+            raise BostructError("hyperparameters: expected at least one completed trial, got none")
+        with self.limit(), explain_bad_state("hyperparameters"):
+            history = self._history(searcher.domain, completed)
+            outputs = searcher.sample_hyperparameters(history, parse(state), _make_generator(self.seed, history))
+        if not any(outputs):
+            raise BostructError(f"hyperparameters: {self.who} has no model with hyperparameters; auto has one")
+        return tabulate_hyperparameters(outputs, searcher.domain, self.goals)
 
     @property
     def _completed(self) -> list[int]:
@@ -261,63 +303,6 @@ def recommend(beliefs: Beliefs, completed: Sequence[Trial], direction: str) -> R
 def without_model(completed: Sequence[Trial]) -> Beliefs:
     """Return the beliefs of a result that was made by hand."""
     return Beliefs(frozenset(t.number for t in completed), None, "by its observed value: the result has no model")
-
-
-def predict(
-    searcher: Searcher, state: str, history: HistoryView, xs: Batch, goals: Goals, seed: int, who: str
-) -> Predictions:
-    """Return what a method believes of points, the same for the same study.
-
-    state: of the last suggestion, JSON text.
-
-    Raises BostructError for a method without a model, and where none has completed; NumericalError.
-    """
-    if not searcher.has_model:
-        raise BostructError(f"predict: {who} has no model{_of_each(goals) or ' of the objective'}; auto has one")
-    if not len(history.values):
-        raise BostructError("predict: expected at least one completed trial, got none")
-    rng = _make_generator(seed, history)
-    with explain_bad_state("predict"):
-        found = searcher.predict(history, parse(state), xs, rng)
-    mean = np.array([goals.orient(row) for row in found.mean.mean(axis=1).T]).reshape(len(xs), goals.n_objectives)
-    sd = np.array([mix_sds(*one) for one in zip(found.mean, found.variance, strict=True)]).T
-    single = goals.n_objectives == 1
-    return Predictions(mean[:, 0] if single else mean, sd[:, 0] if single else sd, np.exp(found.log_probability))
-
-
-def cross_validate(
-    searcher: Searcher,
-    state: str,
-    history: History,
-    numbers: Sequence[int],
-    goals: Goals,
-    objective: int,
-    seed: int,
-    who: str,
-) -> LeftOutTrials:
-    """Return what a method predicts of each value told without that value, the same for the same study.
-
-    state: of the last suggestion, JSON text.
-    numbers: of the completed trials (n,), in the order told.
-    objective: its position, from 0.
-
-    Raises BostructError for a method without a Gaussian process, or with too few completed trials; NumericalError.
-    """
-    if not searcher.cross_validates:
-        raise BostructError(
-            f"cross_validate: {who} has no Gaussian process{_of_each(goals)}, which predicts what it was told without "
-            "having been told; auto has one"
-        )
-    if len(history.values) < FEWEST_VALIDATED:
-        raise BostructError(
-            f"cross_validate: expected at least {FEWEST_VALIDATED} completed trials, got {len(history.values)}"
-        )
-    rng = _make_generator(seed, history)
-    with explain_bad_state("cross_validate"):
-        positions, found = searcher.cross_validate(history, parse(state), objective, rng)
-    sign = -1.0 if goals.directions[objective] == "maximize" else 1.0
-    told, mean = (sign * one for one in (history.objectives[positions, objective], found.mean.mean(axis=0)))
-    return LeftOutTrials(np.array(numbers, dtype=np.int64)[positions], told, mean, mix_sds(found.mean, found.variance))
 
 
 def bound_regret(

@@ -28,7 +28,7 @@ from bostruct.contracts import (
     Searcher,
 )
 from bostruct.domains.registry import as_domain, domain_from_json
-from bostruct.domains.space.rereading import show_objects
+from bostruct.domains.space.migration import show_objects
 from bostruct.goals.declared import Goals
 from bostruct.outcome import Outcome
 from bostruct.storage.json_text import MALFORMED, dump, parse
@@ -77,7 +77,7 @@ GIVE_SPACE = "give it: space= in Python, --problem on the command line"
 
 
 class OtherVersion(UserWarning):
-    """A study goes on with another version of bostruct than the one that made it."""
+    """Warns that a study continues with another version of bostruct than made it."""
 
 
 class JsonDomain(Domain):
@@ -95,7 +95,6 @@ class JsonDomain(Domain):
         return repr(self.description)
 
     def sample(self, m: int, rng: np.random.Generator) -> Batch:
-        del m, rng
         raise DomainError(f"the file of the study does not hold its space; {GIVE_SPACE}")
 
     def decode(self, data: ParsedJson) -> Point:
@@ -209,7 +208,16 @@ def check_same_problem(stored: StudyRow, problem: str | None, where: str) -> Non
     )
 
 
-SECONDS = "suggest_seconds"
+SECONDS, NAMES = "suggest_seconds", "objective_name"
+
+
+def rename_objectives(stored: StudyRow, given: StudyRow) -> str | None:
+    """Return the stored goals, JSON text, with the names of objectives that a call gives; None if nothing changes."""
+    goals, called = parse(stored.goals), parse(given.goals)
+    is_renamed = NAMES in called and isinstance(goals, dict) and goals.get(NAMES) != called[NAMES]
+    if not is_renamed or len(goals.get("directions", ())) != len(called["directions"]):
+        return None
+    return dump(goals | {NAMES: called[NAMES]})
 
 
 def check_same_study(stored: StudyRow, given: StudyRow, where: str, *, seed_given: bool) -> None:
@@ -223,9 +231,8 @@ def check_same_study(stored: StudyRow, given: StudyRow, where: str, *, seed_give
         given = given._replace(seed=stored.seed)
     if given.initial == "[]":
         given = given._replace(initial=stored.initial)
-    goals = parse(given.goals)
-    if (seconds := parse(stored.goals).get(SECONDS)) is not None and SECONDS not in goals:
-        given = given._replace(goals=dump(goals | {SECONDS: seconds}))
+    kept = {name: value for name, value in parse(stored.goals).items() if name in (SECONDS, NAMES)}
+    given = given._replace(goals=dump(kept | parse(given.goals)))
     name = _common_name(stored, given)
     same = is_same_method(stored.method, given.method)  # by whatever name it was built
     check_agreement(stored, given._replace(method=stored.method) if same or name is not None else given, where)

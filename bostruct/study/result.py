@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -86,6 +87,7 @@ def _read_corner(feasible: Array, goals: Goals, reference: Sequence[float] | Non
     return default_reference(feasible) if reference is None else np.array(read_reference(reference, goals))
 
 
+KEY = re.compile(r"(?<=[{ ])(['\"])((?:(?!\1).)*)\1: ")  # of a dict, in its text
 MOST_SHOWN = 5  # trials of a front, in a summary
 
 
@@ -151,17 +153,16 @@ class TrialTable:
         """
         rows = self.rows()
         columns = self._list_columns(rows)
-        for row in rows:
-            others = {
-                name: cell for name, cell in row.items() if name.startswith(ATTRIBUTE) and not isinstance(cell, str)
-            }
-            row |= {name: write_attribute(cell) for name, cell in others.items()}
+        kept = [name for name in columns if name.startswith(ATTRIBUTE)]
+        for row in rows if kept else ():
+            row |= {name: write_attribute(row[name]) for name in kept if not isinstance(row.get(name, ""), str)}
         text = format_csv(columns, ([row.get(name) for name in columns] for row in rows))
         write_output(path, text, "table of trials", overwrite=overwrite)
 
     def _list_columns(self, rows: list[dict[str, object]]) -> list[str]:
         """Return the columns that every trial has, and then all others of the rows, in order."""
-        return list(dict.fromkeys([*_list_fixed_columns(self.goals), *(name for row in rows for name in row)]))
+        kinds = dict.fromkeys(map(tuple, rows))  # most rows have the same columns
+        return list(dict.fromkeys([*_list_fixed_columns(self.goals), *(name for names in kinds for name in names)]))
 
 
 @dataclass(frozen=True)
@@ -287,7 +288,7 @@ class Result:
         return self._require_model("predict").predict(points)
 
     def cross_validate(self, objective: int = 0) -> LeftOutTrials:
-        """Predict each value told by a model that was not told it (leave-one-out), to see how far to trust the model.
+        """Predict each observed value from all others (leave-one-out), to see how far to trust the model.
 
         objective: the position of the objective, from 0.
 
@@ -329,7 +330,7 @@ class Result:
         limited = {limit.name: limit for limit in self.goals.limits}
 
         def distance(trial: Trial) -> tuple[int, float]:
-            return len(trial.broken), sum(limited[name].slack(trial.constraints[name]) for name in trial.broken)
+            return len(trial.broken), sum(limited[name].violation(trial.constraints[name]) for name in trial.broken)
 
         nearest = min(completed, key=distance)
         told = ", ".join(f"{name} is {nearest.constraints[name]:g}" for name in nearest.broken)
@@ -381,7 +382,7 @@ class Result:
 
     @property
     def n_unread(self) -> int:
-        """The number of trials whose points the study's space, which changed, has not."""
+        """The number of trials whose points are not in the study's changed space."""
         return sum(t.unread is not None for t in self.trials)
 
     def _why_unread(self) -> str:
@@ -513,9 +514,10 @@ def _format_tuple(values: Sequence[float]) -> str:
 
 
 def _indent_text(name: str, text: str) -> str:
-    """Put a name and its text into two columns; the text is wrapped, but not between a key and its value."""
+    """Put a name and its text into two columns; the text is wrapped, but not inside a key, nor before its value."""
     margin = " " * 13
-    whole = text.replace(": ", ":\N{NO-BREAK SPACE}")
+    kept = KEY.sub(lambda found: found[0].replace(" ", "\N{NO-BREAK SPACE}"), text)
+    whole = kept.replace(": ", ":\N{NO-BREAK SPACE}")
     lines = textwrap.wrap(whole, 107, break_long_words=False, break_on_hyphens=False)
     lines = [printable(line.replace("\N{NO-BREAK SPACE}", " ")) for line in lines]
     return f"{name:<12} " + f"\n{margin}".join(lines)
@@ -551,8 +553,16 @@ def _trial_row(trial: Trial, goals: Goals) -> dict[str, object]:
     for name, kept in trial.attributes.items():  # "3" is written as JSON, since a table of text cannot tell it from 3
         row[f"{ATTRIBUTE}{name}"] = write_attribute(kept) if isinstance(kept, str) else kept
     if isinstance(trial.point, Mapping):
-        for name, value in trial.point.items():
-            parts = {f".{part}": one for part, one in value.items()} if isinstance(value, PartNumbers) else {"": value}
-            row |= {f"point.{name}{part}": one for part, one in parts.items()}
-        return row
-    return row | {"point": trial.point}
+        for name, value in zip(_prefix_names(tuple(trial.point)), trial.point.values(), strict=True):
+            if isinstance(value, PartNumbers):
+                row.update({f"{name}.{part}": one for part, one in value.items()})
+            else:
+                row[name] = value
+    else:
+        row["point"] = trial.point
+    return row
+
+
+@lru_cache(maxsize=16)
+def _prefix_names(names: tuple[str, ...]) -> list[str]:
+    return [f"point.{name}" for name in names]

@@ -14,7 +14,7 @@ from bostruct.checks import count_own_frames, short_repr
 from bostruct.contracts import Domain, Info, ParsedJson, Point, PointError, PredicateError
 from bostruct.display import printable
 from bostruct.domains.space.levels import RoundedNumbers, accept_rounded
-from bostruct.domains.space.rereading import Contents, read_contents
+from bostruct.domains.space.migration import Contents, read_contents
 from bostruct.execution.clock import now
 from bostruct.storage.json_text import MALFORMED, dump, parse
 from bostruct.storage.protocol import SpaceChange, StorageError, StoredStudy, StudyRow, StudyWriter, TrialRow
@@ -44,7 +44,7 @@ BREAKS = " breaks "  # what a constraint is named after, in the reason why a poi
 
 
 class SpaceChanged(UserWarning):
-    """Some trials, of a study or of its prior, cannot be read in the space that the study is opened with."""
+    """Warns that some trials of a study, or of its prior, are not in the space that it is opened with."""
 
 
 class Opening(NamedTuple):

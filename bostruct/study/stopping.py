@@ -40,7 +40,6 @@ class StoppingCallback(ABC):
         """
 
     def __call__(self, study: Any, trial: Trial) -> None:
-        del trial
         self.check_study(study)
 
 

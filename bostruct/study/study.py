@@ -67,6 +67,7 @@ from bostruct.study.records import (
     read_goals,
     read_initial,
     readable_domain,
+    rename_objectives,
     stored_domain,
     stored_method,
     warn_of_alike_choices,
@@ -96,7 +97,7 @@ CLOCKS_APART = 86_400.0  # seconds that the clocks of two machines may differ by
 
 
 class Study:
-    """A search in progress, which asks for points and is told what came of them.
+    """A search in progress: `ask` returns points, `tell` records their outcomes.
 
     space: a `Space`, a dict of variables, or any other domain.
     method: a name, or a searcher from `bostruct.methods`.
@@ -109,6 +110,8 @@ class Study:
         None where no point ever is. For one noisy objective without limits, and methods with a model.
     suggest_seconds: that a suggestion is to take at most, from 0.001; None for as long as it takes. It is aimed at: one
         that takes longer makes the next one cheaper, from fewer values or without a model, as ``info["haste"]`` says.
+    objective_name: what axes, tables and reports call the value, a text, or a list with one for each objective; another
+        name at a resume renames it in the file, which no other process may have open then. None keeps the stored one.
     storage: a file, ``postgresql://user@host/database``, or a `Storage` object; None keeps all in memory. A study of
         this name in it, made with the same arguments, goes on, and other processes may have it open, too. Its space may
         have changed, which no other may have open then: trials that cannot be read in the new one are no data.
@@ -135,13 +138,14 @@ class Study:
         constraints: Declared | None = None,
         repeats: Literal["auto"] | None = None,
         suggest_seconds: float | None = None,
+        objective_name: str | Sequence[str] | None = None,
         storage: Place | None = None,
         name: str = "study",
         initial_points: Iterable[object] | None = None,
         threads: int | None = 1,
         prior: Iterable[PriorSource] | None = None,
     ) -> None:
-        goals = declare_goals(direction, directions, constraints, repeats, suggest_seconds)
+        goals = declare_goals(direction, directions, constraints, repeats, suggest_seconds, objective_name)
         self._open(
             space,
             goals,
@@ -191,6 +195,10 @@ class Study:
         )
         limit, place = _limit_threads(threads), open_storage(storage)
         stored, store = opened or _begin(place, given)
+        if (renamed := rename_objectives(stored.study, given)) is not None:
+            store.close()
+            place.change_goals(stored.study.name, renamed)
+            stored, store = _begin(place, given)
         with _closed_on_error(store):
             check_study_rows(stored, place.label)
             check_same_problem(stored.study, problem, place.label)
@@ -363,7 +371,7 @@ class Study:
 
     @staticmethod
     def delete(storage: Place, name: str) -> None:
-        """Remove a study and all its trials from a file or a database, for good.
+        """Delete a study and all its trials from a file or a database.
 
         storage: as of `Study`.
         name: of the study.
@@ -392,7 +400,7 @@ class Study:
     def ask(self, n: int) -> list[Trial]: ...
 
     def ask(self, n: int | None = None) -> Trial | list[Trial]:
-        """Return the next trial, or a list of the next n trials, running, and on disk.
+        """Return the next trial, or a list of the next n trials; they are running and stored.
 
         n: how many to evaluate side by side, from 1; None for one that is not in a list. Each point is chosen with the
             points before it running, as by n calls. Where fewer unseen points are left the list is shorter.
@@ -414,7 +422,7 @@ class Study:
                 return trials[0] if n is None else trials
 
     def ask_jointly(self, n: int, missing: Callable[[], int] | None = None) -> Iterator[Trial]:
-        """Yield the next n trials, running, and on disk: one fit of the model serves up to 8 of them, where it can.
+        """Yield the next n trials, running and stored; one fit of the model serves up to 8 of them if the method can.
 
         For many workers on a short objective. What is told and asked between two of them is known to the next fit
         alone, for which another process that asks ends the batch. Where fewer unseen points are left, fewer are
@@ -444,7 +452,7 @@ class Study:
             yield trial
 
     def prefetch(self, n: int = 1) -> int:
-        """Choose points ahead, on disk, until n trials wait for an `ask`, which then has one at once.
+        """Choose and store points ahead, until n trials wait, so that the next `ask` returns at once.
 
         They count as running. What is told until they are asked for cannot change them. Where fewer unseen points are
         left, fewer wait.
@@ -462,7 +470,7 @@ class Study:
 
     @contextmanager
     def ask_lock(self, wanted: Callable[[], bool] | None = None) -> Iterator[None]:
-        """Keep all others from asking for as long as a block lasts, in threads and in processes; tell and add go on.
+        """Keep other threads and processes from asking during a `with` block; they may tell and add.
 
         At its beginning the study has all that others told, and the trials of those that are gone wait for an ask.
 
@@ -480,7 +488,7 @@ class Study:
                 yield
 
     def sync(self) -> None:
-        """Take in what other processes asked and told, which `ask` and `tell` do by themselves."""
+        """Read the changes of other processes, as `ask` and `tell` do by themselves."""
         with self._mutex:
             self._ledger.sync()
 
@@ -567,7 +575,7 @@ class Study:
         infeasible: str | None = None,
         attributes: Mapping[str, object] | None = None,
     ) -> Trial:
-        """Add data that the user already has, as a finished trial of origin `added`, which `n_trials` does not count.
+        """Add an earlier result as a finished trial of origin `added`, which `n_trials` does not count.
 
         A `Real` lies on a fine grid. The trial shows your numbers as you gave them; models see the nearest of the grid.
         A warning says where other numbers of an earlier trial lie on the same step.
@@ -601,7 +609,7 @@ class Study:
         failed: str | None = None,
         unmeasured: Unmeasured = "skip",
     ) -> list[Trial]:
-        """Add a row each of a pandas DataFrame, as `add` does, and return the trials.
+        """Add each row of a pandas DataFrame as a finished trial, as `add` does, and return the trials.
 
         frame: with a column for each variable, `x` or `point.x`, as `Result.to_dataframe` writes them. A missing value
             is a variable that the point has not. A text that is no value of its variable, as a CSV file has for a
@@ -647,7 +655,7 @@ class Study:
         return self._ledger.begin(found, waits=True)
 
     def requeue(self, trial: Trial | int) -> None:
-        """Give a running trial back, or a failed one another chance: the next ask hands it out again.
+        """Put a running or failed trial back in the queue: the next `ask` returns it again.
 
         trial: a running or failed one, or its number. A failed one counts as not finished then; what it failed of is in
             its ``info["failed_before"]``.
@@ -660,7 +668,7 @@ class Study:
             self._ledger.requeue(self._ledger.check_requeueable(trial))
 
     def give_back(self, trials: Iterable[Trial]) -> None:
-        """Give trials back that nobody evaluates here any more: the next ask hands them out, as if for the first time.
+        """Return unfinished trials to the queue without counting an attempt: the next `ask` returns them.
 
         Those that were told, given up or handed out again meanwhile, here or by another process, are left as they are.
 
@@ -675,7 +683,7 @@ class Study:
             self._ledger.give_back([self._ledger.identify(trial) for trial in trials])
 
     def cancel(self, trial: Trial | int) -> Trial:
-        """Give a running trial up, and return it: it is not handed out again, and its point is no data.
+        """Cancel a running trial and return it; `ask` never returns it again, and the method learns nothing from it.
 
         It is on record as failed, with the reason ``canceled`` and ``info["canceled"]``, and counts as finished, but no
         method takes its point for one that fails. Its point is not suggested again; `requeue` hands it out after all.
@@ -804,7 +812,7 @@ class Study:
 
     @contextmanager
     def result_on_error(self) -> Iterator[None]:
-        """Let each exception that leaves a block carry the result so far, as `error.result`, of which a note tells."""
+        """Attach the result so far to each exception that leaves a `with` block, as `error.result`."""
         try:
             yield
         except BaseException as error:
@@ -825,7 +833,7 @@ class Study:
         return f"{finished}: error.result has them, or sys.last_value.result in a notebook or a console."
 
     def bound_regret_probability(self, regret: float) -> float:
-        """Return a bound of the probability that the best point found is worse than the optimum by more than `regret`.
+        """Return an upper bound of the probability that the regret of the best point exceeds `regret`.
 
         The model of the method is fitted and drawn from (Wilson 2024, probabilistic regret bounds), and the bound is as
         good as the model. Its confidence of 95 % is that of one look, not of all looks of a run together. It is 1 until
@@ -896,7 +904,7 @@ class Study:
 
     @property
     def in_flight(self) -> Mapping[int, float]:
-        """When each trial was handed out, by number, of those that this object handed out and was not told of since."""
+        """The time at which this object asked each of its running trials, by number."""
         return self._ledger.in_flight
 
     @property
@@ -907,7 +915,7 @@ class Study:
 
     @property
     def n_waiting(self) -> int:
-        """The number of running trials that nobody evaluates: an `ask` hands them out before it chooses new points.
+        """The number of queued trials, which nobody evaluates; `ask` returns them before it chooses new points.
 
         Of a study that is only read, trials whose process is gone are among them.
         """
@@ -916,30 +924,30 @@ class Study:
 
     @property
     def waiting(self) -> tuple[int, ...]:
-        """The numbers of the running trials that nobody evaluates, as `n_waiting` counts them."""
+        """The numbers of the queued trials, as `n_waiting` counts them."""
         with self._mutex:
             return tuple(self._ledger.waiting)
 
     @property
     def n_finished(self) -> int:
-        """Finished trials that were asked for, not added: what `n_trials` counts, whatever space they are of."""
+        """The number of finished trials that `n_trials` counts: all that were asked, none that were added."""
         with self._mutex:
             return len(self._ledger.order) - self._ledger.n_added
 
     @property
     def n_unread(self) -> int:
-        """The number of trials whose points the study's space, which changed, has not; they are no data."""
+        """The number of trials whose points are not in the study's changed space; the method ignores them."""
         return sum(trial.unread is not None for trial in self.trials)
 
     @property
     def initial_points(self) -> tuple[Presented, ...]:
-        """The points that were given to be asked before any of the method's own."""
+        """The points that the user gave to evaluate first."""
         where = f"{self._place.label}: study {self.name!r}"
         return tuple(self.domain.present(x) for x in read_initial(self._row, self.domain, where))
 
     @property
     def n_initial(self) -> int:
-        """The number of points that were given to be asked first, and of those that the method begins with."""
+        """The number of initial points: those that the user gave, and those that the method begins with."""
         own = 0 if self._searcher is None else self._searcher.n_initial
         return len(parse(self._row.initial)) + own
 
@@ -950,7 +958,7 @@ class Study:
 
     @property
     def space_changes(self) -> tuple[SpaceChange, ...]:
-        """The changes of the study's space, in their order, as the file holds them."""
+        """The changes of the study's space, oldest first."""
         return self._ledger.changes
 
     @property
@@ -984,17 +992,17 @@ class Study:
     @property
     def best_trial(self) -> Trial:
         """The best trial that keeps all limits; raises BostructError without one, and for several objectives."""
-        return self.result.best_trial
+        return self.incumbent or self.result.best_trial
 
     @property
     def best_value(self) -> float:
         """The value of the best trial, as the objective returned it."""
-        return self.result.best_value
+        return self.result.best_value if (best := self.incumbent) is None else best.values[0]
 
     @property
     def best_point(self) -> Presented:
         """The point of the best trial, as the objective received it."""
-        return self.result.best_point
+        return self.result.best_point if (best := self.incumbent) is None else best.point
 
     @property
     def pareto_front(self) -> tuple[Trial, ...]:
@@ -1032,7 +1040,7 @@ class Study:
 
     @defer_signals_once_begun
     def close(self) -> None:
-        """Let the file go, for others to open. Running trials are handed out again when the study is next opened.
+        """Close the study's file. If it is opened again, `ask` returns its unfinished trials first.
 
         A study whose file was removed, renamed or replaced is written to a new file, of which a warning tells.
         """

@@ -25,7 +25,7 @@ from bostruct.contracts import (
     Suggestion,
 )
 from bostruct.domains.space.call_limit import limit_calls
-from bostruct.methods.haste import limit_haste, suggest_within
+from bostruct.methods.time_limit import limit_halvings, suggest_within
 from bostruct.storage.json_text import MALFORMED, dump, parse
 from bostruct.storage.protocol import StorageError
 from bostruct.study.history import Trial
@@ -33,7 +33,7 @@ from bostruct.study.ledger import Ledger, NextPoint
 
 log = logging.getLogger(__name__)
 MANY_FALLBACKS = 10  # of which more than half of the suggestions that a model was asked for
-PATIENCE = 20  # suggestions of one haste: that are looked at, and after which one of less haste is tried
+PATIENCE = 20  # suggestions of as many values: that are looked at, and after which more values are tried
 TOO_LATE = 2  # of them, since a single one may be late for another reason, such as loops that are compiled
 
 
@@ -48,7 +48,7 @@ def next_points(
     with lock:
         unasked = ledger.next_initial()
         history, state, number = ledger.history(), ledger.state, len(ledger)
-        haste = find_haste(ledger.iterate_back(), ledger.goals.suggest_seconds, len(history.values))
+        n_halvings = choose_halvings(ledger.iterate_back(), ledger.goals.suggest_seconds, len(history.values))
     if unasked is not None:
         yield NextPoint(unasked, {"origin": "given", "suggest_seconds": perf_counter() - began}, state)
         return
@@ -57,7 +57,7 @@ def next_points(
     while True:
         try:
             with limit_calls():
-                suggestions = suggestions or suggest_within(searcher, history, parse(state), rng, haste)
+                suggestions = suggestions or suggest_within(searcher, history, parse(state), rng, n_halvings)
                 suggestion = next(suggestions)
         except StopIteration:
             return
@@ -105,37 +105,37 @@ class JointPoints:
         return found
 
 
-def find_haste(newest_first: Iterable[Trial], seconds: float | None, n_values: int) -> int:
-    """Return the haste of the next suggestion, as of `bostruct.methods.haste.suggest_within`.
+def choose_halvings(newest_first: Iterable[Trial], seconds: float | None, n_values: int) -> int:
+    """Choose how often the values are halved for the next suggestion: see `methods.time_limit.suggest_within`.
 
-    It is one more than that of the last one where two of the last 20 of this haste took too long, and one less once 20
-    in a row have not.
+    It is once more than for the last one if two of the last 20 with as many halvings took too long, and once less after
+    20 in a row that did not.
 
     seconds: that a suggestion may take; None for as long as it takes.
     """
     if seconds is None:
         return 0
     last = list(islice(_read_last(newest_first), PATIENCE))
-    haste = last[0][0] if last else 0
+    n_halvings = last[0][0] if last else 0
     late = sum(taken > seconds for _, taken in last)
     if late >= TOO_LATE:
-        haste += 1
+        n_halvings += 1
     elif late == 0 and len(last) == PATIENCE:
-        haste -= 1
-    return limit_haste(max(haste, 0), n_values)
+        n_halvings -= 1
+    return limit_halvings(max(n_halvings, 0), n_values)
 
 
 def _read_last(newest_first: Iterable[Trial]) -> Iterator[tuple[int, float]]:
-    """Yield haste and seconds of the suggestions of a searcher, the last one first, until the haste was another one."""
-    haste = None
+    """Yield halvings and seconds of a searcher's suggestions, the last one first, while the halvings are the same."""
+    n_halvings = None
     for trial in newest_first:
         taken = trial.info.get("suggest_seconds")
         if taken is None or trial.origin in ("given", "initial") or "joint" in trial.info:
             continue
         known = int(trial.info.get("haste", 0))
-        if haste is not None and known != haste:
+        if n_halvings is not None and known != n_halvings:
             return
-        haste = known
+        n_halvings = known
         yield known, taken
 
 

@@ -100,9 +100,9 @@ class TrialTable:
         """Return what a searcher may see of the trials, without building it anew."""
         running = self._form.join([self._records[number].kept for number in sorted(self._running)])
         self._is_lent = True
-        values, objectives, slacks, variances = self._measurements.read()
+        values, objectives, violations, variances = self._measurements.read()
         batches = (running, self._failed.read(), self._seen)
-        return History(self._completed.read(), values, *batches, objectives, slacks, variances)
+        return History(self._completed.read(), values, *batches, objectives, violations, variances)
 
     def completed_number(self, position: int) -> int:
         """Return the number of the trial that has a position among the completed points of `history`.

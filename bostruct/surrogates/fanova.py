@@ -68,6 +68,7 @@ class Importances(NamedTuple):
 
     searched: share of the trials that a search chose, in [0, 1], whose points are no random sample.
     objective: the position of the objective that they explain, from 0; None where it is the only one.
+    selected: the variables that the method's last model learned from; empty if it learned from all.
     """
 
     main: dict[str, Effect]
@@ -76,6 +77,16 @@ class Importances(NamedTuple):
     searched: float = 0.0
     objective: int | None = None
     study: str = ""
+    selected: tuple[str, ...] = ()
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """The variables that the last model learned from, unless these are all, and the warnings, a sentence each."""
+        if not self.selected:
+            return self.warnings
+        named, more = ", ".join(self.selected[:MOST_LISTED]), len(self.selected) - MOST_LISTED
+        names = named + (f" and {more} more" if more > 0 else "")
+        return f"the model of the last suggestion uses {len(self.selected)} variables alone: {names}", *self.warnings
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -100,12 +111,12 @@ class Importances(NamedTuple):
         rows = self._rows()
         lines = [f"{name:<{width}}  {share:>5}  {spread:>6}" for name, share, spread in rows[:MOST_LISTED]]
         lines += [f"and {len(rows) - MOST_LISTED} more, in main and pairs"] if len(rows) > MOST_LISTED else []
-        lines += [*([self._left_out_in_words] if self.left_out else []), *self.warnings]
+        lines += [*([self._left_out_in_words] if self.left_out else []), *self.remarks]
         which = [] if self.objective is None else [f"importance for objective {self.objective}"]
         return "\n".join([*which, f"{'variable':<{width}}  share  spread", *lines])
 
     def _repr_html_(self) -> str:
-        said = [*([self._left_out_in_words] if self.left_out else []), *self.warnings]
+        said = [*([self._left_out_in_words] if self.left_out else []), *self.remarks]
         words = "".join(f"<p>{escape(line)}</p>" for line in said)
         which = "" if self.objective is None else f"importance for objective {self.objective}"
         return html_table(self._rows(), ("variable", "share", "spread"), which) + words
@@ -187,14 +198,14 @@ def _summarize(shares: list[float]) -> Effect:
 
 def leaf_boxes(tree: Any) -> Leaves:
     """Return the boxes of a scikit-learn tree, which goes left where a column is at most the threshold."""
-    n, columns = tree.node_count, tree.n_features
-    lower, upper = np.full((n, columns), -np.inf), np.full((n, columns), np.inf)
-    for node in range(n):  # children come after their parents
-        left, right, column = tree.children_left[node], tree.children_right[node], tree.feature[node]
-        if left < 0:
-            continue
-        lower[[left, right]], upper[[left, right]] = lower[node], upper[node]
-        upper[left, column] = lower[right, column] = tree.threshold[node]
+    shape, nodes = (tree.node_count, tree.n_features), np.zeros(1, dtype=np.int64)
+    lower, upper = np.full(shape, -np.inf), np.full(shape, np.inf)
+    while len(nodes := nodes[tree.children_left[nodes] >= 0]):  # a level of the tree at a time, from the root
+        left, right, column = tree.children_left[nodes], tree.children_right[nodes], tree.feature[nodes]
+        for child in (left, right):
+            lower[child], upper[child] = lower[nodes], upper[nodes]
+        upper[left, column] = lower[right, column] = tree.threshold[nodes]
+        nodes = np.concatenate([left, right])
     is_leaf = tree.children_left < 0
     return Leaves(lower[is_leaf], upper[is_leaf], tree.value[is_leaf, 0, 0])
 

@@ -14,14 +14,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve_triangular
+import scipy
 
 from bostruct.checks import check_integer
-from bostruct.contracts import Array, Batch, DomainError, Info, IntArray, NumericalError, State
+from bostruct.contracts import Array, Batch, DomainError, Info, IntArray, NumericalError, Regression, State, Term
 from bostruct.surrogates.hyperparameters import check_values
 from bostruct.surrogates.standardization import standardize
 
 SMALLEST_SQUARED_SCALE, LARGEST_SQUARED_SCALE = 1e-10, 1e6  # of squared scales, in units of the standardized values
+MOST_DRAWN = 20  # posterior samples of the coefficients
 MAX_MONOMIALS = 50_000  # a sweep of the sampler then takes about a second at 300 points
 
 
@@ -39,7 +40,7 @@ class GibbsState(NamedTuple):
 
 
 @dataclass(frozen=True)
-class HorseshoeRegression:
+class HorseshoeRegression(Regression):
     """Sparse Bayesian linear regression: a sum of monomials, most of whose coefficients are near 0, and normal noise.
 
     A coefficient is normal with variance noise x overall x local; the roots of `overall` and of each `local` are
@@ -80,6 +81,14 @@ class HorseshoeRegression:
             coefficients, chain = gibbs_sweep(normal_equations, chain, rng)
         info = {"noise": math.sqrt(chain.noise), "scale": math.sqrt(chain.overall)}
         return Polynomial(self.monomials, coefficients / scales), encode_state(chain), info
+
+    def sample_terms(self, xs: Batch, values: Array, state: State, rng: np.random.Generator) -> list[Term]:
+        drawn = list[Array]()
+        for _ in range(MOST_DRAWN):
+            sample, state, _ = self(xs, values, state, rng)
+            drawn.append(sample.coefficients)
+        scaled = standardize(values).scale * np.array(drawn).T
+        return list(map(Term, self.monomials.list_choices(), scaled))
 
 
 def standardize_columns(design: Array) -> tuple[Array, Array]:
@@ -124,8 +133,8 @@ class NormalEquations:
             if self.gram is not None:
                 matrix = self.gram + np.diag(1.0 / variances)
                 lower = np.linalg.cholesky(matrix)
-                half = solve_triangular(lower, self.moments, lower=True, check_finite=False)
-                return solve_triangular(
+                half = scipy.linalg.solve_triangular(lower, self.moments, lower=True, check_finite=False)
+                return scipy.linalg.solve_triangular(
                     lower, half + sd * rng.standard_normal(p), lower=True, trans=1, check_finite=False
                 )
             roots = np.sqrt(variances)
@@ -134,9 +143,10 @@ class NormalEquations:
             matrix = scaled @ scaled.T
             matrix.flat[:: n + 1] += 1.0
             gap = self.target - self.design @ prior - sd * rng.standard_normal(n)
-            solved = cho_solve(cho_factor(matrix, lower=True, check_finite=False), gap, check_finite=False)
+            factor = scipy.linalg.cho_factor(matrix, lower=True, check_finite=False)
+            solved = scipy.linalg.cho_solve(factor, gap, check_finite=False)
             return prior + variances * (self.design.T @ solved)
-        except (LinAlgError, np.linalg.LinAlgError) as error:
+        except np.linalg.LinAlgError as error:
             raise NumericalError(f"the regression of {p} monomials on {n} points has no solution: {error}") from error
 
 
@@ -210,7 +220,8 @@ def decode_state(state: State) -> GibbsState:
 class Monomials:
     """All products of indicators of up to `order` different variables, constants left out.
 
-    A variable with two choices has one indicator, of the second; any other has one for each choice.
+    A variable with two choices has one indicator, of the second, one with a single choice has none; any other has one
+    for each choice.
 
     n_choices: number of choices of each variable.
     order: the most variables in one product, 1 to 4.
@@ -258,6 +269,13 @@ class Monomials:
         ]
         return np.array(rows, dtype=np.int64)
 
+    def list_choices(self) -> list[tuple[tuple[int, int], ...]]:
+        """Return the indicators of each monomial, as positions of a variable and of its choice."""
+        indicators = [
+            (i, place + (size == 2)) for i, size in enumerate(self.n_choices) for place in range(indicator_count(size))
+        ]
+        return [tuple(indicators[c] for c in row if c < self.n_columns) for row in self.members.tolist()]
+
     def indicators(self, xs: Batch) -> Array:
         """Return the indicators of m points, and a column of ones (m, n_columns + 1).
 
@@ -269,7 +287,7 @@ class Monomials:
         for i, columns in enumerate(self.columns):
             if len(columns) == 1:
                 held[:, columns.start] = rows[:, i]
-            else:
+            elif columns:
                 held[np.arange(len(rows)), columns.start + rows[:, i]] = 1.0
         return held
 
@@ -283,11 +301,11 @@ class Monomials:
 
 
 def indicator_count(n_choices: int) -> int:
-    """Return the number of indicators of a variable: one where it has two choices, else one for each choice.
+    """Return the number of indicators of a variable: none for one choice, one for two, else one for each choice.
 
     n_choices: number of choices of the variable.
     """
-    return 1 if n_choices == 2 else n_choices
+    return n_choices - 1 if n_choices <= 2 else n_choices
 
 
 @dataclass(frozen=True, eq=False)

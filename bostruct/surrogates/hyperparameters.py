@@ -11,6 +11,7 @@ import numpy as np
 
 from bostruct.checks import check_part
 from bostruct.contracts import Array, Json, Kernel, NumericalError, ParsedJson, Prior
+from bostruct.surrogates.gaussian import LARGEST_EXPONENT
 
 REACH = 50.0  # of a logarithm, from the mean of its prior: exponentials beyond overflow
 
@@ -55,7 +56,7 @@ class TruncatedNormal(Prior):
 
 @dataclass(frozen=True)
 class LogHorseshoe(Prior):
-    """The upper bound of the horseshoe density of exp(theta), taken as a density of theta on [low, high].
+    """The upper bound of the horseshoe density of exp(theta), as a density of theta on [low, high].
 
     log log(1 + 2 (scale / exp(theta))^2): Carvalho, Polson and Scott 2010, Theorem 1, as COMBO uses it, that is
     without the Jacobian of the logarithm; as a density of theta it is proper only through its bounds.
@@ -146,10 +147,11 @@ class Hyperparameters(NamedTuple):
         nugget: share of the amplitude, at least 0.
         known: variance of the noise of each value (n,), NaN where it is `log_noise`; None where all are.
         """
-        learned = nugget + math.exp(self.log_noise - self.log_amplitude)
+        exponent = self.log_noise - self.log_amplitude
+        learned = nugget + math.exp(exponent) if exponent < LARGEST_EXPONENT else math.inf
         if known is None:
             return learned
-        return np.where(np.isnan(known), learned, nugget + known * math.exp(-self.log_amplitude))
+        return np.where(np.isnan(known), learned, nugget + known * math.exp(min(-self.log_amplitude, LARGEST_EXPONENT)))
 
     def to_json(self) -> Json:
         return [self.mean, self.log_amplitude, self.log_noise, self.theta.tolist()]

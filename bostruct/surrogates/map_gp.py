@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize
+import scipy
 
 from bostruct.checks import ROUNDING, SMALLEST_SCALE, check_integer, check_number, check_part, has_hardly_grown
 from bostruct.contracts import (
@@ -134,7 +134,7 @@ class MAPGP(Surrogate):
         """
         return replace(self, variances=check_variances(variances))
 
-    def for_slack(self, warp: Callable[[Surrogate], Surrogate]) -> Surrogate:
+    def for_violation(self, warp: Callable[[Surrogate], Surrogate]) -> Surrogate:
         return warp(replace(self, near_zero=True))
 
     def with_kernel(self, change: Callable[[Kernel], Kernel], join: Callable[..., Batch]) -> MAPGP:
@@ -280,7 +280,7 @@ class MAPGP(Surrogate):
         try:
             at_starts |= {start.tobytes(): loss(start) for start in starts}  # the climb asks for one of them again
             start = min(starts, key=lambda packed: loss(packed)[0])
-            found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+            found = scipy.optimize.minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
         except NumericalError as error:
             return prior_mode, {"fit": f"prior mode, because {error}", "likelihoods": calls}
         return found.x, {"fit": "mode", "likelihoods": calls, "log_posterior": -float(found.fun)}
@@ -293,6 +293,11 @@ class NoiseSelection(Surrogate):
     This is the mode under a prior that mixes those of the two models: one model climbs from either part of the mixture,
     so that neither hides the other.
 
+    Where values are noisy, few of them can tell noise from a rough function, and the mode of many lengthscales takes
+    noise for roughness. So a third model, which expects a smoother function, serves once the noisy one is chosen.
+
+    smooth: learns the values if the noisy model is the more probable one, with another prior of the parameters of the
+        same kernel; None for the noisy model itself.
     growth: the last model and mode serve until the data have grown by this share since they were fitted, at least 0;
         with 0 each call fits both models.
 
@@ -303,6 +308,7 @@ class NoiseSelection(Surrogate):
     noisy: MAPGP
     log_odds: float = 0.0
     growth: float = field(default=0.0, metadata=ADDED_LATER)
+    smooth: MAPGP | None = field(default=None, metadata=ADDED_LATER)
 
     def __post_init__(self) -> None:
         check_number("log_odds", self.log_odds, -math.inf)
@@ -317,15 +323,22 @@ class NoiseSelection(Surrogate):
 
         variances: of the noise of each value (n,), at least 0, in the user's units squared; NaN where it is learned.
         """
-        return replace(self, quiet=self.quiet.with_variances(variances), noisy=self.noisy.with_variances(variances))
+        return self.change_models(lambda one: one.with_variances(variances))
 
-    def for_slack(self, warp: Callable[[Surrogate], Surrogate]) -> Surrogate:
-        quiet, noisy = (replace(one, near_zero=True) for one in (self.quiet, self.noisy))
-        return warp(replace(self, quiet=quiet, noisy=noisy))
+    def for_violation(self, warp: Callable[[Surrogate], Surrogate]) -> Surrogate:
+        return warp(self.change_models(lambda one: replace(one, near_zero=True)))
 
     def with_kernel(self, change: Callable[[Kernel], Kernel], join: Callable[..., Batch]) -> NoiseSelection:
         quiet, noisy = (one.with_kernel(change, join) for one in (self.quiet, self.noisy))
-        return replace(self, quiet=quiet, noisy=noisy, growth=0.0)
+        return replace(self, quiet=quiet, noisy=noisy, smooth=None, growth=0.0)
+
+    def change_models(self, change: Callable[[MAPGP], MAPGP]) -> NoiseSelection:
+        """Return the choice between changed models.
+
+        change: of each model.
+        """
+        smooth = None if self.smooth is None else change(self.smooth)
+        return replace(self, quiet=change(self.quiet), noisy=change(self.noisy), smooth=smooth)
 
     def initial_state(self) -> State:
         return [self.quiet.initial_state(), self.noisy.initial_state()]
@@ -342,37 +355,42 @@ class NoiseSelection(Surrogate):
         Returns the posterior, the state for the next call, and the info to record. Raises NumericalError.
         """
         del rng  # the climbs are deterministic
-        fit = self.quiet.prepare(xs, values)  # serves both, which have the same kernel
-        if isinstance(state, dict) and has_hardly_grown([len(values)], [state["n"]], self.growth):
-            model, last = self.noisy if state["is_noisy"] else self.quiet, state["modes"][int(state["is_noisy"])]
-            if model.accepts(last):
-                posterior, info = model.posterior_at(fit, Mode(np.array(last), {"fit": "kept", "likelihoods": 0}))
-                return posterior, state, info
+        fit = self.quiet.prepare(xs, values)  # serves all, whose kernels differ in priors alone
+        served = self.noisy if self.smooth is None else self.smooth
         last = self._last_modes(state)
+        if isinstance(state, dict) and has_hardly_grown([len(values)], [state["n"]], self.growth):
+            model, own = (served, last[-1]) if state["is_noisy"] else (self.quiet, last[0])
+            if model.accepts(own):
+                posterior, info = model.posterior_at(fit, Mode(np.array(own), {"fit": "kept", "likelihoods": 0}))
+                return posterior, state, info
         if fit.usual_noise is not None:
             mode = self.quiet.find_mode(fit, last[0])
             posterior, info = self.quiet.posterior_at(fit, mode)
-            return posterior, self._learned([mode.packed.tolist(), last[1]], len(values), False), info
+            return posterior, self._learned([mode.packed.tolist(), *last[1:]], len(values), False), info
         quiet, noisy = self.quiet.find_mode(fit, last[0]), self.noisy.find_mode(fit, last[1])
         gain = noisy.info.get("log_posterior", -math.inf) + self.log_odds - quiet.info.get("log_posterior", -math.inf)
         is_noisy = gain > 0.0
-        model, mode = (self.noisy, noisy) if is_noisy else (self.quiet, quiet)
-        posterior, info = model.posterior_at(fit, mode)
         likelihoods = quiet.info["likelihoods"] + noisy.info["likelihoods"]
-        learned = self._learned([quiet.packed.tolist(), noisy.packed.tolist()], len(values), is_noisy)
-        return posterior, learned, info | {"likelihoods": likelihoods}
+        modes = [quiet.packed.tolist(), noisy.packed.tolist(), *last[2:]]
+        model, mode = (self.noisy, noisy) if is_noisy else (self.quiet, quiet)
+        if is_noisy and served is not self.noisy:
+            model, mode = served, served.find_mode(fit, last[2])
+            likelihoods += mode.info["likelihoods"]
+            modes[2] = mode.packed.tolist()
+        posterior, info = model.posterior_at(fit, mode)
+        return posterior, self._learned(modes, len(values), is_noisy), info | {"likelihoods": likelihoods}
 
     def _learned(self, modes: State, n: int, is_noisy: bool) -> State:
         return {"modes": modes, "n": n, "is_noisy": is_noisy} if self.growth else modes
 
     def _last_modes(self, state: State) -> list[State]:
-        """Return the last mode of each model; a study of version 0.1.0 had one model, whose mode serves both."""
+        """Return the last mode of each model; a study of version 0.1.0 had one model, whose mode serves all."""
+        models = 2 if self.smooth is None else 3
         if state is None:
-            return self.initial_state()
-        if isinstance(state, dict):
-            return state["modes"]
-        is_pair = len(state) == 2 and all(mode is None or isinstance(mode, list) for mode in state)
-        return state if is_pair else [state, state]
+            return [None] * models
+        modes = state["modes"] if isinstance(state, dict) else state
+        is_list = all(mode is None or isinstance(mode, list) for mode in modes)
+        return [*modes, None][:models] if is_list else [modes] * models
 
 
 def choose_local(

@@ -1,47 +1,47 @@
-"""Several outputs: each objective and each slack of a limit has a surrogate of its own."""
+"""Several outputs: each objective and each violation of a limit has a surrogate of its own."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from bostruct.checks import check_integer, check_part
-from bostruct.contracts import Array, Batch, Info, Posterior, Prediction, State, Surrogate
+from bostruct.contracts import Array, Batch, Info, Posterior, Prediction, State, Surrogate, stored_as
 
 
 @dataclass(frozen=True)
 class Outputs(Surrogate):
-    """Independent surrogates of several outputs: of objectives, and then of the slacks of limits.
+    """Independent surrogates of several outputs: of objectives, and then of the violations of limits.
 
-    A slack is by how much a point breaks a limit, at most 0 where it keeps it.
+    A violation is by how much a point breaks a limit, at most 0 where it keeps it.
 
     n_objectives: at least 1.
-    n_slacks: at least 0.
+    n_violations: at least 0.
 
     Raises TypeError, ValueError.
     """
 
     objective: Surrogate
-    slack: Surrogate
+    violation: Surrogate = field(metadata=stored_as("slack"))
     n_objectives: int = 1
-    n_slacks: int = 0
+    n_violations: int = field(default=0, metadata=stored_as("n_slacks"))
 
     def __post_init__(self) -> None:
         check_part("objective", self.objective, Surrogate)
-        check_part("slack", self.slack, Surrogate)
+        check_part("violation", self.violation, Surrogate)
         check_integer("n_objectives", self.n_objectives, 1)
-        check_integer("n_slacks", self.n_slacks, 0)
+        check_integer("n_violations", self.n_violations, 0)
 
     @property
     def n_outputs(self) -> int:
-        """The number of objectives and slacks."""
-        return self.n_objectives + self.n_slacks
+        """The number of objectives and violations."""
+        return self.n_objectives + self.n_violations
 
     @property
     def surrogates(self) -> tuple[Surrogate, ...]:
         """The surrogate of each output."""
-        return (self.objective,) * self.n_objectives + (self.slack,) * self.n_slacks
+        return (self.objective,) * self.n_objectives + (self.violation,) * self.n_violations
 
     def initial_state(self) -> State:
         return [surrogate.initial_state() for surrogate in self.surrogates]
@@ -57,7 +57,7 @@ class Outputs(Surrogate):
     ) -> tuple[OutputsPosterior, State, Info]:
         """Learn from n points and all their outputs, each output on its own.
 
-        values: (n, q), objectives and then slacks, in the user's units.
+        values: (n, q), objectives and then violations, in the user's units.
         rng: random number generator.
 
         Returns the posterior, the state for the next call, and the info to record: ``outputs``, that of each output.

@@ -15,14 +15,14 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import solve_triangular
-from scipy.linalg.blas import dtrmm  # pyright: ignore[reportAttributeAccessIssue]
+import scipy
 
 from bostruct.contracts import (
     SINGLE_ROUNDING,
     Array,
     Batch,
     HeldOut,
+    HyperparameterSamples,
     Kernel,
     Posterior,
     Prediction,
@@ -36,6 +36,7 @@ from bostruct.surrogates.hyperparameters import Hyperparameters
 SMALLEST_VARIANCE = 1e-8  # of the latent value, on the scale of the model: as published
 SCREEN_ROUNDING = 1e-13
 SINGLE_BLOCK = 2**18  # covariances at a time in single precision
+MOST_COMPARED = 50  # training points whose variables are changed one at a time
 BLOCK = 1024  # candidates at a time: their covariances with the training points stay in cache
 
 
@@ -56,10 +57,57 @@ class GaussianPosterior(Posterior):
     scale: float = 1.0
     known: Array | None = None
     training_means: TrainingMeans | None = None
+    unused: tuple[str, ...] = ()
 
     @property
     def noise(self) -> Array:
         return self.scale**2 * np.exp([[one.hyper.log_noise] for one in self.samples])
+
+    def list_hyperparameters(self) -> list[HyperparameterSamples]:
+        """Return the relevance of each variable, mean, standard deviations of signal and noise, and theta.
+
+        The relevance is 1 - r, if r is the mean correlation of two points that differ in that variable alone.
+        """
+        hypers = [one.hyper for one in self.samples]
+        spread, noise = (
+            self.scale * np.exp(0.5 * np.array([getattr(one, name) for one in hypers]))
+            for name in ("log_amplitude", "log_noise")
+        )
+        mean = self.shift + self.scale * np.array([one.mean for one in hypers])
+        found = [HyperparameterSamples("relevance", v, values) for v, values in self._find_relevances().items()]
+        found.append(HyperparameterSamples("mean", None, mean, has_sign=True))
+        found.append(HyperparameterSamples("signal standard deviation", None, spread))
+        found.append(HyperparameterSamples("noise standard deviation", None, noise))
+        names = [block.name for block in self.kernel.parameters for _ in range(block.size)]
+        thetas = np.array([one.theta for one in hypers]).reshape(len(hypers), -1).T
+        for name, variable, theta in zip(names, self.kernel.parameter_variables, thetas, strict=True):
+            part, _, own = name.rpartition(": ")
+            is_logarithm = own.startswith("log") and own[3:4] in ("_", " ") and not own.startswith("log_odds")
+            label = f"{part}: {own[4:]}" if part and is_logarithm else own[4:] if is_logarithm else name
+            values = np.exp(theta) if is_logarithm else theta
+            found.append(HyperparameterSamples(label.replace("_", " "), variable, values))
+        return found
+
+    def _find_relevances(self) -> dict[int, Array]:
+        """Return 1 - r of each variable (s,), for some training points and what they become with a value of another."""
+        columns = self.kernel.variable_columns
+        if not columns or len(self.xs) < 2:
+            return {}
+        rows = np.asarray(self.xs)[:MOST_COMPARED]
+        others, found = np.roll(rows, len(rows) // 2, axis=0), dict[int, Array]()
+        for variable in sorted(columns):
+            own = list(columns[variable])
+            differs = (rows[:, own] != others[:, own]).any(axis=1)
+            if not differs.any():
+                continue
+            before, after = rows[differs], rows[differs].copy()
+            after[:, own] = others[differs][:, own]
+            pair, values = self.kernel.prepare(before, after), list[float]()
+            for theta in (one.hyper.theta for one in self.samples):
+                sizes = self.kernel.diag(theta, before) * self.kernel.diag(theta, after)
+                values.append(1.0 - float(np.mean(self.kernel.gram(theta, pair).diagonal() / np.sqrt(sizes))))
+            found[variable] = np.array(values)
+        return found
 
     @property
     def gaussian(self) -> GaussianPosterior | None:
@@ -367,8 +415,8 @@ def read_values(one: PosteriorSample) -> Array:
 
     They are its mean plus C w, where its whitener is the inverse of the lower Cholesky factor of C.
     """
-    half = solve_triangular(one.whitener, one.weights, lower=True, trans=1)
-    return one.hyper.mean + solve_triangular(one.whitener, half, lower=True)
+    half = scipy.linalg.solve_triangular(one.whitener, one.weights, lower=True, trans=1)
+    return one.hyper.mean + scipy.linalg.solve_triangular(one.whitener, half, lower=True)
 
 
 MAX_COMPONENTS = 32
@@ -465,7 +513,7 @@ def explained_variance(one: PosteriorSample, gram: Array) -> Array:
 
     gram: of m points with the training points (m, n).
     """
-    white = dtrmm(1.0, one.whitener.T, gram.T, lower=0, trans_a=1)  # views in Fortran's order; (n, m)
+    white = scipy.linalg.blas.dtrmm(1.0, one.whitener.T, gram.T, lower=0, trans_a=1)  # views in Fortran's order; (n, m)
     return np.einsum("nm,nm->m", white, white)
 
 

@@ -12,6 +12,7 @@ from bostruct.contracts import (
     Array,
     Batch,
     HeldOut,
+    HyperparameterSamples,
     Info,
     Posterior,
     Prediction,
@@ -42,8 +43,8 @@ class AtTargetFidelity(Surrogate):
     def compress_less(self) -> AtTargetFidelity:
         return replace(self, surrogate=self.surrogate.compress_less())
 
-    def for_slack(self, warp: Callable[[Surrogate], Surrogate]) -> AtTargetFidelity:
-        return replace(self, surrogate=self.surrogate.for_slack(warp))
+    def for_violation(self, warp: Callable[[Surrogate], Surrogate]) -> AtTargetFidelity:
+        return replace(self, surrogate=self.surrogate.for_violation(warp))
 
     def initial_state(self) -> State:
         return self.surrogate.initial_state()
@@ -64,6 +65,9 @@ class TargetFidelityPosterior(Posterior):
 
     posterior: Posterior
     to_target: Callable[[Batch], Batch]
+
+    def list_hyperparameters(self) -> list[HyperparameterSamples]:
+        return self.posterior.list_hyperparameters()
 
     def predict(self, xs: Batch) -> Prediction:
         return self.posterior.predict(self.to_target(xs))

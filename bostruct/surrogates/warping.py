@@ -1,4 +1,4 @@
-"""Compression of values far above the median, and of slacks far from 0.
+"""Compression of values far above the median, and of violations far from 0.
 
 A point that fails badly should not set the scale for all others, nor hide where a limit just holds.
 """
@@ -23,7 +23,9 @@ ROOM = 1.0  # scales that all farther values share
 MOST_OUTLIERS = 0.1  # of the values: more of them are a region that the model has to learn
 OUTLIER_SDS = 2.0  # between the median and an outlier
 LARGEST = np.finfo(np.float64).max
-SLACK_ROUNDING = 1e-6  # relative: slacks at the distance where compression begins are near, however they are rounded
+VIOLATION_ROUNDING = (
+    1e-6  # relative: violations at the distance where compression begins are near, however they are rounded
+)
 
 
 @dataclass(frozen=True)
@@ -84,8 +86,11 @@ class OutputWarping(Surrogate):
         """
         return replace(self, beyond=FAR_ABOVE, of_distinct=True)
 
-    def for_slack(self, warp: Callable[[Surrogate], Surrogate]) -> Surrogate:
-        return self.surrogate.for_slack(warp)
+    def on_all_variables(self) -> OutputWarping:
+        return replace(self, surrogate=self.surrogate.on_all_variables())
+
+    def for_violation(self, warp: Callable[[Surrogate], Surrogate]) -> Surrogate:
+        return self.surrogate.for_violation(warp)
 
     def initial_state(self) -> State:
         return self.surrogate.initial_state()
@@ -230,20 +235,20 @@ def compress_upper_tail(values: Array, beyond: float) -> Array:
 
 
 @dataclass(frozen=True)
-class SlackWarping(Surrogate):
-    """A surrogate of the slack of a limit, which is told slacks far from 0 in compressed form where that helps.
+class ViolationWarping(Surrogate):
+    """A surrogate of the violation of a limit, which learns those far from 0 in compressed form if that helps.
 
-    A slack z, in units of the median distance from 0 of the slacks that are not 0, becomes
+    A violation z, in units of the median distance from 0 of the violations that are not 0, becomes
     sign(z) * (beyond + log(1 + abs(z) - beyond)) where it is further away than `beyond`. So 0, where the limit is just
-    kept, stays 0, and no slack changes its sign, as it could if slacks above the median were compressed as
+    kept, stays 0, and no violation changes its sign, as it could if violations above the median were compressed as
     `OutputWarping` compresses values.
 
-    A few huge slacks, such as a time-out, would set the scale for all others. A sum, such as a weight, would no longer
-    be one: once most trials keep close to the limit, the first ones are far away. So the surrogate learns from the
-    slacks twice, as they are and compressed. The posterior is that which predicts the slacks that are not compressed
-    better, each from all others. Where it cannot leave one out, it is that of the compressed slacks.
+    A few huge violations, such as a time-out, would set the scale for all others. Compressed, a sum, such as a weight,
+    would be none any more: once most trials keep close to the limit, the first ones are far away. So the surrogate
+    learns from the violations twice, as they are and compressed. The posterior is that which predicts the violations
+    that are not compressed better, each from all others. If it cannot leave one out, it is that of the compressed ones.
 
-    beyond: z above which slacks are compressed, at least 0.
+    beyond: z above which violations are compressed, at least 0.
 
     Raises TypeError, ValueError.
     """
@@ -261,28 +266,28 @@ class SlackWarping(Surrogate):
     def condition(
         self, xs: Batch, values: Array, state: State, rng: np.random.Generator
     ) -> tuple[Posterior, State, Info]:
-        """Learn from n points and their slacks.
+        """Learn from n points and their violations.
 
-        values: slacks (n,), in the user's units, at most 0 where the limit is kept.
+        values: violations (n,), in the user's units, at most 0 where the limit is kept.
         rng: random number generator.
 
-        Returns the posterior, the state for the next call, and the info to record, ``compressed`` where the slacks
+        Returns the posterior, the state for the next call, and the info to record, ``compressed`` where the violations
         are, and ``failed``, why one of the two could not be learned. Raises what `surrogate` raises, and NumericalError
         only where neither could.
         """
-        if not (isinstance(state, dict) and "compressed" in state):  # of a study that knew compressed slacks alone
+        if not (isinstance(state, dict) and "compressed" in state):  # of a study that knew compressed violations alone
             state = {"plain": self.surrogate.initial_state(), "compressed": state}
         told, failed = compress_far(values, self.beyond), list[NumericalError]()
         found = dict[str, tuple[Posterior, State, Info]]()
         both = {"plain": values} if told is values else {"compressed": told, "plain": values}
-        for name, slacks in both.items():
+        for name, violations in both.items():
             try:
-                found[name] = self.surrogate.condition(xs, slacks, state[name], rng)
+                found[name] = self.surrogate.condition(xs, violations, state[name], rng)
             except NumericalError as error:
                 failed.append(error)
         if not found:
             raise failed[0]
-        farthest = self.beyond * _find_slack_scale(values)
+        farthest = self.beyond * _find_violation_scale(values)
         best = max(found, key=lambda name: _score_left_out(found[name][0], farthest))  # the first one of equals
         posterior, _, info = found[best]
         note: Info = {"compressed": True} if best == "compressed" else {}
@@ -291,7 +296,7 @@ class SlackWarping(Surrogate):
 
 
 def _score_left_out(posterior: Posterior, farthest: float) -> float:
-    """Return the mean log density of the slacks near 0, each given all others; 0 without such slacks.
+    """Return the mean log density of the violations near 0, each given all others; 0 without such violations.
 
     It is 0, too, where the posterior leaves no value out.
     """
@@ -299,36 +304,36 @@ def _score_left_out(posterior: Posterior, farthest: float) -> float:
     if found is None:
         return 0.0
     _, values, (mean, variance) = found
-    near = np.abs(values) <= farthest * (1.0 + SLACK_ROUNDING)
+    near = np.abs(values) <= farthest * (1.0 + VIOLATION_ROUNDING)
     if not near.any():
         return 0.0
     sd = np.sqrt(variance[:, near])
     return float(np.mean(log_mean_exp(log_density((values[near] - mean[:, near]) / sd) - np.log(sd))))
 
 
-def _find_slack_scale(slacks: Array) -> float:
-    """Return the median distance from 0 of the slacks that are not 0; 0 where all are.
+def _find_violation_scale(violations: Array) -> float:
+    """Return the median distance from 0 of the violations that are not 0; 0 where all are.
 
     Those at 0 tell no scale: half of all numbers may sit on their limit, such as errors that must not occur.
     """
-    distances = np.abs(slacks[slacks != 0.0])
+    distances = np.abs(violations[violations != 0.0])
     with np.errstate(over="ignore"):  # the sum of the two in the middle
         return float(np.median(distances)) if len(distances) else 0.0
 
 
-def compress_far(slacks: Array, beyond: float) -> Array:
-    """Return slacks as `SlackWarping` tells them (n,).
+def compress_far(violations: Array, beyond: float) -> Array:
+    """Return violations as `ViolationWarping` tells them (n,).
 
-    slacks: (n,).
+    violations: (n,).
     """
-    size, scale = np.abs(slacks), _find_slack_scale(slacks)
+    size, scale = np.abs(violations), _find_violation_scale(violations)
     if not 0.0 < scale < np.inf:
-        return slacks
+        return violations
     with np.errstate(over="ignore"):
         z = np.minimum(size / scale, np.finfo(np.float64).max)
     far = z > beyond
     if not far.any():
-        return slacks
-    told = slacks.copy()
-    told[far] = np.sign(slacks[far]) * scale * (beyond + np.log1p(z[far] - beyond))
+        return violations
+    told = violations.copy()
+    told[far] = np.sign(violations[far]) * scale * (beyond + np.log1p(z[far] - beyond))
     return told

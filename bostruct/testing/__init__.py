@@ -3,7 +3,7 @@
 The message names the law that is broken. No test framework is needed.
 """
 
-from bostruct.testing.acquisition_laws import check_acquisition, check_maximizer
+from bostruct.testing.acquisition_laws import check_acquisition, check_maximizer, check_score_builder
 from bostruct.testing.domain_laws import check_domain, check_enumeration
 from bostruct.testing.gradient_laws import check_score_gradient
 from bostruct.testing.kernel_laws import check_factor, check_kernel, check_prior
@@ -27,6 +27,7 @@ __all__ = [
     "check_pool",
     "check_posterior",
     "check_prior",
+    "check_score_builder",
     "check_score_gradient",
     "check_searcher",
     "check_storage",

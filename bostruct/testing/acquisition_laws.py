@@ -1,4 +1,4 @@
-"""The laws of an acquisition function, and of a maximizer on scores that any domain has."""
+"""The laws of an acquisition function, of a builder of scores, and of a maximizer on scores that any domain has."""
 
 from __future__ import annotations
 
@@ -11,7 +11,21 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from bostruct.checks import check_part, short_repr
-from bostruct.contracts import AcquisitionFunction, Array, Batch, Domain, Info, Json, Maximizer, Prediction, Score
+from bostruct.contracts import (
+    AcquisitionFunction,
+    Array,
+    Batch,
+    Domain,
+    Feasibility,
+    Info,
+    Json,
+    Maximizer,
+    Prediction,
+    Score,
+    ScoreBuilder,
+    Surrogate,
+)
+from bostruct.study.history import History
 from bostruct.testing.batch_laws import keys_of
 from bostruct.testing.capability_laws import check_valid
 from bostruct.testing.common import (
@@ -224,6 +238,37 @@ def _check_without_starts(maximizer: Maximizer, score: RandomScore, domain: Doma
             raise
     else:
         _check_maxima(score, domain, found)
+
+
+def check_score_builder(builder: ScoreBuilder, domain: Domain, surrogate: Surrogate, rng: np.random.Generator) -> None:
+    """Check every law of a builder of scores, on a short history of random values; raise AssertionError.
+
+    builder: from a posterior and a history to a score.
+    domain: whose points are scored; at least eight of them.
+    surrogate: whose posterior is scored.
+    rng: draws points and values.
+    """
+    check_part("builder", builder, ScoreBuilder)
+    xs, values = domain.sample_candidates(8, domain.join(), rng), rng.normal(size=8)
+    values = values[: len(xs)]
+    posterior = surrogate.condition(xs, values, surrogate.initial_state(), rng)[0]
+    history = History.of(domain, xs, values, failed=domain.sample(3, rng))
+    seed, probes, state = int(rng.integers(2**32)), domain.sample(20, rng), None
+    for step in ("first", "next"):
+        with no_global_randomness():
+            built = [builder.build_from(posterior, history, state, np.random.default_rng(seed)) for _ in range(2)]
+        (score, state), (again, _) = built
+        scores = check_array(check_part("score", score, Score)(probes), 1, f"the {step} score is (m,)")
+        assert scores.shape == (20,), f"a score is (m,): expected (20,), got {scores.shape}"
+        assert not np.isnan(scores).any(), "a score is a number, or -inf"
+        assert np.array_equal(again(probes), scores), "the same seed builds the same score"
+        assert read_back(state) == state, f"the state survives JSON: {short_repr(state)} does not"
+        feasible = builder.learn_feasibility(posterior, history, state, np.random.default_rng(seed))
+        if feasible is not None:
+            check_part("learn_feasibility", feasible, Feasibility)
+    called = builder(posterior, history, np.random.default_rng(seed))(probes)
+    first = builder.build_from(posterior, history, None, np.random.default_rng(seed))[0]
+    assert np.array_equal(first(probes), called), "build_from without a state builds the score of a call"
 
 
 class RecordedScore(Score):

@@ -154,7 +154,8 @@ def _check_surrogate_changes(surrogate: Surrogate, learned: Learned) -> None:
     for name, changed in (
         ("around", surrogate.around(lambda model: model)),
         ("compress_less", surrogate.compress_less()),
-        ("for_slack", surrogate.for_slack(lambda model: model)),
+        ("on_all_variables", surrogate.on_all_variables()),
+        ("for_violation", surrogate.for_violation(lambda model: model)),
     ):
         check_part(name, changed, Surrogate)
     same, _ = _condition(surrogate.around(lambda model: model), *learned[:2], surrogate.initial_state(), learned.seed)
@@ -189,7 +190,8 @@ SURROGATE_LAWS: dict[str, Callable[[Surrogate, Learned], None]] = {  # of each m
     "around": _check_surrogate_changes,
     "warp": _check_surrogate_changes,
     "compress_less": _check_surrogate_changes,
-    "for_slack": _check_surrogate_changes,
+    "on_all_variables": _check_surrogate_changes,
+    "for_violation": _check_surrogate_changes,
     "with_kernel": _check_kernels,
 }
 

@@ -144,6 +144,7 @@ def test_variables_that_are_no_single_choices_are_left_out_beside_parts():
 STRUCTURES = {
     "order": (bo.Permutation(range(4)), lambda value: float(value.index(2))),
     "repeats": (bo.Permutation({"x": 2, "y": 2}), lambda value: float(value[0] == "x") + float(value[3] == "x")),
+    "some": (bo.Permutation(range(5), length=2), lambda value: 2.0 * (2 in value) + float(value[0] == 4)),
     "subset": (bo.Subset(range(5), (1, 3)), lambda value: float(2 in value) + len(value)),
     "sequence": (bo.Sequence("AB", (1, 3)), lambda value: float(value.startswith("A"))),
 }
@@ -191,6 +192,18 @@ def test_a_result_knows_its_space_and_may_be_a_part_of_the_trials():
     name = next(iter(SPACE.variables))
     kept = study.result.where(lambda point: point[name] != study.result.trials[0].point[name])
     assert importance(kept) != importance(study)
+
+
+@pytest.mark.parametrize("direction", ["minimize", "maximize"])
+def test_of_many_trials_the_forest_learns_from_some_with_the_same_reading(monkeypatch, direction):
+    study = bo.Study({name: range(5) for name in "abcd"}, method="random", seed=0, direction=direction)
+    study.optimize(lambda p: p["b"] + 2.0 * p["c"] + p["b"] * p["d"] / 4.0, 480)
+    every = importance(study)
+    monkeypatch.setattr(importances, "MOST_LEARNED", 160)
+    found = importance(study)
+    assert found != every
+    assert (list(found.main), found.study) == (list(every.main), every.study)
+    np.testing.assert_allclose(shares_of(found, "abcd"), shares_of(every, "abcd"), atol=0.05)
 
 
 def test_importances_print_as_a_table():

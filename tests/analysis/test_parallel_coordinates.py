@@ -7,6 +7,7 @@ import pytest
 from matplotlib.collections import LineCollection
 
 import bostruct as bo
+from bostruct.analysis import parallel_coordinates, slices
 from bostruct.analysis.parallel_coordinates import plot_parallel_coordinates
 from bostruct.contracts import BostructError
 from tests.analysis.test_plots import result
@@ -35,6 +36,16 @@ def test_a_line_a_trial_with_gaps_where_a_variable_is_inactive():
     assert best.get_label() == f"best, trial {done.best_trial.number}"
     assert np.asarray(best.get_ydata())[-1] == 1.0
     axes.figure.draw_without_rendering()
+
+
+def test_of_many_trials_some_are_drawn_and_the_title_says_so(monkeypatch):
+    done = study(60)
+    for module in (slices, parallel_coordinates):
+        monkeypatch.setattr(module, "MOST_DRAWN", 20)
+    axes = plot_parallel_coordinates(done)
+    assert len(read_lines(axes)) == 20
+    for drawn in (axes, slices.plot_slices(done, ["rate"])[0]):
+        assert drawn.get_title(loc="left").endswith("random, 60 trials\n20 of 60 trials drawn, evenly by rank")
 
 
 @pytest.mark.parametrize(("name", "look"), [("short", (0, "center")), ("long enough", (25, "right"))])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import bostruct as bo
@@ -14,6 +15,7 @@ from bostruct.analysis.pictures import (
     require_single,
     take_axes,
     take_panels,
+    thin_trials,
 )
 from bostruct.contracts import BostructError
 
@@ -33,6 +35,21 @@ def test_a_study_counts_as_its_result():
     with pytest.raises(BostructError, match="result: expected at least one completed trial, got none"):
         list_told(require_result(study), 0)
     assert len(list_told(RESULT, 0)) == 4
+
+
+@pytest.mark.parametrize("direction", ["minimize", "maximize"])
+def test_trials_are_thinned_evenly_by_rank_and_the_best_one_that_keeps_all_limits_stays(direction):
+    study = bo.Study({"a": range(99)}, method="random", seed=0, direction=direction, constraints={"c": ("<=", 70.0)})
+    for a in range(99):
+        study.add({"a": a}, float(a * 37 % 99), constraints={"c": float(a)})
+    told = list_told(study.result, 0)
+    assert thin_trials(study.result, told, 0, 99) == told
+    kept = thin_trials(study.result, told, 0, 15)
+    assert (len(kept), study.best_trial in kept) == (15, True)
+    assert [trial.number for trial in kept] == sorted({trial.number for trial in kept})
+    assert sum(trial.is_feasible for trial in kept) == 11  # 71 of 99
+    values = sorted(trial.value for trial in kept if trial.is_feasible)
+    assert max(np.diff(values)) < 20.0
 
 
 @pytest.mark.parametrize("objective", ["seconds", 1.0, 1, -1])

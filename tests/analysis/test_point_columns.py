@@ -16,6 +16,7 @@ SPACE = bo.Space(
         "momentum": bo.Real(0.0, 1.0, when={"optimizer": "sgd"}),
         "rate": bo.Real(1e-4, 1.0, log=True),
         "order": bo.Permutation(list("abcde")),
+        "some": bo.Permutation(list("abcde"), length=3),
         "big": bool,
     }
 )
@@ -32,7 +33,7 @@ def test_each_variable_has_a_column_of_its_kind():
     trials = result.list_completed()
     table = read_columns(result, trials, None)
     columns = {column.name: column for column in table.columns}
-    assert table.left_out == ("order",)  # 120 values
+    assert table.left_out == ("order", "some")  # 120 and 60 values
     assert columns["optimizer"].categories == ("sgd", "adam", "none")
     assert columns["rate"].is_log
     assert not columns["momentum"].is_log

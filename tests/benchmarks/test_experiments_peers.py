@@ -150,9 +150,9 @@ def test_optuna_is_told_limits_and_failures(sampler, n_objectives):
     found = run(search, instance, 13)
     assert [point for point, _ in found[:10]] == INITIAL
     for trial, (_, measured) in zip(search.study.trials, found, strict=True):
-        slack, failed = trial.user_attrs[BROKEN]
+        violation, failed = trial.user_attrs[BROKEN]
         assert failed == (1.0 if measured is None else -1.0)
-        assert measured is None or slack == measured.limited[0] - 1.0
+        assert measured is None or violation == measured.limited[0] - 1.0
         assert measured is None or tuple(trial.values) == measured.objectives
 
 

@@ -215,7 +215,7 @@ class Thing:
         ("plain", "ScoreBuilder", lambda: NoisyImprovement(Thing(), LOG_EI, Thing(), 0.5)),
         ("begin", "Maximizer", lambda: MixedSearch(begin=Thing())),
         ("surrogate", "Surrogate", lambda: OutputWarping(Thing())),
-        ("slack", "Surrogate", lambda: Outputs(auto(SPACE).surrogate, Thing())),
+        ("violation", "Surrogate", lambda: Outputs(auto(SPACE).surrogate, Thing())),
         ("surrogate", "Surrogate", lambda: RegressedSuccess(Thing(), SPACE.take)),
         ("prior", "Prior", lambda: Bounded(Thing(), 0.0, 1.0)),
         ("prior", "Prior", lambda: DistanceKernel(len, Thing(), 0.0)),

@@ -14,6 +14,8 @@ def list_values(variable, value):
 
 def test_an_order_tells_the_place_of_each_item_and_others_their_columns():
     assert list_values(bo.Permutation(list("abc")), ("c", "a", "b")) == [(1, 3, True), (2, 3, True), (0, 3, True)]
+    some = bo.Permutation(list("abcd"), length=2)
+    assert list_values(some, ("d", "b")) == [(2, 3, True), (1, 3, True), (2, 3, True), (0, 3, True)]
     assert list_values(bo.Subset(list("abc"), 2), ("a", "c")) == [(1, 2, True), (0, 2, True), (1, 2, True)]
     assert list_values(bo.Sequence("AB", (1, 3)), "BA") == [(1, 3, False), (0, 3, False), (2, 3, False)]
 

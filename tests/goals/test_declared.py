@@ -8,7 +8,7 @@ import pytest
 
 import bostruct as bo
 from bostruct.contracts import BostructError
-from bostruct.goals.declared import LARGEST_SLACK, Goals, Limit, declare_goals
+from bostruct.goals.declared import LARGEST_VIOLATION, Goals, Limit, declare_goals
 from bostruct.outcome import Outcome
 
 SPACE = {"a": range(8), "b": ["x", "y"]}
@@ -17,11 +17,11 @@ TWO = declare_goals("minimize", ["minimize", "maximize"])
 UNKNOWN_LIMIT = r"got 'sped', on which the study declares no limit; it has 'speed', 'w'. Did you mean 'speed'"
 
 
-def test_a_slack_is_by_how_much_a_limit_is_broken() -> None:
-    assert Limit("w", "<=", 10.0).slack(12.5) == 2.5
-    assert Limit("w", ">=", 10.0).slack(12.5) == -2.5
+def test_a_violation_is_by_how_much_a_limit_is_broken() -> None:
+    assert Limit("w", "<=", 10.0).violation(12.5) == 2.5
+    assert Limit("w", ">=", 10.0).violation(12.5) == -2.5
     outcome = Outcome((1.0,), constraints={"speed": 1.0, "w": 10.0})
-    assert LIMITED.slacks(outcome) == (1.0, 0.0)
+    assert LIMITED.violations(outcome) == (1.0, 0.0)
     assert LIMITED.find_broken(outcome) == ("speed",)
     assert LIMITED.find_broken(Outcome(failed="rain")) == ()
 
@@ -92,10 +92,10 @@ def test_values_and_constraints_that_are_not_finite_are_failures() -> None:
     assert (second.status, second.reason) == ("failed", "objective returned inf for the constraint 'w'")
 
 
-def test_a_slack_is_none_that_models_could_not_square() -> None:
+def test_a_violation_is_none_that_models_could_not_square() -> None:
     for measured in (1e308, 1e151):
-        assert Limit("w", "<=", -1e308).slack(measured) == LARGEST_SLACK
-        assert Limit("w", ">=", -1e308).slack(measured) == -LARGEST_SLACK
+        assert Limit("w", "<=", -1e308).violation(measured) == LARGEST_VIOLATION
+        assert Limit("w", ">=", -1e308).violation(measured) == -LARGEST_VIOLATION
 
 
 def test_limits_are_in_the_order_of_their_names() -> None:

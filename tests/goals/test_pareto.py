@@ -1,4 +1,4 @@
-"""Ranks, crowding, merit and hypervolume against brute force and by their laws."""
+"""Ranks, crowding, constrained rank and hypervolume against brute force and by their laws."""
 
 import itertools
 
@@ -10,6 +10,7 @@ from hypothesis.extra.numpy import arrays
 
 from bostruct.goals.pareto import (
     choose_spread,
+    constrained_rank,
     crowding_distances,
     default_reference,
     distant_reference,
@@ -17,7 +18,6 @@ from bostruct.goals.pareto import (
     find_nondominated,
     hypervolume,
     measure_violations,
-    merit,
     rank_nondominated,
 )
 
@@ -30,7 +30,7 @@ def points(k, n=None):
 
 @st.composite
 def outcomes(draw):
-    """Objectives and slacks of the same points."""
+    """Objectives and violations of the same points."""
     n, k, c = draw(st.integers(1, 12)), draw(st.integers(1, 4)), draw(st.integers(0, 2))
     numbers = st.integers(-2, 2).map(float)
     return draw(arrays(np.float64, (n, k), elements=numbers)), draw(arrays(np.float64, (n, c), elements=numbers))
@@ -40,9 +40,9 @@ def dominates(x, y):
     return bool(np.all(x <= y) and np.any(x < y))
 
 
-def brute_ranks(objectives, slacks):
+def brute_ranks(objectives, violations):
     """Peel fronts as the definition of constrained domination has it."""
-    violation = measure_violations(slacks)
+    violation = measure_violations(violations)
 
     def is_better(i, j):
         if violation[i] or violation[j]:
@@ -74,26 +74,28 @@ def test_ranks_are_those_of_the_definition(told):
 
 @given(outcomes(), st.randoms(use_true_random=False))
 def test_the_order_of_points_changes_nothing(told, random):
-    objectives, slacks = told
+    objectives, violations = told
     order = random.sample(range(len(objectives)), len(objectives))
-    for function in (rank_nondominated, merit):
-        assert function(objectives[order], slacks[order]).tolist() == function(objectives, slacks)[order].tolist()
+    for function in (rank_nondominated, constrained_rank):
+        assert (
+            function(objectives[order], violations[order]).tolist() == function(objectives, violations)[order].tolist()
+        )
     assert crowding_distances(objectives[order]).tolist() == crowding_distances(objectives)[order].tolist()
 
 
 @given(outcomes(), st.integers(-3, 3))
 def test_units_change_no_order(told, power):
-    objectives, slacks = told
+    objectives, violations = told
     scale = 4.0**power
-    assert rank_nondominated(scale * objectives, 8.0 * slacks).tolist() == rank_nondominated(*told).tolist()
-    found, scaled = merit(objectives, slacks), merit(scale * objectives, 8.0 * slacks)
+    assert rank_nondominated(scale * objectives, 8.0 * violations).tolist() == rank_nondominated(*told).tolist()
+    found, scaled = constrained_rank(objectives, violations), constrained_rank(scale * objectives, 8.0 * violations)
     assert np.argsort(scaled, kind="stable").tolist() == np.argsort(found, kind="stable").tolist()
 
 
 @given(outcomes())
 def test_merit_orders_feasible_points_first_and_by_rank(told):
-    objectives, slacks = told
-    feasible, found, ranks = np.all(slacks <= 0.0, axis=1), merit(*told), rank_nondominated(*told)
+    objectives, violations = told
+    feasible, found, ranks = np.all(violations <= 0.0, axis=1), constrained_rank(*told), rank_nondominated(*told)
     assert np.all(np.isfinite(found))
     assert found[feasible].max(initial=-np.inf) < found[~feasible].min(initial=np.inf)
     lower = ranks[:, None] < ranks
@@ -105,31 +107,35 @@ def test_merit_orders_feasible_points_first_and_by_rank(told):
 
 
 def test_merit_of_one_objective_is_a_penalty_behind_the_worst_feasible_value():
-    values, slacks = np.array([[3.0], [1.0], [-9.0], [-8.0]]), np.array([[-1.0], [0.0], [2.0], [6.0]])
-    assert merit(values, slacks).tolist() == [3.0, 1.0, 3.0 + 2.0 * 0.5, 3.0 + 2.0 * 1.5]
+    values, violations = np.array([[3.0], [1.0], [-9.0], [-8.0]]), np.array([[-1.0], [0.0], [2.0], [6.0]])
+    assert constrained_rank(values, violations).tolist() == [3.0, 1.0, 3.0 + 2.0 * 0.5, 3.0 + 2.0 * 1.5]
 
 
 def test_without_a_feasible_point_the_smallest_violation_comes_first():
-    assert np.argsort(merit(np.array([[1.0], [2.0], [3.0]]), np.array([[9.0], [1.0], [5.0]]))).tolist() == [1, 2, 0]
+    assert np.argsort(constrained_rank(np.array([[1.0], [2.0], [3.0]]), np.array([[9.0], [1.0], [5.0]]))).tolist() == [
+        1,
+        2,
+        0,
+    ]
 
 
 def test_a_violation_too_small_to_add_is_still_behind():
-    found = merit(np.array([[0.0], [1e16]]), np.array([[1e-300], [0.0]]))
+    found = constrained_rank(np.array([[0.0], [1e16]]), np.array([[1e-300], [0.0]]))
     assert found[1] == 1e16 < found[0]
 
 
 def test_limits_count_whatever_their_units_are():
     """One limit in nanoseconds and one in gigabytes: the point that breaks both by little is better."""
-    slacks = np.array([[1.0, 1e9], [3.0, 0.0], [0.0, 3e9], [1.0, 1e9], [1e-3, 1e30]])
-    assert measure_violations(slacks)[:3].tolist() == pytest.approx([2.0 / 3.0 + 1.0, 3.0, 3.0], rel=1.0)
-    assert measure_violations(1e6 * slacks).tolist() == pytest.approx(measure_violations(slacks).tolist())
+    violations = np.array([[1.0, 1e9], [3.0, 0.0], [0.0, 3e9], [1.0, 1e9], [1e-3, 1e30]])
+    assert measure_violations(violations)[:3].tolist() == pytest.approx([2.0 / 3.0 + 1.0, 3.0, 3.0], rel=1.0)
+    assert measure_violations(1e6 * violations).tolist() == pytest.approx(measure_violations(violations).tolist())
 
 
 def test_positions_of_several_objectives_are_those_of_nsga_2():
     """The extremes of the front first, then by crowding; then the second front; then what breaks the limit."""
     objectives = np.array([[0.0, 9.0], [1.0, 5.0], [2.0, 4.5], [9.0, 0.0], [9.0, 9.0], [-1.0, -1.0]])
-    slacks = np.array([[0.0]] * 5 + [[1.0]])
-    assert merit(objectives, slacks).tolist() == [0.0, 3.0, 2.0, 0.0, 4.0, 5.0]
+    violations = np.array([[0.0]] * 5 + [[1.0]])
+    assert constrained_rank(objectives, violations).tolist() == [0.0, 3.0, 2.0, 0.0, 4.0, 5.0]
 
 
 def test_crowding_by_hand():
@@ -226,7 +232,7 @@ def test_all_equal_points_are_non_dominated():
 @pytest.mark.parametrize("k", [1, 2, 3])
 def test_no_point_is_no_error(k):
     none = np.zeros((0, k))
-    assert len(rank_nondominated(none, none)) == len(merit(none, none)) == len(crowding_distances(none)) == 0
+    assert len(rank_nondominated(none, none)) == len(constrained_rank(none, none)) == len(crowding_distances(none)) == 0
     assert hypervolume(none, np.ones(k)) == 0.0
 
 
@@ -234,16 +240,16 @@ def test_no_point_is_no_error(k):
 def test_feasible_points_come_before_infeasible_ones_whatever_floats_they_have(k: int) -> None:
     largest = np.finfo(np.float64).max
     values = np.array([[largest] * k, [0.0] * k, [0.0] * k, [0.0] * k])
-    slacks = np.array([[-largest], [largest], [largest], [1e-300]])
-    found = merit(values, slacks)
+    violations = np.array([[-largest], [largest], [largest], [1e-300]])
+    found = constrained_rank(values, violations)
     assert np.isfinite(found).all()
     assert found[0] < found[1:].min()
     assert found[3] < found[1] or k == 1  # a range of values that is no float leaves no room for violations
 
 
 def test_a_huge_violation_does_not_set_the_scale_of_merits():
-    values, slacks = np.arange(6.0)[:, None], np.array([[-1.0], [-1.0], [1.0], [2.0], [3.0], [1e160]])
-    found = merit(values, slacks)
+    values, violations = np.arange(6.0)[:, None], np.array([[-1.0], [-1.0], [1.0], [2.0], [3.0], [1e160]])
+    found = constrained_rank(values, violations)
     assert np.all(np.diff(found) > 0.0)
     assert found[-1] < 400.0  # a logarithm of it
 

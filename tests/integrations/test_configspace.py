@@ -179,6 +179,29 @@ def test_numbers_orders_and_constants_agree():
             assert back[name] == (pytest.approx(value, abs=10**-DECIMALS) if name in ("rate", "decay") else value)
 
 
+def test_steps_and_variables_of_one_value_are_written_and_read_again():
+    free = bo.Space(
+        {
+            "x": bo.Real(0, 1, step=0.1),
+            "n": bo.Integer(0, 10, step=5),
+            "one": ["u"],
+            "kind": ["a", "b"],
+            "rate": bo.Real(0.0, 1.0, when={"kind": "b"}),
+            "three": bo.Integer(3, 3, when={"kind": "b"}),
+        }
+    )
+    for ours, constants in ((free, {"one", "three"}), (free.fix(kind="b", rate=0.5), {"one", "kind", "rate", "three"})):
+        theirs = write_space(ours)
+        assert {name for name, one in theirs.items() if isinstance(one, cs.Constant)} == constants
+        assert list(theirs["x"].sequence) == [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]
+        again = read_space(theirs)
+        assert again.variables.keys() == ours.variables.keys()
+        for row in ours.sample(20, np.random.default_rng(0)):
+            point = ours.present(row)
+            assert read_point(write_point(point, theirs)) == point
+            again.parse(point)
+
+
 def test_our_space_written_and_read_again():
     ours = bo.Space(
         {

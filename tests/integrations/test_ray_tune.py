@@ -116,9 +116,12 @@ def test_points_of_the_users_own():
 
 
 def test_a_space_of_bostruct_has_its_own_kinds_of_variables():
-    search = searcher(space=bo.Space({"order": bo.Permutation(range(5))}))
+    search = searcher(
+        space=bo.Space({"order": bo.Permutation(range(5)), "some": bo.Permutation(list("abcd"), length=2)})
+    )
     config = search.suggest("a")
     assert sorted(config["order"]) == list(range(5))
+    assert len(set(config["some"])) == 2
     assert not search.set_search_properties("loss", "min", {})
 
 

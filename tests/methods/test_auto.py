@@ -118,7 +118,7 @@ def test_the_search_follows_what_the_domain_offers():
     assert isinstance(bayesian(Distant(4)).maximizer, LocalSearch)
     assert isinstance(bayesian(TwoSided(4)).maximizer, Evolution)
     assert isinstance(bayesian(Described(4)).maximizer, Sampling)
-    assert bayesian(bo.Space({"a": bool})).maximizer.leaps
+    assert bayesian(bo.Space({"a": bool})).maximizer.large_steps
 
 
 SHOP = bo.Permutation({"a": 2, "b": 2}, resources={"a": [0, 1], "b": [1, 0]})
@@ -185,7 +185,7 @@ class TestManyVariables:
     def parts(self, d: int) -> tuple[type, int, str | None]:
         searcher = auto(self.space(d))
         assert isinstance(searcher, BayesianSearch)
-        model = searcher.surrogate.surrogate.quiet  # type: ignore[attr-defined]
+        model = searcher.surrogate.on_all_variables().surrogate.quiet  # type: ignore[attr-defined]
         size = sum(block.size for block in model.kernel.parameters)
         return type(searcher.maximizer), size, searcher.note
 

@@ -12,7 +12,7 @@ from bostruct import problems
 from bostruct.acquisition.local_search import PairSearch
 from bostruct.contracts import SpaceExhausted
 from bostruct.domains.fidelity import FidelityLevels
-from bostruct.goals.pareto import hypervolume, is_feasible, merit
+from bostruct.goals.pareto import constrained_rank, hypervolume, is_feasible
 from bostruct.methods import METHODS, auto, evolution, model_based_hyperband, random, searcher
 from bostruct.methods.goals import serve_goals
 from bostruct.searchers.bayesian import BayesianSearch
@@ -31,14 +31,19 @@ WEIGHTS = np.random.default_rng(0).normal(size=(8, 4))
 
 
 def play(method, domain, measure, n, seed=0, fail_every=0):
-    """Play a short study: measure(x) -> objectives and slacks. Return these, one row a trial, and the suggestions."""
+    """Play a short study: measure(x) -> objectives and violations; return these, one row a trial, and suggestions."""
     told, failed, keys, found, state = [], [], set(), [], method.initial_state()
     for trial in range(n):
-        objectives, slacks = (np.array([row[i] for _, row in told], dtype=np.float64) for i in (1, 2))
-        values = merit(objectives, slacks) if len(told) else np.zeros(0)
+        objectives, violations = (np.array([row[i] for _, row in told], dtype=np.float64) for i in (1, 2))
+        values = constrained_rank(objectives, violations) if len(told) else np.zeros(0)
         points = domain.join(*(domain.join([x]) for x, _ in told))
         view = History(
-            points, values, domain.join(), domain.join(failed), frozenset(keys), *((objectives, slacks) if told else ())
+            points,
+            values,
+            domain.join(),
+            domain.join(failed),
+            frozenset(keys),
+            *((objectives, violations) if told else ()),
         )
         found.append(method.suggest(view, state, np.random.default_rng([seed, trial])))
         state = json.loads(json.dumps(found[-1].state))
@@ -48,11 +53,11 @@ def play(method, domain, measure, n, seed=0, fail_every=0):
             failed.append(x)
         else:
             told.append((x, (trial, *measure(x))))
-    return objectives, slacks, found
+    return objectives, violations, found
 
 
 def linear(k, c):
-    """k linear objectives, and c slacks that half of the points keep."""
+    """k linear objectives, and c violations that half of the points keep."""
 
     def measure(x):
         outputs = np.asarray(x, dtype=np.float64) @ WEIGHTS
@@ -67,7 +72,7 @@ def test_one_objective_without_limits_is_left_alone():
 
 
 def hashed(domain, k, c):
-    """k objectives and c slacks that the text of a point decides."""
+    """k objectives and c violations that the text of a point decides."""
 
     def measure(x):
         text = json.dumps(domain.encode(x)).encode()
@@ -106,7 +111,7 @@ def test_a_model_of_each_output_where_the_score_is_a_logarithm(name, k, c, is_mo
     assert isinstance(method, Scalarized) == (k > 1 and not is_model)
     if is_model:
         assert isinstance(method.score, Feasible)  # failures are learned from outside of it
-        assert (method.surrogate.n_objectives, method.surrogate.n_slacks) == (k, c)
+        assert (method.surrogate.n_objectives, method.surrogate.n_violations) == (k, c)
 
 
 def test_what_explains_a_choice_still_does():
@@ -128,20 +133,20 @@ def test_proposals_of_a_model_under_hyperband_are_of_all_outputs():
 def test_evolution_selects_as_nsga_2_sorts():
     """Parents are drawn by position: first the extremes of the front, the crowded ones later, what is behind last."""
     objectives = np.array([[0.0, 9.0], [1.0, 5.0], [2.0, 4.5], [9.0, 0.0], [9.5, 9.5]])
-    chances = evolution(SPACE).selection(-merit(objectives, np.zeros((5, 0))))
+    chances = evolution(SPACE).selection(-constrained_rank(objectives, np.zeros((5, 0))))
     assert chances[0] == chances[3] > chances[2] > chances[1] > chances[4]
     broken = np.array([[0.0], [0.0], [0.0], [9.0], [0.0]])
-    assert np.argmin(evolution(SPACE).selection(-merit(objectives, broken))) == 3
+    assert np.argmin(evolution(SPACE).selection(-constrained_rank(objectives, broken))) == 3
 
 
 def share_of_front(method, measure, n, seed):
     """The hypervolume found, as a share of the largest."""
     points = method.domain.enumerate()
     outcomes = [measure(x) for x in points]
-    every, slacks = (np.array([one[i] for one in outcomes]) for i in (0, 1))
+    every, violations = (np.array([one[i] for one in outcomes]) for i in (0, 1))
     reference = np.median(every, axis=0)
     objectives, told, _ = play(method, method.domain, measure, n, seed)
-    best = hypervolume(every[is_feasible(slacks)], reference)
+    best = hypervolume(every[is_feasible(violations)], reference)
     return hypervolume(objectives[is_feasible(told)], reference) / best
 
 
@@ -174,8 +179,8 @@ def test_a_limit_is_found_and_kept():
     for seed in range(2):
         space, measure, best = knapsack(seed)
         for name, method in (("model", serve_goals(auto(space), 1, 1)), ("random", random(space))):
-            objectives, slacks, _ = play(method, space, measure, 40, seed)
-            kept = is_feasible(slacks)
+            objectives, violations, _ = play(method, space, measure, 40, seed)
+            kept = is_feasible(violations)
             hits[name] += bool(kept.any() and objectives[kept].min() <= best + 1e-9)
     assert hits["model"] == 2 > hits["random"]
 
@@ -204,9 +209,9 @@ def test_each_objective_and_the_chance_to_keep_all_limits_are_predicted(k, c, n_
     method, points = serve_goals(auto(SPACE), k, c), SPACE.enumerate()
     order = np.random.default_rng(0).permutation(len(points))
     told, test = points[order[:60]], points[order[60:]]
-    objectives, slacks = (np.array([linear(k, c)(x)[i] for x in told]).reshape(60, -1) for i in (0, 1))
-    view = History.of(SPACE, told, merit(objectives, slacks), failed=test[:n_failed])
-    view = dataclasses.replace(view, objectives=objectives, slacks=slacks)
+    objectives, violations = (np.array([linear(k, c)(x)[i] for x in told]).reshape(60, -1) for i in (0, 1))
+    view = History.of(SPACE, told, constrained_rank(objectives, violations), failed=test[:n_failed])
+    view = dataclasses.replace(view, objectives=objectives, violations=violations)
     found = method.predict(view, method.initial_state(), test, np.random.default_rng(0))
     expected, broken = (np.array([linear(k, c)(x)[i] for x in test]).reshape(len(test), -1) for i in (0, 1))
     assert found.mean.shape == found.variance.shape == (k, 1, len(test))
@@ -226,12 +231,12 @@ def test_running_points_are_believed():
     method, domain = serve_goals(auto(SPACE), 2, 1), SPACE
     points = domain.sample(20, np.random.default_rng(1))
     outcomes = [linear(2, 1)(x) for x in points]
-    objectives, slacks = (np.array([one[i] for one in outcomes]) for i in (0, 1))
-    told = History.of(domain, points, merit(objectives, slacks))
+    objectives, violations = (np.array([one[i] for one in outcomes]) for i in (0, 1))
+    told = History.of(domain, points, constrained_rank(objectives, violations))
     state, running = method.initial_state(), []
     for trial in range(3):
         view = History.of(domain, points, told.values, running=running)
-        view = dataclasses.replace(view, objectives=objectives, slacks=slacks)
+        view = dataclasses.replace(view, objectives=objectives, violations=violations)
         found = method.suggest(view, state, np.random.default_rng(trial))
         state, running = found.state, [*running, found.point]
     assert len(set(domain.keys(domain.join(running)))) == 3
@@ -239,7 +244,7 @@ def test_running_points_are_believed():
 
 @pytest.mark.slow
 def test_a_knapsack_is_packed_nearly_as_well_as_it_can_be():
-    """With slacks that are always compressed, and single changes alone, the gaps sum to 16."""
+    """With violations that are always compressed, and single changes alone, the gaps sum to 16."""
     gaps = []
     for seed in (0, 2):
         problem = problems.load(f"knapsack:items=24,seed={seed}")

@@ -43,7 +43,7 @@ def test_local_search_gives_way_to_evolution_where_the_domain_is_no_space():
     on_space, on_programs = smac(SPACE), smac(SearchSpace(figure_4))
     assert isinstance(on_space.maximizer, LocalSearch)
     assert isinstance(on_programs.maximizer, Evolution)
-    assert (on_space.surroundings, on_programs.surroundings) == (neighbors_of, mutations_of)
+    assert (on_space.neighborhood, on_programs.neighborhood) == (neighbors_of, mutations_of)
     assert (on_space.n_starts, on_programs.n_starts) == (10, None)
 
 

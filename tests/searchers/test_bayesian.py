@@ -411,7 +411,7 @@ def test_what_is_known_of_the_noise_is_told_to_the_surrogate() -> None:
 
 
 def test_penalties_have_no_known_noise(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A model of the merit is told the noise of feasible values alone, one of all outputs that of the objective."""
+    """A model of the constrained rank gets the noise of feasible values alone, one of all outputs the objective's."""
     told: list[list[float]] = []
     plain = MarginalizedGP.with_variances
 
@@ -420,8 +420,8 @@ def test_penalties_have_no_known_noise(monkeypatch: pytest.MonkeyPatch) -> None:
         return plain(surrogate, variances)
 
     monkeypatch.setattr(MarginalizedGP, "with_variances", record)
-    slacks = np.where(np.arange(4) < 2, [[1.0], [-1.0]], -1.0).T
-    history = dataclasses.replace(told_history(4), variances=np.full(4, 0.25), slacks=slacks)
+    violations = np.where(np.arange(4) < 2, [[1.0], [-1.0]], -1.0).T
+    history = dataclasses.replace(told_history(4), variances=np.full(4, 0.25), violations=violations)
     search: Any = quick_combo(PREDICTED, n_initial=1)
     search.suggest(history, search.initial_state(), np.random.default_rng(0))
     assert np.array_equal(told[0], [np.nan, np.nan, 0.25, 0.25], equal_nan=True)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import bostruct as bo
-from bostruct.contracts import NumericalError
+from bostruct.contracts import NumericalError, Regression
 from bostruct.searchers.bocs import BOCS
 from bostruct.study.history import History
 
@@ -18,7 +18,7 @@ EVERY = SPACE.enumerate()
 
 
 @dataclass(frozen=True)
-class Known:
+class Known(Regression):
     """A regression whose every draw is 2 a + b, or that cannot be solved; counts its draws in its state."""
 
     solvable: bool = True

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import bostruct as bo
 from bostruct.contracts import Prediction, Searcher, Suggestion, TrainingPrediction
 from bostruct.domains.fidelity import FidelityLevels
-from bostruct.goals.pareto import merit
+from bostruct.goals.pareto import constrained_rank
 from bostruct.searchers.hyperband import Hyperband, Rungs
 from bostruct.study.history import History
 
@@ -187,8 +187,8 @@ def test_of_several_objectives_a_rung_compares_its_own_points_alone():
     for told in (rung, [*rung, *higher]):
         history = history_of([(x, level, 0.0) for x, level, _ in told])
         objectives = np.array([values for *_, values in told])
-        history = replace(history, objectives=objectives, slacks=np.empty((len(told), 0)))
-        history = replace(history, values=merit(objectives, history.slacks))
+        history = replace(history, objectives=objectives, violations=np.empty((len(told), 0)))
+        history = replace(history, values=constrained_rank(objectives, history.violations))
         search = Hyperband(SPACE, LEVELS)
         found.append(search.suggest(history, search.initial_state(), np.random.default_rng(0)).point.tolist())
     assert found == [[0, 1], [0, 1]]

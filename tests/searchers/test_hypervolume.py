@@ -88,7 +88,7 @@ def test_gradients_in_numbers(k, c):
     generator = np.random.default_rng(0)
     points, outputs = space.sample(12, generator), generator.normal(size=(12, k + c))
     told = History.of(space, points, np.zeros(12))
-    told = dataclasses.replace(told, objectives=outputs[:, :k], slacks=outputs[:, k:])
+    told = dataclasses.replace(told, objectives=outputs[:, :k], violations=outputs[:, k:])
     searcher = serve_goals(auto(space), k, c)
     posterior = searcher.surrogate.condition(points, outputs, [None] * (k + c), generator)[0]
     score = searcher.score(posterior, told, generator)

@@ -32,10 +32,10 @@ CHANCE = ProbabilityOfImprovement()
 BUILDER = WithinLimits(Improvement(LOG_EI, best_observed), CHANCE, SPACE.take)
 
 
-def history(values, slacks, running=()):
+def history(values, violations, running=()):
     n = len(values)
     told = History.of(SPACE, POINTS[:n], values, running=running)
-    return dataclasses.replace(told, slacks=np.array(slacks, dtype=np.float64))
+    return dataclasses.replace(told, violations=np.array(violations, dtype=np.float64))
 
 
 def chance_of(xs):
@@ -104,16 +104,16 @@ def test_gradients_in_numbers(feasible):
     generator = np.random.default_rng(0)
     points = space.sample(12, generator)
     values = generator.normal(size=12)
-    slacks = generator.normal(size=(12, 2)) + (-0.5 if feasible else 9.0)
-    told = dataclasses.replace(History.of(space, points, values), slacks=slacks)
+    violations = generator.normal(size=(12, 2)) + (-0.5 if feasible else 9.0)
+    told = dataclasses.replace(History.of(space, points, values), violations=violations)
     searcher = serve_goals(auto(space), 1, 2)
-    posterior = searcher.surrogate.condition(points, np.hstack([values[:, None], slacks]), [None] * 3, generator)[0]
+    posterior = searcher.surrogate.condition(points, np.hstack([values[:, None], violations]), [None] * 3, generator)[0]
     score = searcher.score(posterior, told, generator)
     check_score_gradient(score, space, space.sample(4, generator), generator)
 
 
 def believed(means):
-    """Three outputs, the last two of which are slacks with these means at the first points, sd 1."""
+    """Three outputs, the last two of which are violations with these means at the first points, sd 1."""
     filled = [np.concatenate([mean, np.zeros(16 - len(mean))]) for mean in means]
     return OutputsPosterior(
         tuple(TablePosterior(COUNTS, mean, np.ones(16), np.full(16, 0.2)) for mean in (np.zeros(16), *filled))

@@ -140,7 +140,7 @@ def test_of_several_outputs_nothing_is_repeated() -> None:
     history = told(1.0, n=15)
     posterior = search().surrogate.condition(history.completed, history.values, None, np.random.default_rng(0))[0]
     assert choose_repeat(SPACE, posterior, history, POINTS[0]) is not None
-    limited = dataclasses.replace(history, slacks=np.ones((15, 1)))
+    limited = dataclasses.replace(history, violations=np.ones((15, 1)))
     assert choose_repeat(SPACE, posterior, limited, POINTS[0]) is None
 
 

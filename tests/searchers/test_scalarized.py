@@ -39,13 +39,13 @@ def test_each_point_of_a_front_is_best_for_some_weights():
 
 
 def test_what_breaks_a_limit_comes_last_and_sets_no_scale():
-    slacks = np.array([[0.0], [0.0], [-1.0], [2.0], [1.0]])
+    violations = np.array([[0.0], [0.0], [-1.0], [2.0], [1.0]])
     weights = np.array([0.5, 0.5])
     wild = FRONT.copy()
     wild[3:] = -1e9
-    found = scalarize(wild, slacks, weights)
+    found = scalarize(wild, violations, weights)
     assert found[:3].max() < found[4] < found[3]
-    assert found[:3].tolist() == scalarize(wild[:3], slacks[:3], weights).tolist()
+    assert found[:3].tolist() == scalarize(wild[:3], violations[:3], weights).tolist()
 
 
 def test_the_largest_numbers_are_no_trouble():

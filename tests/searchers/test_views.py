@@ -30,7 +30,7 @@ def test_the_kept_points_keep_all_that_was_told_of_them():
     assert SPACE.keys(view.completed) == SPACE.keys(POINTS[[0, 2]])
     assert SPACE.keys(view.running) == SPACE.keys(POINTS[[5]])
     assert (view.values.tolist(), view.objectives.tolist()) == ([0.0, 2.0], [[0.0, 1.0], [4.0, 5.0]])
-    assert (view.slacks.tolist(), view.variances.tolist()) == ([[0.0], [2.0]], [0.5, 0.5])
+    assert (view.violations.tolist(), view.variances.tolist()) == ([[0.0], [2.0]], [0.5, 0.5])
     assert (view.seen, len(view.failed)) == (HISTORY.seen, 1)
 
 
@@ -42,7 +42,7 @@ def test_none_kept_is_a_history_without_values():
 def test_other_values_are_of_one_objective():
     view = revalue(HISTORY, np.array([3.0, 1.0, 2.0, 0.0]))
     assert view.values.tolist() == view.objectives[:, 0].tolist() == [3.0, 1.0, 2.0, 0.0]
-    assert view.slacks is HISTORY.slacks
+    assert view.violations is HISTORY.violations
     assert view.variances is None
     for name in ("completed", "running", "failed", "seen"):
         assert getattr(view, name) is getattr(HISTORY, name)

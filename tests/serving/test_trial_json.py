@@ -14,7 +14,9 @@ from bostruct.study.history import Trial
 
 DOMAINS = [
     bo.Space({"a": bool, "b": ["x", None, 2.5], "c": bo.Ordinal([1, 2, 4]), "d": bo.Real(0, 1, when={"a": True})}),
-    bo.Space({"a": bo.Integer(1, 5000, log=True), "p": bo.Permutation(["a", "b", "c"]), "t": [(1, 2), (3, 4)]}),
+    bo.Space(
+        {"a": bo.Integer(1, 5000, log=True), "p": bo.Permutation(["a", "b", "c"], length=2), "t": [(1, 2), (3, 4)]}
+    ),
     bo.Space({"s": bo.Subset(list("abc"), size=(1, 2)), "q": bo.Sequence("ACGU", length=(2, 4))}),
     bo.Space({"g": bo.Graph(nx.path_graph(4)), "c": bo.Candidates({"x": [1.0, 2.0, 3.0]}), "f": bo.Fidelity([1, 3])}),
     bo.cnn_domain(),

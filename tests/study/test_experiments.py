@@ -106,6 +106,7 @@ def test_nothing_is_stored_of_a_file_that_is_refused(write, tmp_path):
         (['["a"]', '["b", "a"]', "[]"], bo.Subset(["a", "b"], (0, 2))),
         (['["a"]', '["b", "a", "a"]', '["b"]'], bo.Sequence(["a", "b"], (1, 3))),
         (["[2, 1]", "[1, 2]", "[1, 2]"], bo.Permutation([2, 1])),
+        (["[2, 1]", "[1, 3]", "[1, 2]"], bo.Subset([2, 1, 3], 2)),
         (["2,4-D", "1,2-X", "2,4-D"], bo.Categorical(["1,2-X", "2,4-D"])),
     ],
 )

@@ -96,6 +96,7 @@ CHOICES = [
     bo.Integer(0, 10**12),
     bo.Real(1e-9, 1, log=True, when={"flag": True}),
     bo.Permutation([1 / 3, 2 / 3, "c"]),
+    bo.Permutation([1 / 3, 2 / 3, "c"], length=2),
     bo.Subset(["a", "b", "c"], size=(0, 2)),
     bo.Subset(range(4), size=2, when={"flag": True}),
     bo.Sequence([0.1, 0.2], length=(1, 3)),

@@ -8,6 +8,7 @@ import pstats
 import tracemalloc
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import bostruct as bo
@@ -64,3 +65,14 @@ def test_a_trial_is_kept_in_few_bytes(tmp_path: Path, d: int, limit: int) -> Non
 def test_a_trial_takes_few_bytes_on_disk(tmp_path: Path) -> None:
     few, many = (write(tmp_path, Case(n, 1_000, "bits")).stat().st_size for n in (100, 300))
     assert (many - few) / 200 < ON_DISK
+
+
+def test_the_best_trial_and_what_a_searcher_sees_cost_the_same_however_long_a_study_is(monkeypatch):
+    study = bo.Study({"a": range(9)}, method="random", seed=0)
+    for a in range(9):
+        study.add({"a": a}, float((a - 4) ** 2))
+    before = study._ledger.history()
+    assert np.shares_memory(study._ledger.history().values, before.values)  # nothing is copied
+    assert study.best_trial is study.result.best_trial
+    monkeypatch.setattr(bo.Study, "result", None)
+    assert (study.best_trial.number, study.best_value, study.best_point) == (4, 0.0, {"a": 4})

@@ -1,4 +1,4 @@
-"""Searchers see all objectives minimized, limits as slacks, and noise where it is known."""
+"""Searchers see all objectives minimized, limits as violations, and noise where it is known."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from bostruct.outcome import Outcome
 from bostruct.study.history import LEAST_FREEDOM, measure
 
 
-def test_searchers_see_minimized_objectives_slacks_and_known_noise() -> None:
+def test_searchers_see_minimized_objectives_violations_and_known_noise() -> None:
     goals = Goals.from_json({"directions": ["maximize"], "constraints": {"w": ["<=", 1.0]}})
     outcomes = [Outcome((v,), constraints={"w": w}) for v, w in ((3.0, 0.5), (9.0, 2.0), (5.0, 1.0))]
     found = measure(goals, outcomes)
     assert found.objectives.tolist() == [[-3.0], [-9.0], [-5.0]]
-    assert found.slacks.tolist() == [[-0.5], [1.0], [0.0]]
+    assert found.violations.tolist() == [[-0.5], [1.0], [0.0]]
     assert np.argsort(found.values).tolist() == [2, 0, 1]  # the largest value breaks the limit
     assert found.variances is None
     told = [Outcome((1.0,), sd=0.5), Outcome((1.0,)), Outcome((2.0,), repeats=(1.0, 3.0))]

@@ -12,7 +12,7 @@ import pytest
 
 import bostruct as bo
 from bostruct.contracts import BostructError, Suggestion
-from bostruct.domains.space.rereading import read_contents
+from bostruct.domains.space.migration import read_contents
 from bostruct.searchers.baselines import RandomSearch
 from bostruct.storage.documents import MemoryStorage
 from bostruct.storage.json_text import dump, parse
@@ -562,6 +562,8 @@ STRUCTURES = {
     "a row more": (bo.Candidates({"x": [1.0, 2.0, 3.0]}), bo.Candidates({"x": [1.0, 2.0, 3.0, 4.0]}), 0),
     "the items of an order in another one": (bo.Permutation(LETTERS), bo.Permutation(LETTERS[::-1]), 0),
     "an item more in an order": (bo.Permutation(LETTERS), bo.Permutation([*LETTERS, "e"]), 6),
+    "an item more to choose from": (bo.Permutation(LETTERS, length=2), bo.Permutation([*LETTERS, "e"], length=2), 0),
+    "another length": (bo.Permutation(LETTERS), bo.Permutation(LETTERS, length=3), 6),
     "another structure": (bo.Subset(LETTERS, 2), bo.Permutation(LETTERS), 6),
 }
 

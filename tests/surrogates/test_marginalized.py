@@ -17,7 +17,7 @@ from bostruct.kernels.space.product import SpaceKernel
 from bostruct.methods import combo
 from bostruct.study.threads import ThreadLimit
 from bostruct.surrogates.chain import ChainData, ChainTally, sweep
-from bostruct.surrogates.hyperparameters import Hyperparameters
+from bostruct.surrogates.hyperparameters import Hyperparameters, Normal, ScalePriors
 from bostruct.surrogates.marginalized import MarginalizedGP
 from bostruct.surrogates.slice_sampling import slice_update
 from tests.surrogates.test_gaussian import GOLDEN_SPACE, GOLDEN_VALUES, kernel_of
@@ -304,3 +304,15 @@ def test_a_chain_leaves_a_place_that_new_points_spoil():
     posterior, state, _ = surrogate.condition(xs, values, [0.0, 0.0, -2.0, [0.25] * 4], rng)
     assert np.all(np.isfinite(posterior.predict(xs).mean))
     assert state[3] != [0.25] * 4
+
+
+@pytest.mark.parametrize("sd", [1e2, 1e6])
+def test_wide_priors_overflow_nothing(sd):
+    wide = ScalePriors(Normal(0.0, sd), Normal(0.0, sd), Normal(0.0, sd))
+    surrogate, rng = surrogate_of(GOLDEN_SPACE, priors=lambda _: wide), np.random.default_rng(0)
+    posterior = surrogate.condition(GOLDEN_SPACE.sample(10, rng), rng.normal(size=10), surrogate.initial_state(), rng)[
+        0
+    ]
+    for one in posterior.samples:
+        spread = np.logaddexp(one.hyper.log_noise, one.hyper.log_amplitude)
+        assert -3.0 < spread < 3.0, "noise and amplitude together explain values of variance 1"

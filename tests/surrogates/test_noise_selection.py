@@ -26,6 +26,10 @@ def make_data(noise: float, seed: int = 0) -> tuple[IntArray, Array]:
 
 
 def selection() -> NoiseSelection:
+    return replace(smooth_selection(), smooth=None)
+
+
+def smooth_selection() -> NoiseSelection:
     return cast(Any, methods.auto(SPACE).surrogate).surrogate
 
 
@@ -130,6 +134,40 @@ def test_a_fit_that_failed_is_not_chosen_unless_both_did(fits: list[str], expect
     quiet, noisy = (cast(MAPGP, Fitted(part, info)) for part, info in infos.items())
     found = NoiseSelection(quiet, noisy).condition(*make_data(0.0), [None, None], np.random.default_rng())
     assert found == (expected, [[5.0, 1.0], [5.0, 0.0]], {"likelihoods": 4} | infos[expected])
+
+
+@pytest.mark.parametrize(("noise", "part"), [(0.0, "quiet"), (1.0, "smooth")])
+def test_a_smooth_model_serves_if_the_noisy_one_is_chosen(noise: float, part: str) -> None:
+    models, rng = smooth_selection(), np.random.default_rng(1)
+    xs, values = make_data(noise)
+    posterior, state, info = models.condition(xs, values, None, rng)
+    expected, mode, alone = getattr(models, part).condition(xs, values, None, rng)
+    np.testing.assert_array_equal(posterior.predict(xs).mean, expected.predict(xs).mean)
+    assert info["noise"] == alone["noise"]
+    assert cast(Any, state)["modes"][{"quiet": 0, "smooth": 2}[part]] == mode
+    again, same, kept = models.condition(xs, values, json.loads(json.dumps(state)), rng)
+    assert (same, kept["fit"]) == (state, "kept")
+    np.testing.assert_array_equal(again.predict(xs).mean, expected.predict(xs).mean)
+
+
+def test_noise_is_not_taken_for_a_rough_function() -> None:
+    """Noise of the variance of the signal is half of the variance; the noisy model finds less."""
+    found = {"smooth": list[float](), "noisy": list[float]()}
+    for seed in range(6):
+        for name, noises in found.items():
+            noises.append(getattr(smooth_selection(), name).condition(*make_data(1.0, seed), None, None)[2]["noise"])
+    assert np.mean(found["noisy"]) + 0.05 < np.mean(found["smooth"]) < 0.6
+
+
+def test_states_without_a_smooth_model_are_fitted_from() -> None:
+    rng = np.random.default_rng(1)
+    for noise in (0.0, 1.0):
+        xs, values = make_data(noise)
+        _, old, _ = selection().condition(xs, values, None, rng)
+        _, state, _ = smooth_selection().condition(xs, values, old, rng)
+        modes, before = cast(Any, state)["modes"], cast(Any, old)["modes"]
+        assert len(modes) == (3 if noise else 2)
+        np.testing.assert_allclose(modes[0], before[0], atol=0.05)
 
 
 def test_growth_is_not_negative() -> None:

@@ -8,7 +8,7 @@ import pytest
 from bostruct.contracts import Surrogate
 from bostruct.methods import auto
 from bostruct.surrogates.outputs import Outputs
-from bostruct.surrogates.warping import SlackWarping
+from bostruct.surrogates.warping import ViolationWarping
 from bostruct.testing.model_laws import check_posterior
 from tests.laws.maxsat import bits
 
@@ -16,7 +16,7 @@ SPACE = bits(6)
 MODEL = auto(SPACE).surrogate
 POINTS = SPACE.sample(20, np.random.default_rng(0))
 VALUES = np.random.default_rng(1).normal(size=(20, 3))
-SURROGATE = Outputs(MODEL, SlackWarping(MODEL.surrogate), 2, 1)
+SURROGATE = Outputs(MODEL, ViolationWarping(MODEL.surrogate), 2, 1)
 
 
 def test_each_output_is_learned_as_alone():
@@ -50,7 +50,7 @@ def test_another_number_of_outputs_is_refused(columns):
         SURROGATE.condition(POINTS, VALUES[:, columns], SURROGATE.initial_state(), np.random.default_rng(0))
 
 
-@pytest.mark.parametrize("numbers", [{"n_objectives": 0}, {"n_slacks": -1}])
+@pytest.mark.parametrize("numbers", [{"n_objectives": 0}, {"n_violations": -1}])
 def test_numbers_of_outputs_are_checked(numbers):
     with pytest.raises(ValueError, match=next(iter(numbers))):
         Outputs(MODEL, MODEL, **numbers)
@@ -74,4 +74,4 @@ class Noisy(Surrogate):
 
 def test_noise_is_that_of_the_objective():
     told = Outputs(Noisy(), MODEL, 1, 1).with_variances(np.ones(2))
-    assert (told.objective, told.slack) == (Noisy((1.0, 1.0)), MODEL)
+    assert (told.objective, told.violation) == (Noisy((1.0, 1.0)), MODEL)

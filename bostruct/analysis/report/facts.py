@@ -12,7 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from bostruct.analysis.importances import importance
-from bostruct.analysis.point_columns import flatten_point
+from bostruct.analysis.pictures import MOST_DRAWN, thin_trials
+from bostruct.analysis.point_columns import flatten_point, read_columns
+from bostruct.analysis.slices import find_best, put_lacking_last, sort_by_share
 from bostruct.checks import short_repr
 from bostruct.contracts import BostructError
 from bostruct.display import in_full
@@ -23,6 +25,7 @@ from bostruct.study.study import Study
 from bostruct.surrogates.fanova import Importances
 
 LEAST_FOR_IMPORTANCES = 10  # completed trials, below which a forest has nothing to tell
+LEAST_TOLD = 2  # completed trials, below which a picture of single variables shows nothing
 PAUSE = 60.0  # seconds without any running trial from which a study was not running
 
 
@@ -79,6 +82,24 @@ class Run:
             return [importance(self.result, objective=k) for k in range(self.result.goals.n_objectives)]
         except BostructError:  # points that are not made of named choices, or a space that the file does not hold
             return []
+
+    @cached_property
+    def sorted_variables(self) -> list[list[str]]:
+        """The names of the variables that can be drawn on an axis, by objective: the most important first.
+
+        Those that the best point lacks come last. Of few trials there are none.
+        """
+        found: list[list[str]] = []
+        for objective in range(self.result.goals.n_objectives):
+            told = thin_trials(self.result, self.result.list_completed(), objective, MOST_DRAWN)
+            try:
+                columns = read_columns(self.result, told, None).columns if len(told) >= LEAST_TOLD else ()
+            except BostructError:  # points that are not made of named variables
+                columns = ()
+            shares = self.importances[objective].main if self.importances else {}
+            best = find_best(self.result, told, objective)
+            found.append([column.name for column in put_lacking_last(sort_by_share(columns, shares), best)])
+        return found
 
     @cached_property
     def left_out(self) -> LeftOutTrials | None:

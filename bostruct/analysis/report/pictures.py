@@ -16,13 +16,13 @@ from bostruct.analysis.fronts import plot_front, plot_hypervolume
 from bostruct.analysis.genealogy import list_ancestors, list_pairs, plot_genealogy
 from bostruct.analysis.importances import plot_importance
 from bostruct.analysis.parallel_coordinates import plot_parallel_coordinates
-from bostruct.analysis.point_columns import read_columns
+from bostruct.analysis.pictures import MOST_DRAWN
 from bostruct.analysis.report.facts import Run
 from bostruct.analysis.report.story import cut_end
 from bostruct.analysis.report.tables import LONGEST_EFFECT, clean_names
-from bostruct.analysis.slices import find_best, plot_slices, put_lacking_last, put_slice_legend, sort_by_share
+from bostruct.analysis.slices import plot_slices, put_slice_legend
 from bostruct.checks import load_by_name, optional_import
-from bostruct.contracts import BostructError, MissingExtra
+from bostruct.contracts import MissingExtra
 from bostruct.display import Html, element, pluralize, printable
 from bostruct.domains.architecture.value import Architecture
 from bostruct.study.history import Trial
@@ -31,7 +31,6 @@ MOST_BARS = 15
 MOST_SLICES = 4
 MOST_COLUMNS = 10  # of parallel coordinates
 MOST_ROWS = 3  # objectives that have a row each
-LEAST_TOLD = 2  # completed trials, below which a picture of single variables shows nothing
 MOST_MARKS = 400  # in one artist; more are drawn as pixels, for each mark costs 100 bytes
 WIDE, NARROW = 9.0, 5.4  # inches: across the page, and half of it
 SETTINGS = {"svg.fonttype": "none", "svg.hashsalt": "bostruct"}
@@ -105,25 +104,6 @@ def _say_objectives(run: Run) -> str:
     return "" if n == 1 else f" A row for each of the {'first ' if n > MOST_ROWS else ''}{count_rows(run)} objectives."
 
 
-def sort_variables(run: Run, objective: int) -> list[str]:
-    """Return the names of the variables that can be drawn on an axis, the most important first; none of few trials.
-
-    Those that the best point lacks come last.
-
-    objective: that they are important for, its position from 0.
-    """
-    told = run.result.list_completed()
-    if len(told) < LEAST_TOLD:
-        return []
-    try:
-        columns = read_columns(run.result, told, None).columns
-    except BostructError:  # points that are not made of named variables
-        return []
-    shares = run.importances[objective].main if run.importances else {}
-    best = find_best(run.result, told, objective)
-    return [column.name for column in put_lacking_last(sort_by_share(columns, shares), best)]
-
-
 def count_bars(run: Run) -> int:
     """Return the number of bars in a row of the picture of importances."""
     return min(len(run.importances[0].main), MOST_BARS) if run.importances else 0
@@ -133,7 +113,7 @@ def draw_importances(run: Run, figure: Any) -> None:
     """Draw bars of the importances."""
     for objective, axes in enumerate(figure.subplots(count_rows(run), squeeze=False).flat):
         plot_importance(clean_names(run.importances[objective]), axes, MOST_BARS)
-        axes.set_ylabel("" if run.is_single else f"objective {objective}")
+        axes.set_ylabel("" if run.is_single else run.result.goals.name_objective(objective))
 
 
 def describe_importances(run: Run) -> str:
@@ -146,17 +126,17 @@ def describe_importances(run: Run) -> str:
 
 def draw_slices(run: Run, figure: Any) -> None:
     """Draw slices along the most important variables."""
-    count = min(len(sort_variables(run, 0)), MOST_SLICES)
+    count = min(len(run.sorted_variables[0]), MOST_SLICES)
     grid = figure.subplots(count_rows(run), count, squeeze=False)
     for objective, panels in enumerate(grid):
-        plot_slices(run.result, sort_variables(run, objective)[:count], panels, objective)
+        plot_slices(run.result, run.sorted_variables[objective][:count], panels, objective)
         panels[0].set_title("", loc="left")  # wider than a panel; the page has one
     put_slice_legend(grid)
 
 
 def describe_slices(run: Run) -> str:
     """Say in words what the slices show."""
-    names = [cut_end(name, LONGEST_EFFECT) for name in sort_variables(run, 0)[:MOST_SLICES]]
+    names = [cut_end(name, LONGEST_EFFECT) for name in run.sorted_variables[0][:MOST_SLICES]]
     said = f"Observed values against each of {', '.join(names)}, the most important first"
     if run.recommended is not None and run.recommended.mean is not None:
         said += ", and what the model expects where this variable of the best point changes, with its 95% interval"
@@ -166,15 +146,17 @@ def describe_slices(run: Run) -> str:
 def draw_parallel_coordinates(run: Run, figure: Any) -> None:
     """Draw lines through the most important variables."""
     for objective, axes in enumerate(figure.subplots(count_rows(run), squeeze=False).flat):
-        plot_parallel_coordinates(run.result, sort_variables(run, objective)[:MOST_COLUMNS], axes, objective)
+        plot_parallel_coordinates(run.result, run.sorted_variables[objective][:MOST_COLUMNS], axes, objective)
 
 
 def describe_parallel_coordinates(run: Run) -> str:
     """Say in words what the parallel coordinates show."""
-    names = sort_variables(run, 0)
+    names = run.sorted_variables[0]
     shown = names[:MOST_COLUMNS]
     which = f"the {len(shown)} most important of {len(names)} variables" if len(names) > len(shown) else "its variables"
-    said = f"A line for each of {pluralize(len(run.result.list_completed()), 'completed trial')} through {which}"
+    count = len(run.result.list_completed())
+    some = f"{MOST_DRAWN:,} of " if count > MOST_DRAWN else ""
+    said = f"A line for each of {some}{pluralize(count, 'completed trial')} through {which}"
     said += f" ({', '.join(cut_end(name, LONGEST_EFFECT) for name in shown)}) to its value, better up."
     return f"{said} Better trials are darker, the best one is thick.{_say_objectives(run)}"
 
@@ -186,10 +168,9 @@ def _describe_history(run: Run) -> str:
 
 
 def _describe_front(run: Run) -> str:
-    said = [
-        f"objective {k} from {min(t.values[k] for t in run.front):.6g} to {max(t.values[k] for t in run.front):.6g}"
-        for k in range(run.result.goals.n_objectives)
-    ]
+    goals = run.result.goals
+    ranges = [(min(own), max(own)) for own in zip(*(trial.values for trial in run.front), strict=True)]
+    said = [f"{goals.name_objective(k)} from {low:.6g} to {high:.6g}" for k, (low, high) in enumerate(ranges)]
     return f"Completed trials by their first two objectives. The front of {len(run.front)} has {', '.join(said)}."
 
 
@@ -267,14 +248,14 @@ PICTURES = (
     ),
     Picture(
         "Slices along the most important variables",
-        lambda run: bool(sort_variables(run, 0)),
+        lambda run: bool(run.sorted_variables[0]),
         draw_slices,
         describe_slices,
         lambda run: (WIDE, 0.5 + 2.4 * count_rows(run)),
     ),
     Picture(
         "Parallel coordinates",
-        lambda run: len(sort_variables(run, 0)) > 1,
+        lambda run: len(run.sorted_variables[0]) > 1,
         draw_parallel_coordinates,
         describe_parallel_coordinates,
         lambda run: (WIDE, 4.2 * count_rows(run)),

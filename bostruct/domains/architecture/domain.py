@@ -51,7 +51,7 @@ MAX_LISTED_CHANGES = 10_000  # changes at most, which is seconds
 
 @dataclass(frozen=True)
 class Bounds:
-    """Limits on the architectures of a domain; the defaults are those of the published demonstrations.
+    """Limits on the architectures of a domain; by default those of the published experiments.
 
     min_layers, max_layers: int >= 1, layers in all, input and output counted.
     min_units, max_units: int >= 1, units of each layer that has any.
@@ -201,7 +201,6 @@ class ArchitectureDomain(Domain):
 
     def decode_from(self, data: ParsedJson, description: ParsedJson) -> Architecture:
         """Rebuild an architecture that a domain of other bounds encoded; raises PointError."""
-        del description
         return self.decode(data)
 
     def key(self, x: Architecture) -> Hashable:

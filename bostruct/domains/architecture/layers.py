@@ -440,4 +440,15 @@ MBCONV = Family(  # of chains of inverted residual blocks; costs are ours
     ),
     image=True,
 )
-BUILT_IN |= {family.name: family for family in (CNN, MLP, CELL, MBCONV)}
+ALL_KERNEL_SIZES = tuple(range(1, 12))
+CNN_ALL_KERNELS = replace(  # what `cnn` knows, at the same costs, and convolutions of all sizes up to 11
+    CNN,
+    name="cnn-all-kernels",
+    labels=(
+        *ENDS,
+        *(Label(f"{kind}{k}", group="conv", image="strides") for kind in ("conv", "res") for k in ALL_KERNEL_SIZES),
+        *CNN.labels[2 + 2 * len(KERNEL_SIZES) :],
+    ),
+    costs=(*kernel_size_costs(ALL_KERNEL_SIZES, 0.1 * float(np.sqrt(2.0))), ("max-pool", "avg-pool", 0.5)),
+)
+BUILT_IN |= {family.name: family for family in (CNN, MLP, CELL, MBCONV, CNN_ALL_KERNELS)}

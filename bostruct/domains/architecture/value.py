@@ -335,7 +335,10 @@ def _resolve_family(given: Family | str | None, layers: Sequence[Layer]) -> Fami
             return family
     missing = {name: sorted(labels - family.by_name.keys()) for name, family in BUILT_IN.items()}
     told = "; ".join(f"{name} does not know {', '.join(unknown)}" for name, unknown in missing.items())
-    raise PointError(f"no family knows all of these labels: {told}; for others pass family=")
+    raise PointError(
+        f"no family knows all of these labels: {told}; give layer= one of their labels, or pass a family of your own "
+        "as family= of Architecture or Program.to_architecture, which nasbot does not read"
+    )
 
 
 COLORS = {"input": "#f2c9d4", "output": "#f2c9d4", "decision": "#cfe8cf"}

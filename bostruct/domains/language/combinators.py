@@ -29,7 +29,7 @@ IDENTITY = Identity()
 
 
 def identity() -> IO:
-    """Return a part that hands on what it gets."""
+    """Return a part whose output is its input."""
     return siso_module("Identity", implementation=IDENTITY)
 
 
@@ -184,7 +184,7 @@ def siso_nested_repeat(
 
 
 def siso_optional(fn: Builder, h_opt: Hyperparameter, name: str = "SISOOptional") -> IO:
-    """Return what fn builds where the value of h_opt is true, else an identity.
+    """Return what fn builds if the value of h_opt is true, else an identity.
 
     fn: function that builds a part with one input and one output.
     h_opt: hyperparameter whose values are True and False, or 1 and 0.

@@ -6,56 +6,56 @@ from bostruct.contracts import BostructError, DomainError, PointError
 
 
 class LanguageError(DomainError):
-    """A search space is written wrongly; the message names what is involved."""
+    """Raised if a search space is not valid; the message names the parts involved."""
 
 
 class AlreadyConnected(LanguageError):
-    """An input that has its one incoming edge, or must not have one, was connected."""
+    """Raised if an input that already has an incoming edge, or may have none, is connected."""
 
 
 class ForeignPort(LanguageError):
-    """An edge would leave the function that builds this part of the space, to what no part around it has declared."""
+    """Raised if an edge leaves its part of the space to an output that no enclosing part has declared."""
 
 
 class ForeignHyperparameter(LanguageError):
-    """A module uses a hyperparameter that was made in a part of the space that does not enclose it."""
+    """Raised if a module uses a hyperparameter from a part of the space that does not enclose it."""
 
 
 class CycleError(LanguageError):
-    """Modules feed each other in a circle."""
+    """Raised if modules feed each other in a cycle."""
 
 
 class DanglingInput(LanguageError):
-    """An input is neither connected nor among those returned."""
+    """Raised if an input is neither connected nor returned."""
 
 
 class DanglingModule(LanguageError):
-    """Nothing that a module computes reaches an output."""
+    """Raised if no output depends on a module."""
 
 
 class NameClash(LanguageError):
-    """Two things of one place have one name."""
+    """Raised if two things in one place have the same name."""
 
 
 class PortNames(LanguageError):
-    """A part of the space does not have the inputs or outputs that it must have."""
+    """Raised if a part of the space lacks inputs or outputs that it must have."""
 
 
 class SubstitutionError(LanguageError):
-    """A function of the user raised while it built a part of the space."""
+    """Raised if a user's function fails while it builds a part of the space."""
 
 
 class TooDeep(LanguageError):
-    """Substitutions nest without end, or more deeply than the space allows."""
+    """Raised if substitutions nest without end, or more deeply than the space allows."""
 
 
 class TraceError(PointError):
-    """A trace does not fit its space: a key is unknown or missing, or a value is not allowed."""
+    """Raised if a trace does not fit its space: a key is unknown or missing, or a value is not allowed."""
 
 
 class CompileError(LanguageError):
-    """A program cannot become what was asked for; the message names the module."""
+    """Raised if a program cannot be compiled; the message names the module."""
 
 
 class NoneFeasible(BostructError):
-    """No feasible program was met in as many tries as allowed."""
+    """Raised if no feasible program was found within the tries allowed."""

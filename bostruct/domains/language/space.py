@@ -33,6 +33,7 @@ from bostruct.contracts import (
     TreeDomain,
     draw_unseen,
 )
+from bostruct.domains.architecture.layers import CNN_ALL_KERNELS, Family
 from bostruct.domains.architecture.value import Architecture
 from bostruct.domains.language import changes, sampling
 from bostruct.domains.language.counting import count
@@ -51,6 +52,7 @@ QUICK_BUDGET = 20_000  # modules looked at, for whether a space is small
 NEIGHBORS_LISTED = 100_000
 NEIGHBORS_COUNTED = 2_000
 NEIGHBORS_COUNTED_OF_ENDLESS = 100  # a change there may open any number of programs
+N_FAMILY_DRAWS = 64  # programs that tell which family of layers a space needs
 FINGERPRINT_SAMPLES = 8  # programs that a space's fingerprint looks at
 DESCRIPTION_WORK = 25_000  # modules built for one suggestion of a method that looks at drawn programs
 
@@ -325,7 +327,6 @@ class SearchSpace(PartialProgram, LocalDomain, ChoiceDomain, TreeDomain):
         return None if h is None else coordinate_of(h, 0)
 
     def decide(self, name: str, value: float) -> int:
-        del name
         return round(value)
 
     def roll_out(self, made: Sequence[int], rng: np.random.Generator) -> Trace:
@@ -342,7 +343,19 @@ class SearchSpace(PartialProgram, LocalDomain, ChoiceDomain, TreeDomain):
 
     @cached_property
     def _architecture(self) -> LRUCache[Trace, Architecture]:
-        return LRUCache(lambda x: self.present(x).to_architecture())
+        return LRUCache(lambda x: self.present(x).to_architecture(self._family))
+
+    @cached_property
+    def _family(self) -> Family | None:
+        """The family of all kernel sizes if drawn programs need several families, or it; None for that of each.
+
+        Only architectures of one family have distances.
+        """
+        drawn = self.sample(N_FAMILY_DRAWS, np.random.default_rng(0))
+        found = [self.present(x).to_architecture() for x in drawn]
+        is_one = len({one.family for one in found}) == 1
+        labels = {layer.label for one in found for layer in one.layers}
+        return None if is_one or not labels <= CNN_ALL_KERNELS.by_name.keys() else CNN_ALL_KERNELS
 
     def _walk_of(self, x: Mapping[str, Value]) -> Walk:
         """Return the finished walk of a trace; raises TraceError and Infeasible."""

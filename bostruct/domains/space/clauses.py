@@ -284,7 +284,7 @@ def _check_clause_name(argument: str, name: object) -> None:
 
 
 class OneOf:
-    """A condition of `when=`: the other variable has any of some values.
+    """A condition of `when=`: the other variable has one of several values.
 
     values: at least one.
 
@@ -306,13 +306,13 @@ class OneOf:
         return hash(len(self.values))  # values may be unhashable
 
 
-When: TypeAlias = Mapping[str, Any]  # the name of a variable -> a value, `OneOf`, or a predicate of its value
+When: TypeAlias = Mapping[str, Any]  # the name of a variable -> a value, a list of values, `OneOf`, or a predicate
 
 
 def check_when(kind: str, when: object) -> dict[str, Any]:
     """Return the conditions of a variable as a dict of its own, empty for None.
 
-    when: None, or a mapping from at least one name to a value, `OneOf` or a predicate.
+    when: None, or a mapping from at least one name to a value, a list of values, `OneOf` or a predicate.
 
     Raises DomainError for anything else.
     """
@@ -320,8 +320,8 @@ def check_when(kind: str, when: object) -> dict[str, Any]:
         return {}
     if not isinstance(when, Mapping) or not when or not all(isinstance(name, str) for name in when):
         raise DomainError(
-            f"{kind}: when: expected a mapping from the names of other variables to a value, OneOf(...) or a "
-            f"predicate, got {short_repr(when)}"
+            f"{kind}: when: expected a mapping from the names of other variables to a value, a list of values "
+            f"or a predicate, got {short_repr(when)}"
         )
     return dict(when)
 

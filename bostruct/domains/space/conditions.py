@@ -162,19 +162,33 @@ Mask = npt.NDArray[np.bool_]
 Fill = Callable[[int, int], IntArray]  # a variable's position, and k -> columns for k points that gain it
 
 
-def _hint_at_one_of(test: object, parent: Variable) -> str:
-    """Return how to give several values of a parent, where a test that it refused seems to mean that; else nothing."""
-    if isinstance(test, OneOf):
-        several = any(isinstance(one, list | tuple | set | frozenset) for one in test.values)
-        return "; OneOf takes the values one by one: OneOf('a', 'b')" if several else ""
-    if not isinstance(test, list | tuple | set | frozenset) or not test:
-        return ""
+def read_lists(variable: Variable, variables: Mapping[str, Variable]) -> Variable:
+    """Return a variable whose lists of values of a parent are each a `OneOf`."""
+    when = {name: _list_alternatives(test, variables.get(name)) for name, test in variable.when.items()}
+    return (
+        variable.with_conditions(when)
+        if any(when[name] is not test for name, test in variable.when.items())
+        else variable
+    )
+
+
+def _list_alternatives(test: Any, parent: Variable | None) -> Any:
+    """Return a list of which some are values of a parent as a `OneOf`; any other test, and a value, as it is."""
+    if parent is None or not isinstance(test, list | tuple | set | frozenset) or _columns_of(parent, test) is not None:
+        return test
+    listed = [(_columns_of(parent, value), value) for value in test]
+    if not any(columns for columns, _ in listed):
+        return test
+    if isinstance(test, set | frozenset):  # which has no order of its own
+        listed.sort(key=lambda one: tuple(one[0] or ()))
+    return OneOf(*(value for _, value in listed))
+
+
+def _columns_of(variable: Variable, value: object) -> Sequence[int] | None:
     try:
-        for value in test:
-            parent.parse(value)
+        return variable.parse(value)
     except PointError:
-        return ""
-    return f"; for any of several values give {short_repr(OneOf(*test))}"
+        return None
 
 
 class ParentTest:
@@ -193,7 +207,9 @@ class ParentTest:
             self.values = frozenset(tuple(int(column) for column in parent.parse(value)) for value in given)
         except PointError as error:
             if isinstance(test, OneOf) or not callable(test):
-                raise DomainError(f"{owner}: when: {name}: {error}{_hint_at_one_of(test, parent)}") from None
+                several = isinstance(test, OneOf) and any(isinstance(one, list | tuple) for one in test.values)
+                hint = "; OneOf takes the values one by one: OneOf('a', 'b')" if several else ""
+                raise DomainError(f"{owner}: when: {name}: {error}{hint}") from None
             if isinstance(test, Clause):
                 check_value_test(test, parent, f"{owner}: when: {name} {test!r}")
             self.predicate = name_levels(test, {}, parent)

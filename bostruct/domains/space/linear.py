@@ -46,8 +46,7 @@ class Linear(Clause):
     weights: mapping from names of variables, `Real`, `Integer`, `Ordinal` of numbers or `Binary`, to numbers.
     relation: ``"<="``, ``">="`` or ``"=="``.
     limit: finite number.
-
-    scale: of the largest sum, which a space sets.
+    scale: set by a space: of the largest sum.
 
     A variable that a point has not counts as 0. A sum may miss the limit by what rounding makes: a billionth of the
     largest sum. Raises DomainError.
@@ -266,8 +265,9 @@ class LinearSystem:
 
         values: numbers (m, k), 0 of absent ones.
         """
-        are_equal = np.abs(values @ self.equal.T - self.total) <= self.slacks[0]
-        return np.all(np.hstack([are_equal, values @ self.upper.T <= self.limit + self.slacks[1]]), axis=1)
+        meets = np.abs(values @ self.equal.T - self.total) <= self.slacks[0]
+        keeps = values @ self.upper.T <= self.limit + self.slacks[1]
+        return np.all(meets, axis=1) & np.all(keeps, axis=1)
 
     def find_point(self, rules: Sequence[int] | None = None, goal: Array | None = None) -> Array | None:
         """Return numbers that satisfy the constraints (k,), found by HiGHS; None if there are none.
@@ -303,15 +303,14 @@ class LinearSystem:
             limits.append(LinearConstraint(row, low, high))
         for i in blocks:
             unit[i], offset[i] = 1.0, 0.0
-        ends: tuple[Any, Any] = (  # numbers in the types of SciPy
-            np.append((self.low - offset) / unit, np.zeros(n - k)),
-            np.append((self.high - offset) / unit, np.ones(n - k)),
-        )
+        lower: Any = np.append((self.low - offset) / unit, np.zeros(n - k))  # Bounds is typed for numbers alone
+        upper: Any = np.append((self.high - offset) / unit, np.ones(n - k))
+        bounds = Bounds(lower, upper)
         costs = np.zeros(n)
         costs[:k] = 0.0 if goal is None else goal * unit
         kinds = np.append(lattice > 0.0, np.ones(n - k)).astype(int)
         found = milp(
-            costs, integrality=kinds, bounds=Bounds(*ends), constraints=limits, options={"time_limit": SOLVER_SECONDS}
+            costs, integrality=kinds, bounds=bounds, constraints=limits, options={"time_limit": SOLVER_SECONDS}
         )
         if found.x is None and found.status != 2:
             raise TimeoutError(found.message)
@@ -626,8 +625,8 @@ class SpaceLinear:
         masks: the numbers that points of each branch have (k,).
         """
         try:
-            nothing = self.whole.holds(np.zeros((1, len(self.axes))))[0]
-            if any(self._system(mask) is not None or (nothing and not mask.any()) for mask in masks):
+            is_kept = self.whole.holds(np.zeros((1, len(self.axes))))[0]
+            if any(self._system(mask) is not None or (is_kept and not mask.any()) for mask in masks):
                 return
             mask = max(masks, key=np.count_nonzero)
             conflict = self._restrict(mask).find_conflict()

@@ -1,6 +1,7 @@
 """A variable whose values are the orders of some items, and the rearrangements that lead from order to order.
 
-Rearrangements of n places are swaps of two, moves of one to another place, and reversals of a stretch.
+Rearrangements of n places are swaps of two, moves of one to another place, and reversals of a stretch. An order of
+some of the items is also changed by exchanges of an item for an absent one.
 """
 
 from __future__ import annotations
@@ -25,23 +26,28 @@ MAX_ITEMS = 500
 DISTANCES = 3  # of a kernel, in each of which two orders differ as two points of so many choices do
 SEVERAL = 3  # rearrangements drawn for each neighbor, where several may lead to one
 MOST_PATTERNS = 4  # rearrangements that change the same first place and the same last one
+MOST_EXCHANGES = 20_000  # of an order of some items; of more only those that leave all other items in their places
 MOST_LISTED = 4_000  # rearrangements, of longer rows those that change the fewest places in a row
 ResourceNames: TypeAlias = tuple[str | int, ...]  # of each item, one for each time that it occurs
 
 
 class Permutation(Variable):
-    """A variable whose values are the orders of some items, each item once or as often as is said.
+    """A variable whose values are the orders of some items, each item once or as often as is said, or of k of n items.
 
     items: 2 to 500 distinct values; or a mapping of each to how often it occurs, an int >= 1, at most 500 in all.
     resources: mapping of each item to the resource that it uses, a string or an integer, or to a list with one for each
         time that it occurs; None where items do not wait for each other. With resources, an order is a schedule: items
         of one resource, and occurrences of one item, happen one after the other, all others side by side. Points and
         changes are the same as without; models learn how long each item takes.
+    length: how many of the items an order has, an integer from 2 to their number; None for all. Each item occurs at
+        most once then, and has no resource.
     when: mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
     default: a value, which trials had that were told before the variable existed; see docs/space-changes.md.
 
     A point has a tuple of the items, in order. One change swaps two items, moves an item to another place, or reverses
-    a stretch; of more than 46 items the neighbors are those that change few places in a row. An item that occurs
+    a stretch; of more than 46 items the neighbors are those that change few places in a row. With `length`, another
+    change puts an absent item in the place of one, or inserts it anywhere so that the last item drops out, or removes
+    an item and appends an absent one; beyond 20,000 of these only the first are neighbors. An item that occurs
     several times is told apart by its occurrences: the columns 0, 1, ... of the first item are its first occurrence,
     its second, and so on (a permutation with repetition, Bierwirth 1995).
     Raises DomainError and ValueError.
@@ -54,6 +60,7 @@ class Permutation(Variable):
         items: Iterable[object] | Mapping[Any, int],
         *,
         resources: Mapping[Any, object] | None = None,
+        length: int | None = None,
         when: When | None = None,
         default: object = NO_DEFAULT,
     ) -> None:
@@ -62,7 +69,9 @@ class Permutation(Variable):
         self.items = self._item.choices
         counts = list(items.values()) if isinstance(items, Mapping) else [1] * len(self.items)
         self.counts = _check_item_counts(self.kind, self.items, counts)
-        self.width = self.n_codes = sum(self.counts)
+        self.n_codes = sum(self.counts)
+        self.width = self.n_codes if length is None else _check_order_length(self.kind, length, self.counts, resources)
+        self.n_absent = self.n_codes - self.width  # items that an order lacks
         self._starts = np.cumsum([0, *self.counts[:-1]])  # the first column value of each item
         self._item_of = np.repeat(np.arange(len(self.items)), self.counts)  # of each column value
         if resources is not None:
@@ -76,7 +85,7 @@ class Permutation(Variable):
         """The values in short, as arguments of a call."""
         items = short_repr(dict(zip(self.items, self.counts, strict=True)) if self.has_repeats else list(self.items))
         if self.resources is None:
-            return items
+            return f"{items}, length={self.width}" if self.n_absent else items
         return f"{items}, resources={short_repr(split_names(self.items, self.counts, self.resources))}"
 
     @property
@@ -87,36 +96,37 @@ class Permutation(Variable):
     @property
     def has_repeats(self) -> bool:
         """True where an item occurs more than once."""
-        return self.width > len(self.items)
+        return self.n_codes > len(self.items)
 
     @property
     def size(self) -> int:
-        """The number of orders, n! over the factorial of each item's count."""
-        return math.factorial(self.width) // math.prod(map(math.factorial, self.counts))
+        """The number of orders, n! over the factorial of each item's count, or n! / (n - k)! of k of n items."""
+        return math.factorial(self.n_codes) // math.prod(map(math.factorial, (*self.counts, self.n_absent)))
 
     def sample(self, m: int, rng: np.random.Generator) -> IntArray:
-        """Draw m orders uniformly (m, n): the positions of the items, first place first.
+        """Draw m orders uniformly (m, k): the positions of the items, first place first.
 
         m: int >= 0.
         rng: the only source of chance.
         """
-        return self._number(rng.permuted(np.tile(np.arange(self.width), (m, 1)), axis=1))
+        drawn = rng.permuted(np.tile(np.arange(self.n_codes), (m, 1)), axis=1)
+        return self._number(drawn[:, : self.width])
 
     def chances(self, values: IntArray) -> Array:
         """Return one over the number of orders for each value (m,), 0 where that underflows.
 
         values: columns of m values (m, n).
         """
-        log_size = math.lgamma(self.width + 1) - sum(math.lgamma(count + 1) for count in self.counts)
+        log_size = math.lgamma(self.n_codes + 1) - sum(math.lgamma(n + 1) for n in (*self.counts, self.n_absent))
         return np.full(len(values), math.exp(-log_size))
 
     def neighbors(self, columns: Sequence[int], large_steps: bool = False) -> IntArray:
-        """List the orders one change away (k, n): swaps, moves of one item, and reversals, short ones first.
+        """List the orders one change away: swaps, moves of one item and reversals, short ones first, then exchanges.
 
         columns: of an order.
         large_steps: True for changes across half of a long order, a quarter and so on too.
         """
-        return self._rearrange(columns, np.arange(len(list_rearrangements(self.width, large_steps))), large_steps)
+        return self._change(columns, np.arange(self._count_listed(large_steps)), large_steps)
 
     def count_neighbors(self, columns: Sequence[int], large_steps: bool = False) -> int:
         """Return how many orders `neighbors` lists.
@@ -124,7 +134,7 @@ class Permutation(Variable):
         columns: of an order.
         large_steps: as of `neighbors`.
         """
-        n_listed = len(list_rearrangements(self.width, large_steps))
+        n_listed = self._count_listed(large_steps)
         if not self.has_repeats:
             return n_listed
         return len(find_effective(self._item_of[np.asarray(columns)], np.arange(n_listed), large_steps))
@@ -139,11 +149,11 @@ class Permutation(Variable):
         rng: the only source of chance.
         large_steps: as of `neighbors`.
         """
-        n_listed = len(list_rearrangements(self.width, large_steps))
+        n_listed = self._count_listed(large_steps)
         several = min(SEVERAL * m if self.has_repeats else m, n_listed)
-        found = self._rearrange(columns, np.sort(rng.choice(n_listed, size=several, replace=False)), large_steps)
+        found = self._change(columns, np.sort(rng.choice(n_listed, size=several, replace=False)), large_steps)
         if len(found) < min(m, n_listed):
-            found = self._rearrange(columns, np.arange(n_listed), large_steps)
+            found = self._change(columns, np.arange(n_listed), large_steps)
         return found if len(found) <= m else found[np.sort(rng.choice(len(found), size=m, replace=False))]
 
     @property
@@ -152,11 +162,13 @@ class Permutation(Variable):
         return self.resources is not None
 
     def change_each(self, rows: IntArray, rng: np.random.Generator) -> IntArray:
-        """Draw a change of each of some orders (k, n), quickly: some lead back.
+        """Draw a change of each of some orders (k, n), quickly with resources: some lead back then.
 
         rows: columns of k orders (k, n).
         rng: the only source of chance.
         """
+        if not self.has_quick_changes:
+            return super().change_each(rows, rng)
         table = list_rearrangements(self.width)
         changes = table[rng.integers(len(table), size=len(rows))]
         return self._number(np.take_along_axis(rows, changes, axis=1))
@@ -175,7 +187,11 @@ class Permutation(Variable):
             row = list(columns)
             row[i], row[j] = row[j], row[i]
             return self._number(np.array([row]))[0].tolist()
-        return rearrange(list(columns), int(share * count_rearrangements(self.width)))
+        n_rearranged = count_rearrangements(self.width)
+        number = int(share * (n_rearranged + count_exchanges(self.width, self.n_absent)))
+        if number < n_rearranged:
+            return rearrange(list(columns), number)
+        return exchange(np.asarray(columns), np.array([number - n_rearranged]), self.n_codes)[0].tolist()
 
     def cross(self, mine: Sequence[int], theirs: Sequence[int], rng: np.random.Generator) -> list[int]:
         """Return a child of two orders: a stretch of the first, and the other items as the second orders them.
@@ -191,20 +207,20 @@ class Permutation(Variable):
     def check(self, columns: Sequence[int]) -> None:
         """Raise PointError unless each item occurs as often as it must, its occurrences in turn.
 
-        columns: positions of items, n integers.
+        columns: positions of items, as many integers as an order has places.
         """
-        check_order(columns, self.width)
+        check_order(columns, self.width, self.n_codes)
         if self.has_repeats and self._number(np.array([columns]))[0].tolist() != list(columns):
             raise PointError(f"expected the occurrences of each item in turn, got {list(columns)}")
 
     def parse(self, value: object) -> list[int]:
         """Return the positions of the items; raise PointError unless each occurs as often as it must.
 
-        value: sequence of all items.
+        value: sequence of all items, or of as many as `length` says.
         """
         value = list_entries(value)
         if not isinstance(value, list | tuple):
-            raise PointError(f"expected a list or tuple of all items in some order, got {short_repr(value)}")
+            raise PointError(f"expected a list or tuple of {self._share} in some order, got {short_repr(value)}")
         return self._each_once([self._item.parse(item)[0] for item in value], value)
 
     def present(self, columns: Sequence[int]) -> Presented:
@@ -245,20 +261,21 @@ class Permutation(Variable):
         return self._decode_each(data, self._item.read_choices_of(description.get("items")))
 
     def fallback(self) -> list[int]:
-        """Return the order in which the items were given."""
+        """Return the first items in the order in which they were given."""
         return list(range(self.width))
 
     def enumerate(self) -> IntArray:
         """List all orders where they are at most 100,000 (size, n), by the item in each place; else DomainError."""
         if self.size > MAX_ENUMERATED:
             return super().enumerate()
-        return self._number(self._starts[list_orders(self.counts)])
+        return self._number(self._starts[list_orders(self.counts, self.width)])
 
     def describe(self) -> dict[str, Json]:
-        """Return the items as JSON, how often each occurs where that is not once, and the resources, if any."""
+        """Return the items as JSON, how often each occurs where that is not once, and resources and length, if any."""
         counts: dict[str, Json] = {"counts": list(self.counts)} if self.has_repeats else {}
         resources: dict[str, Json] = {} if self.resources is None else {"resources": list(self.resources)}
-        return {"items": self._item.describe()["choices"], **counts, **resources}
+        length: dict[str, Json] = {"length": self.width} if self.n_absent else {}
+        return {"items": self._item.describe()["choices"], **counts, **resources, **length}
 
     @classmethod
     def from_json(cls, data: ParsedJson) -> Permutation:
@@ -271,11 +288,19 @@ class Permutation(Variable):
         found = cls(choices_from_json(data["items"]))
         counts = data.get("counts", [1] * len(found.items))
         resources = split_names(found.items, counts, data["resources"]) if "resources" in data else None
-        return cls(dict(zip(found.items, counts, strict=True)), resources=resources)
+        return cls(dict(zip(found.items, counts, strict=True)), resources=resources, length=data.get("length"))
+
+    @property
+    def _share(self) -> str:
+        return f"{self.width} of the {self.n_codes} items" if self.n_absent else "all items"
+
+    def _count_listed(self, large_steps: bool) -> int:
+        """Return how many changes lead to the neighbors, of repeated items several to one."""
+        return len(list_rearrangements(self.width, large_steps)) + count_exchanges(self.width, self.n_absent)
 
     def _decode_each(self, data: ParsedJson, decode: Callable[[ParsedJson], Sequence[int]]) -> list[int]:
         if not isinstance(data, list):
-            raise PointError(f"expected a list of all items in some order, got {short_repr(data)}")
+            raise PointError(f"expected a list of {self._share} in some order, got {short_repr(data)}")
         return self._each_once([decode(item)[0] for item in data], data)
 
     def _each_once(self, found: list[int], given: Any) -> list[int]:
@@ -286,6 +311,8 @@ class Permutation(Variable):
                 raise PointError(f"expected {short_repr(item)} {_times(count)}, got it {_times(n)}")
             if n > count:
                 raise PointError(f"expected each item once, got {short_repr(item)} more than once")
+        if self.n_absent and len(found) != self.width:
+            raise PointError(f"expected {self._share}, got {len(found)}: {short_repr(given)}")
         if len(found) < self.width:
             missing = short_repr(self.items[told.index(0)])
             raise PointError(f"expected all {self.width} items, got {short_repr(given)} without {missing}")
@@ -303,12 +330,15 @@ class Permutation(Variable):
         np.put_along_axis(found, turns, np.arange(self.width)[None], axis=1)
         return found
 
-    def _rearrange(self, columns: Sequence[int], some: IntArray, large_steps: bool) -> IntArray:
-        """Return the orders to which rearrangements lead, each once, as they are listed (k, n).
+    def _change(self, columns: Sequence[int], some: IntArray, large_steps: bool) -> IntArray:
+        """Return the orders to which changes lead, each once, as they are listed (k, n).
 
-        some: positions in what `list_rearrangements` lists, ascending.
+        some: positions in what `list_rearrangements` lists, and of exchanges behind them, ascending.
         """
         here, table = np.asarray(columns, dtype=np.int64), list_rearrangements(self.width, large_steps)
+        if self.n_absent:
+            moved, exchanged = np.split(some, np.searchsorted(some, [len(table)]))
+            return np.concatenate([here[table[moved]], exchange(here, exchanged - len(table), self.n_codes)])
         if not self.has_repeats:
             return here[table[some]]
         return self._number(here[table[some[find_effective(self._item_of[here], some, large_steps)]]])
@@ -331,6 +361,18 @@ def _check_item_counts(kind: str, items: Sequence[Presented], counts: Sequence[o
     if sum(found) > MAX_ITEMS:
         raise DomainError(f"{kind}: expected at most {MAX_ITEMS} places, got {sum(found)}")
     return found
+
+
+def _check_order_length(kind: str, length: object, counts: Sequence[int], resources: object) -> int:
+    """Return how many items an order has; raise DomainError unless so many can be chosen."""
+    n = to_python(length)
+    if max(counts) > 1 or resources is not None:
+        what = "with resources" if resources is not None else "that occur several times; use a Sequence"
+        raise DomainError(f"{kind}: length: expected None for items {what}, got {short_repr(length)}")
+    if type(n) is not int or not 2 <= n <= len(counts):
+        allowed = f"an integer from 2 to {len(counts)}, the number of items"
+        raise DomainError(f"{kind}: length: expected {allowed}, got {short_repr(length)}")
+    return n
 
 
 def check_resources(
@@ -435,34 +477,69 @@ def rearrange(row: list[int], number: int) -> list[int]:
     return row[:first] + [row[first + place] for place in _patterns(span)[kind]] + row[first + span + 1 :]
 
 
+@lru_cache(maxsize=32)
+def list_exchanges(k: int) -> IntArray:
+    """List the exchanges of k places as the old place of what stands in each place after (3 k - 2, k).
+
+    k: number of places, at least 2, which stands for the item that was absent.
+
+    It replaces the item in a place; or an item is removed, and it is appended; or it is inserted before an item, and
+    the last one drops out. The second and the third kind undo each other.
+    """
+    places, at = np.arange(k), np.arange(k)[:, None]
+    removed, inserted = places + (places >= at), np.where(places == at, k, places - (places > at))
+    table = np.concatenate([np.where(places == at, k, places), removed[:-1], inserted[:-1]])
+    table.flags.writeable = False
+    return table
+
+
+def count_exchanges(k: int, n_absent: int) -> int:
+    """Return the number of exchanges of an order of k items for one of n_absent others."""
+    total = (3 * k - 2) * n_absent
+    return total if total <= MOST_EXCHANGES else k * n_absent
+
+
+def exchange(row: IntArray, numbers: IntArray, n_items: int) -> IntArray:
+    """Return the orders that exchanges make (m, k).
+
+    row: the items of an order (k,), in 0..n_items - 1.
+    numbers: which exchanges, in 0..count_exchanges(k, n_items - k) - 1 (m,): by place, then by the absent item.
+    """
+    absent = np.setdiff1d(np.arange(n_items), row)
+    which, item = np.divmod(numbers, len(absent))
+    sources = list_exchanges(len(row))[which]
+    rows = np.append(row, -1)[sources]
+    rows[sources == len(row)] = absent[item]
+    return rows
+
+
 def cross_orders(mine: Sequence[int], theirs: Sequence[int], rng: np.random.Generator) -> list[int]:
-    """Return order crossover (Davis 1985) of two orders of the same items."""
+    """Return order crossover (Davis 1985) of two orders of as many items, of the same ones or not."""
     first, last = sorted(rng.choice(len(mine) + 1, size=2, replace=False).tolist())
     kept = list(mine[first:last])
     others = [item for item in theirs if item not in set(kept)]
-    return others[:first] + kept + others[first:]
+    return others[:first] + kept + others[first : len(mine) - len(kept)]
 
 
-def list_orders(counts: Sequence[int]) -> IntArray:
-    """List all orders of items of which some occur several times (k, n), the item in each place, the last one fastest.
+def list_orders(counts: Sequence[int], length: int) -> IntArray:
+    """List all orders of items of which some occur several times (k, length), by place, the last one fastest.
 
-    counts: how often each item occurs, each at least 1.
+    counts: how often each item may occur, each at least 1.
+    length: places of an order, at most the sum of the counts.
     """
     rows, left = np.empty((1, 0), dtype=np.int64), np.array([counts], dtype=np.int64)
-    for _ in range(sum(counts)):
+    for _ in range(length):
         before, item = np.nonzero(left)  # which items each row may have next
         rows, left = np.column_stack([rows[before], item]), left[before]
         left[np.arange(len(left)), item] -= 1
     return rows
 
 
-def check_order(columns: Sequence[int], n: int) -> None:
-    """Raise PointError unless columns are 0 to n - 1 in some order.
-
-    n: at least 2.
-    """
-    if sorted(columns) != list(range(n)):
-        raise PointError(f"expected each of 0..{n - 1} once, got {list(columns)}")
+def check_order(columns: Sequence[int], k: int, n: int) -> None:
+    """Raise PointError unless columns are k of 0 to n - 1 in some order."""
+    if len(columns) != k or len(set(columns) & set(range(n))) < k:
+        allowed = f"{k} of 0..{n - 1}, each at most once" if k < n else f"each of 0..{n - 1} once"
+        raise PointError(f"expected {allowed}, got {list(columns)}")
 
 
 def _count_of_span(n: int, span: int) -> int:

@@ -99,7 +99,6 @@ class Sequence(Variable):
         columns: of a sequence.
         large_steps: no difference.
         """
-        del large_steps
         row = np.asarray(columns, dtype=np.int64)
         return self._edit(row, np.arange(self.count_neighbors(columns)))
 
@@ -109,7 +108,6 @@ class Sequence(Variable):
         columns: of a sequence.
         large_steps: no difference.
         """
-        del large_steps
         return sum(count_edits(np.asarray(columns, dtype=np.int64), len(self.letters), self.shortest))
 
     def sample_neighbors(
@@ -122,7 +120,6 @@ class Sequence(Variable):
         rng: the only source of chance.
         large_steps: no difference.
         """
-        del large_steps
         row = np.asarray(columns, dtype=np.int64)
         total = self.count_neighbors(columns)
         chosen = np.arange(total) if total <= m else np.sort(rng.choice(total, size=m, replace=False))

@@ -104,7 +104,6 @@ class SingleChanges:
         return SingleChanges(self.base, self.of[index], self.which[index], self.values[index], self.layout)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> IntArray:
-        del copy  # rows are always new
         return self.rows().astype(dtype or np.int64, copy=False)
 
     @property

@@ -35,7 +35,7 @@ from bostruct.display import html_table, show_all_parts, show_count, show_parts,
 from bostruct.domains.space.call_limit import release_calls
 from bostruct.domains.space.choices import coordinate
 from bostruct.domains.space.clauses import Clause, clause_from_json
-from bostruct.domains.space.conditions import check_constraints, name_levels
+from bostruct.domains.space.conditions import check_constraints, name_levels, read_lists
 from bostruct.domains.space.constraints import (
     ConstrainedProduct,
     Constraint,
@@ -43,12 +43,13 @@ from bostruct.domains.space.constraints import (
     count_within_limit,
     valid_mask,
 )
+from bostruct.domains.space.fixed import fix_variables
 from bostruct.domains.space.graphs import MAX_CHOICES
 from bostruct.domains.space.linear import BRANCH_DRAWS, Linear
+from bostruct.domains.space.migration import migrate_row
 from bostruct.domains.space.moves import NeighborSampler
 from bostruct.domains.space.points import check_names, check_row, encode_row, read_row
 from bostruct.domains.space.registry import is_part, variable, variable_from_json
-from bostruct.domains.space.rereading import migrate_row
 from bostruct.domains.space.sampling import find_survey, sample_distinct, sample_satisfying, sample_unseen
 from bostruct.domains.space.single_changes import SingleChanges, SpaceBatch
 from bostruct.domains.space.variable import INACTIVE, Variable
@@ -73,7 +74,7 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
     parts, too.
 
     A variable with `when=` exists only where its conditions hold. They are a mapping from names of other variables to
-    the value that these must have, to `bostruct.OneOf` of several values, or to a predicate of the value. All of them
+    the value that these must have, to a list of several values, or to a predicate of the value. All of them
     must hold, and a variable that does not exist fulfills none. A point is a dict without the variables that it has
     not.
 
@@ -103,7 +104,8 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
 
     def __init__(self, variables: Mapping[str, object], constraints: Sequence[Constraint] = ()) -> None:
         rules = _check_arguments(variables, constraints)
-        kinds = {name: variable(name, given) for name, given in variables.items()}
+        given = {name: variable(name, one) for name, one in variables.items()}
+        kinds = {name: read_lists(one, given) for name, one in given.items()}
         check_constraints(rules, kinds, kinds)
         super().__init__(kinds, tuple(name_levels(rule, kinds) for rule in rules))
         if self.linear is not None:
@@ -133,13 +135,30 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
     def __hash__(self) -> int:
         return hash(tuple(self.variables))
 
+    def fix(self, /, **values: Presented) -> Space:
+        """Return the space with variables fixed at one value, which models leave out; constraints stay.
+
+        values: name -> value, as a point has it.
+
+        Stored studies of either space can go on with the other one: trials with the fixed values are data of both.
+        Variables that the fixed values exclude by `when=` are left out, and so are conditions that then always hold.
+        Raises DomainError for unknown names, impossible values, and variables that the other values exclude.
+
+        >>> space = bo.Space({"model": ["svm", "tree"], "c": bo.Real(0.1, 10.0, when={"model": "svm"})})
+        >>> list(space.fix(model="tree").variables)
+        ['model']
+        """
+        names = list(self.variables)
+        order = [names[i] for i in self.conditions.order]
+        return Space(fix_variables(self.variables, order, values), self.constraints)
+
     def count(self) -> Count:
         """Count the valid points.
 
         Returns `Exact`; `INFINITE` where a point has a variable of real numbers; `AtLeast` where constraints, or
         predicates of numbers, decide about more points than are listed.
         """
-        if any(v.kind in ("Real", "Mixture") for v in self.variables.values()):
+        if any(v.is_real for v in self.variables.values()):
             return INFINITE
         if self.enumerable:
             return Exact(len(self._all))
@@ -346,7 +365,7 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
                 self.conditions.apply_randomly(row[None], rng)
             elif len(changed) == 1:
                 n = int(self.n_choices[changed[0]])
-                row[changed] = (int(row[changed[0]]) + int(rng.integers(1, n))) % n
+                row[changed] = (int(row[changed[0]]) + int(rng.integers(1, max(n, 2)))) % n
             else:
                 row[changed] = rng.integers(0, self.n_choices[changed])
             if not self.constraints or valid_mask(self, row[None])[0]:

@@ -81,7 +81,6 @@ class Factor(ABC):
 
         Returns factors, and the positions of the variables that each serves, in 0..c - 1.
         """
-        del most
         return [(self, tuple(range(self.n_variables)))]
 
     def prepare(self, xs: IntArray, ys: IntArray | None = None) -> Prepared:
@@ -184,7 +183,6 @@ class Factor(ABC):
         Returns a function from shares (m, c) to log K (m, n) and to the map from weights (m, n) to the gradient of
         sum(weights * log K) in the shares (m, c), 0 in numbers that a point has not.
         """
-        del theta, xs, ys
         return None
 
     def single_log_grams(self, thetas: Sequence[Array], xs: IntArray) -> SingleLogGrams | None:
@@ -195,7 +193,6 @@ class Factor(ABC):
         thetas: (p,) each.
         xs: own columns of n points (n, w), as the function takes those of m points (m, w).
         """
-        del thetas, xs
         return None
 
 

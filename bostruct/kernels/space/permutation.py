@@ -26,49 +26,54 @@ MOST_MARKED = 2**26  # bytes of a table that is remembered
 REMEMBERED = 4  # comparisons: before and after a change, which the factor and the effect both ask for
 
 
-def compare_orders(xs: IntArray, ys: IntArray, resources: Resources | None = None) -> Array:
+def compare_orders(xs: IntArray, ys: IntArray, resources: Resources | None = None, absent: int = 0) -> Array:
     """Return three distances between orders of w items (3, n, m), of distinct ones about w / 2 between random orders.
 
     xs: n orders, the item in each place (n, w), w at least 2.
     ys: m orders (m, w).
     resources: as of `compare_precedence`, whose pairs are those that the first counts; None for all pairs.
+    absent: how many other items there are, which no place of an order has.
 
     The first counts the pairs of items that stand in another order, times 2 / (w - 1) (Kendall); above 64 items it is
-    the sum of squared differences of places, times 3 / (w^2 - 1) (Spearman), which is as far apart at most. The second
-    is half the number of places that have another item. The third is half the number of neighboring items of the one
-    that are no neighbors in the other; of queues before resources, which stand one after another, neighbors are of one
-    queue, and their share is taken times w - 1. All three are the same whatever the items are called, and in which
-    order the queues stand. The array is only read.
+    the sum of squared differences of places, times 3 / (w^2 - 1) (Spearman), which is as far apart at most. Absent
+    items count as in `compare_precedence`. The second is half the number of places that have another item, and half the
+    number of items that the other order lacks: to be absent is a place of its own. The third is half the number of
+    neighboring items of the one that are no neighbors in the other; of queues before resources, which stand one after
+    another, neighbors are of one queue, and their share is taken times w - 1. All three are the same whatever the items
+    are called, and in which order the queues stand. The array is only read.
     """
     mine, theirs = (np.asarray(orders, dtype=np.int64).tobytes() for orders in (xs, ys))
-    return _compare_order_bytes(mine, theirs, xs.shape[1], resources)
+    return _compare_order_bytes(mine, theirs, xs.shape[1], resources, absent)
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _compare_order_bytes(mine: bytes, theirs: bytes, w: int, resources: Resources | None) -> Array:
+def _compare_order_bytes(mine: bytes, theirs: bytes, w: int, resources: Resources | None, absent: int) -> Array:
     """Return the distances of `compare_orders`: the factor and the effect of a variable ask for the same ones."""
     xs, ys = (np.frombuffer(orders, dtype=np.int64).reshape(-1, w) for orders in (mine, theirs))
-    places = 0.5 * (w - _count_shared(_code_places(xs), _code_places(ys), w * w))
+    n, n_codes = w + absent, 2 * w if absent else w
+    places = 0.5 * (n_codes - _count_shared(_code_places(xs, n), _code_places(ys, n), n * (w + bool(absent))))
     inner = np.arange(w - 1)  # the places whose next place is of the same queue, all but the last of one
     if resources is not None:
         queues = np.sort(resources)
         inner = np.flatnonzero(queues[:-1] == queues[1:])
-    shared = _count_shared(_code_sides(xs)[:, inner], _code_sides(ys)[:, inner], w * w)
+    shared = _count_shared(_code_sides(xs, n)[:, inner], _code_sides(ys, n)[:, inner], n * n)
     sides = 0.5 * (w - 1) * (1.0 - shared / len(inner)) if len(inner) else np.zeros(shared.shape)
-    found = np.array([w * compare_precedence(xs, ys, resources), places, sides])
+    found = np.array([w * compare_precedence(xs, ys, resources, absent), places, sides])
     found.flags.writeable = False
     return found
 
 
-def _code_places(xs: IntArray) -> IntArray:
-    """Return a number for each item in its place (n, w)."""
-    return xs + xs.shape[1] * np.arange(xs.shape[1])
+def _code_places(xs: IntArray, n_items: int) -> IntArray:
+    """Return a number for each item in its place (n, w), and behind them one for each item, if some are absent."""
+    w = xs.shape[1]
+    places = xs + n_items * np.arange(w)
+    return places if w == n_items else np.hstack([places, xs + n_items * w])
 
 
-def _code_sides(xs: IntArray) -> IntArray:
+def _code_sides(xs: IntArray, n_items: int) -> IntArray:
     """Return a number for each two items that stand side by side (n, w - 1)."""
     left, right = xs[:, :-1], xs[:, 1:]
-    return np.minimum(left, right) * xs.shape[1] + np.maximum(left, right)
+    return np.minimum(left, right) * n_items + np.maximum(left, right)
 
 
 def _count_shared(xs: IntArray, ys: IntArray, size: int) -> Array:
@@ -102,16 +107,18 @@ class OrderShape(NamedTuple):
 
     width: the number of places, w, at least 2.
     resources: the number of the resource of each item (w,), from 0; None where items have none.
+    absent: the number of items that an order lacks.
     """
 
     width: int
     resources: tuple[int, ...] | None = None
+    absent: int = 0
 
     @classmethod
     def of(cls, variable: Permutation) -> OrderShape:
         """Return the shape of a variable."""
         names = variable.resources
-        return cls(variable.width, None if names is None else number_names(names))
+        return cls(variable.width, None if names is None else number_names(names), variable.n_absent)
 
 
 def number_names(names: Sequence[str | int]) -> tuple[int, ...]:
@@ -129,7 +136,7 @@ def compare_queues(shape: OrderShape, xs: IntArray, ys: IntArray) -> Array:
     one resource counts. The pairs of such items that stand in another order are counted as a share of these pairs.
     """
     if shape.resources is None:
-        return compare_orders(xs, ys)
+        return compare_orders(xs, ys, absent=shape.absent)
     resources = np.array(shape.resources, dtype=np.int16)
     order = partial(np.argsort, axis=1, kind="stable")
     mine, theirs = (np.take_along_axis(rows, order(resources[rows]), axis=1) for rows in (xs, ys))
@@ -174,11 +181,12 @@ class PermutationEffect(EffectKernel):
     shape: OrderShape
 
     def gram(self, xs: IntArray, ys: IntArray) -> Array:
-        w = self.shape.width
+        w, n = self.shape.width, self.shape.width + self.shape.absent
         precedence, places, sides = compare_queues(self.shape, xs, ys)
-        correlations = [1.0 - 2.0 * precedence / w, 1.0 - 2.0 * places / (w - 1)]
-        if w > 2:  # two items are always side by side
-            correlations.append(1.0 - 2.0 * sides * w / ((w - 1) * (w - 2)))
+        apart = (2 * w if w < n else w) - w / n - (w * w / n if w < n else 0)  # twice the mean distance of places
+        correlations = [1.0 - 2.0 * precedence / w, 1.0 - 2.0 * places / apart]
+        if n > 2:  # two items are always side by side
+            correlations.append(1.0 - 2.0 * sides * n / ((w - 1) * (n - 2.0 * (w - 1) / (n - 1))))
         return np.asarray(np.mean(correlations, axis=0))
 
     def diag(self, xs: IntArray) -> Array:

@@ -6,7 +6,7 @@ Products in single precision come with a bound of what rounding may do to them.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -117,6 +117,24 @@ class SpaceKernel(Kernel):
         first = Parameter(self.name, len(self._home) - n_more, self.prior, self.initial)
         return (first,) if self.more is None else (first, self.more)
 
+    @property
+    def parameter_variables(self) -> tuple[int | None, ...]:
+        found: dict[int, int | None] = {}
+        for placed, own in zip(self.factors, self._parameters, strict=True):
+            served, theirs = placed.variables, own[: len(own) - len(placed.more)].tolist()
+            is_shared = len(theirs) < len(served)
+            found |= {p: None if is_shared else served[j * len(served) // len(theirs)] for j, p in enumerate(theirs)}
+            found |= dict(zip(placed.more, served, strict=bool(placed.more)))
+        return tuple(found[p] for p in range(len(found)))
+
+    @property
+    def variable_columns(self) -> Mapping[int, Sequence[int]]:
+        found: dict[int, Sequence[int]] = {}
+        for _, served, columns, *_ in self.factors:
+            width = len(columns) // len(served)  # the same for all: they have one shape
+            found |= {v: columns[j * width : (j + 1) * width] for j, v in enumerate(served)}
+        return found
+
     def prepare(self, xs: SpaceBatch, ys: IntArray | None = None) -> SpacePair | ChangesPair:
         if isinstance(xs, SingleChanges):
             return self._prepare_changes(xs, xs.rows() if ys is None else np.asarray(ys))
@@ -130,6 +148,8 @@ class SpaceKernel(Kernel):
     def single_grams(
         self, thetas: Sequence[Array], xs: SpaceBatch
     ) -> Callable[[SpaceBatch], Iterator[SingleGram] | None] | None:
+        if not self.factors:
+            return None
         mine, parts = np.asarray(xs), []
         for (factor, _, columns, *_), own in zip(self.factors, self._parameters, strict=True):
             alone = [theta[own] for theta in thetas]
@@ -281,7 +301,8 @@ class SpaceKernel(Kernel):
     def _placed(self) -> IntArray:
         """The position of each variable's factor, and its own among those of its factor (2, d)."""
         places = {v: (k, j) for k, placed in enumerate(self.factors) for j, v in enumerate(placed.variables)}
-        return np.array([places[v] for v in range(len(places))], dtype=np.int64).reshape(-1, 2).T.copy()
+        every = range(max(places, default=-1) + 1)  # variables of one value, which never change, have no factor
+        return np.array([places.get(v, (-1, -1)) for v in every], dtype=np.int64).reshape(-1, 2).T.copy()
 
 
 def multiply_factors(parts: Sequence[SingleLogGram]) -> SingleGram:

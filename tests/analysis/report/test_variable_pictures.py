@@ -12,7 +12,6 @@ from bostruct.analysis.report.pictures import (
     count_rows,
     describe_parallel_coordinates,
     describe_slices,
-    sort_variables,
 )
 
 
@@ -25,15 +24,15 @@ def run(space: Any, value: Any, n: int = 30, **goals: Any) -> Run:
 def test_the_most_important_variable_is_first_for_each_objective():
     space = {name: [0, 1, 2] for name in "abc"}
     found = run(space, lambda p: (9.0 * p["b"] + p["c"], 9.0 * p["c"] + p["a"]), directions=["minimize"] * 2)
-    assert sort_variables(found, 0)[0] == "b"
-    assert sort_variables(found, 1)[0] == "c"
+    assert found.sorted_variables[0][0] == "b"
+    assert found.sorted_variables[1][0] == "c"
     assert describe_slices(found).startswith("Observed values against each of b, c, a, the most important first.")
 
 
 def test_a_variable_that_the_best_point_lacks_comes_last():
     space = {"a": bool, "b": [0, 1, 2], "c": bo.Integer(0, 9, when={"a": True})}
     found = run(space, lambda p: 5.0 + 3.0 * p["c"] if p["a"] else 0.1 * p["b"])
-    assert sort_variables(found, 0)[-1] == "c"
+    assert found.sorted_variables[0][-1] == "c"
 
 
 def test_of_many_variables_the_text_names_those_that_are_drawn():
@@ -45,9 +44,9 @@ def test_of_many_variables_the_text_names_those_that_are_drawn():
 
 def test_points_without_named_variables_have_no_pictures_of_them():
     order = run({"order": bo.Permutation(range(6))}, lambda p: float(p["order"][0]), 12)  # 720 values fit no axis
-    assert sort_variables(order, 0) == []
-    assert sort_variables(run(bo.cnn_domain(), len, 2), 0) == []
-    assert sort_variables(run({"a": bool}, lambda p: float(p["a"]), 1), 0) == []
+    assert order.sorted_variables[0] == []
+    assert run(bo.cnn_domain(), len, 2).sorted_variables[0] == []
+    assert run({"a": bool}, lambda p: float(p["a"]), 1).sorted_variables[0] == []
 
 
 def test_rows_are_of_the_first_objectives():

@@ -28,7 +28,7 @@ def cost_of_integers(point):
 
 
 CASES = {  # a space, its objective, and what methods that take choices alone cannot search
-    "reals": (REALS, cost_of_reals, "the Real variable 'rate' and the Real variable 'x'; auto, .* can"),
+    "reals": (REALS, cost_of_reals, "the Real variable 'rate' and the Real variable 'x', unless .*; auto, .* can"),
     "integers": (INTEGERS, cost_of_integers, "the Integer variable 'batch' of more than .*; auto,"),
 }
 

@@ -150,3 +150,138 @@ class TestRepeats:
         assert bo.Permutation({"a": 1, "b": 1}) == bo.Permutation(["a", "b"])
         assert bo.Permutation(["a", "b"]).describe() == {"items": ["a", "b"]}
         assert SHOP.describe() == {"items": ["a", "b"], "counts": [2, 3]}
+
+
+def change_by_hand(value, items):
+    """All orders that a swap, a move, a reversal, or an exchange of an item for an absent one makes of an order."""
+    k, found = len(value), set()
+    for i in range(k):
+        for j in range(k):
+            rest = value[:i] + value[i + 1 :]
+            a, b = min(i, j), max(i, j)
+            found.add((*rest[:j], value[i], *rest[j:]))
+            found.add((*value[:a], *value[a : b + 1][::-1], *value[b + 1 :]))
+            swapped = list(value)
+            swapped[i], swapped[j] = value[j], value[i]
+            found.add(tuple(swapped))
+        for item in set(items) - set(value):
+            found.add((*value[:i], item, *value[i + 1 :]))  # in its place
+            found.add((*value[:i], item, *value[i:-1]))  # before it; the last one drops out
+            found.add((*value[:i], *value[i + 1 :], item))  # without it, and another behind all
+    return found - {value}
+
+
+class TestLength:
+    @pytest.mark.parametrize(("n", "k"), [(3, 2), (4, 3), (5, 2), (6, 4)])
+    def test_laws(self, n, k):
+        check_variable(Permutation(range(n), length=k), np.random.default_rng(n))
+
+    def test_a_space_obeys_the_laws(self):
+        some = {"p": Permutation(PASSES.items, length=2), "c": list("abc"), "r": bo.Real(0, 1)}
+        some["q"] = Permutation(list("xyz"), length=2, when={"c": "b"})
+        check_domain(bo.Space(some), np.random.default_rng(0))
+        ruled = bo.Space(some, [lambda point: "dce" in point["p"] and point["p"][0] != "dce"])
+        check_domain(ruled, np.random.default_rng(1), rebuildable=False)
+
+    @pytest.mark.parametrize(("n", "k"), [(2, 2), (4, 2), (5, 3), (6, 6)])
+    def test_values_are_the_orders_of_some_items(self, n, k):
+        order = Permutation(range(n), length=k)
+        assert [order.present(row) for row in order.enumerate().tolist()] == list(permutations(range(n), k))
+        assert (order.size, order.width) == (math.perm(n, k), k)
+        assert Permutation(range(300), length=9).size == math.perm(300, 9)
+
+    def test_draws_are_uniform(self):
+        order = Permutation(range(4), length=2)
+        drawn = order.sample(12_000, np.random.default_rng(0)) @ [4, 1]
+        counts = np.unique(drawn, return_counts=True)[1]
+        assert (len(counts), ((counts - 1000) ** 2 / 1000).sum() < 31.3) == (12, True)  # chi squared, 11, 0.999
+
+    @pytest.mark.parametrize(("n", "k"), [(3, 2), (5, 3), (9, 6)])
+    def test_each_neighbor_is_listed_once_and_none_is_missing(self, n, k):
+        order = Permutation(range(n), length=k)
+        for value in order.sample(5, np.random.default_rng(0)).tolist():
+            near = list(map(tuple, order.neighbors(value).tolist()))
+            assert len(near) == len(set(near)) == order.count_neighbors(value)
+            assert set(near) == change_by_hand(tuple(value), range(n))
+
+    def test_of_very_many_exchanges_those_in_one_place_are_listed(self):
+        order = Permutation(range(400), length=30)
+        value = order.sample(1, np.random.default_rng(0))[0].tolist()
+        exchanged = order.neighbors(value)[-30 * 370 :]
+        assert set(np.count_nonzero(exchanged != value, axis=1).tolist()) == {1}
+        assert len(order.sample_neighbors(value, 50, np.random.default_rng(0))) == 50
+
+    def test_all_items_are_a_permutation(self):
+        assert Permutation(list("abc"), length=3) == Permutation(list("abc"))
+        assert repr(Permutation(list("abc"), length=2)) == "Permutation(['a', 'b', 'c'], length=2)"
+
+    @pytest.mark.parametrize("length", [0, 1, 5, 2.0, True, "2", (1, 2)])
+    def test_bad_lengths_are_refused(self, length):
+        with pytest.raises(DomainError, match="length: expected an integer from 2 to 4, the number of items, got"):
+            Permutation(list("abcd"), length=length)
+
+    def test_repeats_and_resources_are_refused(self):
+        with pytest.raises(DomainError, match="expected None for items that occur several times; use a Sequence"):
+            Permutation({"a": 2, "b": 1}, length=2)
+        with pytest.raises(DomainError, match="length: expected None for items with resources, got 2"):
+            Permutation(["a", "b"], resources={"a": 1, "b": 1}, length=2)
+
+    @pytest.mark.parametrize(
+        ("value", "message"),
+        [
+            (["gvn"], r"expected 2 of the 4 items, got 1: \['gvn'\]"),
+            (list(PASSES.items), "expected 2 of the 4 items, got 4"),
+            (["gvn", "gvn"], "each item once, got 'gvn' more than once"),
+            ("gvn", "a list or tuple of 2 of the 4 items in some order, got 'gvn'"),
+        ],
+    )
+    def test_bad_values_are_refused(self, value, message):
+        with pytest.raises(PointError, match=message):
+            Permutation(PASSES.items, length=2).parse(value)
+
+    @pytest.mark.parametrize("columns", [[0], [0, 0], [0, 4], [0, 1, 2]])
+    def test_bad_columns_are_refused(self, columns):
+        with pytest.raises(PointError, match=r"expected 2 of 0\.\.3, each at most once"):
+            Permutation(PASSES.items, length=2).check(columns)
+
+    def test_a_child_has_items_of_both(self):
+        rng, order = np.random.default_rng(0), Permutation(range(9), length=4)
+        for mine, theirs in order.sample(60, rng).reshape(-1, 2, 4).tolist():
+            child = order.cross(mine, theirs, rng)
+            order.check(child)
+            assert set(child) <= {*mine, *theirs}
+
+    @pytest.mark.parametrize("method", ["auto", "evolution", "random"])
+    def test_all_points_of_a_small_space_are_visited(self, method):
+        space = bo.Space({"p": Permutation(range(4), length=2)})
+        result = bo.minimize(lambda point: point["p"][0] - point["p"][1] / 9, space, 12, seed=0, method=method)
+        assert len({trial.point["p"] for trial in result.trials}) == 12
+        assert result.best_point == {"p": (0, 3)}
+
+
+class Inserting(Permutation):
+    """An order that is changed by insertions and never back."""
+
+    def neighbors(self, columns, large_steps=False):
+        return super().neighbors(columns, large_steps)[-(self.width - 1) * self.n_absent :]
+
+
+class Lasting(Permutation):
+    """An order whose draws prefer the items in front."""
+
+    def sample(self, m, rng):
+        return np.sort(super().sample(m, rng), axis=1)
+
+
+class Losing(Permutation):
+    """An order that counts the values as if all items were in it."""
+
+    @property
+    def size(self):
+        return math.factorial(self.n_codes)
+
+
+@pytest.mark.parametrize("faulty", [Inserting, Lasting, Losing])
+def test_laws_notice_a_fault(faulty):
+    with pytest.raises(AssertionError):
+        check_variable(faulty(range(4), length=2), np.random.default_rng(0))

@@ -51,4 +51,6 @@ def test_all_of_a_long_row_can_be_made():
 @pytest.mark.parametrize("counts", [[1], [3], [1, 1, 1], [2, 1, 2], [1, 4]])
 def test_orders_are_listed_as_a_dictionary_has_them(counts):
     items = np.repeat(np.arange(len(counts)), counts).tolist()
-    assert permutation.list_orders(counts).tolist() == [list(order) for order in sorted(set(permutations(items)))]
+    assert permutation.list_orders(counts, sum(counts)).tolist() == [
+        list(order) for order in sorted(set(permutations(items)))
+    ]

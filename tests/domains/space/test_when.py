@@ -77,6 +77,34 @@ def test_a_list_inside_one_of_is_explained():
         bo.Space({"m": ["a", "b"], "c": bo.Real(0.0, 1.0, when={"m": bo.OneOf(["a", "b"])})})
 
 
+@pytest.mark.parametrize("several", [["svm", "logistic"], ("svm", "logistic"), {"logistic", "svm"}])
+def test_a_list_of_values_means_any_of_them(several):
+    models = ["svm", "logistic", "knn"]
+    given = bo.Real(0.0, 1.0, when={"model": several})
+    space = bo.Space({"model": models, "c": given})
+    same = bo.Space({"model": models, "c": bo.Real(0.0, 1.0, when={"model": bo.OneOf("svm", "logistic")})})
+    assert space == same == bo.Space.from_json(json.loads(json.dumps(space.to_json())))
+    assert space.to_json() == same.to_json()
+    assert str(space) == str(same)
+    assert given.when == {"model": several}
+    with pytest.raises(bo.BostructError, match="it exists where model is one of 'svm', 'logistic'"):
+        space.parse({"model": "knn", "c": 0.5})
+
+
+def test_a_list_that_is_a_value_of_the_parent_is_that_value():
+    space = bo.Space({"order": bo.Permutation(list("abc")), "c": bo.Binary(when={"order": ["b", "a", "c"]})})
+    assert not isinstance(space.variables["c"].when["order"], bo.OneOf)
+    rows = space.enumerate()
+    assert sum("c" in space.present(row) for row in rows) == 2
+
+
+def test_lists_beside_another_domain_inside():
+    space = bo.Space({"m": ["a", "b", "c"], "n": {"x": bool}, "c": bo.Binary(when={"m": ["a", "c"]})})
+    points = [space.present(x) for x in space.sample(60, np.random.default_rng(0))]
+    assert {point["m"] for point in points if "c" in point} == {"a", "c"}
+    assert {point["m"] for point in points if "c" not in point} == {"b"}
+
+
 def test_a_space_shows_its_conditions():
     space = bo.Space(
         {

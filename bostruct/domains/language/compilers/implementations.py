@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Labelled:
-    """The layer that a module is in an `Architecture`.
+    """How a module becomes a layer of an `Architecture`.
 
     layer: function of the module's values by local name that returns a layer of an architecture, in any spelling that
         `Architecture` reads (``"conv3-64/2"``), or None where it is none; or a layer itself.
@@ -37,7 +37,7 @@ class Labelled:
     layer: object = None
 
     def layer_for(self, values: Values) -> object:
-        """Return the layer of a module in any spelling, None where it is none.
+        """Return the layer of a module by any of its names; None if it is no layer.
 
         values: of the module, by local name.
         """
@@ -163,7 +163,7 @@ def siso_torch_layer(
     *,
     layer: object = None,
 ) -> IO:
-    """Return a module that stands for what layer_fn gives when called with the values by name.
+    """Return a module that builds its layer by calling layer_fn with the hyperparameters' values as keywords.
 
     layer_fn: function that returns a `torch.nn.Module`, such as ``torch.nn.Dropout``.
     name_to_hyperp: local name -> hyperparameter or constant.
@@ -183,7 +183,6 @@ class FromValues:
     fn: Callable[..., object]
 
     def __call__(self, values: Values, shapes: Shapes) -> object:
-        del shapes
         return self.fn(**values)
 
 

@@ -5,7 +5,7 @@ import pytest
 
 import bostruct as bo
 from bostruct import language as lang
-from bostruct.domains.architecture.layers import CNN, MLP, Label, Layer
+from bostruct.domains.architecture.layers import CNN, CNN_ALL_KERNELS, MLP, Label, Layer
 from bostruct.domains.language.compilers.architectures import ArchitectureBackend, build_architecture, layer_of
 from bostruct.language import CompileError, SearchSpace, labeled_module
 from bostruct.nas import ops
@@ -89,11 +89,40 @@ def test_separable_and_dilated_convolutions_are_layers_of_their_own():
 
 
 def test_other_families_know_other_labels():
-    family = CNN.with_label(Label("conv9", group="conv", image="strides"), {"conv3": 0.2}, "with-9x9")
-    program = chain(lambda: ops.conv2d(4, 9))
-    assert program.to_architecture(family).layers[1].label == "conv9"
-    with pytest.raises(CompileError, match=r"no family knows all .*conv9.*1: Conv2D-0"):
+    family = CNN.with_label(Label("conv13", group="conv", image="strides"), {"conv3": 0.2}, "with-13x13")
+    program = chain(lambda: ops.conv2d(4, 13))
+    assert program.to_architecture(family).layers[1].label == "conv13"
+    with pytest.raises(CompileError, match=r"no family knows all .*conv13.*1: Conv2D-0"):
         program.to_architecture()
+
+
+@pytest.mark.parametrize("size", [1, 2, 9, 11])
+def test_convolutions_of_each_size_to_11_are_layers_at_the_costs_of_cnn(size):
+    mine, three = (chain(lambda k=k: ops.conv2d(4, k), ops.max_pool).to_architecture() for k in (size, 3))
+    assert mine.layers[1].label == f"conv{size}"
+    assert three.family is CNN
+    index = CNN_ALL_KERNELS.index
+    assert CNN_ALL_KERNELS.mismatch[index[f"conv{size}"], index["conv3"]] == pytest.approx(
+        0.1 * np.sqrt(2.0 * abs(size - 3))
+    )
+    mine_again = [index[label.name] for label in CNN.labels]
+    assert np.array_equal(CNN_ALL_KERNELS.mismatch[np.ix_(mine_again, mine_again)], CNN.mismatch)
+
+
+def test_nasbot_searches_cells_of_our_operations_with_pointwise_convolutions():
+    def cell():
+        kinds = {"one": lambda: ops.conv2d(8, 1), "three": lambda: ops.conv2d(8, 3), "pool": ops.max_pool}
+        first, second = (lang.siso_or(kinds, lang.Discrete(list(kinds), name=name)) for name in ("first", "second"))
+        return lang.siso_sequential([ops.conv2d(8, 3), first, second, ops.dense(10)])
+
+    space = SearchSpace(cell)
+
+    def cost(program):
+        return float(sum(layer.units or 50 for layer in program.to_architecture().layers))
+
+    found = bo.minimize(cost, space, n_trials=9, method="nasbot", seed=0, progress=False)
+    assert found.n_failed == 0
+    assert {one.family.name for one in space.architectures(space.enumerate())} == {"cnn-all-kernels"}
 
 
 REFUSED = [

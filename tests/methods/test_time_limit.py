@@ -1,4 +1,4 @@
-"""In haste a searcher sees fewer values, in the end none, and what it says of points still holds of all."""
+"""In n_halvings a searcher sees fewer values, in the end none, and what it says of points still holds of all."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 import bostruct as bo
 from bostruct import methods
 from bostruct.contracts import PARENT_POSITION
-from bostruct.methods.haste import FEWEST, choose_values, limit_haste, suggest_within
-from bostruct.searchers.bayesian import Exploration, Explored
+from bostruct.methods.time_limit import FEWEST, choose_values, limit_halvings, suggest_within
+from bostruct.searchers.bayesian import Exploration, ExplorationStep
 from bostruct.study.history import History
 
 SPACE = bo.Space({f"x{i}": bool for i in range(10)})
@@ -25,9 +25,9 @@ def history() -> History:
     return History.of(SPACE, points, (points @ np.arange(1.0, 11.0)).tolist())
 
 
-def suggest(name: str, history: History, haste: int) -> list[bo.contracts.Suggestion]:
+def suggest(name: str, history: History, n_halvings: int) -> list[bo.contracts.Suggestion]:
     searcher, rng = methods.searcher(name, SPACE), np.random.default_rng(1)
-    return list(islice(suggest_within(searcher, history, searcher.initial_state(), rng, haste), 3))
+    return list(islice(suggest_within(searcher, history, searcher.initial_state(), rng, n_halvings), 3))
 
 
 def test_of_the_fewer_values_a_model_may_take_a_part(history: History) -> None:
@@ -46,16 +46,16 @@ def test_without_haste_a_searcher_suggests_as_it_does_alone(history: History) ->
     assert (SPACE.key(found.point), found.info) == (SPACE.key(alone.point), alone.info)
 
 
-@pytest.mark.parametrize(("haste", "n"), [(1, 110), (2, 55)])
-def test_a_model_learns_from_half_and_from_a_quarter_of_the_values(history: History, haste: int, n: int) -> None:
-    found = suggest("auto", history, haste)
+@pytest.mark.parametrize(("n_halvings", "n"), [(1, 110), (2, 55)])
+def test_a_model_learns_from_half_and_from_a_quarter_of_the_values(history: History, n_halvings: int, n: int) -> None:
+    found = suggest("auto", history, n_halvings)
     assert len(found) == 3
-    assert all(one.info["learned_from"] == n and one.info["haste"] == haste for one in found)
+    assert all(one.info["learned_from"] == n and one.info["haste"] == n_halvings for one in found)
     assert found[0].info["origin"] == "model"
     assert not history.seen.intersection(SPACE.key(one.point) for one in found)
 
 
-def test_in_the_greatest_haste_a_good_point_is_mutated(history: History) -> None:
+def test_without_a_model_a_good_point_is_mutated(history: History) -> None:
     (found,) = suggest("auto", history, 3)
     parent = found.info[PARENT_POSITION]
     assert (found.info["origin"], found.info["learned_from"]) == ("mutation", 0)
@@ -81,9 +81,9 @@ def test_half_of_the_values_kept_are_the_best_and_half_the_last() -> None:
     assert choose_values(values[::-1], 5) == [3, 4, 5, 6, 7]
 
 
-@pytest.mark.parametrize(("haste", "n", "least"), [(9, 220, 3), (3, 220, 3), (2, 220, 2), (5, 0, 1), (0, 0, 0)])
-def test_no_haste_is_greater_than_one_without_a_model(haste: int, n: int, least: int) -> None:
-    assert limit_haste(haste, n) == least
+@pytest.mark.parametrize(("n_halvings", "n", "least"), [(9, 220, 3), (3, 220, 3), (2, 220, 2), (5, 0, 1), (0, 0, 0)])
+def test_no_haste_is_greater_than_one_without_a_model(n_halvings: int, n: int, least: int) -> None:
+    assert limit_halvings(n_halvings, n) == least
     assert n >> max(least - 1, 0) >= FEWEST or least <= 1
 
 
@@ -95,9 +95,11 @@ def test_rules_of_exploration_see_all_values_in_haste(history: History) -> None:
         def __call__(self, domain, history, state, rng):
             del domain, state, rng
             seen.append(len(history.values))
-            return Explored(None, None)
+            return ExplorationStep(None, None)
 
     searcher = replace(methods.auto(SPACE), exploration=Count())
-    for haste in (0, 1, 2):
-        list(islice(suggest_within(searcher, history, searcher.initial_state(), np.random.default_rng(1), haste), 1))
+    for n_halvings in (0, 1, 2):
+        list(
+            islice(suggest_within(searcher, history, searcher.initial_state(), np.random.default_rng(1), n_halvings), 1)
+        )
     assert seen == [N] * 3

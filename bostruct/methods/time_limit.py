@@ -25,43 +25,43 @@ TRIES = 200  # mutations, until one was not seen
 
 
 def suggest_within(
-    searcher: Searcher, history: HistoryView, state: State, rng: np.random.Generator, haste: int
+    searcher: Searcher, history: HistoryView, state: State, rng: np.random.Generator, n_halvings: int
 ) -> Iterator[Suggestion]:
-    """Yield what a searcher suggests, jointly if it can, from the fewer values the greater the haste.
+    """Yield what a searcher suggests, jointly if it can, from all values or a part of them.
 
     rng: random number generator.
-    haste: 0 for all n values, k for n / 2^k of them: half of these are the best, half the last told. Where these are
-        fewer than 50, a mutation of one of the best ten points is suggested, without a model.
+    n_halvings: 0 for all n values, k for n / 2^k of them: half of these are the best, half the last observed. If these
+        are fewer than 50, a mutation of one of the best ten points is suggested, without a model.
 
-    From haste 1 on, ``info["haste"]`` is on record, and ``info["learned_from"]``, a number of values. Raises what the
-    searcher raises.
+    From 1 on, ``info["haste"]`` records it, and ``info["learned_from"]`` the number of values. Raises what the searcher
+    raises.
     """
-    if haste == 0:
+    if n_halvings == 0:
         yield from searcher.suggest_jointly(history, state, rng)
         return
-    m = len(history.values) >> haste
+    m = len(history.values) >> n_halvings
     if m < FEWEST:
         found = _mutate_best(searcher, history, state, rng)
-        yield found._replace(info={**found.info, "haste": haste, "learned_from": 0})
+        yield found._replace(info={**found.info, "haste": n_halvings, "learned_from": 0})
         return
     kept = choose_values(history.values, m)
     fewer = replace(keep(history, kept, range(len(history.running)), searcher.domain.take), whole=history)
     for found in searcher.suggest_jointly(fewer, state, rng):
         n_learned = min(m, found.info.get("learned_from", m))  # a model may take a part of these m
-        info = {**found.info, "haste": haste, "learned_from": n_learned}
+        info = {**found.info, "haste": n_halvings, "learned_from": n_learned}
         if (position := info.get(PARENT_POSITION)) is not None:
             info[PARENT_POSITION] = kept[position]
         yield found._replace(info=info)
 
 
-def limit_haste(haste: int, n_values: int) -> int:
-    """Return the least haste that suggests as a greater one would, where no model is left to be made smaller.
+def limit_halvings(n_halvings: int, n_values: int) -> int:
+    """Return the fewest halvings that suggest as more would, once no model is left to be made smaller.
 
-    haste: at least 0.
+    n_halvings: at least 0.
     """
-    while haste > 1 and n_values >> (haste - 1) < FEWEST:
-        haste -= 1
-    return haste
+    while n_halvings > 1 and n_values >> (n_halvings - 1) < FEWEST:
+        n_halvings -= 1
+    return n_halvings
 
 
 def choose_values(values: Array, m: int) -> list[int]:

@@ -13,20 +13,20 @@ import pytest
 import bostruct as bo
 from bostruct.searchers.baselines import RandomSearch
 from bostruct.study.history import Trial
-from bostruct.study.suggestion import PATIENCE, find_haste
+from bostruct.study.suggestion import PATIENCE, choose_halvings
 
 SLOW, LIMIT = 0.8, 0.7  # seconds, which no other suggestion takes on a busy machine
 SPACE = bo.Space({f"x{i}": bool for i in range(10)})
 
 
 def trials(*told: tuple[float, int], origin: str = "model") -> list[Trial]:
-    """Return trials by the seconds and the haste of each, the last one first."""
-    rows = [{"origin": origin, "suggest_seconds": taken, "haste": haste} for taken, haste in told]
+    """Return trials by the seconds and the n_halvings of each, the last one first."""
+    rows = [{"origin": origin, "suggest_seconds": taken, "haste": n_halvings} for taken, n_halvings in told]
     return [Trial(number, {}, "running", info=info) for number, info in enumerate(rows)][::-1]
 
 
 @pytest.mark.parametrize(
-    ("told", "haste"),
+    ("told", "n_halvings"),
     [
         ([], 0),
         ([(0.5, 0)], 0),
@@ -45,15 +45,15 @@ def trials(*told: tuple[float, int], origin: str = "model") -> list[Trial]:
         ([(9.0, 5)] * 2, 5),  # nothing takes less time
     ],
 )
-def test_a_suggestion_that_took_too_long_makes_the_next_one_cheaper(told: Any, haste: int) -> None:
-    assert find_haste(trials(*told), 1.0, 1_000) == haste
+def test_a_suggestion_that_took_too_long_makes_the_next_one_cheaper(told: Any, n_halvings: int) -> None:
+    assert choose_halvings(trials(*told), 1.0, 1_000) == n_halvings
 
 
 def test_points_that_no_model_chose_do_not_count() -> None:
     late = trials((1.5, 0), (1.5, 0))
     joint = [Trial(9, {}, "running", info={"origin": "model", "suggest_seconds": 0.1, "joint": 1})]
-    assert find_haste([*trials((0.1, 0), origin="initial"), *joint, *late], 1.0, 1_000) == 1
-    assert find_haste(late, None, 1_000) == 0
+    assert choose_halvings([*trials((0.1, 0), origin="initial"), *joint, *late], 1.0, 1_000) == 1
+    assert choose_halvings(late, None, 1_000) == 0
 
 
 @dataclass(frozen=True)
@@ -74,10 +74,10 @@ def run(study: bo.Study, n: int) -> None:
 def test_a_study_is_in_haste_once_it_is_slow_and_tries_again_later() -> None:
     study = bo.Study(SPACE, method=Slow(SPACE), seed=0, suggest_seconds=LIMIT)
     run(study, 63 + PATIENCE)
-    hastes = [trial.info.get("haste", 0) for trial in study.trials]
-    assert hastes[:62] == [0] * 62  # the last two of these were the first to see 60 values
-    assert hastes[62 : 62 + PATIENCE] == [1] * PATIENCE
-    assert hastes[62 + PATIENCE] == 0
+    n_halvings = [trial.info.get("haste", 0) for trial in study.trials]
+    assert n_halvings[:62] == [0] * 62  # the last two of these were the first to see 60 values
+    assert n_halvings[62 : 62 + PATIENCE] == [1] * PATIENCE
+    assert n_halvings[62 + PATIENCE] == 0
     assert study.trials[62].info["learned_from"] == 0
 
 

@@ -1,0 +1,278 @@
+"""Compare `auto` with and without its selection of variables, and with Optuna's TPE, where few variables matter.
+
+    python -m benchmarks.sparse [--problems "NAME;..."] [--searches NAME,...] [--first-seed 100] [--seeds 20]
+        [--trials 100] [--out FILE]
+
+A seed is one instance with its noise and 20 initial points, which all searches share. Seeds 0 to 4 serve to choose a
+variant, seeds 100 to 119 to report it. Values are without noise. Each run is appended to FILE, and is not repeated.
+The command prints the mean best value of `auto`, then for each other search the mean paired difference of the best
+value and, if it has a model, of the recommended one, with standard errors: a positive difference is a gain of `auto`.
+The last columns are the share of suggestions of the model for which a subset served, and CPU seconds a suggestion. A
+run of `auto` in which no subset served is taken for the run with all variables.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import bostruct as bo
+from benchmarks.peers.bits import BITS
+from benchmarks.peers.searches import optuna
+from benchmarks.peers.tasks import Task as PeerTask
+from benchmarks.peers.tasks import ackley, hartmann
+from bostruct import methods
+from bostruct.contracts import Array
+
+N_INITIAL = 20
+NEAR = 0.3  # weight of the tables that overlap two others
+Point = Mapping[str, Any]
+
+
+class Task(NamedTuple):
+    """An instance of a problem, which is minimized.
+
+    truth: of a point, without noise.
+    sd: of the noise of a value.
+    """
+
+    space: bo.Space
+    truth: Callable[[Point], float]
+    sd: float = 0.0
+
+
+def interacting(d: int, relevant: int, choices: int, width: int, seed: int, sd: float = 0.0) -> Task:
+    """Make a sum of tables of standard normal numbers over the choices of `width` variables in a row.
+
+    The variables that matter are drawn, and split into rows. Tables that overlap two rows have the weight 0.3.
+
+    relevant: number of variables that matter.
+    choices: of each variable.
+    """
+    rng = np.random.default_rng([seed, 21])
+    order = rng.permutation(d)[:relevant]
+    apart, between = range(0, relevant, width), range(width // 2, relevant - width // 2, width)
+    rows = [(weight, order[k : k + width]) for weight, starts in ((1.0, apart), (NEAR, between)) for k in starts]
+    tables = [weight * rng.normal(size=(choices,) * len(row)) for weight, row in rows]
+
+    def truth(point: Point) -> float:
+        chosen = np.array([*point.values()], dtype=np.int64)
+        return float(sum(table[tuple(chosen[row])] for table, (_, row) in zip(tables, rows, strict=True)))
+
+    kind: Any = bool if choices == 2 else list(range(choices))
+    return Task(bo.Space({f"v{i}": kind for i in range(d)}), truth, sd)
+
+
+def decaying(d: int, seed: int) -> Task:
+    """Make effects that decay: the k-th bit has a normal effect of sd 1/k, with a pair effect of sd 0.5/k on it."""
+    rng = np.random.default_rng([seed, 22])
+    order, ranks = rng.permutation(d), np.arange(1, d + 1)
+    single, pair = rng.normal(size=d) / ranks, 0.5 * rng.normal(size=d) / ranks
+
+    def truth(point: Point) -> float:
+        signs = 2.0 * np.array([*point.values()], dtype=np.float64)[order] - 1.0
+        return float(single @ signs + pair @ (signs * np.roll(signs, 1)))
+
+    return Task(bo.Space({f"v{i}": bool for i in range(d)}), truth)
+
+
+def sparse_hartmann(d: int, seed: int, sd: float = 0.0) -> Task:
+    """Make the Hartmann function of six reals among d."""
+    own = np.random.default_rng([seed, 23]).permutation(d)[:6]
+    space = bo.Space({f"v{i}": bo.Real(0.0, 1.0) for i in range(d)})
+    return Task(space, lambda point: hartmann(np.array([*point.values()])[own]), sd)
+
+
+def noisy_bits(d: int, seed: int) -> Task:
+    """Make a linear function of bits: signal and noise have a standard deviation of 2 each, the best value is 0."""
+    weights = np.random.default_rng([seed, 24]).normal(size=d)
+    weights *= 4.0 / math.sqrt(float(weights @ weights))
+    lowest = float(np.minimum(weights, 0.0).sum())
+    space = bo.Space({f"v{i}": bool for i in range(d)})
+    return Task(space, lambda point: float(weights @ np.array([*point.values()])) - lowest, 2.0)
+
+
+def from_peers(name: str, seed: int) -> Task:
+    """Make a problem of `benchmarks.peers`."""
+    task = BITS[name](seed)
+    return Task(task.space, task.value)
+
+
+def cubic(d: int, seed: int, sd: float = 0.0) -> Task:
+    """Make a cubic polynomial of signs: standard normal weights of each sign, and of 2 d pairs and d triples."""
+    rng = np.random.default_rng([seed, 27])
+    terms = [rng.choice(d, k, replace=False) for k, count in ((1, d), (2, 2 * d), (3, d)) for _ in range(count)]
+    weights = rng.normal(size=len(terms))
+
+    def truth(point: Point) -> float:
+        signs = 2.0 * np.array([*point.values()], dtype=np.float64) - 1.0
+        return float(sum(w * signs[term].prod() for w, term in zip(weights, terms, strict=True)))
+
+    return Task(bo.Space({f"v{i}": bool for i in range(d)}), truth, sd)
+
+
+def pairs_of_categories(d: int, choices: int, seed: int, sd: float = 0.0) -> Task:
+    """Make a sum of tables of standard normal numbers over the choices of d random pairs of categories."""
+    rng = np.random.default_rng([seed, 28])
+    pairs = [rng.choice(d, 2, replace=False) for _ in range(d)]
+    tables = rng.normal(size=(d, choices, choices))
+
+    def truth(point: Point) -> float:
+        chosen = np.array([*point.values()], dtype=np.int64)
+        return float(sum(table[tuple(chosen[pair])] for table, pair in zip(tables, pairs, strict=True)))
+
+    return Task(bo.Space({f"v{i}": list(range(choices)) for i in range(d)}), truth, sd)
+
+
+def shifted(
+    function: Callable[[Array], float], levels: Mapping[str, Any], reach: float, seed: int, sd: float = 0.0
+) -> Task:
+    """Make a function of numbers from -reach to reach, shifted at random by up to half of that."""
+    shift = 0.5 * reach * np.random.default_rng([seed, 29]).uniform(-1.0, 1.0, len(levels))
+    space = bo.Space(levels)
+    return Task(space, lambda point: function(np.array([*point.values()], dtype=np.float64) * reach - shift), sd)
+
+
+def rastrigin(x: Array) -> float:
+    """Return the Rastrigin function, of minimum 0 at zeros."""
+    return float(np.sum(x * x - 10.0 * np.cos(2.0 * math.pi * x) + 10.0))
+
+
+ORDERED = {f"v{i}": bo.Ordinal(np.linspace(-1.0, 1.0, 11).tolist()) for i in range(25)}
+SIX_ORDERED = {f"v{i}": bo.Ordinal(np.linspace(-1.0, 1.0, 7).tolist()) for i in range(6)}
+BITS_AND_REALS = {f"v{i}": bool for i in range(50)} | {f"x{i}": bo.Real(-1.0, 1.0) for i in range(3)}
+PROBLEMS: dict[str, Callable[[int], Task]] = {
+    **{f"100 bits, {k} matter": partial(interacting, 100, k, 2, 4) for k in (2, 8, 25, 50, 100)},
+    "300 bits, 10 matter": partial(interacting, 300, 10, 2, 4),
+    "60 categories, 5 matter": partial(interacting, 60, 5, 5, 2),
+    "100 bits, effects 1/k": partial(decaying, 100),
+    **{f"Hartmann-6 in {d}": partial(sparse_hartmann, d) for d in (20, 50, 100)},
+    "100 bits, 8 matter, noisy": partial(interacting, 100, 8, 2, 4, sd=0.5),
+    "16 noisy bits": partial(noisy_bits, 16),
+    # noise of about half the variance
+    "12 bits in tables, noisy": partial(interacting, 12, 12, 2, 3, sd=2.0),
+    "cubic polynomial of 14 bits, noisy": partial(cubic, 14, sd=7.5),
+    "8 categories in pairs, noisy": partial(pairs_of_categories, 8, 4, sd=2.8),
+    "6 orders, noisy": partial(shifted, lambda x: float(x @ x), SIX_ORDERED, 3.0, sd=7.0),
+    "Hartmann-6, noisy": partial(sparse_hartmann, 6, sd=0.4),
+    "max-cut 28": partial(from_peers, "max-cut 28"),
+    "max-3-sat 60/300": partial(from_peers, "max-3-sat 60/300"),
+    "cubic polynomial of 40 bits": partial(cubic, 40),
+    "cubic polynomial of 40 bits, noisy": partial(cubic, 40, sd=4.0),
+    "pairs of 30 categories": partial(pairs_of_categories, 30, 4),
+    "Rastrigin of 25 orders": partial(shifted, rastrigin, ORDERED, 3.0),
+    "Ackley of 50 bits and 3 reals": partial(shifted, ackley, BITS_AND_REALS, 1.0),
+}
+SEARCHES = ("auto", "all variables", "Optuna TPE")  # and "before": all variables, and no smooth model of noisy values
+
+
+class Found(NamedTuple):
+    """The result of a run.
+
+    best: the best value so far after each trial, without noise.
+    recommended: the value of the recommended point, without noise; None where there is no model.
+    selected: share of the model's suggestions for which a part of the variables served.
+    seconds: of CPU for a suggestion.
+    """
+
+    best: list[float]
+    recommended: float | None
+    selected: float
+    seconds: float
+
+
+def run_once(problem: str, search: str, seed: int, trials: int) -> Found:
+    """Run a search on an instance."""
+    task, noise = PROBLEMS[problem](seed), np.random.default_rng([seed, 25])
+    rows = task.space.sample(N_INITIAL, np.random.default_rng([seed, 26]))
+    initial = [task.space.present(row) for row in rows]
+    noises = task.sd * noise.normal(size=trials)
+    if search == "Optuna TPE":
+        return _run_peer(task, initial, noises, seed)
+    method: Any = methods.auto(task.space)
+    if search != "auto":
+        method = replace(method, surrogate=method.surrogate.on_all_variables())
+    if search == "before":
+        method = replace(method, surrogate=method.surrogate.around(lambda model: replace(model, smooth=None)))
+    values, seconds = list[float](), 0.0
+    with bo.Study(task.space, method=method, seed=seed, initial_points=initial) as study:
+        for extra in noises:
+            began = time.process_time()
+            trial = study.ask()
+            seconds += time.process_time() - began
+            values.append(task.truth(trial.point))
+            study.tell(trial, values[-1] + extra)
+        result = study.result
+        told = [trial.info for trial in result.trials if trial.origin == "model"]
+        selected = sum("variables" in one for one in told) / max(1, len(told))
+        best = np.minimum.accumulate(values).tolist()
+        return Found(best, task.truth(result.recommended.trial.point), selected, seconds / max(1, trials - N_INITIAL))
+
+
+def _run_peer(task: Task, initial: list[Any], noises: Array, seed: int) -> Found:
+    values, began = list[float](), time.process_time()
+    steps = optuna("TPESampler", PeerTask(task.space, task.truth), initial, seed)
+    point = next(steps)
+    for extra in noises:
+        values.append(task.truth(point))
+        point = steps.send(values[-1] + extra)
+    seconds = (time.process_time() - began) / max(1, len(noises) - len(initial))
+    return Found(np.minimum.accumulate(values).tolist(), None, 0.0, seconds)
+
+
+def summarize(gains: Array) -> str:
+    """Write a mean and its standard error."""
+    error = gains.std(ddof=1) / math.sqrt(len(gains)) if len(gains) > 1 else math.nan
+    return f"{gains.mean():+.2f} ± {error:.2f}"
+
+
+def tabulate(runs: Mapping[tuple[str, str, int], Found], problem: str, searches: list[str], seeds: range) -> str:
+    """Write the row of a problem."""
+    own = [runs[problem, "auto", seed] for seed in seeds]
+    best = np.array([one.best[-1] for one in own])
+    cells = [problem, f"{best.mean():.2f}"]
+    for search in searches[1:]:
+        theirs = [runs[problem, search, seed] for seed in seeds]
+        cells.append(summarize(np.array([one.best[-1] for one in theirs]) - best))
+        if theirs[0].recommended is not None:
+            differences = [a.recommended - b.recommended for a, b in zip(theirs, own, strict=True)]  # type: ignore[operator]
+            cells.append(summarize(np.array(differences)))
+    cells += [f"{np.mean([one.selected for one in own]):.2f}", f"{np.mean([one.seconds for one in own]):.3f}"]
+    return f"| {' | '.join(cells)} |"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--problems", default=";".join(PROBLEMS), help="names with ; between them")
+    parser.add_argument("--searches", default=",".join(SEARCHES), help="the first is auto")
+    parser.add_argument("--first-seed", type=int, default=100)
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--trials", type=int, default=100)
+    parser.add_argument("--out", type=Path)
+    given = parser.parse_args()
+    seeds, searches = range(given.first_seed, given.first_seed + given.seeds), given.searches.split(",")
+    lines = given.out.read_text().splitlines() if given.out is not None and given.out.exists() else []
+    runs = {tuple(row["key"]): Found(**row["found"]) for row in map(json.loads, lines)}
+    for problem in given.problems.split(";"):
+        for key in [(problem, search, seed) for seed in seeds for search in searches]:
+            if key not in runs:
+                own = runs.get((problem, "auto", key[2]))
+                is_equal = key[1] == "all variables" and own is not None and not own.selected
+                runs[key] = own if is_equal and own else run_once(*key, given.trials)
+                if given.out is not None:
+                    with given.out.open("a") as file:
+                        file.write(json.dumps({"key": key, "found": runs[key]._asdict()}) + "\n")
+        print(tabulate(runs, problem, searches, seeds), flush=True)
+
+
+if __name__ == "__main__":
+    main()

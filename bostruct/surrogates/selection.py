@@ -1,0 +1,300 @@
+"""A surrogate that learns from the variables that matter alone, if the data say that few do.
+
+The variables are selected by evidence: the marginal likelihood of a Gaussian process with a kernel that all of them
+share, times a prior. Points differ in each variable by a dissimilarity, whose mean is 1 among random points. With h the
+mean dissimilarity of two points over the selected variables, their kernel is
+
+    w exp(-h / (2 l^2)) + (1 - w) (2 - h),
+
+a product over the variables and a sum of main effects. Lengthscale l, weight w and noise have the values of a grid that
+have the most evidence; amplitude and mean are profiled out. The prior of a subset is beta-binomial: all sizes have the
+same probability, and so have all subsets of a size.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, TypeAlias, cast
+
+import numpy as np
+import numpy.typing as npt
+import scipy
+
+from bostruct.checks import ROUNDING, check_number, check_part, has_hardly_grown, has_spread
+from bostruct.contracts import Array, Batch, Info, Kernel, NumericalError, Posterior, State, Surrogate
+from bostruct.goals.logarithms import log_density
+from bostruct.surrogates.gaussian import inverse_from_cholesky, solve_lower
+from bostruct.surrogates.posterior import GaussianPosterior
+from bostruct.surrogates.standardization import standardize
+
+Setting: TypeAlias = tuple[float, float, float]
+LENGTHSCALES, WEIGHTS, NOISES = (0.5, 0.9, 1.6), (0.3, 0.8), (1e-3, 0.03, 0.2, 0.6)
+GRID: list[Setting] = [(scale, weight, noise) for scale in LENGTHSCALES for weight in WEIGHTS for noise in NOISES]
+FEWEST_VALUES = 10
+MOST_VALUES = 200  # to select by: the best half, and the last ones
+MOST_NUMBERS = 2**24  # of dissimilarities
+TRIED = 4  # variables that a step adds, and drops, one at a time
+MOST_STEPS = 40
+SINGLE_STARTS = (1, 4, 8, 16)  # numbers of variables with the largest single effects
+SHRINKAGE, FEWEST_LEFT, MOST_LEFT = 0.75, 6, 16  # of elimination
+CLIMBS = 2  # from the best of these starts
+PERTURBATIONS = 2  # of the best subset
+
+
+class Subset(NamedTuple):
+    """A subset of the variables under its best setting.
+
+    variables: their positions, ascending.
+    total: the sum of their dissimilarities (n, n).
+    setting: lengthscale, weight and noise, of `GRID`.
+    score: log evidence plus log prior.
+    """
+
+    variables: list[int]
+    total: Array
+    setting: Setting
+    score: float
+
+
+@dataclass(frozen=True, eq=False)
+class SubsetSearch:
+    """A search for the subset of d variables that best explains n values.
+
+    apart: dissimilarities of the points in each variable (d, n, n).
+    values: standardized (n,).
+    """
+
+    apart: npt.NDArray[np.float32]
+    values: Array
+
+    def select(self, last: Sequence[int], rng: np.random.Generator) -> Subset:
+        """Return the best subset found.
+
+        The search climbs from the last subset, and from the best two of other starts: the variables with the largest
+        single effects, and those that elimination leaves. It then perturbs the best subset twice, and climbs again.
+
+        last: positions of the variables of the last subset; empty if there is none.
+        """
+        order = np.argsort(-self.weigh(-np.outer(self.values, self.values)), kind="stable")
+        starts = [self.make(order[:size]) for size in SINGLE_STARTS] + self._eliminate()
+        starts = sorted(starts, key=lambda one: -one.score)[:CLIMBS] + ([self.make(last)] if len(last) else [])
+        best = max(map(self.climb, starts), key=lambda one: one.score)
+        for _ in range(PERTURBATIONS):
+            best = max(best, self.climb(self.make(self._perturb(best.variables, rng))), key=lambda one: one.score)
+        return best
+
+    def make(self, variables: Iterable[int]) -> Subset:
+        """Return a subset under the best setting of the grid."""
+        own = sorted(int(i) for i in variables)
+        total = self.apart[own].sum(axis=0, dtype=np.float64)
+        return self._choose(own, total, GRID)
+
+    def climb(self, subset: Subset) -> Subset:
+        """Add or drop one variable at a time, as long as the score rises."""
+        for _ in range(MOST_STEPS):
+            slopes, own = self.find_slopes(subset), subset.variables
+            order = np.argsort(-slopes, kind="stable")
+            is_own = np.isin(order, own)
+            others, kept = order[~is_own][:TRIED].tolist(), order[is_own][-TRIED:].tolist() if len(own) > 1 else []
+            totals = {j: subset.total + self.apart[j] for j in others} | {j: subset.total - self.apart[j] for j in kept}
+            sizes = {j: len(own) + (1 if j in others else -1) for j in totals}
+            found = {j: self.score(total, sizes[j], subset.setting) for j, total in totals.items()}
+            j = max(found, key=lambda one: found[one])
+            changed = sorted({*own} ^ {j})
+            better = self._choose(changed, totals[j], find_neighbors(subset.setting))
+            if better.score <= subset.score:
+                return subset
+            subset = better
+        return subset
+
+    def score(self, total: Array, size: int, setting: Setting) -> float:
+        """Return the log evidence of a subset at a setting, plus its log prior, up to a constant."""
+        d, n = len(self.apart), len(self.values)
+        lower, _, variance = self._fit(total / size, setting)
+        log_prior = math.lgamma(size + 1) + math.lgamma(d - size + 1) - math.lgamma(d + 2)
+        return log_prior - 0.5 * n * math.log(variance) - float(np.log(lower.diagonal()).sum())
+
+    def find_slopes(self, subset: Subset) -> Array:
+        """Return the derivatives of the log evidence in the weights of the variables (d,), up to a factor."""
+        (scale, weight, _), mean = subset.setting, subset.total / len(subset.variables)
+        lower, residual, variance = self._fit(mean, subset.setting)
+        inverse = inverse_from_cholesky(lower)
+        weights = inverse @ residual
+        cotangent = np.outer(weights, weights / variance) - inverse
+        return self.weigh(-cotangent * (weight / (2.0 * scale**2) * np.exp(mean / (-2.0 * scale**2)) + 1.0 - weight))
+
+    def weigh(self, weights: Array) -> Array:
+        """Return the weighted sum of each variable's dissimilarities (d,).
+
+        weights: of pairs of points (n, n).
+        """
+        return (self.apart.reshape(len(self.apart), -1) @ weights.astype(np.float32).ravel()).astype(np.float64)
+
+    def _fit(self, mean: Array, setting: Setting) -> tuple[Array, Array, float]:
+        """Return the Cholesky factor, the residuals (n,) and the amplitude of the shared kernel."""
+        scale, weight, noise = setting
+        gram = weight * np.exp(mean / (-2.0 * scale**2)) + (1.0 - weight) * (2.0 - mean)
+        gram.flat[:: len(gram) + 1] += noise
+        lower, failed = scipy.linalg.lapack.dpotrf(gram, lower=1, clean=0)
+        if failed:
+            return np.full_like(gram, math.inf), self.values, 1.0
+        white = solve_lower(lower, np.stack([self.values, np.ones(len(gram))], axis=1))
+        center = float(white[:, 1] @ white[:, 0]) / float(white[:, 1] @ white[:, 1])
+        left = white[:, 0] - center * white[:, 1]
+        return lower, self.values - center, float(left @ left) / len(left)
+
+    def _choose(self, variables: list[int], total: Array, settings: Iterable[Setting]) -> Subset:
+        scores = {one: self.score(total, len(variables), one) for one in settings}
+        best = max(scores, key=lambda one: scores[one])
+        return Subset(variables, total, best, scores[best])
+
+    def _eliminate(self) -> list[Subset]:
+        """Drop the least useful quarter of the variables again and again; return the small subsets."""
+        subset, found = self.make(range(len(self.apart))), list[Subset]()
+        while len(subset.variables) > FEWEST_LEFT:
+            own = np.array(subset.variables)
+            slopes = self.find_slopes(subset)[own]
+            kept = np.sort(own[np.argsort(-slopes, kind="stable")[: int(len(own) * SHRINKAGE)]]).tolist()
+            total = self.apart[kept].sum(axis=0, dtype=np.float64)
+            subset = self._choose(kept, total, find_neighbors(subset.setting))
+            if len(kept) <= MOST_LEFT:
+                found.append(subset)
+        return found
+
+    def _perturb(self, variables: list[int], rng: np.random.Generator) -> set[int]:
+        """Drop one to three of the variables, and add two at random."""
+        dropped = rng.choice(variables, min(len(variables), int(rng.integers(1, 4))), replace=False)
+        return ({*variables} - {*dropped.tolist()}) | {*rng.choice(len(self.apart), 2, replace=False).tolist()}
+
+
+def find_neighbors(setting: Setting) -> list[Setting]:
+    """Return the settings of the grid that differ from one in at most one coordinate."""
+    return [one for one in GRID if sum(a != b for a, b in zip(one, setting, strict=True)) <= 1]
+
+
+@dataclass(frozen=True)
+class VariableSelection(Surrogate):
+    """A surrogate that learns from all variables, or from a subset that explains the values better.
+
+    A subset serves if two conditions hold. Its evidence is above that of all variables by a margin. And its model
+    predicts the values that are left out one at a time with a higher density than the model of all variables.
+
+    full: learns from all variables.
+    restrict: from positions of variables to the surrogate that learns from these, and, if asked, from small main
+        effects of all variables.
+    measure: from n points to their dissimilarities in each variable (d, n, n).
+    names: of the variables.
+    parents: of each variable, the positions of those that its conditions name; they go with it.
+    margin: of the log evidence, in nats.
+    growth: of the data, before the next selection, at least 0.
+    variances: known variances of the noise of the values, as of `with_variances`; None where all are learned.
+
+    Raises TypeError, ValueError.
+    """
+
+    full: Surrogate
+    restrict: Callable[[tuple[int, ...], bool], Surrogate]
+    measure: Callable[[Batch], npt.NDArray[np.float32]]
+    names: tuple[str, ...]
+    parents: tuple[tuple[int, ...], ...]
+    margin: float = 3.0
+    growth: float = 0.05
+    variances: Array | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        check_part("full", self.full, Surrogate)
+        check_number("margin", self.margin, -math.inf)
+        check_number("growth", self.growth, 0.0)
+
+    def with_variances(self, variances: Array) -> VariableSelection:
+        return replace(self, full=self.full.with_variances(variances), variances=variances)
+
+    def on_all_variables(self) -> Surrogate:
+        return self.full
+
+    def for_violation(self, warp: Callable[[Surrogate], Surrogate]) -> Surrogate:
+        return self.full.for_violation(warp)
+
+    def with_kernel(self, change: Callable[[Kernel], Kernel], join: Callable[..., Batch]) -> Surrogate | None:
+        return self.full.with_kernel(change, join)
+
+    def initial_state(self) -> State:
+        return {"full": self.full.initial_state()}
+
+    def condition(
+        self, xs: Batch, values: Array, state: State, rng: np.random.Generator
+    ) -> tuple[Posterior, State, Info]:
+        """Learn from the variables of the last selection, or select anew once the data have grown enough.
+
+        The posterior of a subset has `unused` variables, and ``info["variables"]`` names the selected ones.
+
+        xs: n points.
+        values: (n,), in the user's units.
+        state: of `initial_state`, what the last call returned, or a state of `full`.
+        rng: of the surrogates; the selection itself is deterministic.
+
+        Returns the posterior, the state for the next call, and the info to record. Raises NumericalError.
+        """
+        told = state if isinstance(state, dict) and "full" in state else {"full": state}
+        chosen = told.get("selection", {"n": 0, "variables": [], "serves": False, "has_rest": False, "model": None})
+        is_new = not has_hardly_grown([len(values)], [chosen["n"]], self.growth)
+        if is_new:
+            chosen = self._select(xs, values, chosen)
+        rests = () if not chosen["serves"] else (False, True) if is_new else (chosen["has_rest"],)
+        parts = [found for rest in rests if (found := self._learn_part(xs, values, chosen, rest, rng)) is not None]
+        if parts and not is_new:
+            return parts[0][0], told | {"selection": parts[0][1]}, parts[0][2]
+        whole = self.full.condition(xs, values, told["full"], rng)
+        handicap = (0.0, self.margin / len(values))  # small effects of all variables have to show
+        densities = [compute_held_out_density(one[0]) - less for one, less in zip(parts, handicap, strict=False)]
+        if parts and max(densities) > compute_held_out_density(whole[0]):
+            part = parts[int(np.argmax(densities))]
+            return part[0], {"full": whole[1], "selection": part[1]}, part[2]
+        return whole[0], {"full": whole[1], "selection": chosen | {"serves": False}}, whole[2]
+
+    def _select(self, xs: Batch, values: Array, last: dict[str, Any]) -> dict[str, Any]:
+        """Return the subset with the most evidence, and whether this is enough."""
+        n, d = len(values), len(self.names)
+        if n < FEWEST_VALUES or not has_spread(values):
+            return last
+        most = min(MOST_VALUES, int(math.sqrt(MOST_NUMBERS / d)))
+        kept = np.arange(n)
+        if n > most:
+            kept = np.union1d(np.argsort(values, kind="stable")[: most // 2], kept[n - most // 2 :])
+        search = SubsetSearch(self.measure(xs[kept]), standardize(values[kept], ROUNDING).values)
+        best = search.select(last["variables"], np.random.default_rng(n))
+        gain = best.score - search.make(range(d)).score
+        model = last["model"] if best.variables == last["variables"] else None
+        serves = len(best.variables) < d and gain >= self.margin
+        return last | {"n": n, "variables": best.variables, "serves": serves, "model": model}
+
+    def _learn_part(
+        self, xs: Batch, values: Array, chosen: dict[str, Any], has_rest: bool, rng: np.random.Generator
+    ) -> tuple[Posterior, State, Info] | None:
+        """Learn from the selected variables and their parents; None if the model cannot be computed."""
+        used, added = {*chosen["variables"]}, {*chosen["variables"]}
+        while added := {parent for i in added for parent in self.parents[i]} - used:
+            used |= added
+        surrogate = self.restrict(tuple(sorted(used)), has_rest)
+        if self.variances is not None:
+            surrogate = surrogate.with_variances(self.variances)
+        last = chosen["model"] if has_rest == chosen["has_rest"] else None
+        try:
+            posterior, model, info = surrogate.condition(xs, values, last or surrogate.initial_state(), rng)
+        except NumericalError:
+            return None
+        unused = tuple(name for i, name in enumerate(self.names) if i not in used)
+        names = [self.names[i] for i in chosen["variables"]]
+        state = chosen | {"has_rest": has_rest, "model": model}
+        return replace(cast(GaussianPosterior, posterior), unused=unused), state, info | {"variables": names}
+
+
+def compute_held_out_density(posterior: Posterior) -> float:
+    """Return the mean log density of the values that a posterior learned from, each predicted from all others."""
+    held_out = posterior.leave_one_out()
+    if held_out is None:
+        raise TypeError("posterior: expected that of a Gaussian process, which predicts values left out")
+    mean, variance = held_out.prediction
+    return float(np.mean(log_density((held_out.values - mean) / np.sqrt(variance)) - 0.5 * np.log(variance)))
