@@ -107,7 +107,7 @@ In training an input was (x - mean) / scale, where x is {unit}, and
 )
 @click.option("--method", type=click.Choice(NAS_METHODS), help="By default the paper's of the space, else nasbot.")
 @click.option("--trials", type=click.IntRange(1), help="In all; by default those of the space's paper, else 40.")
-@click.option("--workers", type=click.IntRange(1), default=2, show_default=True, help="Processes that train.")
+@click.option("--workers", type=click.IntRange(1), help="Processes that train; by default 2, or one for each device.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @click.option(
     "--data",
@@ -127,7 +127,8 @@ In training an input was (x - mean) / scale, where x is {unit}, and
     help="cifar10: multiplies images, epochs, trials, filters and units, for a CPU; 0.02 takes minutes.",
 )
 @click.option("--epochs", type=click.IntRange(1), help="Of each training; by default those of the data set's recipe.")
-@click.option("--device", type=click.Choice(("cpu", "cuda")), default="cpu", show_default=True)
+@click.option("--device", default="cpu", show_default=True, help="cpu, cuda, or cuda:1 for the second GPU.")
+@click.option("--devices", metavar="NAMES", help="Of the workers in turn: all GPUs by all, or cuda:0,cuda:1.")
 @click.option(
     "--layers", type=click.Path(exists=True, dir_okay=False), metavar="FILE", help="Layers of your own, as Python."
 )
@@ -147,7 +148,7 @@ def nas(
     space: str,
     method: str | None,
     trials: int | None,
-    workers: int,
+    workers: int | None,
     seed: int,
     data: str | None,
     download: bool,
@@ -155,6 +156,7 @@ def nas(
     scale: float,
     epochs: int | None,
     device: str,
+    devices: str | None,
     layers: str | None,
     out: str | None,
     storage: str | None,
@@ -192,7 +194,9 @@ def nas(
         from bostruct.study.study import Study
 
         chosen: dict[str, Any] = {"protocol": protocol, "space": space, "scale": scale}
-        search = _build_search(dataset, data, download, chosen, epochs=epochs, device=device, layers=layers)
+        search = _build_search(
+            dataset, data, download, chosen, epochs=epochs, device=device, devices=devices, layers=layers
+        )
         method = method or search.method
         name, n_trials = f"nas {search.title} {method} seed={seed}", trials or search.trials
         domain, initial = search.domain(), list(search.initial) or None
@@ -202,7 +206,8 @@ def nas(
             trial_bar("trials", study, n_trials, progress) as show,
         ):
             _make_folder(folder)  # once the storage is open, and before anything is trained
-            how: dict[str, Any] = {"workers": workers, "max_initial_failures": max_initial_failures}
+            n_workers = workers or (2 if search.devices is None else len(search.devices))
+            how: dict[str, Any] = {"workers": n_workers, "max_initial_failures": max_initial_failures}
             result = study.optimize(search.minimized(), n_trials, progress=False, callbacks=show, **how)
         best = search.network(result.best_point)
         trained = retrain_networks(search, best)
@@ -252,6 +257,7 @@ def _build_search(dataset: str, data: str | None, download: bool, chosen: Facts,
     import torch
 
     from bostruct.nas import cifar
+    from bostruct.nas.devices import check_device, check_devices
     from bostruct.nas.searches import search_of
 
     own = {"protocol": None, "space": "chains", "scale": 1.0}
@@ -262,6 +268,12 @@ def _build_search(dataset: str, data: str | None, download: bool, chosen: Facts,
         raise click.UsageError(f"cifar10 needs --data FOLDER. {cifar.HOW_TO_OBTAIN}")
     if changed["device"] == "cuda" and not torch.cuda.is_available():
         raise click.UsageError("--device cuda: torch finds no such device here")
+    names = changed["devices"]
+    try:
+        check_device(changed["device"])
+        changed["devices"] = check_devices(names if names in (None, "all") else names.split(","))
+    except ValueError as error:
+        raise click.UsageError(f"--{error}") from error
     if changed["layers"] is not None and chosen["space"] != "chains":
         raise click.UsageError(
             f"--layers: the space {chosen['space']} has its own layers; leave out --space or --layers"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -51,6 +51,7 @@ class Search:
     repeats: int = 1
     longest: float | None = MAX_SECONDS
     device: str = "cpu"
+    devices: Sequence[str] | Literal["all"] | None = None
     title: str = ""
     call: str = ""
     builders: LayerBuilders | None = None
@@ -102,6 +103,7 @@ class Search:
             repeats=times,
             seed=seed,
             device=self.device,
+            devices=self.devices,
             seconds=seconds,
             builders=self.builders,
         )
@@ -118,6 +120,7 @@ def search_of(
     protocol: str | None = None,
     epochs: int | None = None,
     device: str = "cpu",
+    devices: Sequence[str] | Literal["all"] | None = None,
     layers: str | Path | None = None,
     space: str = CHAINS,
     scale: float = 1.0,
@@ -128,6 +131,7 @@ def search_of(
     protocol: of CIFAR-10, as of `CIFAR10Objective`; None: that of the space's paper, ``fast`` for our chains.
     epochs: other than the recipe's, None for those.
     device: ``cpu``, ``cuda`` or ``cuda:<number>``.
+    devices: of several workers, as of `NetworkObjective`; None for `device`.
     layers: a file of layers of your own, as of `bostruct.nas.own_layers.read_layers`; None for none.
     space: of CIFAR-10, one of `bostruct.nas.paper_spaces.PAPER_SPACES`, or ``chains`` for our own.
     scale: of CIFAR-10, in (0, 1]: multiplies images, epochs, trials and, in a paper's space, filters and units; below
@@ -159,6 +163,7 @@ def search_of(
         made,
         recipe=made.recipe if epochs is None else replace(made.recipe, epochs=epochs),
         device=device,
+        devices=devices,
         title=" ".join([dataset, *(f"{name}={value}" for name, value in told.items())]),
         call=", ".join([repr(dataset), *(f"{name}={value!r}" for name, value in arguments.items())]),
     )

@@ -237,3 +237,19 @@ def test_a_folder_that_cannot_be_written_is_refused_before_anything_is_trained(t
         pytest.skip("no folder here in which nobody can write")
     shown = run("diabetes", "--trials", "2", "--out", folder, code=2).output
     assert f"Invalid value for --out: nothing can be written to {folder}: " in " ".join(shown.split())
+
+
+def test_devices_that_are_not_there_are_refused_by_the_option(monkeypatch, tmp_path):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    for option, message in [
+        (("--device", "cuda:1"), "torch finds 0 CUDA devices here, got 'cuda:1'"),
+        (("--device", "gpu"), "expected 'cpu', 'cuda' or 'cuda:<number>', got 'gpu'"),
+        (("--devices", "all"), "torch finds no CUDA devices here, got 'all'"),
+        (("--devices", "cuda:0,cuda:1"), "torch finds 0 CUDA devices here, got 'cuda:0'"),
+    ]:
+        assert message in " ".join(run("diabetes", *option, "--out", tmp_path, code=2).output.split())
+
+
+def test_two_workers_search_on_two_devices(tmp_path):
+    done = call("nas", "diabetes", "--devices", "cpu,cpu", "--trials", 2, "--out", tmp_path, "--json", code=0)
+    assert json.loads(done.stdout)["failed"] == 0

@@ -251,6 +251,20 @@ class ParentLink(NamedTuple):
     test: ParentTest
 
 
+class NeverActive(DomainError):
+    """The refusal of a variable that no point has.
+
+    name: of the variable.
+    """
+
+    def __init__(self, name: str, message: str) -> None:
+        super().__init__(message)
+        self.name = name
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.name, str(self))
+
+
 class Conditions:
     """The conditions of all variables of a space. A point that has not a variable holds `INACTIVE` in its columns.
 
@@ -266,8 +280,8 @@ class Conditions:
         if self:
             for name, is_reached in zip(self.names, self._count.reached, strict=True):
                 if not is_reached:
-                    raise DomainError(
-                        f"{name}: when: no point has this variable, {describe_when(variables[name].when)}"
+                    raise NeverActive(
+                        name, f"{name}: when: no point has this variable, {describe_when(variables[name].when)}"
                     )
 
     def __bool__(self) -> bool:
