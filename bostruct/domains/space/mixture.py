@@ -233,7 +233,7 @@ class Mixture(Composition):
         self.total = _check_total(total)
         self.sum_tolerance = check_number("sum_tolerance", sum_tolerance, 0.0, 1.0)
         pairs = _read_bounds("Mixture", self.parts, bounds, 0.0, self.total)
-        shares = _read_shares("Mixture", "min_share", self.parts, min_share, self.total)
+        shares = _read_min_shares("Mixture", "min_share", self.parts, min_share, self.total)
         always = _read_required("Mixture", self.parts, required)
         few = _check_max_parts("Mixture", max_parts, len(self.parts))
         self._pairs, self._min_shares = pairs, shares
@@ -480,7 +480,7 @@ def _read_bounds(
     return found
 
 
-def _read_shares(kind: str, argument: str, parts: Sequence[str], given: object, highest: float) -> list[float]:
+def _read_min_shares(kind: str, argument: str, parts: Sequence[str], given: object, highest: float) -> list[float]:
     """Return a number of each part, 0 by default; raise DomainError for what is none within the range."""
     found = []
     for name in parts:
