@@ -35,12 +35,12 @@ class StructureChoices:
     @property
     def left_out(self) -> tuple[str, ...]:
         """The names of the variables whose columns are no choices."""
-        return tuple(name for name in list_wide(self.domain) if not _has_choices(self.domain.variables[name]))
+        return tuple(name for name in list_wide(self.domain) if not _can_be_listed(self.domain.variables[name]))
 
     @property
     def structures(self) -> dict[str, Variable]:
         """The variables of several choices, by name."""
-        return {name: one for name, one in self.domain.variables.items() if one.width > 1 and _has_choices(one)}
+        return {name: one for name, one in self.domain.variables.items() if one.width > 1 and _can_be_listed(one)}
 
     def coordinates(self, x: Point) -> list[Choice]:
         """List the choices of a point."""
@@ -56,7 +56,7 @@ class StructureChoices:
         ]
 
 
-def _has_choices(variable: Variable) -> bool:
+def _can_be_listed(variable: Variable) -> bool:
     return variable.n_codes > 0 or variable.n_continuous > 0
 
 

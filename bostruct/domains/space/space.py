@@ -517,7 +517,14 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
         none_differ = self._is_fine.all() and not self.conditions
         batch, of = super().sample_neighborhoods(xs[:0] if none_differ else xs, m, rng, large_steps=True)
         switches = batch.of != of  # others than the one changed
-        kept = np.flatnonzero(switches | ~self._is_fine[batch.which])
+        kept = switches | ~self._is_fine[batch.which]
+        for i, wide in self._multi_column:
+            own = np.flatnonzero(batch.which == i)
+            if wide.n_continuous and len(own):
+                width = wide.width
+                is_other = wide.find_discrete_changes(batch[own].before[:, :width], batch[own].values[:, :width])
+                kept[own] = switches[own] | is_other
+        kept = np.flatnonzero(kept)
         return batch[kept], of[kept]
 
     @property

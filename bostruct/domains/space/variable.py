@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from bostruct.checks import hide_addresses, short_repr
 from bostruct.contracts import Array, DomainError, IntArray, Json, ParsedJson, PointError, Presented
@@ -99,6 +100,14 @@ class Variable(ABC):
     def is_fine(self) -> bool:
         """True if its steps are so small that no single step matters to a search by gradients."""
         return self.grid is not None and self.size > GRID_STEPS
+
+    def find_discrete_changes(self, before: IntArray, after: IntArray) -> npt.NDArray[np.bool_]:
+        """Tell which changes a search by gradients does not make (k,): all, by default, unless steps are fine.
+
+        before, after: columns of the values (k, width).
+        """
+        del after
+        return np.full(len(before), not self.is_fine)
 
     @property
     def is_countable(self) -> bool:
