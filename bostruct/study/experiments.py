@@ -1,7 +1,7 @@
 """Earlier experiments in a CSV file become a study: the file is read, its space guessed, and `add_frame` does the rest.
 
-A file is read as data, up to a size that memory holds. Tables of `Result.to_csv`, Optuna, Ax, Ray Tune, MLflow and
-Weights & Biases are known by the names of their columns.
+A file is read as data, up to a size that memory holds. Tables of `Result.to_csv`, Optuna, Ax, Ray Tune, MLflow,
+Weights & Biases, KTT and CLTune are known by the names of their columns.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ import json
 import os
 import re
 import statistics
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from bostruct.checks import did_you_mean, optional_import, short_repr
+from bostruct.checks import count_own_frames, did_you_mean, optional_import, short_repr
 from bostruct.contracts import Domain, DomainError, PointError
 from bostruct.display import pluralize
 from bostruct.domains.registry import as_domain
@@ -29,7 +30,7 @@ from bostruct.goals.declared import Direction
 from bostruct.output_files import unquote_cell
 from bostruct.storage.backends import open_storage
 from bostruct.storage.protocol import Storage
-from bostruct.study.frames import ATTRIBUTE, LIMIT, NA_TEXTS, STATUSES, Unmeasured
+from bostruct.study.frames import ATTRIBUTE, FAILED_STATUSES, LIMIT, NA_TEXTS, STATUSES, Unmeasured, read_status
 from bostruct.study.saving import write_copy
 
 MAX_BYTES, MAX_ROWS, MAX_CELLS = 2**27, 100_000, 5_000_000
@@ -40,13 +41,23 @@ NUMBER = re.compile(r"[+-]?(?!0\d)(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?")  # 007 
 THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+")
 DATE = re.compile(r"\d{4}-\d\d?-\d\d?([T ].*)?|\d\d?[./]\d\d?[./]\d{2,4}( .*)?")
 UNIT = re.compile(r"\s*(\([^()]*\)|\[[^][]*\])$")
-PREFIXES = ("point.", "params_", "config/", "params.")  # of variables, by ourselves, Optuna, Ray and MLflow
-BEFORE = (*PREFIXES, "metrics.", "metrics/", "values_")  # names of variables and of objectives
-STATUS_NAMES = ("status", "state", "State", "trial_status")
-NO_VARIABLES = frozenset((  # columns of Ax and of Weights & Biases
-    "trial_index", "arm_name", "generation_method", "generation_node", "ID", "Name", "Notes", "User", "Tags", "Created",
-    "Runtime", "Sweep", "reason", "no_data",
+PREFIXES = ("point.", "params_", "config/", "params.", "config.")  # of variables: ours, Optuna, Ray, MLflow, W&B
+BEFORE = (*PREFIXES, "metrics.", "metrics/", "values_", "summary.")  # names of variables and of objectives
+STATUS_NAMES = ("status", "state", "trial_status")  # in lower case
+NO_VARIABLES = frozenset((  # columns of Ax, MLflow and Weights & Biases, whatever other columns a table has
+    "trial_index", "arm_name", "generation_method", "generation_node", "fail_reason", "ID", "Name", "Notes", "User",
+    "Tags", "Created", "Runtime", "Sweep", "_step", "_runtime", "_timestamp", "_wandb", "Run ID", "Source Type",
+    "Source Name", "Source Version", "reason", "no_data",
 ))  # fmt: skip
+NO_VARIABLES_BESIDE = {  # names, without units, that are no variables if a table has all columns of the key
+    ("arm_name",): r".*_sem",  # Ax: standard errors
+    ("Run ID", "Source Type"): "Duration|Start Time|Run Name",  # MLflow's web page
+    ("Kernel name",): (  # KTT: times, sizes and profiling counters
+        r"Kernel name|Time|\w+ duration|Threads|(Extended )?(GLOBAL|LOCAL)|(Global|Local) size( \d+)?|\w+ memory size|"
+        r"Maximum work-group size|Registers count|\w+__.*"
+    ),
+    ("name", "time", "threads"): "name|time|threads",  # CLTune
+}
 AnyStudy = TypeVar("AnyStudy")
 Cells = Sequence[Any]  # values of a column
 
@@ -108,19 +119,19 @@ def import_experiments(
     failed = None if failed is None else find_column(place, "failed", failed, columns)
     for name in [find_column(place, "ignore", one, columns) for one in ignore]:
         columns.pop(name, None)
-    for name in (one for one in STATUS_NAMES if one in columns and one not in (value, failed)):
-        if {str(cell).lower().rpartition(".")[2] for cell in columns[name]} <= STATUSES:
-            columns["status"] = columns.pop(name)
-            break
+    variables = {} if space is None else as_domain(space).named_values
+    _find_outcomes(columns, value, {failed, *variables})
     if space is None:
         prefix = next((one for one in PREFIXES if any(name.startswith(one) for name in columns)), "")
-        others = (value, failed, "status")
+        others = (value, failed, "status", "reason", "no_data")
         guessed = {
             name.removeprefix(prefix): cells
             for name, cells in columns.items()
             if name.startswith(prefix) and name not in others and not name.startswith((ATTRIBUTE, LIMIT))
         }
-        guesses, left_out = guess_variables(guessed)
+        guesses, left_out = guess_variables(guessed, columns)
+        not_read = [name for name in columns if not name.startswith(prefix) and name not in others]
+        left_out |= dict.fromkeys(not_read, f"without the prefix {prefix!r}")
         print(format_space(place, guesses, left_out))
         if not guesses:
             raise DomainError(f"{place}: no column is a variable; pass space=")
@@ -144,6 +155,24 @@ def import_experiments(
     stored = open_storage(storage)
     write_copy(study._ledger, stored)  # all rows in one step, or none
     return make(domain, direction=direction, storage=stored, **settings)
+
+
+def _find_outcomes(columns: dict[str, Cells], value: str, taken: Iterable[str | None]) -> None:
+    """Name the columns of statuses and reasons as `add_frame` does; leave out the values of trials that failed."""
+    for name in [one for one in columns if one.casefold() in STATUS_NAMES and one not in (value, *taken)]:
+        words = [read_status(str(cell)) for cell in columns[name]]
+        if STATUSES.issuperset(words):
+            columns["status"] = columns.pop(name)
+            wrong = [
+                word in FAILED_STATUSES and cell is not None for word, cell in zip(words, columns[value], strict=True)
+            ]
+            if any(wrong):
+                columns[value] = [None if one else cell for one, cell in zip(wrong, columns[value], strict=True)]
+                text = f"{pluralize(sum(wrong), 'failed row')} with a value in column {value!r}: the value is not read"
+                warnings.warn(f"frame: {text}", stacklevel=count_own_frames())
+            break
+    if "fail_reason" in columns and "reason" not in columns:  # of Ax
+        columns["reason"] = columns.pop("fail_reason")
 
 
 def read_csv_columns(file: str, decimal: str | None = None) -> tuple[list[int], dict[str, Cells]]:
@@ -234,15 +263,21 @@ def _convert_cells(cells: Sequence[str], has_comma: bool) -> Cells:
     return [unquote_cell(cell) if cell else None for cell in cells]
 
 
-def guess_variables(columns: Mapping[str, Cells]) -> tuple[dict[str, Guess], dict[str, str]]:
+def guess_variables(
+    columns: Mapping[str, Cells], header: Iterable[str] = ()
+) -> tuple[dict[str, Guess], dict[str, str]]:
     """Guess which variable each column is; return the variables, and why the other columns are none.
 
     columns: a value for each row, None for an empty cell.
+    header: names of all columns of the file, which may be more.
     """
     guesses: dict[str, Guess] = {}
     left_out: dict[str, str] = {}
+    header = {*columns, *header}
+    patterns = [pattern for others, pattern in NO_VARIABLES_BESIDE.items() if header.issuperset(others)]
     for name, cells in columns.items():
-        guess = "a column of other programs" if name in NO_VARIABLES else _guess(cells)
+        is_known = name in NO_VARIABLES or any(re.fullmatch(one, UNIT.sub("", name)) for one in patterns)
+        guess = "a column of other programs" if is_known else _guess(cells)
         if isinstance(guess, Guess):
             try:
                 guess.make()
@@ -326,7 +361,10 @@ def format_space(file: str, guesses: Mapping[str, Guess], left_out: Mapping[str,
     """
     head = f"# Guessed from {file}. Correct it, and pass it as space= (--space FILE.py:space)."
     lines = [f"    {name!r}: {guess.write()}" for name, guess in guesses.items()]
-    notes = [f"# left out: {name!r}: {why}" for name, why in left_out.items()]
+    reasons = dict.fromkeys(left_out.values())
+    notes = [
+        f"# left out: {', '.join(repr(name) for name in left_out if left_out[name] == why)}: {why}" for why in reasons
+    ]
     return "\n".join([head, "import bostruct as bo", "", "space = bo.Space({", *lines, "})", *notes])
 
 

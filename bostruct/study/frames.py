@@ -41,10 +41,14 @@ UNMEASURED = frozenset((  # texts in the place of a value, in lower case
 ))
 NOT_FAILED = UNMEASURED | frozenset((  # texts of a column of failures, in lower case
     "0", "0.0", "abandoned", "active", "canceled", "complete", "completed", "done", "early_stopped", "false",
-    "finished", "in progress", "in_progress", "n", "new", "no", "no error", "ok", "okay", "pass", "passed", "paused",
-    "pruned", "skipped", "succeeded", "success", "successful", "terminated", "unfinished", "valid",
+    "finished", "in progress", "in_progress", "killed", "n", "new", "no", "no error", "ok", "okay", "pass", "passed",
+    "paused", "preempted", "pruned", "skipped", "succeeded", "success", "successful", "terminated", "unfinished",
+    "valid",
 ))
-FAILED_STATUSES = frozenset(("crash", "crashed", "error", "errored", "fail", "failed", "failure", "infeasible"))
+FAILED_STATUSES = frozenset((
+    "compilationfailed", "computationfailed", "crash", "crashed", "devicelimitsexceeded", "error", "errored", "fail",
+    "failed", "failure", "infeasible", "validationfailed",
+))
 STATUSES = NOT_FAILED | FAILED_STATUSES
 FAILED_WORDS = frozenset(("1", "1.0", "t", "true", "y", "yes", *FAILED_STATUSES)) - {"infeasible"}  # without a reason
 # fmt: on
@@ -204,7 +208,7 @@ def write_attribute(value: object) -> object:
 
 def _has_statuses(column: Any, failed: str | None) -> bool:
     """Tell whether a column says what became of trials; raise ValueError if some of its words only do."""
-    words = {_read_word(cell): cell for cell in column.dropna().map(str)}
+    words = {read_status(cell): cell for cell in column.dropna().map(str)}
     unknown = [cell for word, cell in words.items() if word not in STATUSES]
     known = [cell for word, cell in words.items() if word in FAILED_STATUSES]
     if unknown and known and failed is None:
@@ -216,7 +220,7 @@ def _has_statuses(column: Any, failed: str | None) -> bool:
     return not unknown
 
 
-def _read_word(text: str) -> str:
+def read_status(text: str) -> str:
     """Return a word of a status as our tables write it: Optuna's and Ax's may begin with the name of a class."""
     return text.strip().lower().removeprefix("trialstate.").removeprefix("trialstatus.").replace("cancell", "cancel")
 
@@ -302,7 +306,7 @@ def _read_outcome(
     record: Mapping[str, Presented], columns: _FrameColumns, goals: Goals
 ) -> tuple[Outcome | None, dict[str, float]]:
     """Return the outcome of a row, None if its evaluation is not finished, and what was measured of that."""
-    said = "" if columns.status is None else _read_word(str(record[columns.status] or ""))
+    said = "" if columns.status is None else read_status(str(record[columns.status] or ""))
     reason = None if columns.reason is None else unquote_cell(record[columns.reason])
     if columns.failed is not None and (why := _read_failure(columns.failed, record[columns.failed])) is not None:
         said, reason = "failed", why or reason
@@ -359,7 +363,7 @@ def _hint_at_comma(text: str) -> str:
 def _read_failure(column: str, cell: object) -> str | None:
     """Return the reason why a row has failed, "" for one without a reason; None if it has not failed."""
     if isinstance(cell, str):
-        text, word = cell.strip(), _read_word(cell)
+        text, word = cell.strip(), read_status(cell)
         if word in NOT_FAILED:
             return None
         if word != "f":  # false, or failed

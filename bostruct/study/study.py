@@ -348,7 +348,8 @@ class Study:
         """Make a study of the experiments in a CSV file, a row each; needs the extra `pandas`.
 
         file: with a header, and cells between commas, semicolons, tabs or bars. Cells may be JSON lists. Tables of
-            `Result.to_csv`, Optuna, Ax, Ray Tune, MLflow and Weights & Biases are known by the names of their columns.
+            `Result.to_csv`, Optuna, Ax, Ray Tune, MLflow, Weights & Biases, KTT and CLTune are known by the names of
+            their columns. Trials that their status calls failed have failed, whatever their value.
         objective: the column of the value. A unit may be left out: ``yield`` is the column ``yield (%)``.
         direction: ``minimize`` or ``maximize``.
         space: with variables that have the names of columns; other columns are not read. None guesses it from the

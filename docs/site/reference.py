@@ -21,6 +21,7 @@ MODULES = {  # page by page: the module, and what it is for
     "bostruct.integrations.configspace": "Spaces of ConfigSpace, read and written.",
     "bostruct.integrations.gpytorch": "Kernels for GPyTorch and BoTorch.",
     "bostruct.integrations.holo": "Black boxes of poli and test functions of holo as problems.",
+    "bostruct.integrations.hyperopt": "Trials of Hyperopt.",
     "bostruct.integrations.kernel_tuner": "Spaces, caches and results of Kernel Tuner.",
     "bostruct.integrations.optuna": "A sampler for Optuna, and studies mirrored to it.",
     "bostruct.integrations.sklearn": "A hyperparameter search for scikit-learn.",

@@ -249,10 +249,53 @@ EXPORTS = {
         "old-sea-2,crashed,-,ann,,2026-01-01T10:00:00.000Z,20,s,0.2,v,\n",
         "loss", ["lr", "kind"], ["completed", "failed"],
     ),
+    "ray, nested": (
+        ",loss,done,training_iteration,pid,config/lr,config/net/layers,logdir\n"
+        "0,1.5,True,9,101,0.1,2,a1\n1,2.5,True,8,102,0.2,3,a2\n",
+        "loss", ["lr", "net/layers"], ["completed"] * 2,
+    ),
+    "ax, standard errors": (
+        "trial_index,arm_name,trial_status,fail_reason,generation_node,loss,loss_sem,lr,kind\n"
+        "0,0_0,COMPLETED,,Sobol,1.5,0.1,0.1,u\n1,1_0,TrialStatus.FAILED,oom,Sobol,,,0.2,v\n"
+        "2,2_0,ABANDONED,,MBM,,,0.3,v\n",
+        "loss", ["lr", "kind"], ["completed", "failed"],
+    ),
+    "mlflow, web page": (
+        "Start Time,Duration,Run ID,Name,Source Type,Source Name,User,Status,lr,kind,loss\n"
+        "2026-01-01 10:00:00,5.1s,1a,wild-1,LOCAL,a.py,ann,FINISHED,0.1,u,1.5\n"
+        "2026-01-01 10:01:00,6.1s,2b,wild-2,LOCAL,b.py,ann,FAILED,0.2,v,\n",
+        "loss", ["lr", "kind"], ["completed", "failed"],
+    ),
+    "wandb, web page": (
+        "Name,State,Created,Runtime,lr,kind,_step,_runtime,_timestamp,_wandb,loss\n"
+        "dry-sun-1,finished,2026-01-01T10:00:00.000Z,30,0.1,u,100,30.5,1700000000.5,,1.5\n"
+        "old-sea-2,crashed,2026-01-01T10:00:00.000Z,20,0.2,v,57,20.5,1700000100.5,,9.5\n"
+        "new-sky-3,killed,2026-01-01T10:00:00.000Z,20,0.3,v,99,20.5,1700000200.5,,\n",
+        "loss", ["lr", "kind"], ["completed", "failed"],
+    ),
+    "wandb, flat": (
+        "name,state,config.lr,config.net.kind,summary._step,summary.loss\na,finished,0.1,u,100,1.5\nb,failed,0.2,v,57,\n",
+        "loss", ["lr", "net.kind"], ["completed", "failed"],
+    ),
+    "ktt": (
+        "Kernel name,Computation duration (us),Global size,Local size,BLOCK_X,VECTOR,dram__sectors_read.sum,"
+        "Maximum work-group size,Local memory size,Registers count\n"
+        "add,1.5,1024,64,64,1,262299,1024,0,12\nadd,0.5,512,128,128,2,262231,1024,16,14\n",
+        "Computation duration", ["BLOCK_X", "VECTOR"], ["completed"] * 2,
+    ),
+    "ktt, statuses": (
+        "Kernel name,Status,Time (ms),GLOBAL,LOCAL,BLOCK_X,VECTOR\nadd,Ok,1.5,1024x1,64x1,64,1\n"
+        "add,ComputationFailed,,1024x1,128x1,128,1\nadd,ValidationFailed,0.5,512x1,128x1,128,2\n",
+        "Time", ["BLOCK_X", "VECTOR"], ["completed", "failed", "failed"],
+    ),
+    "cltune": (
+        "name;time;threads;WG;VW;\nadd;1.50;64;8;1;\nadd;0.95;128;16;2;\n",
+        "time", ["WG", "VW"], ["completed"] * 2,
+    ),
 }  # fmt: skip
 
 
-@pytest.mark.filterwarnings("ignore:frame. 1 of . rows without a value")
+@pytest.mark.filterwarnings("ignore:frame. 1 of . rows without a value", "ignore:frame. 1 failed row with a value")
 @pytest.mark.parametrize("program", EXPORTS)
 def test_exports_of_other_programs(program, write):
     text, objective, names, statuses = EXPORTS[program]
@@ -260,6 +303,30 @@ def test_exports_of_other_programs(program, write):
     assert list(study.domain.variables) == names
     assert [one.status for one in study.trials] == statuses
     assert study.trials[0].value == 1.5
+
+
+def test_what_is_left_out_of_an_export_is_named(write, capsys):
+    text, objective, *_ = EXPORTS["ray, nested"]
+    load(write(text), objective)
+    expected = "'column 1', 'done', 'training_iteration', 'pid', 'logdir': without the prefix 'config/'"
+    assert f"# left out: {expected}" in capsys.readouterr().out
+    text, objective, *_ = EXPORTS["ktt, statuses"]
+    with pytest.warns(UserWarning, match=r"1 failed row with a value in column 'Time \(ms\)': the value is not read"):
+        load(write(text), objective)
+    expected = "'Kernel name', 'GLOBAL', 'LOCAL': a column of other programs"
+    assert f"# left out: {expected}" in capsys.readouterr().out
+
+
+@pytest.mark.filterwarnings("ignore:frame. 1 of . rows without a value")
+def test_reasons_and_variables_with_the_names_of_other_programs(write):
+    text, objective, *_ = EXPORTS["ax, standard errors"]
+    assert load(write(text), objective).trials[1].reason == "oom"
+    text = "State,threads,y\nok,2,1\nfailed,4,2\n"
+    space = {"State": ["ok", "failed"], "threads": bo.Integer(1, 8)}
+    assert [one.point for one in load(write(text), space=space).trials] == [
+        {"State": "ok", "threads": 2}, {"State": "failed", "threads": 4},
+    ]  # fmt: skip
+    assert "threads" in load(write("threads,time,y\n2,1,1\n4,3,2\n")).domain.variables
 
 
 def test_a_table_of_our_own_comes_back(tmp_path):
