@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from scipy.special import ndtr
@@ -26,6 +26,7 @@ from bostruct.contracts import (
     Array,
     Batch,
     BostructError,
+    ChoiceDomain,
     Domain,
     HistoryView,
     HyperparameterSamples,
@@ -368,9 +369,10 @@ class BayesianSearch(Searcher):
         """
         if not posterior.unused:
             return x
-        drawn = [self.domain.resample(x, posterior.unused, rng) for _ in range(UNUSED_DRAWS)]
-        fresh = self._unseen(self.domain.join(drawn), history)
-        scores = score(self.domain.join([x], fresh))
+        domain = cast(ChoiceDomain, self.domain)
+        drawn = [domain.resample(x, posterior.unused, rng) for _ in range(UNUSED_DRAWS)]
+        fresh = self._unseen(domain.join(drawn), history)
+        scores = score(domain.join([x], fresh))
         best = int(np.argmax(scores[1:])) if len(fresh) else 0
         return fresh[best] if len(fresh) and scores[1 + best] >= scores[0] - LARGEST_LOSS else x
 

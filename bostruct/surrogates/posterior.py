@@ -58,7 +58,7 @@ class GaussianPosterior(Posterior):
     scale: float = 1.0
     known: Array | None = None
     training_means: TrainingMeans | None = None
-    unused: tuple[str, ...] = ()  # pyright: ignore[reportIncompatibleVariableOverride]
+    unused: tuple[str, ...] = ()  # pyright: ignore[reportIncompatibleMethodOverride]
 
     @property
     def noise(self) -> Array:

@@ -56,7 +56,7 @@ class SubspaceKernel(Kernel):
         if not isinstance(xs, SingleChanges):
             return np.asarray(xs)[:, self._columns]
         own = self._layout
-        base, place = self._last_base(xs.base), self._places[xs.which]
+        base, place = np.asarray(self._last_base(xs.base)), self._places[xs.which]
         which = np.where(place < 0, self.anchor, place)
         values = xs.values.copy()
         rows = np.flatnonzero(place < 0)
