@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from bostruct.domains.space.discrete import Fidelity as Fidelity
     from bostruct.domains.space.discrete import Graph as Graph
     from bostruct.domains.space.discrete import Ordinal as Ordinal
+    from bostruct.domains.space.linear import Linear as Linear
     from bostruct.domains.space.mixture import Allocation as Allocation
     from bostruct.domains.space.mixture import Mixture as Mixture
     from bostruct.domains.space.numeric import Integer as Integer
@@ -101,6 +102,7 @@ else:
             "bostruct.domains.space.candidates": "Candidates",
             "bostruct.domains.space.clauses": "OneOf",
             "bostruct.domains.space.discrete": "Binary Categorical Fidelity Graph Ordinal",
+            "bostruct.domains.space.linear": "Linear",
             "bostruct.domains.space.mixture": "Allocation Mixture",
             "bostruct.domains.space.numeric": "Integer Real",
             "bostruct.domains.space.permutation": "Permutation",

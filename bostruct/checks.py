@@ -5,10 +5,13 @@ from __future__ import annotations
 import importlib
 import inspect
 import itertools
+import logging
+import os
 import re
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
@@ -28,6 +31,7 @@ Trait = TypeVar("Trait", bound=Domain)
 Part = TypeVar("Part")
 ROUNDING = 1e-13  # a spread that is a smaller share of the values than this is rounding
 SMALLEST_SCALE = 1e-150  # whose square does not underflow
+MEMORY_UNKNOWN = 2**33  # bytes, taken where the system does not say
 
 
 def short_repr(value: object, limit: int = 80) -> str:
@@ -296,6 +300,19 @@ def has_posix() -> bool:
     return True
 
 
+def memory_size() -> int:
+    """Return the bytes of memory that this process may use: those of the machine, or of its control group if fewer."""
+    try:
+        found = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):  # Windows
+        return MEMORY_UNKNOWN
+    try:
+        with open("/sys/fs/cgroup/memory.max", encoding="ascii") as file:
+            return min(found, int(file.read()))
+    except (OSError, ValueError):  # no control group, or one without a limit
+        return found
+
+
 def load_by_name(name: str) -> Any:
     """Import what "package.module:name" names: a convenience whose module is of no use before it is called.
 
@@ -305,3 +322,15 @@ def load_by_name(name: str) -> Any:
     """
     module, _, attribute = name.partition(":")
     return getattr(importlib.import_module(module), attribute)
+
+
+def announce_compilation(function: Any, seconds: str) -> None:
+    """Log that a function compiled by Numba is not in its cache yet: on a terminal as a warning, which is seen.
+
+    function: of `numba.njit(cache=True)`, whose file has the others that are compiled with it.
+    seconds: that it takes, in words.
+    """
+    home = Path(function.stats.cache_path)
+    if not any(home.glob(f"{Path(inspect.getfile(function.py_func)).stem}.*.nbi")):
+        level = logging.WARNING if sys.stderr.isatty() else logging.INFO
+        logging.getLogger("bostruct").log(level, "compiling, once for this installation; it takes %s", seconds)

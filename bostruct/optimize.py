@@ -28,6 +28,7 @@ class Settings(TypedDict, total=False):
     constraints: Declared | None
     repeats: Literal["auto"] | None
     suggest_seconds: float | None
+    objective_name: str | Sequence[str] | None
     storage: Place | None
     name: str | None
     initial_points: Iterable[object] | None
@@ -92,6 +93,7 @@ def minimize(
         None for none.
     repeats: ``auto`` where a told point of a noisy objective may be asked for again; None where no point ever is.
     suggest_seconds: that a suggestion is to take at most, as of `Study`; None for as long as it takes.
+    objective_name: what axes, tables and reports call the value, as of `Study`; None for ``value``.
     storage: a file, or a `Storage` object; None keeps all in memory. With one, the same call again
         continues an interrupted run, and does nothing after a finished one.
     name: of the study in its file; None for ``study``.

@@ -19,6 +19,7 @@ Status = Literal["completed", "failed", "infeasible"]
 LONGEST_TEXT = 10_000  # characters of a reason; of a longer one the middle is left out
 MOST_ATTRIBUTES = 65_536  # characters of the attributes of a trial, as JSON
 LONGEST_KEY = 200  # characters of the name of an attribute
+WORKER_NUMBER = "BOSTRUCT_WORKER"  # variable of a worker process: its number among those of a run, from 0
 MEAN_ROUNDING = 1e-9  # of the largest repeat: what another way to take a mean may differ by
 
 

@@ -13,7 +13,7 @@ import bostruct as bo
 try:
     import selfies
     from rdkit import Chem, RDLogger
-    from rdkit.Chem import QED, rdFingerprintGenerator
+    from rdkit.Chem import QED
 except ModuleNotFoundError as missing:
     print(f"skipped, because {missing.name} is not installed: pip install rdkit selfies")
     sys.exit()
@@ -49,14 +49,11 @@ def likeness_to_drugs(point):
     return QED.qed(Chem.MolFromSmiles(point["molecule"]))
 
 
-molecules = make_library(np.random.default_rng(0))
-generator = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=1_024)
-bits = np.array([generator.GetFingerprintAsNumPy(Chem.MolFromSmiles(one)) for one in molecules])
-table = {"molecule": molecules, **{f"bit {i}": column for i, column in enumerate(bits.T)}}
-
+rng = np.random.default_rng(0)
+molecules = rng.permutation(make_library(rng)).tolist()
 best = max(likeness_to_drugs({"molecule": one}) for one in molecules)
 for name, variable in {
-    "fingerprints": bo.Candidates(table, label="molecule"),
+    "fingerprints": bo.Candidates.from_smiles(molecules),
     "names alone": bo.Categorical(molecules),
 }.items():
     result = bo.maximize(likeness_to_drugs, {"molecule": variable}, N_TRIALS, seed=0)

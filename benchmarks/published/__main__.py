@@ -1,7 +1,13 @@
 """Run every published benchmark of COMBO (Oh et al. 2019) on its 25 configurations; writes docs/evidence/published.md.
 
+    python -m benchmarks.published --paper wrs|deeparchitect|nasbot|all [--rows NAME,...] [--quick] [--seeds N]
+        [--data DIR] [--out FILE]
     python -m benchmarks.published [--data DIR] [--searches NAME,...] [--problems NAME,...] [--configs 25]
         [--processes 1] [--out FILE] [--page PAGE]
+
+The first line runs the tables and figures of the other papers in a form that a CPU can run
+(`benchmarks.published.papers`) and prints them with a verdict; `--quick` takes minutes. The second runs COMBO's; its
+searches may also be `smac`, `tpe`, `bocs-sa3`, `combo-annealed-acquisition` and `combo-non-sparse`.
 
 A configuration is an instance and a set of initial points, as published. FILE, benchmarks/published/results.jsonl by
 default, keeps a JSON line for each run. Runs that it holds are not repeated, also where a method has changed since:
@@ -30,6 +36,7 @@ from benchmarks.peers.run import THREADS, Run
 from benchmarks.published.cases import (
     CASES,
     CONFIGS,
+    MORE,
     PROBLEMS,
     RELABELED,
     SEARCHES,
@@ -48,6 +55,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arguments: of the command; None for those of the process.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
+    if any(one.partition("=")[0] == "--paper" for one in arguments):
+        from benchmarks.published import rows  # needs torch, which COMBO's problems do not
+
+        return rows.main(arguments, f"python -m {NAME}")
     given = _parse(arguments)
     try:
         done = read_file(given.out)[1]
@@ -67,14 +78,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog=f"python -m {NAME}", description="the published benchmarks of COMBO")
     parser.add_argument("--data", type=Path, metavar="DIR", help="has the MaxSAT files in a folder maxsat")
-    parser.add_argument("--searches", default=",".join(SEARCHES))
+    parser.add_argument("--searches", default=",".join(SEARCHES), help=f"also {', '.join(MORE)}")
     parser.add_argument("--problems", default=",".join(PROBLEMS))
     parser.add_argument("--configs", type=int, default=len(CONFIGS), help="how many configurations, instances in turn")
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--out", type=Path, default=FILE, metavar="FILE", help="a JSON line for each run")
     parser.add_argument("--page", type=Path, default=PAGE, help="Markdown, written anew, with figures")
     given = parser.parse_args(arguments)
-    given.searches = split_names(parser, "--searches", given.searches, SEARCHES)
+    given.searches = split_names(parser, "--searches", given.searches, (*SEARCHES, *MORE))
     given.problems = split_names(parser, "--problems", given.problems, PROBLEMS)
     absent = [name for name in given.problems if not _has_file(name, given.data)]
     if absent and given.configs:

@@ -15,6 +15,7 @@ from benchmarks.peers.verdicts import LEAST_SEEDS, Index, compare, find_best, in
 from benchmarks.published.cases import (
     CASES,
     CONFIGS,
+    MORE,
     PROBLEMS,
     REFERENCE,
     RELABELED,
@@ -146,8 +147,17 @@ def make_page(file: Path) -> tuple[str, Results]:
     return "\n\n".join(section.strip() for section in sections) + "\n", results
 
 
+def _list_run(index: Index) -> list[str]:
+    """List the searches that have runs, and those of the page."""
+    run = {search for _, search in index}
+    return [*SEARCHES, *(search for search in MORE if search in run)]
+
+
 def _count_runs(index: Index) -> str:
-    told = [f"`{search}` {sum(len(own) for (_, name), own in index.items() if name == search)}" for search in SEARCHES]
+    told = [
+        f"`{search}` {sum(len(own) for (_, name), own in index.items() if name == search)}"
+        for search in _list_run(index)
+    ]
     return f"\nRuns so far: {', '.join(told)}. \n"
 
 
@@ -282,7 +292,7 @@ def _count_revisions(index: Index) -> str:
             revisions[found["revision"]] = revisions.get(found["revision"], 0) + 1
     told = [
         f"- `{search}`: {', '.join(f'{n} runs by revision {revision}' for revision, n in counts[search].items())}"
-        for search in SEARCHES
+        for search in _list_run(index)
         if search in counts
     ]
     return "\n".join(told)

@@ -9,8 +9,8 @@ from typing import Any
 import bostruct as bo
 from benchmarks.peers.run import Run, summarize, time_search
 from benchmarks.peers.searches import ask_and_tell
+from benchmarks.published.ablations import BUILT
 from benchmarks.published.cases import CASES, RELABELED
-from bostruct import methods
 
 
 def take(run: Run, data: Path | None) -> dict[str, Any]:
@@ -29,7 +29,7 @@ def take(run: Run, data: Path | None) -> dict[str, Any]:
     case = CASES[run.problem.removesuffix(RELABELED)]
     problem = case.load(run.seed, data, run.problem.endswith(RELABELED))
     initial = problem.initial_points(run.seed)
-    method = methods.combo(problem.space, len(initial)) if run.search == "combo" else run.search
+    method = BUILT[run.search](problem.space, len(initial)) if run.search in BUILT else run.search
     study = bo.Study(problem.space, method=method, seed=run.seed, initial_points=initial)
     values, seconds = time_search(ask_and_tell(study), problem, run.trials)
     known = problem.best_known if problem.optimum is None else problem.optimum

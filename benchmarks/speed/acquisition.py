@@ -45,7 +45,7 @@ def measure(miniature: bool) -> list[Row]:
     problem = frb()
     xs, values = search_data(problem, 30 if miniature else N, seed=0)
     shuffled = np.random.default_rng(0).permutation(values)
-    search = LocalSearch(raw_samples=200) if miniature else LocalSearch()
+    search = LocalSearch(raw_samples=200, distinct=False) if miniature else LocalSearch(distinct=False)
     rows = []
     for regime, told in (("as fitted", values), ("values shuffled", shuffled)):
         searcher = combo(problem.space)

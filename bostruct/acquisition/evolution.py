@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from bostruct.checks import check_bool, check_integer, check_number, try_mutation
-from bostruct.contracts import Array, Batch, Domain, Info, Maximizer, Score
+from bostruct.contracts import ADDED_LATER, Array, Batch, Domain, Info, Maximizer, Score
 
 
 @dataclass(frozen=True)
@@ -72,23 +72,32 @@ class Aging:
     The fitness is given in order of birth. The default sizes are theirs.
 
     population: how many of the youngest points live, at least 1.
-    tournament: draws from them, with replacement, at least 1.
+    tournament: draws from them, at least 1.
+    replacement: whether a point may be drawn twice, as Real et al. have it; False draws distinct points, as the code of
+        Negrinho et al. 2019 does, all of them if the tournament is larger.
 
     Raises TypeError, ValueError.
     """
 
     population: int = 100
     tournament: int = 25
+    replacement: bool = field(default=True, metadata=ADDED_LATER)
 
     def __post_init__(self) -> None:
         check_integer("population", self.population, 1)
         check_integer("tournament", self.tournament, 1)
+        check_bool("replacement", self.replacement)
 
     def __call__(self, fitness: Array) -> Array:
         alive = fitness[-self.population :]
         n = len(alive)
-        not_above = np.arange(n, -1, -1) / n
-        wins = not_above[:-1] ** self.tournament - not_above[1:] ** self.tournament  # of each rank
+        left = np.arange(n, -1, -1)
+        if self.replacement:
+            not_above = (left / n) ** self.tournament
+        else:  # the chance that all draws are among those left
+            drawn = np.arange(min(self.tournament, n))
+            not_above = np.prod(np.maximum(left[:, None] - drawn, 0) / (n - drawn), axis=1)
+        wins = not_above[:-1] - not_above[1:]  # of each rank
         chances = np.zeros(len(fitness))
         chances[len(fitness) - n + np.argsort(-alive, kind="stable")] = wins
         return chances

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import log_ndtr, ndtr
+import scipy
 
 from bostruct.checks import check_number
 from bostruct.contracts import AcquisitionFunction, AcquisitionGradient, Array, Prediction
@@ -28,7 +28,7 @@ class ExpectedImprovement(AcquisitionFunction):
 
     def __call__(self, prediction: Prediction, incumbent: float) -> Array:
         u, sd = _standardize(prediction, incumbent)
-        return np.maximum(sd * (np.exp(-0.5 * u * u) / ROOT_2_PI + u * ndtr(u)), 0.0)
+        return np.maximum(sd * (np.exp(-0.5 * u * u) / ROOT_2_PI + u * scipy.special.ndtr(u)), 0.0)
 
     def upper_bounds(self, prediction: Prediction, incumbent: float) -> Array:
         """Return bounds of the score for means no smaller and variances no larger than predicted (s, m).
@@ -39,7 +39,7 @@ class ExpectedImprovement(AcquisitionFunction):
         incumbent: the value to improve on, in the user's units.
         """
         u, sd = _standardize(prediction, incumbent)
-        density, tail = sd * np.exp(-0.5 * u * u) / ROOT_2_PI, sd * u * ndtr(u)
+        density, tail = sd * np.exp(-0.5 * u * u) / ROOT_2_PI, sd * u * scipy.special.ndtr(u)
         return np.maximum(density + tail, 0.0) + SCORE_ROUNDING * (density + np.abs(tail))
 
 
@@ -137,7 +137,7 @@ class ProbabilityOfImprovement(AcquisitionFunction):
         check_number("margin", self.margin, 0.0)
 
     def __call__(self, prediction: Prediction, incumbent: float) -> Array:
-        return log_ndtr(_standardize(prediction, incumbent - self.margin)[0])
+        return scipy.special.log_ndtr(_standardize(prediction, incumbent - self.margin)[0])
 
     def upper_bounds(self, prediction: Prediction, incumbent: float) -> Array:
         """Return 0 where the mean is below incumbent - margin, else the score (s, m).
@@ -158,7 +158,7 @@ class ProbabilityOfImprovement(AcquisitionFunction):
         """
         u, sd = _standardize(prediction, incumbent - self.margin)
         slope = hazard(u)
-        return AcquisitionGradient(log_ndtr(u), -slope / sd, -0.5 * slope * u / prediction.variance)
+        return AcquisitionGradient(scipy.special.log_ndtr(u), -slope / sd, -0.5 * slope * u / prediction.variance)
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ class LocalSearch(Maximizer):
         they end at local maxima, as published.
     neighbors: how many neighbors of one point a step looks at, at least 1; of more that many are drawn.
     distinct: drop candidates that repeat others, and take all points of a domain that lists them and has no more than
-        `random`.
+        `raw_samples`; False samples as published.
 
     Raises TypeError, ValueError.
     """
@@ -44,7 +44,7 @@ class LocalSearch(Maximizer):
     large_steps: bool = field(default=False, metadata=stored_as("leaps"))
     most: int | None = None
     neighbors: int = field(default=MAX_NEIGHBORS, metadata=ADDED_LATER)
-    distinct: bool = field(default=False, metadata=ADDED_LATER)
+    distinct: bool = field(default=True, metadata=ADDED_LATER)
 
     def __post_init__(self) -> None:
         check_integer("raw_samples", self.raw_samples, 1)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import minimize
+import scipy
 
 from bostruct.acquisition.bounded_search import best
 from bostruct.acquisition.local_search import MAX_NEIGHBORS, ascend, draw_with_neighbors
@@ -156,7 +156,7 @@ class MixedSearch(Maximizer):
         start = begin[has]
         bounds = np.tile([0.0, 1.0], (start.size, 1))
         options = {"maxiter": self.most_steps, "maxfun": 2 * self.most_steps}
-        found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+        found = scipy.optimize.minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
         points = _move_coordinate(domain, climbers.points, begin, _replace(begin, has, np.clip(found.x, 0.0, 1.0)))
         return _keep_better(domain, climbers, points, score(points)), evaluations
 
@@ -192,7 +192,7 @@ class MixedSearch(Maximizer):
                 rules.append({"type": kind, "fun": partial(_exceed, own, left), "jac": partial(_slope, own)})
         bounds = np.column_stack([limits.low[free], limits.high[free]])
         options = {"maxiter": self.most_steps, "ftol": POLYTOPE_TOLERANCE}
-        found = minimize(
+        found = scipy.optimize.minimize(
             loss, begin[0, free], jac=True, method="SLSQP", bounds=bounds, constraints=rules, options=options
         )
         end = begin[0].copy()

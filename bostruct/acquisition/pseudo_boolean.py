@@ -55,7 +55,7 @@ class SimulatedAnnealing:
         for step in range(n):
             which = rng.integers(d, size=self.chains)
             proposals = xs.copy()
-            shift = rng.integers(1, space.n_choices[which])
+            shift = rng.integers(1, np.maximum(space.n_choices[which], 2))
             proposals[rows, which] = (xs[rows, which] + shift) % space.n_choices[which]
             proposed = objective(proposals)
             warmth = self.hottest * math.exp(cooling * step)
@@ -100,8 +100,8 @@ class SemidefiniteRelaxation:
         signed = along[1:] * np.sign(along[0])
         xs = np.stack(
             [
-                signed[c.start] > 0.0 if len(c) == 1 else np.argmax(signed[c.start : c.stop], axis=0)
-                for c in objective.columns
+                np.argmax(signed[c.start : c.stop], axis=0) if len(c) > 1 else signed[c].sum(axis=0) > 0.0
+                for c in objective.columns  # a variable of one choice has no column
             ],
             axis=1,
         ).astype(np.int64)

@@ -18,6 +18,7 @@ from bostruct.analysis.pictures import (
     escape_dollars,
     explain_lack,
     list_runs,
+    name_objective,
     name_trials,
     put_legend_below,
     require_result,
@@ -80,7 +81,7 @@ def plot_front(result: Result | Study, ax: Axes | None = None, objectives: tuple
     if front:
         axes.scatter(*_read(front, objectives), s=34, color=BLUE, label=f"front of {len(front)}", zorder=4)
     for name, position in (("x", objectives[0]), ("y", objectives[1])):
-        axes.set(**{f"{name}label": f"objective {position} ({result.goals.directions[position]}d)"})
+        axes.set(**{f"{name}label": f"{name_objective(result, position)} ({result.goals.directions[position]}d)"})
     beyond = _end_behind_front(axes, told, front, objectives, result.goals.directions)
     clear_frame(axes, "both")
     failed = result.n_failed + result.n_infeasible

@@ -16,6 +16,7 @@ from bostruct.analysis.pictures import (
     compress_beginning,
     count_beginning,
     list_told,
+    name_objective,
     name_trial,
     put_legend_below,
     require_result,
@@ -69,7 +70,8 @@ def plot_genealogy(result: Result | Study, ax: Axes | None = None) -> Axes:
         _draw_line_of(axes, result, list_ancestors(result.best_trial, told), places)
     values = np.array([trial.values[0] for trial in told])
     beyond = int(is_beyond(axes, values).sum())
-    axes.set(xlabel="trials finished", ylabel=f"value ({result.direction}d){scale.describe(beyond)}")
+    told = f"{name_objective(result, 0)} ({result.direction}d)"
+    axes.set(xlabel="trials finished", ylabel=f"{told}{scale.describe(beyond)}")
     clear_frame(axes)
     set_title(axes, result, "genealogy")
     put_legend_below(axes)

@@ -123,8 +123,8 @@ def _draw_columns(axes: Axes, columns: Sequence[PointColumn]) -> None:
     for x, column in enumerate(columns):
         axes.axvline(x, color=GRAY, linewidth=0.8, zorder=1)
         for height, text in _label_heights(column):
-            box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.6}
-            axes.text(x + 0.05, height, text, fontsize=7.5, va="center", color=INK, bbox=box, zorder=5)
+            box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.9, "pad": 0.6}
+            axes.text(x + 0.08, height, text, fontsize=7.5, va="center", color=INK, bbox=box, zorder=5)
     axes.axvline(len(columns), color=INK, linewidth=1.2, zorder=1)
     axes.set_xlim(-0.1, len(columns) + 0.1)
     axes.set_ylim(-0.06, 1.06)

@@ -258,7 +258,7 @@ def name_objective(result: Result, objective: int) -> str:
 
     objective: its position, from 0.
     """
-    return "value" if result.goals.n_objectives == 1 else f"objective {objective}"
+    return escape_dollars(result.goals.name_objective(objective))
 
 
 def clear_frame(axes: Axes, grid: str = "y") -> None:
@@ -335,9 +335,10 @@ def _bend(x: Array, border: float, slope: float) -> Array:
 
 
 def _choose_ticks(beginning: int, total: int, slope: float) -> list[int]:
-    """Return the trials to name: the last of the beginning, and round ones after it that do not touch it."""
+    """Return the trials to name: the first and last of the beginning, and round ones after it, that do not touch."""
     from matplotlib.ticker import MaxNLocator
 
     width = slope * beginning + total - beginning
     found = MaxNLocator(7, integer=True, steps=[1, 2, 5, 10]).tick_values(beginning, total)
-    return [beginning, *(int(x) for x in found if beginning + 0.05 * width < x <= total)]
+    first = [1] if slope * (beginning - 1) >= 0.05 * width else []
+    return [*first, beginning, *(int(x) for x in found if beginning + 0.05 * width < x <= total)]

@@ -35,6 +35,7 @@ from bostruct.analysis.pictures import (
     describe_means,
     explain_lack,
     list_runs,
+    name_objective,
     name_trial,
     put_legend_below,
     require_result,
@@ -57,6 +58,7 @@ ORIGINS = {  # color-blind safe: Okabe and Ito
     "given": ("#999999", "s"),
     "initial": ("#999999", "o"),
     "random": ("#E69F00", "D"),
+    "exploring a branch": ("#E69F00", "D"),
     "model": ("#0072B2", "o"),
     "mutation": ("#CC79A7", "^"),
     "repeat": ("#56B4E9", "P"),
@@ -106,7 +108,8 @@ def plot_history(result: Result | Study, ax: Axes | None = None, optimum: float 
     if optimum is not None:
         draw_optimum(axes, optimum)
     marks = " ▲▼" if outside else ""
-    axes.set(xlabel="trials finished", ylabel=f"value ({result.direction}d){scale.describe(outside)}{marks}")
+    told = f"{name_objective(result, 0)} ({result.direction}d)"
+    axes.set(xlabel="trials finished", ylabel=f"{told}{scale.describe(outside)}{marks}")
     clear_frame(axes)
     set_title(axes, result, note=describe_limits(result))
     put_legend_below(axes)
@@ -227,8 +230,8 @@ def _mark_values(axes: Axes, told: list[_Told], best: Trial | None) -> int:
     kept = [one for one in others if one.trial.is_feasible]
     whole = [one for one in kept if one.trial.stopped_at is None]
     marks = [
-        (ValueMark(origin, *ORIGINS.get(origin, (GRAY, "x"))), [one for one in whole if one.trial.origin == origin])
-        for origin in dict.fromkeys(one.trial.origin for one in whole)
+        (ValueMark(origin, *ORIGINS.get(origin, (GRAY, "x"))), [one for one in whole if one.trial.choice == origin])
+        for origin in dict.fromkeys(one.trial.choice for one in whole)
     ]
     marks.append((STOPPED, [one for one in kept if one.trial.stopped_at is not None]))
     marks.append((BROKEN, [one for one in others if one.trial.broken]))

@@ -66,7 +66,7 @@ def read_columns(result: Result, trials: Sequence[Trial], names: Sequence[str] |
     """Read the variables of trials.
 
     trials: n of them, at least one.
-    names: of the variables, in the order wanted; None for all.
+    names: of the variables, in the order wanted; None for all, but for those of one value beside others.
 
     Raises BostructError for points that are not made of named variables and where none can be drawn, ValueError for an
     unknown name and for none, TypeError for anything but names.
@@ -79,7 +79,8 @@ def read_columns(result: Result, trials: Sequence[Trial], names: Sequence[str] |
     for name in names or ():
         check_choice("names", name, list(dict.fromkeys([*ordered, *variables])))
     columns, left_out = [], []
-    for name in ordered if names is None else [name for name in names if name in known]:
+    varied = [name for name in ordered if name not in variables or not variables[name].is_fixed] or ordered
+    for name in varied if names is None else [name for name in names if name in known]:
         values = [point.get(name, _ABSENT) for point in points]
         column = _read_column(name, values, variables.get(name))
         if column is None:

@@ -34,6 +34,7 @@ EXTRAS = {  # extra -> what is lost without it
     "optuna": "no method tpe, and no bridge to Optuna (bostruct.integrations.optuna)",
     "tables": "no published tables in HDF5 files (problem fcnet)",
     "configspace": "no spaces of ConfigSpace (bostruct.integrations.configspace)",
+    "rdkit": "no candidates from SMILES strings (Candidates.from_smiles)",
     "dask": "no trials on a cluster of Dask (docs/scaling.md)",
     "ray": "no trials on Ray, and no searcher for Ray Tune (bostruct.integrations.ray and ray_tune)",
     "mpi": "no trials on ranks of MPI; an MPI library is needed, too (docs/scaling.md)",
@@ -47,8 +48,9 @@ LARGEST_POT = 60e6  # bytes; the wheels of 0.9.7 were shipped with debug symbols
 
 @click.command()
 @click.option("--all", "shows_all", is_flag=True, help="Say of each optional package what it is for.")
+@click.option("--compile", "compiles", is_flag=True, help="First compile the loops of all models, for later runs.")
 @json_option
-def doctor(shows_all: bool, as_json: bool) -> None:
+def doctor(shows_all: bool, compiles: bool, as_json: bool) -> None:
     """Check the installation: versions, threads, extras, and a tiny study from ask to disk.
 
     A missing package that the core needs is a PROBLEM (exit code 1); a missing optional one is a note.
@@ -58,6 +60,8 @@ def doctor(shows_all: bool, as_json: bool) -> None:
       bostruct doctor
     """
     with plain_errors():
+        if compiles:
+            compile_loops()
         found = examine()
     if as_json:
         echo_json(found)
@@ -202,6 +206,19 @@ def self_test() -> Facts:
     except Exception as error:  # whatever is wrong with an installation is what this is here to say
         return {"ok": False, "why": f"{type(error).__name__}: {error}"}
     return {"ok": True, "seconds": perf_counter() - began, "trials": len(told.trials), "from_model": chosen}
+
+
+def compile_loops() -> None:
+    """Have models of numbers, of conditions and of architectures each suggest a point, for which loops are compiled.
+
+    The machine code is kept where `load_loops` says.
+    """
+    import bostruct as bo
+
+    numbers = {"x": bo.Real(0.0, 1.0), "y": bo.Real(0.0, 1.0), "a": bool}
+    for space in (numbers, {**numbers, "z": bo.Real(0.0, 1.0, when={"a": True})}, bo.cnn_domain()):
+        with bo.Study(space, seed=0) as study:
+            study.optimize(lambda _, study=study: float(len(study.trials)), study.n_initial + 2, progress=False)
 
 
 def _doctor_text(found: Facts, shows_all: bool) -> str:

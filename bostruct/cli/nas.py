@@ -26,6 +26,7 @@ from bostruct.cli.options import (
 from bostruct.cli.text import Facts, echo_json, format_pairs
 
 if TYPE_CHECKING:
+    from bostruct.contracts import Searcher
     from bostruct.nas.outcomes import Trained
     from bostruct.nas.searches import RetrainedScore, Search
     from bostruct.study.result import Result
@@ -41,20 +42,46 @@ FILES = {
 }  # kinds of output
 DATASETS = ("digits", "diabetes", "cifar10")
 PROTOCOL_NAMES = ("combo", "deeparchitect", "nasbot", "wrs", "fast")
-NAS_METHODS = ("nasbot", "auto", "evolution", "regularized-evolution", "random")
+NAS_METHODS = (
+    "nasbot",
+    "auto",
+    "combo",
+    "bocs",
+    "smac",
+    "tpe",
+    "smbo",
+    "smbo-mcts",
+    "mcts",
+    "wrs",
+    "evolution",
+    "regularized-evolution",
+    "annealing",
+    "hill-climbing",
+    "random",
+)
+SPACES = (
+    "chains",
+    "combo-cell",
+    "nasbot-cnn",
+    "deeparchitect-genetic",
+    "flat",
+    "hierarchical",
+    "nasbench",
+    "nasnet",
+    "wrs-cnn",
+)
 SCRIPT = '''"""The network that `bostruct nas {dataset}` found: builds it, trains it again, and says its test error."""
 
 import json
 
-from bostruct import Architecture
 from bostruct.nas.searches import retrain, search_of
 
-ARCHITECTURE = json.loads("""
-{architecture}
+FOUND = json.loads("""
+{found}
 """)
 
 search = search_of({call})
-network = Architecture.from_json(ARCHITECTURE, search.domain().family)
+network = search.network(search.point_of(FOUND))
 if __name__ == "__main__":
     found = retrain(search, network)
     print(network.to_text())
@@ -75,17 +102,33 @@ In training an input was (x - mean) / scale, where x is {unit}, and
 
 @click.command()
 @click.argument("dataset", type=click.Choice(DATASETS))
-@click.option("--method", type=click.Choice(NAS_METHODS), default="nasbot", show_default=True)
-@click.option("--trials", type=click.IntRange(1), help="In all; by default 40.")
-@click.option("--workers", type=click.IntRange(1), default=2, show_default=True, help="Processes that train.")
+@click.option(
+    "--space", type=click.Choice(SPACES), default="chains", show_default=True, help="cifar10: what is searched."
+)
+@click.option("--method", type=click.Choice(NAS_METHODS), help="By default the paper's of the space, else nasbot.")
+@click.option("--trials", type=click.IntRange(1), help="In all; by default those of the space's paper, else 40.")
+@click.option("--workers", type=click.IntRange(1), help="Processes that train; by default 2, or one for each device.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
-@click.option("--data", metavar="FOLDER", help="cifar10: its files, or folders train/CLASS and test/CLASS of images.")
+@click.option(
+    "--data",
+    metavar="FOLDER",
+    help="cifar10: its files, or folders train/CLASS and test/CLASS of images; synthetic makes images up.",
+)
 @click.option("--download", is_flag=True, help="cifar10: fetch what is not in the folder of --data (163 MB).")
 @click.option(
-    "--protocol", type=click.Choice(PROTOCOL_NAMES), help="cifar10: how networks are trained; by default fast."
+    "--protocol",
+    type=click.Choice(PROTOCOL_NAMES),
+    help="cifar10: how networks are trained; by default as the space's paper does, else fast.",
+)
+@click.option(
+    "--scale",
+    type=click.FloatRange(0.0, 1.0, min_open=True),
+    default=1.0,
+    help="cifar10: multiplies images, epochs, trials, filters and units, for a CPU; 0.02 takes minutes.",
 )
 @click.option("--epochs", type=click.IntRange(1), help="Of each training; by default those of the data set's recipe.")
-@click.option("--device", type=click.Choice(("cpu", "cuda")), default="cpu", show_default=True)
+@click.option("--device", default="cpu", show_default=True, help="cpu, cuda, or cuda:1 for the second GPU.")
+@click.option("--devices", metavar="NAMES", help="Of the workers in turn: all GPUs by all, or cuda:0,cuda:1.")
 @click.option(
     "--layers", type=click.Path(exists=True, dir_okay=False), metavar="FILE", help="Layers of your own, as Python."
 )
@@ -102,15 +145,18 @@ In training an input was (x - mean) / scale, where x is {unit}, and
 def nas(
     *,
     dataset: str,
-    method: str,
+    space: str,
+    method: str | None,
     trials: int | None,
-    workers: int,
+    workers: int | None,
     seed: int,
     data: str | None,
     download: bool,
     protocol: str | None,
+    scale: float,
     epochs: int | None,
     device: str,
+    devices: str | None,
     layers: str | None,
     out: str | None,
     storage: str | None,
@@ -121,6 +167,9 @@ def nas(
 ) -> None:
     """Search a network: convolutional ones for digits and cifar10, perceptrons for diabetes.
 
+    For cifar10, --space searches the space of a paper, by its method, recipe and number of trials unless others are
+    given: see docs/nas.md.
+
     Leaves best.json, best.png, convergence.png, network.py (the best network in torch alone), best.pt (its weights)
     and retrain.py, which builds and trains it again.
     A file of --layers defines FAMILY, BUILDERS and, if you like, POOL: see docs/nas.md.
@@ -130,6 +179,7 @@ def nas(
       bostruct nas digits
       bostruct nas diabetes --method evolution --trials 60 --storage nas.db
       bostruct nas cifar10 --data ~/data --download --device cuda
+      bostruct nas cifar10 --data synthetic --space combo-cell --scale 0.02
     """
     from bostruct.checks import optional_import
 
@@ -143,21 +193,29 @@ def nas(
         from bostruct.study.progress import trial_bar
         from bostruct.study.study import Study
 
-        search = _build_search(dataset, data, download, protocol, epochs=epochs, device=device, layers=layers)
+        chosen: dict[str, Any] = {"protocol": protocol, "space": space, "scale": scale}
+        search = _build_search(
+            dataset, data, download, chosen, epochs=epochs, device=device, devices=devices, layers=layers
+        )
+        method = method or search.method
         name, n_trials = f"nas {search.title} {method} seed={seed}", trials or search.trials
+        domain, initial = search.domain(), list(search.initial) or None
+        searcher = published_searcher(search, method, domain)
         with (
-            Study(search.domain(), method=method, seed=seed, storage=storage, name=name) as study,
+            Study(domain, method=searcher, seed=seed, storage=storage, name=name, initial_points=initial) as study,
             trial_bar("trials", study, n_trials, progress) as show,
         ):
             _make_folder(folder)  # once the storage is open, and before anything is trained
-            how: dict[str, Any] = {"workers": workers, "max_initial_failures": max_initial_failures}
-            result = study.optimize(search.objective(), n_trials, progress=False, callbacks=show, **how)
-        best = result.best_point
+            n_workers = workers or (2 if search.devices is None else len(search.devices))
+            how: dict[str, Any] = {"workers": n_workers, "max_initial_failures": max_initial_failures}
+            result = study.optimize(search.minimized(), n_trials, progress=False, callbacks=show, **how)
+        best = search.network(result.best_point)
         trained = retrain_networks(search, best)
         found, by_hand = average_test_error(trained), retrain(search, search.network_by_hand())
         files = _write_files(search, result, folder, overwrite) + _write_network(search, trained, folder, overwrite)
     summary: Facts = {
         "dataset": dataset,
+        "space": space,
         "method": method,
         "trials": len(result.trials),
         "failed": result.n_failed,
@@ -167,25 +225,60 @@ def nas(
         "test_error_by_hand": by_hand._asdict(),
         "by_hand": search.by_hand,
         "architecture": best.to_json(),
+        "reduced": search.reduced,
         "files": files,
     }
     echo_json(summary) if as_json else click.echo(_nas_text(summary, search, found, by_hand, best))
 
 
-def _build_search(dataset: str, data: str | None, download: bool, protocol: str | None, **changed: Any) -> Search:
+def published_searcher(search: Search, method: str, domain: Any) -> str | Searcher:
+    """Return a method with the settings of the paper whose space is searched; the name itself if there are none.
+
+    search: its trials set how many points are random, whatever --trials says, so that the same line goes on.
+    """
+    from bostruct import methods
+
+    if search.space is None:
+        return method
+    if method == "combo":
+        return methods.combo(domain, n_initial=len(search.initial) or 20)
+    if method == "wrs":
+        return methods.wrs(domain, n_random=methods.wrs_trials(search.trials))
+    if search.space.protocol == "deeparchitect" and method == "mcts":
+        return methods.mcts(domain, rewards="value")
+    if search.space.protocol == "deeparchitect" and method == "regularized-evolution":
+        n_initial = min(100, max(search.trials // 2, 1))
+        return methods.regularized_evolution(domain, n_initial=n_initial, replacement=False)
+    return method
+
+
+def _build_search(dataset: str, data: str | None, download: bool, chosen: Facts, **changed: Any) -> Search:
     """Build the search that the options ask for; raise UsageError where they do not belong together."""
     import torch
 
     from bostruct.nas import cifar
+    from bostruct.nas.devices import check_device, check_devices
     from bostruct.nas.searches import search_of
 
-    if dataset != "cifar10" and (data is not None or download or protocol is not None):
-        raise click.UsageError(f"--data, --download and --protocol are of cifar10 alone; {dataset} needs none of them")
+    own = {"protocol": None, "space": "chains", "scale": 1.0}
+    if dataset != "cifar10" and (data is not None or download or chosen != own):
+        named = "--data, --download, --space, --scale and --protocol"
+        raise click.UsageError(f"{named} are of cifar10 alone; {dataset} needs none of them")
     if dataset == "cifar10" and data is None:
         raise click.UsageError(f"cifar10 needs --data FOLDER. {cifar.HOW_TO_OBTAIN}")
     if changed["device"] == "cuda" and not torch.cuda.is_available():
         raise click.UsageError("--device cuda: torch finds no such device here")
-    settings: Facts = {"protocol": protocol or "fast"} | changed
+    names = changed["devices"]
+    try:
+        check_device(changed["device"])
+        changed["devices"] = check_devices(names if names in (None, "all") else names.split(","))
+    except ValueError as error:
+        raise click.UsageError(f"--{error}") from error
+    if changed["layers"] is not None and chosen["space"] != "chains":
+        raise click.UsageError(
+            f"--layers: the space {chosen['space']} has its own layers; leave out --space or --layers"
+        )
+    settings: Facts = chosen | changed
     try:
         return search_of(dataset, data=data, **settings)
     except cifar.DataMissing:
@@ -219,13 +312,16 @@ def _write_files(search: Search, result: Result, folder: Path, overwrite: bool) 
     from bostruct.analysis.plots import draw_picture
     from bostruct.contracts import MissingExtra
     from bostruct.domains.architecture.drawing import plot_architecture
+    from bostruct.domains.architecture.value import Architecture
 
     best, write = result.best_point, partial(_write_file, folder, overwrite)
-    text = json.dumps({"written_by": "bostruct", **best.to_json()}, indent=1)
-    script = SCRIPT.format(dataset=search.dataset, call=search.call, architecture=text)
+    text = json.dumps({"written_by": "bostruct", **search.to_json(best)}, indent=1)
+    script = SCRIPT.format(dataset=search.dataset, call=search.call, found=text)
     files = [write("best.json", f"{text}\n"), write("retrain.py", script)]
     try:
-        pictures: dict[str, Any] = {"best.png": plot_architecture(best), "convergence.png": result.plot()}
+        pictures: dict[str, Any] = {"convergence.png": result.plot()}
+        if isinstance(best, Architecture):
+            pictures["best.png"] = plot_architecture(best)
     except MissingExtra as error:
         click.echo(f"no pictures: {error}", err=True)
         pictures = {}
@@ -235,10 +331,11 @@ def _write_files(search: Search, result: Result, folder: Path, overwrite: bool) 
 def _write_network(search: Search, trained: list[Trained], folder: Path, overwrite: bool) -> list[str]:
     """Write the weights of the training with the least validation error, and the network as source.
 
-    Layers of a user's own have no source; the weights are then those of `to_torch`.
+    Programs and layers of a user's own have no source; the weights are then those of `to_torch`.
     """
     import torch
 
+    from bostruct.nas.networks import ArchitectureNetwork
     from bostruct.nas.sources import to_source
     from bostruct.output_files import sign_archive
 
@@ -247,7 +344,7 @@ def _write_network(search: Search, trained: list[Trained], folder: Path, overwri
     weights, packed = {name: one.detach().cpu().clone() for name, one in best.state_dict().items()}, BytesIO()
     torch.save(weights, packed)
     files = [_write_file(folder, overwrite, "best.pt", sign_archive(packed))]
-    if search.builders is None:
+    if search.builders is None and isinstance(best, ArchitectureNetwork):
         data = search.load()
         is_bytes = data.train.inputs.dtype == torch.uint8
         unit = "an image with values from 0 to 1" if is_bytes else f"an input of bostruct.nas.{search.dataset}()"
@@ -264,6 +361,7 @@ def _nas_text(summary: Facts, search: Search, found: RetrainedScore, by_hand: Re
     gap = by_hand.mean - found.mean
     spread = math.hypot(found.error, by_hand.error)
     rows = [
+        *([("reduced", search.reduced)] if search.reduced else []),
         ("error", search.measure),
         ("trials", f"{summary['trials']}, {summary['failed']} failed"),
         ("validation", format_number(summary["validation_error"])),

@@ -189,7 +189,7 @@ def _show_one(study: Study, csv: str | None, plot: str | None, overwrite: bool, 
         ("study", facts["study"]),
         ("method", f"{facts['method']}, seed {facts['seed']}, {study.goals}"),
         ("trials", f"{facts['trials']}: {counts}" if counts else "none"),
-        ("chosen by", ", ".join(f"{origin} {count}" for origin, count in facts["origins"].items())),
+        ("chosen by", ", ".join(f"{n} {name}" for name, n in Counter(trial.choice for trial in result.trials).items())),
         ("seconds", f"{facts['seconds_suggesting']:.2f} suggesting, {facts['seconds_evaluating']:.2f} evaluating"),
     ]
     if (limit := facts["suggest_seconds"]) is not None:

@@ -69,6 +69,7 @@ from bostruct.contracts.model import Surrogate as Surrogate
 from bostruct.contracts.model import Term as Term
 from bostruct.contracts.model import VariedPrediction as VariedPrediction
 from bostruct.contracts.model import VariedValues as VariedValues
+from bostruct.contracts.search import BRANCH_REASON as BRANCH_REASON
 from bostruct.contracts.search import PARENT_POSITION as PARENT_POSITION
 from bostruct.contracts.search import HistoryView as HistoryView
 from bostruct.contracts.search import LeaveOneOut as LeaveOneOut

@@ -71,6 +71,20 @@ class Polytope(NamedTuple):
     upper: Array
     limit: Array
 
+    def join(self, other: Polytope) -> Polytope:
+        """Return what satisfies the limits of both.
+
+        other: limits on the same coordinates.
+        """
+        return Polytope(
+            np.maximum(self.low, other.low),
+            np.minimum(self.high, other.high),
+            np.concatenate([self.equal, other.equal]),
+            np.concatenate([self.total, other.total]),
+            np.concatenate([self.upper, other.upper]),
+            np.concatenate([self.limit, other.limit]),
+        )
+
 
 class Domain(ABC):
     """A set of points. Only `sample` must be written.

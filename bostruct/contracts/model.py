@@ -107,17 +107,16 @@ class Posterior(ABC):
     """A surrogate conditioned on the history, in the user's units, minimized.
 
     Only `predict` must be written. Bounds are by default predictions with room for rounding.
+
+    unused: the names of variables on which no prediction depends; none by default.
     """
+
+    unused: tuple[str, ...] = ()
 
     @property
     def outputs(self) -> tuple[Posterior, ...]:
         """The posteriors of all outputs, independent of each other; a posterior predicts the first of its outputs."""
         return (self,)
-
-    @property
-    def unused(self) -> tuple[str, ...]:
-        """The names of variables on which no prediction depends; none by default."""
-        return ()
 
     @property
     def noise(self) -> Array | None:

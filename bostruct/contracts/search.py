@@ -16,6 +16,7 @@ from bostruct.contracts.model import Feasibility, HyperparameterSamples, Posteri
 from bostruct.contracts.types import ADDED_LATER, STORED_AS, Array, Batch, Info, Json, Point, State
 
 PARENT_POSITION = "parent_position"  # in `Suggestion.info`
+BRANCH_REASON = "trials were in this branch"  # the end of `info["why"]` of a random point that explores a branch
 NO_SETTINGS = ("domain", "note")  # of a searcher's fields
 
 

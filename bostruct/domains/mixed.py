@@ -5,7 +5,6 @@ If a variable has a condition on a part, a binary variable tells whether the con
 
 from __future__ import annotations
 
-import copy
 import itertools
 import json
 import math
@@ -44,6 +43,7 @@ from bostruct.domains.space.clauses import OneOf, ask_predicate, describe_when, 
 from bostruct.domains.space.conditions import check_constraints, name_levels
 from bostruct.domains.space.constraints import Constraint, ask, describe_draws
 from bostruct.domains.space.discrete import Binary
+from bostruct.domains.space.fixed import fix_variables
 from bostruct.domains.space.levels import note_under
 from bostruct.domains.space.migration import (
     NOTHING,
@@ -150,8 +150,7 @@ def split_conditions(
                 own[_place_test(tests, made, {*variables, *parts})] = True
         found[name] = one
         if own != dict(one.when):
-            found[name] = copy.copy(one)
-            found[name].when = own
+            found[name] = one.with_conditions(own)
     return found | {label: Binary() for label in tests}, tuple(tests.values())
 
 
@@ -212,6 +211,25 @@ class MixedSpace(Joint):
             tries = (x if i == 0 else self._redraw(x, rng) for i in range(POOL_TRIES))
             found += next(([y] for y in tries if self._is_valid(y)), [])
         return found
+
+    def fix(self, /, **values: Presented) -> MixedSpace:
+        """Return the space with variables fixed at one value, those of a space inside by a dict; see `Space.fix`."""
+        tested = {one.label: {one.name: one.test} for one in self.tests}
+        free: dict[str, Variable] = {}
+        for name, one in self._variables.items():
+            if name not in tested:
+                pairs = (tested.get(parent, {parent: test}) for parent, test in one.when.items())
+                free[name] = one.with_conditions({k: v for pair in pairs for k, v in pair.items()})
+        parts = dict(self.parts)
+        for name in values.keys() & parts.keys():
+            if not isinstance(part := parts[name], Space | MixedSpace) or not isinstance(values[name], Mapping):
+                raise DomainError(f"fix: {name}: expected a dict for a space inside, got {short_repr(values[name])}")
+            parts[name] = part.fix(**values[name])
+        order = [list(self._variables)[i] for i in self._own.conditions.order] if self._own is not None else []
+        own = {name: value for name, value in values.items() if name not in parts}
+        fixed = fix_variables(free, [name for name in order if name in free], own)
+        kept: dict[str, Variable | Domain] = {**fixed, **parts}
+        return mixed_space({name: kept[name] for name in self.order if name in kept}, self.constraints)
 
     def count(self) -> Count:
         """Count the valid points.
@@ -622,7 +640,7 @@ def _find_absent(domain: Domain, point: Mapping[str, Presented], path: str, name
 
 def _has_real(domain: Domain) -> bool:
     """Tell whether a variable of a space, or of a space inside, is a real number."""
-    return any(one.kind == "Real" for one in domain.variables.values()) or any(map(_has_real, domain.parts.values()))
+    return any(one.is_real for one in domain.variables.values()) or any(map(_has_real, domain.parts.values()))
 
 
 Space.build_mixed = staticmethod(mixed_space)

@@ -26,7 +26,7 @@ from bostruct.contracts import BostructError
 from bostruct.execution.evaluation import Evaluation, name_cause_of_kill
 from bostruct.execution.interrupts import hook_forks
 from bostruct.execution.pools import FinishedTrials, Pool, pickle_for_worker
-from bostruct.outcome import Outcome
+from bostruct.outcome import WORKER_NUMBER, Outcome
 
 MAX_LOADS = 3  # processes that may be lost while they load the objective for one trial
 CHECKING = 0.5  # seconds after which is looked whether a silent process has ended
@@ -89,8 +89,8 @@ class ProcessPool(Pool):
         packed = pickle_for_worker("point", point)
         if not self._idle and not self._busy:  # the first: start all, for they load the objective side by side
             try:
-                for _ in range(self.slots):
-                    self._idle.append(WorkerProcess(self._objective, self.slots))
+                for slot in range(self.slots):
+                    self._idle.append(WorkerProcess(self._objective, self.slots, slot=slot))
             except OSError as error:
                 log.warning("%d of %d worker processes could be started: %s", len(self._idle), self.slots, error)
         self._waiting.append(WaitingTrial(number, packed))
@@ -169,7 +169,9 @@ class ProcessPool(Pool):
                 return worker
             worker.kill()  # it died with nothing to do: no fault of any point
         try:
-            worker = WorkerProcess(self._objective, self.slots, attempt)
+            taken = {worker.slot for worker in (*self._busy.values(), *self._idle)}
+            slot = next(number for number in range(len(taken) + 1) if number not in taken)
+            worker = WorkerProcess(self._objective, self.slots, attempt, slot)
         except OSError as error:
             self._note_refusal(error)
             return None
@@ -256,11 +258,12 @@ class WorkerProcess:
 
     objective: file that holds the pickled objective, as `share_bytes` returns it.
     attempt: processes that have been started for the same trial, from 1, this one included.
+    slot: its number among the processes of the pool, from 0, which its environment has as `WORKER_NUMBER`.
 
     Raises OSError where the system refuses another process, or what it needs.
     """
 
-    def __init__(self, objective: BinaryIO, workers: int, attempt: int = 1) -> None:
+    def __init__(self, objective: BinaryIO, workers: int, attempt: int = 1, slot: int = 0) -> None:
         ours, theirs = socket.socketpair()
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", ANSWER_SECONDS, 0))
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", READING_SECONDS, 0))
@@ -273,14 +276,14 @@ class WorkerProcess:
                 stdin=subprocess.PIPE,
                 pass_fds=descriptors,
                 start_new_session=True,  # a group of its own: killing it kills what the objective has started
-                env={**dict.fromkeys(THREAD_VARIABLES, threads), **os.environ},
+                env={**dict.fromkeys(THREAD_VARIABLES, threads), **os.environ, WORKER_NUMBER: str(slot)},
             )
         except OSError:
             self.connection.close()
             raise
         finally:
             os.close(descriptors[0])
-        self.attempt = attempt
+        self.attempt, self.slot = attempt, slot
         self.number = -1
         self.point = b""
         self.deadline: float | None = None

@@ -14,6 +14,7 @@ from bostruct.outcome import Outcome, storable
 
 Direction = Literal["minimize", "maximize"]
 DIRECTIONS = ("minimize", "maximize")
+MOST_LETTERS = 100  # of the name of an objective
 SENSES = ("<=", ">=")
 LARGEST_VIOLATION = 1e150
 Declared = Mapping[str, tuple[str, float]]  # limits as a user writes them: {"latency": ("<=", 10.0)}
@@ -54,17 +55,25 @@ class Goals:
     directions: ``minimize`` or ``maximize``, at least one.
     repeats: whether a point may be asked for again where knowing it better is worth more than a new one.
     suggest_seconds: that a suggestion is to take at most; None for as long as it takes.
+    names: of the objectives, for people; empty if they have none.
     """
 
     directions: tuple[Direction, ...] = ("minimize",)
     limits: tuple[Limit, ...] = ()
     repeats: bool = False
     suggest_seconds: float | None = None
+    names: tuple[str, ...] = ()
 
     @cached_property
     def n_objectives(self) -> int:
         """The number of objectives."""
         return len(self.directions)
+
+    def name_objective(self, objective: int) -> str:
+        """Return the name of an objective; without one ``value``, or its position if there are several."""
+        if self.names:
+            return self.names[objective]
+        return "value" if self.n_objectives == 1 else f"objective {objective}"
 
     @property
     def is_single(self) -> bool:
@@ -150,7 +159,8 @@ class Goals:
         raise TypeError(f"value: expected a tuple of {expected} numbers, one for each direction, got {told}")
 
     def __str__(self) -> str:
-        return ", ".join([*self.directions, *map(str, self.limits)])
+        named = zip(self.directions, self.names or [""] * self.n_objectives, strict=True)
+        return ", ".join([*(" ".join(filter(None, one)) for one in named), *map(str, self.limits)])
 
     def to_arguments(self) -> dict[str, Any]:
         """Return directions, limits and repeats as the arguments of `Study` that declare them."""
@@ -160,6 +170,7 @@ class Goals:
             "directions": self.directions if several else None,
             "constraints": {limit.name: (limit.sense, limit.bound) for limit in self.limits} or None,
             "repeats": "auto" if self.repeats else None,
+            "objective_name": self.names or None,
         }
 
     def to_json(self) -> dict[str, ParsedJson]:
@@ -168,6 +179,8 @@ class Goals:
         declared: dict[str, ParsedJson] = {"directions": list(self.directions), "constraints": limits}
         if self.suggest_seconds is not None:
             declared["suggest_seconds"] = self.suggest_seconds
+        if self.names:
+            declared["objective_name"] = list(self.names)
         return declared | ({"repeats": "auto"} if self.repeats else {})
 
     @classmethod
@@ -176,10 +189,11 @@ class Goals:
 
         data: plain JSON. Raises TypeError, ValueError, LookupError or AttributeError for anything else.
         """
-        if not isinstance(data, dict) or data.keys() - {"repeats", "suggest_seconds"} != {"directions", "constraints"}:
+        optional = {"repeats", "suggest_seconds", "objective_name"}
+        if not isinstance(data, dict) or data.keys() - optional != {"directions", "constraints"}:
             raise ValueError(f"goals: expected directions and constraints, got {short_repr(data)}")
         limits = {name: tuple(limit) for name, limit in data["constraints"].items()}
-        more = data.get("repeats"), data.get("suggest_seconds")
+        more = data.get("repeats"), data.get("suggest_seconds"), data.get("objective_name")
         return declare_goals("minimize", data["directions"], limits, *more)
 
 
@@ -189,6 +203,7 @@ def declare_goals(
     constraints: object = None,
     repeats: object = None,
     suggest_seconds: object = None,
+    objective_name: object = None,
 ) -> Goals:
     """Return the goals that a user declares.
 
@@ -198,13 +213,16 @@ def declare_goals(
         for none.
     repeats: ``auto`` where a point may be asked for again; None where none is. One objective without limits alone.
     suggest_seconds: that a suggestion is to take at most, at least 0.001; None for as long as it takes.
+    objective_name: of the objective, a text of 1 to 100 characters, or a list with one for each; None for none.
 
     Raises TypeError or ValueError, naming the argument that is wrong.
     """
     check_choice("direction", direction, DIRECTIONS)
     check_choice("repeats", repeats, (None, "auto"))
     seconds = None if suggest_seconds is None else check_number("suggest_seconds", suggest_seconds, 1e-3)
-    goals = Goals(_read_directions(direction, directions), _read_limits(constraints), repeats == "auto", seconds)
+    read = _read_directions(direction, directions)
+    names = _read_objective_names(objective_name, len(read))
+    goals = Goals(read, _read_limits(constraints), repeats == "auto", seconds, names)
     if goals.repeats and not goals.is_single:
         raise ValueError(
             f"repeats: expected None for several objectives, and with constraints, got {repeats!r}; "
@@ -234,6 +252,19 @@ def _read_directions(direction: object, directions: object) -> tuple[Direction, 
     for position, one in enumerate(directions):
         check_choice(f"directions[{position}]", one, DIRECTIONS)
     return tuple(directions)
+
+
+def _read_objective_names(given: object, count: int) -> tuple[str, ...]:
+    if given is None:
+        return ()
+    listed: Sequence[Any] = given if isinstance(given, tuple | list) else [given]
+    names = [one for one in listed if isinstance(one, str) and 1 <= len(one) <= MOST_LETTERS]
+    if not len(names) == len(listed) == count:
+        wanted = "a text" if count == 1 else f"a list of {count} texts"
+        raise TypeError(f"objective_name: expected {wanted} of 1 to {MOST_LETTERS} characters, got {_short(given)}")
+    if any(one != storable(one) for one in names) or len(set(names)) < len(names):
+        raise ValueError(f"objective_name: expected distinct names of valid Unicode, got {_short(given)}")
+    return tuple(names)
 
 
 def _read_limits(constraints: object) -> tuple[Limit, ...]:

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import log_ndtr
+import scipy
 
 from bostruct.contracts import Array, IntArray, Prediction
 from bostruct.goals.logarithms import log_density, log_h, log_mean_exp
@@ -190,7 +190,7 @@ def _log_sides(spans: Spans, prediction: Prediction) -> Array:
         low, high_edge = spans.edges[spans.low][at[-1]], spans.edges[spans.high][at[-1]]
         middle = (0.5 * low + 0.5 * high_edge - prediction.mean[at[:-1]]) / sd[at[:-1]][:, 0]
         middle = np.maximum(middle, FARTHEST)
-        found[at] = np.log(high_edge - low) + log_ndtr(middle)
+        found[at] = np.log(high_edge - low) + scipy.special.log_ndtr(middle)
     return found
 
 
@@ -205,7 +205,7 @@ def _sum_slopes(shares: Array, spans: Spans, prediction: Prediction) -> Predicti
     z = _standardize_edges(spans.edges, prediction)
     log_side = _log_sides(spans, prediction)
     # dE/dmean = -Phi, dE/dsd = phi
-    of_mean, of_sd = (_at_ends(spans, logs, log_side) for logs in (log_ndtr(z), log_density(z)))
+    of_mean, of_sd = (_at_ends(spans, logs, log_side) for logs in (scipy.special.log_ndtr(z), log_density(z)))
     return Prediction(
         -np.einsum("smb,smb->sm", shares, of_mean[..., spans.of_box]),
         np.einsum("smb,smb->sm", shares, of_sd[..., spans.of_box]) / (2.0 * sd),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.special import erfcx, log_ndtr, ndtr
+import scipy
 
 from bostruct.contracts import Array
 
@@ -25,7 +25,7 @@ def hazard(z: Array) -> Array:
 
     Both are 0 far below the mean, where it is close to -z.
     """
-    return math.sqrt(2.0 / math.pi) / erfcx(-z / math.sqrt(2.0))
+    return math.sqrt(2.0 / math.pi) / scipy.special.erfcx(-z / math.sqrt(2.0))
 
 
 def log_mean_exp(logs: Array) -> Array:
@@ -42,9 +42,9 @@ def log_h(u: Array) -> Array:
     near, far = u > -1.0, u < SERIES_FROM
     between = ~near & ~far
     v = u[near]
-    out[near] = np.log(np.exp(-0.5 * v * v) / ROOT_2_PI + v * ndtr(v))
+    out[near] = np.log(np.exp(-0.5 * v * v) / ROOT_2_PI + v * scipy.special.ndtr(v))
     v = u[between]
-    remainder = 1.0 + math.sqrt(math.pi / 2.0) * v * erfcx(-v / math.sqrt(2.0))
+    remainder = 1.0 + math.sqrt(math.pi / 2.0) * v * scipy.special.erfcx(-v / math.sqrt(2.0))
     out[between] = log_density(v) + np.log(remainder)
     v = u[far]
     out[far] = log_density(v) + np.log(_remainder(v))
@@ -56,7 +56,7 @@ def slope_of_log_h(u: Array, log_value: Array) -> Array:
 
     log_value: `log_h` of them.
     """
-    slope = np.exp(log_ndtr(u) - log_value)
+    slope = np.exp(scipy.special.log_ndtr(u) - log_value)
     far = u < SERIES_FROM
     remainder = _remainder(u[far])
     slope[far] = (remainder - 1.0) / u[far] / remainder

@@ -6,13 +6,15 @@ Hyperparameters, conditions and forbidden clauses there are variables, `when=` a
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from functools import cached_property
 from typing import Any, NoReturn
 
 import numpy as np
 
 from bostruct.checks import count_own_frames, missing_package, short_repr
 from bostruct.contracts import DomainError, PointError, Presented
+from bostruct.domains.space.choice_json import is_json_scalar
 from bostruct.domains.space.choices import ChoiceVariable, to_python
 from bostruct.domains.space.clauses import (
     RELATIONS,
@@ -28,9 +30,11 @@ from bostruct.domains.space.clauses import (
     ask_predicate,
     predicate_name,
 )
+from bostruct.domains.space.conditions import NeverActive
 from bostruct.domains.space.discrete import Binary, Categorical, Ordinal
 from bostruct.domains.space.numeric import Integer, Real
 from bostruct.domains.space.space import Space
+from bostruct.domains.space.variable import Variable
 
 try:
     import ConfigSpace as cs
@@ -65,6 +69,7 @@ DECIMALS = 13  # to which ConfigSpace rounds the numbers of its configurations
 CONDITION_KINDS = {relation: kind for kind, relation in CONDITION_RELATIONS.items()}
 CLAUSE_KINDS = {relation: kind for kind, relation in CLAUSE_RELATIONS.items()}
 RELATION_KINDS = {relation: kind for kind, relation in VARIABLE_RELATIONS.items()}
+FIXED: dict[Hashable, str] = {"bostruct": "fixed"}  # meta data of a constant that is a variable of one value
 Condition = Any  # a condition, or a conjunction of some
 Forbidden = Any  # a forbidden clause, a relation, or a conjunction of some
 
@@ -76,10 +81,12 @@ def read_space(configuration_space: ConfigurationSpace) -> Space:
 
     Uniform, normal and beta numbers become `Real` and `Integer`, categories and orders `Categorical` and `Ordinal`,
     conditions `when=`, and forbidden clauses constraints. Constants are no variables; `write_point` puts them back.
+    Where `when=` does not express a condition, such as "or" of several parents, points have the variable and
+    `write_point` drops it. Hyperparameters that no configuration has are left out.
     Default values and meta data say nothing of which points there are, and are not read.
 
-    Raises DomainError, naming the hyperparameter, for a condition on several parents joined by "or", and for whatever
-    else has no counterpart. Warns of distributions, which a space does not hold.
+    Raises DomainError, naming the hyperparameter, for whatever has no counterpart. Warns of distributions, which a
+    space does not hold.
     """
     return SpaceReader(configuration_space).read()
 
@@ -87,7 +94,8 @@ def read_space(configuration_space: ConfigurationSpace) -> Space:
 def write_space(space: Space, name: str | None = None) -> ConfigurationSpace:
     """Write a space as one of ConfigSpace, whose default configuration is a valid point.
 
-    space: of `Binary`, `Categorical`, `Ordinal`, `Integer` and `Real` variables.
+    space: of `Binary`, `Categorical`, `Ordinal`, `Integer` and `Real` variables. Numbers with a step become an order, a
+        variable of one value a constant, which `read_space` and `read_point` know by its meta data.
     name: of the result.
 
     A predicate of `when=` is asked for each choice of its parent. Raises DomainError, naming the variable or the
@@ -101,7 +109,8 @@ def read_point(configuration: Configuration) -> dict[str, Presented]:
 
     configuration: `ConfigSpace.Configuration`.
 
-    NumPy scalars become the choices themselves. Inactive hyperparameters and constants are left out.
+    NumPy scalars become the choices themselves. Inactive hyperparameters and constants are left out, but one that the
+    space has, because `when=` does not express its condition, has its default value.
     """
     hyperparameters = configuration.config_space
     point = {}
@@ -110,6 +119,12 @@ def read_point(configuration: Configuration) -> dict[str, Presented]:
         if constant_value(hyperparameter) is None:
             choices = listed_choices(hyperparameter) or ()
             point[name] = next((choice for choice in choices if choice == value), to_python(value))
+    if _has_other_conditions(hyperparameters):
+        reader = SpaceReader(hyperparameters)
+        for name in reader.idle:  # parents first
+            present = reader.present[name]
+            if name not in point and (present is True or (isinstance(present, Clause) and present(point))):
+                point[name] = to_python(hyperparameters[name].default_value)
     return point
 
 
@@ -124,34 +139,53 @@ def write_point(point: dict[str, Any], configuration_space: ConfigurationSpace) 
     from ConfigSpace.types import NotSet
 
     values = dict(point)
-    for name, hyperparameter in configuration_space.items():  # parents first
-        constant = constant_value(hyperparameter)
-        if constant is None:
+    reader = SpaceReader(configuration_space) if _has_other_conditions(configuration_space) else None
+    for name, given in configuration_space.items():  # parents first
+        constant = constant_value(given)
+        if constant is None and (reader is None or name not in reader.idle):
             continue
-        known = {parent: values.get(parent, NotSet) for parent in configuration_space}
-        if all(condition.satisfied_by_value(known) for condition in configuration_space.parent_conditions_of[name]):
-            values[name] = constant[0]
+        if reader is not None:
+            active = reader.active[name]
+        else:
+            known = {parent: values.get(parent, NotSet) for parent in configuration_space}
+            active = all(one.satisfied_by_value(known) for one in configuration_space.parent_conditions_of[name])
+        if active(values) if isinstance(active, Clause) else active:
+            values |= {} if constant is None else {name: constant[0]}
+        elif constant is None:
+            values.pop(name, None)
     return Configuration(configuration_space, values=values)
+
+
+def _has_other_conditions(configuration_space: ConfigurationSpace) -> bool:
+    """Tell whether conditions are joined by "or", or hold where a parent is inactive, which `when=` may not express."""
+    kinds = (conditions.OrConjunction, conditions.NotEqualsCondition)
+    return any(
+        isinstance(part, kinds) for given in configuration_space.conditions for part in _split_conjunction(given)
+    )
 
 
 def constant_value(given: Hyperparameter) -> tuple[Presented] | None:
     """Return the one value of a constant, or of a hyperparameter with one choice, in a tuple; None for any other.
 
+    A constant that `write_space` made of a variable of one value is a variable.
+
     given: `ConfigSpace.hyperparameters.Hyperparameter`.
     """
     if isinstance(given, cs.Constant):
-        return (given.value,)
+        return None if given.meta == FIXED else (given.value,)
     choices = listed_choices(given)
     return (choices[0],) if choices is not None and len(choices) == 1 else None
 
 
 def listed_choices(given: Hyperparameter) -> tuple[Presented, ...] | None:
-    """Return the choices of a category or an order; None for a hyperparameter of another kind.
+    """Return the choices of a category, an order or a constant; None for a hyperparameter of another kind.
 
     given: `ConfigSpace.hyperparameters.Hyperparameter`.
     """
     if isinstance(given, cs.CategoricalHyperparameter):
         return tuple(given.choices)
+    if isinstance(given, cs.Constant):
+        return (given.value,)
     return tuple(given.sequence) if isinstance(given, cs.OrdinalHyperparameter) else None
 
 
@@ -190,17 +224,40 @@ class SpaceReader:
             )
         self.given = configuration_space
         self.constants = {name: constant_value(given) for name, given in configuration_space.items()}
+        self.dead: set[str] = set()  # names that no configuration has
+        self.read_variables()
+
+    def read_variables(self) -> None:
+        """Read hyperparameters and conditions, parents first, without those that no configuration has."""
+        self.__dict__.pop("idle", None)
         self.variables: dict[str, ChoiceVariable] = {}
         self.whens: dict[str, dict[str, Presented]] = {}  # of constants, too
+        self.present: dict[str, Clause | bool] = {}  # where our points have the hyperparameter
+        self.active: dict[str, Clause | bool] = {}  # where configurations have it
+        for name, given in self.given.items():  # parents first
+            when, rest = self._read_conditions(name)
+            self.whens[name] = when
+            self.present[name] = _combine([_as_clause(*one) for one in when.items()], AllOf, neutral=True)
+            self.active[name] = name not in self.dead and _combine([self.present[name], *rest], AllOf, neutral=True)
+            if self.constants[name] is None and self.active[name] is not False:
+                self.variables[name] = _read_variable(name, given, when)
+
+    @cached_property
+    def idle(self) -> list[str]:
+        """The variables that a point may have where its configuration has them not."""
+        return [name for name in self.variables if self.active[name] != self.present[name]]
 
     def read(self) -> Space:
         """Return the space; raise DomainError for what has no counterpart, and warn of distributions."""
-        for name, given in self.given.items():  # parents first
-            self.whens[name] = self._read_conditions(name)
-            if self.constants[name] is None:
-                self.variables[name] = _read_variable(name, given, self.whens[name])
-        if not self.variables:
-            raise DomainError("configuration_space: expected at least one hyperparameter with several values")
+        while True:
+            if not self.variables:
+                raise DomainError("configuration_space: expected at least one hyperparameter with several values")
+            try:
+                Space(self.variables)
+                break
+            except NeverActive as error:
+                self.dead.add(error.name)
+                self.read_variables()
         if biased := [name for name, given in self.given.items() if is_biased(given)]:
             warnings.warn(
                 f"{', '.join(biased)}: read as all values of the range, evenly, because a space holds no distributions;"
@@ -213,47 +270,75 @@ class SpaceReader:
             raise DomainError(f"{self.given.forbidden_clauses[rules.index(True)]}: forbids every configuration")
         return Space(self.variables, [Not(rule) for rule in rules if isinstance(rule, Clause)])
 
-    def _read_conditions(self, child: str) -> dict[str, Presented]:
-        """Return `when=` of a hyperparameter, empty for none."""
-        tests: dict[str, list[Condition]] = {}
-        for condition in self.given.parent_conditions_of[child]:
-            for part in _split_conjunction(condition):
-                tests.setdefault(_only_parent(child, part), []).append(part)
-        found = {}
-        for parent, parts in tests.items():
-            if constant := self.constants[parent]:
-                self._check_on_constant(child, parent, parts, constant[0])
-            else:
-                found[parent] = self._read_test(child, parent, parts)
-        for parent, parts in tests.items():
-            own = self.whens[parent]
-            is_sure = all(found.get(name) == test for name, test in own.items())  # the parent is active, too
-            if own and not is_sure and all(map(_holds_of_nothing, parts)):
-                raise DomainError(
-                    f"{child}: the condition {parts[0]} also holds where {parent} is inactive, and when= never does; "
-                    f"join it by AndConjunction with the condition of {parent}"
-                )
-        return found
-
-    def _check_on_constant(self, child: str, parent: str, parts: list[Condition], value: Presented) -> None:
-        """Drop conditions that always hold; raise DomainError for those that never do, or that depend on others."""
-        if self.whens[parent]:
-            raise DomainError(
-                f"{child}: its condition is on {parent}, a constant that has a condition; name its parent"
+    def _read_conditions(self, child: str) -> tuple[dict[str, Presented], list[Clause | bool]]:
+        """Return `when=` of a hyperparameter, empty for none, and the conditions that `when=` does not express."""
+        parts = [part for given in self.given.parent_conditions_of[child] for part in _split_conjunction(given)]
+        plain = [self._read_condition(child, part, is_active=True) for part in parts]
+        when, _ = self._split_clauses(plain)
+        needed = {_list_parents(part)[0] for part in parts if not _holds_of_nothing(part)}
+        found: list[Clause | bool] = []
+        for part, clause in zip(parts, plain, strict=True):
+            parents = _list_parents(part)
+            own = self.whens[parents[0]]
+            is_sure = len(parents) == 1 and (
+                parents[0] in needed or bool(own and all(when.get(name) == test for name, test in own.items()))
             )
-        if not all(part.satisfied_by_value({parent: value}) for part in parts):
-            raise DomainError(f"{child}: no configuration has it, because {parent} is always {value!r}")
+            found.append(clause if is_sure else self._read_condition(child, part, is_active=False))
+        return self._split_clauses(found)
 
-    def _read_test(self, child: str, parent: str, parts: list[Condition]) -> object:
-        """Return a test of the value of one parent: a value, `OneOf`, or of a number a clause."""
+    def _read_condition(self, child: str, given: Condition, is_active: bool) -> Clause | bool:
+        """Return a condition as a clause about points; a bool where constants decide it.
+
+        is_active: True if its parents are known to be active.
+        """
+        parents = _list_parents(given)
+        if len(parents) > 1:
+            clauses = [self._read_condition(child, part, is_active=False) for part in given.components]
+            is_and = isinstance(given, conditions.AndConjunction)
+            return _combine(clauses, AllOf if is_and else AnyOf, neutral=is_and)
+        parent, active = parents[0], self.active[parents[0]]
+        if active is False or parent in self.dead:
+            return _holds_of_nothing(given)
+        if constant := self.constants[parent]:
+            holds = active if given.satisfied_by_value({parent: constant[0]}) else False
+        else:
+            holds = self._test_value(child, parent, given)
+            if active != self.present[parent]:
+                holds = _combine([active, holds], AllOf, neutral=True)
+        if isinstance(active, Clause) and not is_active and _holds_of_nothing(given):
+            return _combine([Not(active), holds], AnyOf, neutral=False)
+        return holds
+
+    def _test_value(self, child: str, parent: str, given: Condition) -> Clause | bool:
+        """Return a condition on the value of one variable as a clause; False where no value fulfills it."""
         variable = self.variables[parent]
         if variable.grid is not None:
-            clauses = tuple(_condition_clause(child, variable, part) for part in parts)
-            return clauses[0] if len(clauses) == 1 else AllOf(clauses)
-        choices = [v for v in variable.choices if all(part.satisfied_by_value({parent: v}) for part in parts)]
-        if not choices:
-            raise DomainError(f"{child}: no configuration has it, because no value of {parent} fulfills {parts}")
-        return choices[0] if len(choices) == 1 else OneOf(*choices)
+            return ValueOf(parent, _condition_clause(child, variable, given))
+        choices = tuple(v for v in variable.choices if given.satisfied_by_value({parent: v}))
+        return ValueOf(parent, IsIn(choices)) if choices else False
+
+    def _split_clauses(self, clauses: Iterable[Clause | bool]) -> tuple[dict[str, Presented], list[Clause | bool]]:
+        """Return the clauses about one value each as `when=`, and the others; one that never holds is among these."""
+        tests: dict[str, list[Clause]] = {}
+        rest: list[Clause | bool] = []
+        for clause in clauses:
+            for one in clause.clauses if isinstance(clause, AllOf) else (clause,):
+                if isinstance(one, ValueOf):
+                    tests.setdefault(one.name, []).append(one.test)
+                elif one is not True:
+                    rest.append(one)
+        when: dict[str, Presented] = {}
+        for name, own in tests.items():
+            variable = self.variables[name]
+            if variable.grid is not None:
+                when[name] = own[0] if len(own) == 1 else AllOf(tuple(own))
+                continue
+            choices = [v for v in variable.choices if all(test(v) for test in own)]
+            if choices:
+                when[name] = choices[0] if len(choices) == 1 else OneOf(*choices)
+            else:
+                rest.append(False)
+        return when, rest
 
     def _read_clause(self, given: Forbidden) -> Clause | bool:
         """Return what is forbidden as a clause; a bool where constants decide it."""
@@ -265,9 +350,18 @@ class SpaceReader:
         if isinstance(given, forbidden.ForbiddenRelation):
             return self._read_relation(given)
         name = given.hyperparameter.name
+        return self._where_active((name,), self._read_value_clause(name, given))
+
+    def _where_active(self, names: Iterable[str], clause: Clause | bool) -> Clause | bool:
+        """Return a clause that holds only where configurations have what it names."""
+        needed = [self.active[name] for name in names if name not in self.variables or name in self.idle]
+        return _combine([*needed, clause], AllOf, neutral=True)
+
+    def _read_value_clause(self, name: str, given: Forbidden) -> Clause | bool:
         if constant := self.constants[name]:
-            self._check_unconditional(name, given)
             return bool(given.is_forbidden_value({name: constant[0]}))
+        if name not in self.variables:
+            return False
         variable = self.variables[name]
         if variable.grid is None:
             return ValueOf(name, IsIn(tuple(v for v in variable.choices if given.is_forbidden_value({name: v}))))
@@ -277,14 +371,18 @@ class SpaceReader:
         return ValueOf(name, Compare(relation, _compared(name, variable, relation, given.value)))
 
     def _read_relation(self, given: Forbidden) -> Clause | bool:
+        names = given.left.name, given.right.name
+        if any(self.active[name] is False for name in names):
+            return False
+        return self._where_active(names, self._compare(given))
+
+    def _compare(self, given: Forbidden) -> Clause | bool:
         relation = VARIABLE_RELATIONS.get(type(given)) or _refuse_to_read(str(given), given)
         left, right = given.left.name, given.right.name
         sorts = {sort_of_values(side) for side in (given.left, given.right)}
         if relation != "==" and sorts not in ({"number"}, {"text"}):
             raise DomainError(f"{given}: expected two hyperparameters of numbers, or two of texts")
         fixed = {name: constant[0] for name in (left, right) if (constant := self.constants[name])}
-        for name in fixed:
-            self._check_unconditional(name, given)
         if len(fixed) == 2:
             return bool(given.is_forbidden_value(fixed))
         if left in fixed:
@@ -317,17 +415,13 @@ class SpaceReader:
                 pairs.append(AllOf((ValueOf(left, IsIn((one,))), ValueOf(right, IsIn(tuple(others))))))
         return _combine(pairs, AnyOf, neutral=False)
 
-    def _check_unconditional(self, name: str, given: Forbidden) -> None:
-        if self.whens[name]:
-            raise DomainError(f"{given}: names {name}, a constant that has a condition; forbid values of its parent")
-
 
 def _read_variable(name: str, given: Any, when: dict[str, Presented]) -> ChoiceVariable:
     """Return a hyperparameter of several values as a variable; raise DomainError, with its name, for other kinds."""
     own = when or None
     try:
-        if isinstance(given, cs.CategoricalHyperparameter):
-            return Categorical(given.choices, when=own)
+        if isinstance(given, cs.CategoricalHyperparameter | cs.Constant):
+            return Categorical(listed_choices(given) or (), when=own)
         if isinstance(given, cs.OrdinalHyperparameter):
             return Ordinal(given.sequence, when=own)
         if isinstance(given, IntegerHyperparameter):
@@ -348,16 +442,17 @@ def _split_conjunction(condition: Condition) -> Iterator[Condition]:
         yield condition
 
 
-def _only_parent(child: str, condition: Condition) -> str:
-    """Return the name of the only parent of a condition; raise DomainError where it has several."""
+def _list_parents(condition: Condition) -> list[str]:
+    """Return the names of the parents of a condition, each once."""
     leaves = condition.dlcs if isinstance(condition, conditions.Conjunction) else [condition]
-    names = list(dict.fromkeys(leaf.parent.name for leaf in leaves))
-    if len(names) > 1:
-        raise DomainError(
-            f"{child}: the condition {condition} is on {' or '.join(names)}, and when= joins tests of several "
-            "variables by 'and' alone"
-        )
-    return names[0]
+    return list(dict.fromkeys(leaf.parent.name for leaf in leaves))
+
+
+def _as_clause(parent: str, test: Any) -> Clause:
+    """Return one test of `when=` as a clause about points."""
+    if isinstance(test, Clause):
+        return ValueOf(parent, test)
+    return ValueOf(parent, IsIn(test.values if isinstance(test, OneOf) else (test,)))
 
 
 def _holds_of_nothing(condition: Condition) -> bool:
@@ -506,20 +601,24 @@ class SpaceWriter:
         return _refuse_to_write(f"constraint {clause!r}", "a forbidden clause")
 
 
-def _hyperparameter(name: str, variable: object, default: Presented) -> Hyperparameter:
+def _hyperparameter(name: str, variable: Variable, default: Presented) -> Hyperparameter:
     """Return a variable as a hyperparameter; raise DomainError for kinds that ConfigSpace has not."""
+    if variable.is_fixed and is_json_scalar(default):
+        return cs.Constant(name, default, meta=FIXED)
     if isinstance(variable, Binary) or (isinstance(variable, Categorical) and variable.likeness is None):
         return cs.CategoricalHyperparameter(name, variable.choices, default_value=default)
-    if isinstance(variable, Ordinal) and variable.weight == 1.0:
-        return cs.OrdinalHyperparameter(name, variable.choices, default_value=default)
+    has_steps = isinstance(variable, Integer | Real) and variable.step not in (None, 1)
+    if has_steps or (isinstance(variable, Ordinal) and variable.weight == 1.0):
+        return cs.OrdinalHyperparameter(name, tuple(variable.choices), default_value=default)
     if isinstance(variable, Integer):
-        low, high, is_log = variable.choices[0], variable.choices[len(variable.choices) - 1], not variable.is_even
-        return cs.UniformIntegerHyperparameter(name, low, high, default_value=default, log=is_log)
+        return cs.UniformIntegerHyperparameter(
+            name, variable.low, variable.high, default_value=default, log=variable.log
+        )
     if isinstance(variable, Real):
-        grid = variable.choices
-        if round(grid.low, DECIMALS) != grid.low or round(grid.high, DECIMALS) != grid.high:
+        low, high = variable.low, variable.high
+        if round(low, DECIMALS) != low or round(high, DECIMALS) != high:
             raise DomainError(f"{name}: ConfigSpace rounds numbers to {DECIMALS} decimals; expected such bounds")
-        return cs.UniformFloatHyperparameter(name, grid.low, grid.high, default_value=default, log=grid.log)
+        return cs.UniformFloatHyperparameter(name, low, high, default_value=default, log=variable.log)
     return _refuse_to_write(f"{name}: {variable!r}", "a hyperparameter")
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import copy
 import itertools
 import json
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from decimal import Decimal
 from types import MappingProxyType
 from typing import Any, cast
 
@@ -47,32 +45,21 @@ def read_distribution(name: str, distribution: BaseDistribution) -> Variable:
     """Return the variable of a distribution.
 
     name: of the parameter, for messages.
-    distribution: float, int or categorical. A float or int with a step is an `Ordinal`. Where it has more than 1,000
-        values it is a `Real` or an `Integer`, which knows nothing of the step.
+    distribution: float, int or categorical.
 
-    Raises DomainError for a distribution with one value, of another class, and where no variable can be made.
+    Raises DomainError for a distribution of another class, and where no variable can be made.
     """
     if not isinstance(distribution, FloatDistribution | IntDistribution | CategoricalDistribution):
         raise DomainError(
             f"{name}: expected a FloatDistribution, an IntDistribution or a CategoricalDistribution, got "
             f"{short_repr(distribution)}"
         )
-    if distribution.single():
-        raise DomainError(f"{name}: expected a distribution of several values, got one of one value, no variable")
     if isinstance(distribution, CategoricalDistribution):
         is_binary = list(map(repr, distribution.choices)) == ["False", "True"]
         return variable(name, bool if is_binary else list(distribution.choices))
-    low, high, step = distribution.low, distribution.high, distribution.step
-    is_even = isinstance(distribution, IntDistribution) and step == 1
-    if is_even or step is None or (high - low) / step >= MAX_CHOICES:
-        kind = "Integer" if isinstance(distribution, IntDistribution) else "Real"
-        return variable_from_json(name, {"kind": kind, "low": low, "high": high, "log": distribution.log})
-    if isinstance(distribution, IntDistribution):
-        numbers: list[float] = list(range(distribution.low, distribution.high + 1, distribution.step))
-    else:
-        first, width = Decimal(str(low)), Decimal(str(step))  # decimal, so that 3 steps of 0.1 are 0.3
-        numbers = [float(first + i * width) for i in range(round((high - low) / step) + 1)]
-    return variable_from_json(name, {"kind": "Ordinal", "choices": numbers})
+    kind = "Integer" if isinstance(distribution, IntDistribution) else "Real"
+    bounds = {"low": distribution.low, "high": distribution.high, "log": distribution.log}
+    return variable_from_json(name, {"kind": kind, **bounds, "step": distribution.step})
 
 
 def write_variable(one: Variable | None) -> BaseDistribution | None:
@@ -302,8 +289,7 @@ def add_conditions(
     for name, one in variables.items():
         when = conditions.get(name)
         if when and when.keys() <= variables.keys():
-            found[name] = copy.copy(one)
-            found[name].when = dict(when)
+            found[name] = one.with_conditions(when)
     return found
 
 

@@ -189,7 +189,8 @@ class CandidateSpace:
             variables[SWITCH] = Categorical(range(len(free)))
         for i, own in enumerate(free):
             for name, label in self._names[i].items():
-                variables[label] = own[name] if label == name else _only_in(i, name, own[name])
+                is_shared = all(name in other for other in free) and label == name
+                variables[label] = own[name] if is_shared else _only_in(i, name, own[name])
         self.space = Space(variables) if variables else None
 
     def candidate(self, point: Mapping[str, Presented]) -> Candidate:
@@ -203,9 +204,13 @@ class CandidateSpace:
 
 
 def _label_parameters(dicts: list[dict[str, Variable]], i: int) -> dict[str, str]:
-    """Name the variable of each parameter of a dict: its own name where all dicts have it alike."""
-    is_shared = {name: all(other.get(name) == v for other in dicts) for name, v in dicts[i].items()}
-    return {name: name if is_shared[name] else f"{name} of {i}" for name in dicts[i]}
+    """Name the variable of each parameter of a dict: by its own name if all dicts have it alike, or no other has it."""
+    others = [own for k, own in enumerate(dicts) if k != i]
+    is_plain = {
+        name: all(own.get(name) == v for own in others) or all(name not in own for own in others)
+        for name, v in dicts[i].items()
+    }
+    return {name: name if is_plain[name] else f"{name} in dict {i}" for name in dicts[i]}
 
 
 def _only_in(i: int, name: str, given: Variable) -> Variable:

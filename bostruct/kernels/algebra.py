@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf  # pyright: ignore[reportAttributeAccessIssue]
+import scipy
 
 from bostruct.checks import check_part
 from bostruct.contracts import Array, Batch, Kernel, Parameter, Prepared, Prior, Pullback
@@ -400,7 +400,8 @@ def indefinite_spectrum(gram: Array) -> Eigensystem | None:
     gram: (n, n), symmetric; None also for one that is not finite.
     """
     tolerance = NEGLIGIBLE * float(np.mean(gram.diagonal()))
-    if not np.all(np.isfinite(gram)) or dpotrf(gram + tolerance * np.eye(len(gram)), 1, 0, 1)[1] == 0:
+    shifted = gram + tolerance * np.eye(len(gram))
+    if not np.all(np.isfinite(gram)) or scipy.linalg.lapack.dpotrf(shifted, 1, 0, 1)[1] == 0:
         return None  # the surrogate refuses what is not finite
     spectrum = Eigensystem(*np.linalg.eigh(gram))
     return spectrum if spectrum.values[0] < -tolerance else None

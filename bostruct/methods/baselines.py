@@ -21,20 +21,26 @@ def evolution(domain: Domain) -> Searcher:
 
 
 def regularized_evolution(
-    domain: Domain, population: int = 100, tournament: int = 25, n_initial: int | None = None
+    domain: Domain,
+    population: int = 100,
+    tournament: int = 25,
+    n_initial: int | None = None,
+    replacement: bool = True,
 ) -> Searcher:
     """Build regularized evolution: mutate the best of a tournament among the youngest points (Real et al. 2019).
 
     domain: any with mutations.
     population: how many of the youngest points live, at least 1.
-    tournament: draws from them, with replacement, at least 1.
+    tournament: draws from them, at least 1.
     n_initial: points before the first mutation, published as `population`; None: as many as the domain's pool has, or
         12 without a pool, because fewer than a few hundred trials are too few to begin with 100 random ones.
+    replacement: whether a tournament may draw a point twice (Real et al. 2019); False: distinct points, as the code of
+        Negrinho et al. 2019 draws them.
 
     Raises DomainError for a domain without mutations, TypeError, ValueError.
     """
     design, n_pool = initial_design(domain)
-    return EvolutionSearch(domain, Aging(population, tournament), n_initial or n_pool, design)
+    return EvolutionSearch(domain, Aging(population, tournament, replacement), n_initial or n_pool, design)
 
 
 def random(domain: Domain) -> Searcher:

@@ -27,6 +27,7 @@ from bostruct.surrogates.map_gp import MAPGP
 from bostruct.surrogates.warping import OutputWarping
 
 MOST_LISTED = 10_000  # points of which each is scored, where descriptors say how alike choices are
+MOST_SCORED = 100_000  # rows of one table, of which each is scored; of more rows that many are drawn
 MOST_BY_ONE = 100  # variables that a search changes one by one; among more of them it makes many changes together
 NOISE = Normal(-5.0, 1.0)  # log variance of standardized values
 
@@ -91,17 +92,18 @@ def bayesian(
 
 def default_search(domain: Domain) -> SearchSettings:
     """Return the search that a domain's capabilities allow."""
-    wide = LocalSearch(raw_samples=2_000, num_spray_points=1_000, num_restarts=10, large_steps=True, most=400_000)
-    if domain.count_at_most() <= MOST_LISTED and any(one.likeness is not None for one in domain.variables.values()):
-        # along descriptors neighbors need not be better
+    wide = LocalSearch(2_000, num_spray_points=1_000, num_restarts=10, large_steps=True, most=400_000, distinct=False)
+    most = MOST_SCORED if len(domain.named_values) == 1 and domain.count_at_most() > MOST_LISTED else MOST_LISTED
+    if any(one.likeness is not None for one in domain.variables.values()) and (
+        most == MOST_SCORED or domain.count_at_most() <= most
+    ):  # along descriptors neighbors need not be better
         listed = LocalSearch(
-            MOST_LISTED,
+            most,
             num_spray_points=20,
             num_restarts=10,
             large_steps=True,
             most=20_000,
             neighbors=200,
-            distinct=True,
         )
         return SearchSettings(listed, 5, neighbors_of)
     if domain.lists_many and len(domain.variables) > MOST_BY_ONE and not domain.n_continuous:
@@ -110,14 +112,22 @@ def default_search(domain: Domain) -> SearchSettings:
         return SearchSettings(AnnealedSearch(), None, neighbors_of)
     if domain.lists_many and list_wide(domain):
         few = LocalSearch(
-            raw_samples=1_000, num_spray_points=200, num_restarts=5, large_steps=True, most=50_000, neighbors=200
+            1_000,
+            num_spray_points=200,
+            num_restarts=5,
+            large_steps=True,
+            most=50_000,
+            neighbors=200,
+            distinct=False,
         )
         return SearchSettings(few, 5, neighbors_of)
     if domain.lists_many:
         return SearchSettings(wide, 5, neighbors_of)
     if domain.traits.local is not None:  # listed point by point, and so at a price
         return SearchSettings(
-            LocalSearch(raw_samples=300, num_spray_points=30, num_restarts=5, most=1_000), 5, neighbors_of
+            LocalSearch(300, num_spray_points=30, num_restarts=5, most=1_000, distinct=False),
+            5,
+            neighbors_of,
         )
     if domain.traits.mutable:
         return SearchSettings(Evolution(domain.pool), None, mutations_of)

@@ -191,7 +191,7 @@ def space_kernel(domain: Domain, log_smoothness: float = 0.0) -> SpaceKernel:
 
     Raises DomainError, naming a variable whose kind has no kernel.
     """
-    degrees = sum(one.degrees for one in domain.variables.values())
+    degrees = sum(one.degrees for one in domain.variables.values() if not one.is_fixed) or 1
     prior = Normal(math.sqrt(2.0) + 0.5 * math.log(degrees) - 3.0 + log_smoothness, 0.7)
     return product_kernel(
         domain,

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bostruct.checks import check_integer, check_number, try_mutation
-from bostruct.contracts import Array, Batch, Domain, HistoryView, Point, State
+from bostruct.contracts import BRANCH_REASON, Array, Batch, Domain, HistoryView, Point, State
 from bostruct.domains.space.single_changes import Layout
 from bostruct.domains.space.variable import INACTIVE
 from bostruct.methods.defaults import has_schedules
@@ -71,7 +71,7 @@ class BranchExploration(Exploration):
             return ExplorationStep(None, memory)
         count = f"{trials[branches[chosen]]} of {len(tried)}"
         return ExplorationStep(
-            drawn[chosen], memory, f"no better value in {asked - 1} suggestions; {count} trials were in this branch"
+            drawn[chosen], memory, f"no better value in {asked - 1} suggestions; {count} {BRANCH_REASON}"
         )
 
 

@@ -120,14 +120,16 @@ def smbo_mcts(domain: Domain) -> Searcher:
     return SMBO(domain, HashedRidge(domain.tokens), candidates=256, tree=TreeSearch())
 
 
-def mcts(domain: Domain) -> Searcher:
-    """Build Monte Carlo tree search over decisions, UCT with exploration 0.33 (Negrinho et al. 2019).
+def mcts(domain: Domain, rewards: Literal["rank", "value"] = "rank") -> Searcher:
+    """Build Monte Carlo tree search over decisions, UCT with exploration 0.33 (Negrinho et al. 2019, section 7.2).
 
     domain: any of decisions one after another, without `Real` variables, or long or logarithmic `Integer` ones.
+    rewards: "value" is the published method, for values that are errors from 0 to 1: the reward is 1 minus the value.
+        "rank" is a variant for values of any scale: the reward is the share of completed trials that are no better.
 
-    Raises DomainError.
+    Raises DomainError, ValueError.
     """
     refuse_structures_beside_numbers("mcts", domain)
     tree = require_tree(domain, "mcts")
     refuse_numbers("mcts", domain)
-    return MCTS(tree)
+    return MCTS(tree, rewards=rewards)

@@ -49,7 +49,7 @@ def smac(domain: Domain) -> BayesianSearch:
         domain,
         RandomForest(choices, values=None if single is None else single.coordinate_values),
         Improvement(ExpectedImprovement()),
-        LocalSearch(raw_samples=500, num_spray_points=100, num_restarts=10) if domain.lists_many else Evolution(),
+        LocalSearch(500, num_spray_points=100, num_restarts=10, distinct=False) if domain.lists_many else Evolution(),
         n_initial=10,
         n_starts=10 if domain.lists_many else None,
         neighborhood=neighbors_of if domain.lists_many else mutations_of,

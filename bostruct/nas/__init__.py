@@ -25,10 +25,12 @@ if TYPE_CHECKING:
     from bostruct.nas.networks import to_torch as to_torch
     from bostruct.nas.objectives import NetworkObjective as NetworkObjective
     from bostruct.nas.objectives import train_ensemble as train_ensemble
+    from bostruct.nas.onnx_files import from_onnx as from_onnx
     from bostruct.nas.outcomes import Trained as Trained
     from bostruct.nas.outcomes import TrainingFailed as TrainingFailed
     from bostruct.nas.recipes import Recipe as Recipe
     from bostruct.nas.sources import to_source as to_source
+    from bostruct.nas.tracing import from_torch as from_torch
     from bostruct.nas.training import train as train
     from bostruct.nas.training import train_together as train_together
 else:
@@ -39,9 +41,11 @@ else:
             "bostruct.nas.data": "Dataset Examples diabetes digits regression",
             "bostruct.nas.networks": "Cost cost program_to_torch to_torch",
             "bostruct.nas.objectives": "NetworkObjective train_ensemble",
+            "bostruct.nas.onnx_files": "from_onnx",
             "bostruct.nas.outcomes": "Trained TrainingFailed",
             "bostruct.nas.recipes": "Recipe",
             "bostruct.nas.sources": "to_source",
+            "bostruct.nas.tracing": "from_torch",
             "bostruct.nas.training": "train train_together",
         },
         load=optional_import,

@@ -147,6 +147,34 @@ def read_cifar10(path: str | Path) -> OfficialSplit:
     raise DataMissing(f"{where}: no CIFAR-10 there. {HOW_TO_OBTAIN}")
 
 
+def synthetic_cifar10(train: int = 50_000, test: int = 10_000, seed: int = 0) -> OfficialSplit:
+    """Make images like those of CIFAR-10 in form, to try a search without its files; a class is a direction of stripes.
+
+    Ten directions, of random phase, period and color, under noise. Errors say nothing about CIFAR-10.
+
+    train, test: numbers of images, from 10.
+    seed: of the random numbers, from 0.
+
+    Raises TypeError, ValueError.
+    """
+    for name, count in (("train", train), ("test", test)):
+        check_integer(name, count, len(CLASSES))
+    rng = np.random.default_rng(check_integer("seed", seed, 0))
+
+    def images(count: int) -> Images:
+        labels = np.arange(count, dtype=np.int64) % len(CLASSES)
+        angle = (labels + rng.uniform(-0.2, 0.2, count)) * np.pi / len(CLASSES)
+        rows, columns = np.mgrid[0:32, 0:32]
+        across = np.cos(angle)[:, None, None] * columns + np.sin(angle)[:, None, None] * rows
+        period, phase = rng.uniform(5.0, 9.0, (count, 1, 1)), rng.uniform(0.0, 2.0 * np.pi, (count, 1, 1))
+        stripes = np.sin(2.0 * np.pi * across / period + phase)[:, None] * rng.uniform(0.2, 1.0, (count, 3, 1, 1))
+        values = 40.0 * rng.standard_normal((count, 3, 32, 32), dtype=np.float32)
+        values += 120.0 + 50.0 * stripes
+        return np.clip(values, 0.0, 255.0, out=values).astype(np.uint8), labels
+
+    return OfficialSplit(images(train), images(test))
+
+
 def download(folder: str | Path, *, overwrite: bool = False) -> Path:
     """Fetch the official python archive (163 MB) into a folder, unless it is there, and return its path.
 

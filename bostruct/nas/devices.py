@@ -13,9 +13,9 @@ import math
 import threading
 import warnings
 import weakref
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor
@@ -74,6 +74,27 @@ def check_device(name: str) -> torch.device:
     return device
 
 
+def check_devices(names: Sequence[str] | Literal["all"] | None) -> tuple[str, ...] | None:
+    """Return the devices that workers take in turn; None for None.
+
+    names: at least one, each as of `check_device`, or ``all`` for all GPUs.
+
+    Raises TypeError, ValueError.
+    """
+    if names is None:
+        return None
+    if names == "all":
+        there = torch.cuda.device_count() if torch.cuda.is_available() else 0
+        if not there:
+            raise ValueError("devices: torch finds no CUDA devices here, got 'all'; use device='cpu'")
+        return tuple(f"cuda:{number}" for number in range(there))
+    if isinstance(names, str) or not isinstance(names, Sequence) or not names:
+        raise TypeError(f"devices: expected a list such as ['cuda:0', 'cuda:1'], or 'all', got {short_repr(names)}")
+    for name in names:
+        check_device(name)
+    return tuple(names)
+
+
 def with_index(device: torch.device) -> torch.device:
     """Return a device with its number, which for ``cuda`` is that of the current device."""
     if device.type == "cuda" and device.index is None:
@@ -84,10 +105,10 @@ def with_index(device: torch.device) -> torch.device:
 class DeviceContext:
     """A device with random numbers, and where there are graphs a stream, that belong to one training.
 
-    A GPU has one fast way: bfloat16, and steps as CUDA graphs on a stream of the training's own. Its fallback is the
-    way of a CPU, step by step on the current stream. The fallback is taken where anything is in doubt: below compute
-    capability 8.0 (in float32), where torch is not built with CUDA, where all streams are taken, and where a capture
-    has failed in this process.
+    A GPU has one fast way: bfloat16, below compute capability 8.0 float32, and steps as CUDA graphs on a stream of the
+    training's own. Its fallback is the way of a CPU, step by step on the current stream. The fallback is taken where
+    anything is in doubt: where torch is not built with CUDA, where all streams are taken, and where a capture has
+    failed in this process.
 
     Everything that a training does happens within `activate`: then torch's global random numbers are its own, and go on
     from its last turn, whatever others have drawn in between. On a GPU this also holds while graphs of several
@@ -107,8 +128,7 @@ class DeviceContext:
             self._index = with_index(device).index
             self._generator = torch.Generator(torch.device("cuda", self._index)).manual_seed(seed)
             self._bfloat16 = torch.cuda.get_device_capability(self._index) >= BFLOAT16
-            fast = with_graphs and self._bfloat16 and can_capture()
-            stream = take_stream(self._index, self) if fast else None
+            stream = take_stream(self._index, self) if with_graphs and can_capture() else None
             self.graphs = None if stream is None else CudaGraphs(stream)
             self._stream = torch.cuda.current_stream(self._index) if stream is None else stream
 

@@ -48,7 +48,8 @@ def to_torch(
     of probabilities, which are logits too: cross-entropy and argmax are right for both.
 
     architecture: the network to build.
-    input_shape: of one example, (channels, height, width) for images, (features,) else.
+    input_shape: of one example, (channels, height, width) for images, (features,) else; or with the batch before it,
+        as of `Program.to_torch`.
     classes: of the decision layers, from 1; with ``linear`` ones the number of targets.
     dropout: probability in [0, 1), before every decision layer, besides what layers have as attributes.
     builders: for processing layers of your own, and for those that you want built otherwise: label -> function (layer,
@@ -66,6 +67,8 @@ def to_torch(
     check_integer("classes", classes, 1)
     shape = check_input_shape(input_shape)
     wanted = 3 if architecture.family.image else 1
+    if len(shape) == wanted + 1:
+        shape = shape[1:]  # without the batch
     if len(shape) != wanted:
         parts = "(channels, height, width)" if wanted == 3 else "(features,)"
         raise ValueError(f"input_shape: expected {parts} for the family {architecture.family.name}, got {shape}")
@@ -331,7 +334,7 @@ def _layer_module(
         activation = nn.ReLU() if layer.label == "fc" else ACTIVATION_MODULES[layer.label]()
         parts = [nn.Linear(features, units), activation, *dropout]
         return LayerModule(nn.Sequential(*parts), True, (2 * units if layer.label == "crelu" else units,))
-    kind, size = layer.label.rstrip("0123456789"), layer.label.lstrip("abcdefghijklmnopqrstuvwxyz")
+    kind, size = layer.label.rstrip("0123456789"), layer.label.lstrip("abcdefghijklmnopqrstuvwxyz-")
     halved = tuple(-(-n // 2) for n in entering[1:])
     if kind in ("conv", "res") and size and int(size) % 2:
         units, dilation = _units(u, layer), attributes.get("dilation", 1)
@@ -342,13 +345,15 @@ def _layer_module(
             body = Residual(channels, units, int(size), layer.stride, dilation, normalized)
         body = nn.Sequential(body, *(nn.Dropout2d(one.p) for one in dropout)) if dropout else body
         return LayerModule(body, False, (units, *(halved if layer.stride == 2 else entering[1:])))
-    if layer.label in ("max-pool", "avg-pool"):
-        pool = nn.MaxPool2d if layer.label == "max-pool" else nn.AvgPool2d
+    if kind in ("max-pool", "avg-pool") and (not size or int(size) % 2):
+        pool = nn.MaxPool2d if kind == "max-pool" else nn.AvgPool2d
+        if size:  # it keeps the size of an image
+            return LayerModule(pool(int(size), 1, int(size) // 2), False, entering)
         return LayerModule(pool(2, 2, ceil_mode=True), False, (channels, *halved))
     own = f"; builders= has {', '.join(builders)}" if builders else "; builders={label: function} adds others"
     raise DomainError(
         f"layer {u} ({layer}): no torch module is known for the label {layer.label!r}; known are conv and res with an "
-        f"odd size, max-pool, avg-pool, fc, softmax, linear, {', '.join(ACTIVATION_MODULES)}{own}"
+        f"odd size, max-pool and avg-pool with one or none, fc, softmax, linear, {', '.join(ACTIVATION_MODULES)}{own}"
     )
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from time import monotonic
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import torch
@@ -28,7 +28,7 @@ from bostruct.domains.architecture.value import Architecture
 from bostruct.domains.language.program import Program
 from bostruct.nas.checkpoints import delete_checkpoint
 from bostruct.nas.data import Dataset, Task
-from bostruct.nas.devices import DeviceContext, check_device, fraction_of, on_device
+from bostruct.nas.devices import DeviceContext, check_device, check_devices, fraction_of, on_device
 from bostruct.nas.networks import ACTIVATION_MODULES, ArchitectureNetwork, Cost, cost, program_to_torch, to_torch
 from bostruct.nas.outcomes import (
     SCORED_AT_ONCE,
@@ -47,6 +47,7 @@ from bostruct.nas.own_layers import LayerBuilders, check_builders
 from bostruct.nas.recipes import FAST, Recipe
 from bostruct.nas.steps import decision_loss, make_optimizer, set_rate
 from bostruct.nas.training import NetworkBuilder, train_together
+from bostruct.outcome import WORKER_NUMBER
 
 CPU = torch.device("cpu")
 SMALL_STEP = 5_000_000  # multiplications a step and training; above it matrices fill a core by themselves
@@ -78,6 +79,8 @@ class NetworkObjective:
     seconds: at most, by the clock, for an evaluation with all its repeats; None for no limit.
     watch: called with the number of the repeat, the number of the epoch, and what the epoch came to.
     builders: of layers of your own in architectures, as of `to_torch`; with several workers, functions of a module.
+    devices: of worker processes in place of `device`, in turn, so that a device may have several: names as of `device`,
+        or ``all`` for all GPUs; without workers the first. None for `device`.
 
     Raises TypeError, ValueError; when called PointError for a point that is none or does not fit the data,
     DomainError and CompileError for a network that cannot be built, and TrainingFailed.
@@ -92,8 +95,10 @@ class NetworkObjective:
     seconds: float | None = None
     watch: Callable[[int, int, Epoch], None] | None = None
     builders: LayerBuilders | None = None
+    devices: Sequence[str] | Literal["all"] | None = None
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "devices", check_devices(self.devices))
         if not isinstance(self.data, Dataset):
             raise TypeError(f"data: expected a Dataset, got {short_repr(self.data)}")
         if not isinstance(self.recipe, Recipe):
@@ -128,7 +133,7 @@ class NetworkObjective:
         data = fraction_of(self.data, check_fraction(request.fraction, self.data))
         sketch = sketch_network(request.network, data, recipe.dropout, self.builders)
         build = partial(build_network, request.network, data, recipe.dropout, self.builders)
-        alone = self.repeats == 1 or self.device != "cpu" or self.checkpoints is not None
+        alone = self.repeats == 1 or self._own_device != "cpu" or self.checkpoints is not None
         if not alone and is_batched(sketch, recipe.batch_size):
             share = None if self.seconds is None else self.seconds / self.repeats  # all take their time together
             settings: TrainingSettings = {"seconds": share, "all_or_none": True, "watch": self.watch}
@@ -151,7 +156,7 @@ class NetworkObjective:
         for first in range(0, self.repeats, self._at_once):
             part = slice(first, first + self._at_once)
             watch = partial(_watch_member, self.watch, first) if self.watch is not None else None
-            settings: TrainingSettings = {"device": self.device, "deadline": deadline, "all_or_none": True}
+            settings: TrainingSettings = {"device": self._own_device, "deadline": deadline, "all_or_none": True}
             seeds = self._seeds[part]
             found += _raise_failures(
                 train_together(
@@ -167,7 +172,14 @@ class NetworkObjective:
     @property
     def _at_once(self) -> int:
         """The number of repeats trained at once: one on a CPU, which ends with the first that fails."""
-        return AT_ONCE if self.device.startswith("cuda") else 1
+        return AT_ONCE if self._own_device.startswith("cuda") else 1
+
+    @property
+    def _own_device(self) -> str:
+        """The device of this process: that of its number among the workers."""
+        return (
+            self.devices[int(os.environ.get(WORKER_NUMBER, "0")) % len(self.devices)] if self.devices else self.device
+        )
 
     def cost(self, point: object) -> Cost:
         """Count the parameters of a point's network, and its FLOPs for one example, without training.

@@ -6,36 +6,44 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from bostruct.checks import check_choice
-from bostruct.contracts import DomainError
-from bostruct.domains.architecture.domain import ArchitectureDomain, Bounds, cnn_domain, mlp_domain
+from bostruct.checks import check_choice, check_number
+from bostruct.contracts import DomainError, Presented
+from bostruct.domains.architecture.domain import Bounds, cnn_domain, mlp_domain
 from bostruct.domains.architecture.value import Architecture
-from bostruct.nas.cifar import PROTOCOLS, cifar10, read_cifar10
+from bostruct.domains.language.program import Program
+from bostruct.nas.cifar import CLASSES, PROTOCOLS, cifar10, read_cifar10, synthetic_cifar10
 from bostruct.nas.data import Dataset, diabetes, digits
 from bostruct.nas.objectives import NetworkObjective
 from bostruct.nas.outcomes import Trained
 from bostruct.nas.own_layers import LayerBuilders, read_layers
+from bostruct.nas.paper_spaces import PAPER_SPACES, PaperSpace, scale_widths
 from bostruct.nas.recipes import FAST, Recipe
 
 MAX_SECONDS = 60.0  # seconds a training: one that takes longer is no network for this data
 FIFTHS = 5
+CHAINS = "chains"  # our own space of CIFAR-10
+SYNTHETIC = "synthetic"  # in place of a folder of images
 
 
 @dataclass(frozen=True)
 class Search:
     """A search of `bostruct nas`.
 
-    domain: gives the domain of architectures; takes ``pool`` and ``family`` as `cnn_domain` does.
+    domain: gives the domain; one of architectures takes ``pool`` and ``family`` as `cnn_domain` does.
     longest: seconds a training, None for no limit.
+    method: what searches unless a method is named.
+    space: a space of a paper, None for our chains.
+    scale: of a reduced search, in (0, 1].
+    reduced: what the scale has reduced, in words; empty at 1.
     """
 
     dataset: str
     load: Callable[[], Dataset]
-    domain: Callable[..., ArchitectureDomain]
+    domain: Callable[..., Any]
     by_hand: str
     recipe: Recipe
     trials: int
@@ -43,9 +51,43 @@ class Search:
     repeats: int = 1
     longest: float | None = MAX_SECONDS
     device: str = "cpu"
+    devices: Sequence[str] | Literal["all"] | None = None
     title: str = ""
     call: str = ""
     builders: LayerBuilders | None = None
+    method: str = "nasbot"
+    space: PaperSpace | None = None
+    scale: float = 1.0
+    reduced: str = ""
+
+    @property
+    def initial(self) -> tuple[Presented, ...]:
+        """The points that the search begins with, besides the domain's own."""
+        return () if self.space is None else self.space.initial
+
+    def network(self, point: Presented) -> Architecture | Program:
+        """Return the network of a point of the domain."""
+        return point if self.space is None else self.space.network(point, self.scale)
+
+    def minimized(self) -> Callable[[Any], float]:
+        """Return what the search minimizes, of a point of the domain."""
+        error = self.objective()
+        return error if self.space is None else self.space.objective(error, self.scale)
+
+    def to_json(self, point: Presented) -> dict[str, Any]:
+        """Describe a point of the domain as JSON data; `point_of` reads it."""
+        if isinstance(point, Architecture):
+            found: Any = point.to_json()
+            return found
+        domain = self.domain()
+        return {"point": domain.encode(domain.parse(point))}
+
+    def point_of(self, data: dict[str, Any]) -> Presented:
+        """Return the point that `to_json` has described."""
+        domain = self.domain()
+        if "point" in data:
+            return domain.present(domain.decode(data["point"]))
+        return Architecture.from_json(data, domain.family)
 
     def objective(self, seed: int = 0, repeats: int | None = None) -> NetworkObjective:
         """Return the objective of the search.
@@ -61,6 +103,7 @@ class Search:
             repeats=times,
             seed=seed,
             device=self.device,
+            devices=self.devices,
             seconds=seconds,
             builders=self.builders,
         )
@@ -74,29 +117,45 @@ def search_of(
     dataset: str,
     *,
     data: str | Path | None = None,
-    protocol: str = "fast",
+    protocol: str | None = None,
     epochs: int | None = None,
     device: str = "cpu",
+    devices: Sequence[str] | Literal["all"] | None = None,
     layers: str | Path | None = None,
+    space: str = CHAINS,
+    scale: float = 1.0,
 ) -> Search:
     """Return the search of `bostruct nas` for a data set.
 
-    data: of CIFAR-10, its path, as of `CIFAR10Objective`; None for the others.
-    protocol: of CIFAR-10, as of `CIFAR10Objective`.
+    data: of CIFAR-10, its path, as of `CIFAR10Objective`, or ``synthetic`` for `synthetic_cifar10`; None for others.
+    protocol: of CIFAR-10, as of `CIFAR10Objective`; None: that of the space's paper, ``fast`` for our chains.
     epochs: other than the recipe's, None for those.
     device: ``cpu``, ``cuda`` or ``cuda:<number>``.
+    devices: of several workers, as of `NetworkObjective`; None for `device`.
     layers: a file of layers of your own, as of `bostruct.nas.own_layers.read_layers`; None for none.
+    space: of CIFAR-10, one of `bostruct.nas.paper_spaces.PAPER_SPACES`, or ``chains`` for our own.
+    scale: of CIFAR-10, in (0, 1]: multiplies images, epochs, trials and, in a paper's space, filters and units; below
+        1, each network is trained once.
 
     Raises ValueError, and what `bostruct.nas.cifar.read_cifar10` and `read_layers` raise.
     """
     check_choice("dataset", dataset, (*SEARCHES, "cifar10"))
     if (data is None) == (dataset == "cifar10"):
         raise ValueError(f"data: expected a folder for cifar10, and None for others, got {data!r} for {dataset}")
-    folder = None if data is None else Path(data).expanduser().absolute()
-    made = SEARCHES[dataset] if folder is None else _cifar10(folder, protocol)
+    check_choice("space", space, (CHAINS, *PAPER_SPACES))
+    check_number("scale", scale, above=0.0, high=1.0)
+    if data is None and (protocol, space, scale) != (None, CHAINS, 1.0):
+        raise ValueError(f"protocol, space, scale: expected none of them for {dataset}; they are of cifar10 alone")
+    paper = PAPER_SPACES.get(space)
+    protocol = protocol or ("fast" if paper is None else paper.protocol)
+    folder = data if data in (None, SYNTHETIC) else Path(data).expanduser().absolute()
+    made = SEARCHES[dataset] if folder is None else _cifar10(folder, protocol, paper, float(scale))
     file = None if layers is None else str(Path(layers).expanduser().absolute())
     made = made if file is None else _with_layers(made, file)
+    if file is not None and paper is not None:
+        raise ValueError(f"layers: expected none with the space {space!r}, which has its own")
     changed = {"protocol": folder and protocol, "epochs": epochs, "layers": file}
+    changed |= {"space": None if paper is None else space, "scale": None if scale == 1.0 else scale}
     told = {name: value for name, value in changed.items() if value is not None}
     places = {} if folder is None else {"data": str(folder)}
     arguments = {**places, **told, "device": device}
@@ -104,6 +163,7 @@ def search_of(
         made,
         recipe=made.recipe if epochs is None else replace(made.recipe, epochs=epochs),
         device=device,
+        devices=devices,
         title=" ".join([dataset, *(f"{name}={value}" for name, value in told.items())]),
         call=", ".join([repr(dataset), *(f"{name}={value!r}" for name, value in arguments.items())]),
     )
@@ -119,22 +179,43 @@ def _with_layers(search: Search, file: str) -> Search:
     return replace(search, domain=partial(search.domain, family=own.family, **pool), builders=own.builders)
 
 
-def _cifar10(path: Path, protocol: str) -> Search:
+def _cifar10(path: str | Path, protocol: str, paper: PaperSpace | None, scale: float) -> Search:
     """Four fifths of the official training images to train on, as all protocols have it, also where there are fewer."""
     chosen = PROTOCOLS[check_choice("protocol", protocol, PROTOCOLS)]
-    official = read_cifar10(path)
-    held = len(official.train[1]) // FIFTHS
-    return Search(
+    images = [max(round(count * scale), len(CLASSES)) for count in (50_000, 10_000)]
+    official = synthetic_cifar10(*images) if path == SYNTHETIC else read_cifar10(path)
+    used = max(min(len(official.train[1]), round(len(official.train[1]) * scale)), FIFTHS)
+    used = len(official.train[1]) if scale == 1.0 or path == SYNTHETIC else used
+    held = used // FIFTHS
+    trials = 40 if paper is None else paper.trials
+    made = Search(
         "cifar10",
-        partial(_identity, cifar10(official, len(official.train[1]) - held, held)),
-        _CIFAR10,
-        "conv3-32 conv3-64/2 conv3-64 conv3-128/2 conv3-128 softmax",
+        partial(_identity, cifar10(official, used - held, held)),
+        _CIFAR10 if paper is None else partial(paper.build, scale),
+        _by_hand(scale),
         chosen.recipe,
-        40,
-        "share of images that are taken for another class",
+        trials,
+        PaperSpace.measure if paper is None else paper.measure,
         chosen.repeats,
         longest=None,
+        method="nasbot" if paper is None else paper.method,
+        space=paper,
+        scale=scale,
     )
+    if scale == 1.0:
+        return made
+    epochs, fewer = max(round(chosen.recipe.epochs * scale), 1), max(round(trials * scale), len(made.initial) + 2)
+    reduced = (
+        f"widths times {scale:g} (at least 4), {used - held} training images, {epochs} of {chosen.recipe.epochs} "
+        f"epochs, 1 of {chosen.repeats} trainings, {fewer} of {trials} trials by default"
+    )
+    return replace(made, recipe=replace(chosen.recipe, epochs=epochs), trials=fewer, repeats=1, reduced=reduced)
+
+
+def _by_hand(scale: float) -> str:
+    """Return the network that somebody would try first, narrower by a scale."""
+    narrow, middle, wide = scale_widths((32, 64, 128), scale)
+    return f"conv3-{narrow} conv3-{middle}/2 conv3-{middle} conv3-{wide}/2 conv3-{wide} softmax"
 
 
 def _identity(data: Dataset) -> Dataset:
@@ -148,20 +229,23 @@ class RetrainedScore(NamedTuple):
     error: float
 
 
-def retrain(search: Search, architecture: Architecture, seeds: int = 5, first: int = 100) -> RetrainedScore:
-    """Train an architecture anew, and score it on the test examples, whose error the search was not told."""
-    return average_test_error(retrain_networks(search, architecture, seeds, first))
+def retrain(search: Search, network: Architecture | Program, seeds: int = 5, first: int = 100) -> RetrainedScore:
+    """Train a network anew, and score it on the test examples, whose error the search was not told."""
+    return average_test_error(retrain_networks(search, network, seeds, first))
 
 
-def retrain_networks(search: Search, architecture: Architecture, seeds: int = 5, first: int = 100) -> list[Trained]:
-    """Train an architecture anew with several seeds, and return a trained network for each.
+def retrain_networks(
+    search: Search, network: Architecture | Program, seeds: int = 5, first: int = 100
+) -> list[Trained]:
+    """Train a network anew with several seeds, and return a trained network for each.
 
     seeds: number of trainings.
     """
-    objective, known = search.objective(first, seeds), architecture.family.by_name
-    if objective.builders is not None:  # a network by hand is of a family without the search's own layers
+    objective = search.objective(first, seeds)
+    if objective.builders is not None and isinstance(network, Architecture):
+        known = network.family.by_name  # a network by hand is of a family without the search's own layers
         objective = replace(objective, builders={x: one for x, one in objective.builders.items() if x in known})
-    return objective.train(architecture)
+    return objective.train(network)
 
 
 def average_test_error(trained: Sequence[Trained]) -> RetrainedScore:

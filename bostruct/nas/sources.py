@@ -122,6 +122,12 @@ def _conv_arguments(module: nn.Conv2d) -> str:
     return f"{', '.join(map(str, numbers))}, {rest}"
 
 
+def _pool_arguments(module: nn.MaxPool2d | nn.AvgPool2d) -> str:
+    if module.ceil_mode:
+        return "2, 2, ceil_mode=True"
+    return f"{module.kernel_size}, {module.stride}, {module.padding}"
+
+
 def _residual_arguments(module: Residual) -> str:
     first, after, *_ = module.first.children()
     assert isinstance(first, nn.Conv2d)
@@ -134,8 +140,8 @@ ARGUMENTS: dict[type[nn.Module], Callable[..., str]] = {
     nn.Conv2d: _conv_arguments,
     nn.BatchNorm2d: lambda module: str(module.num_features),
     nn.Linear: lambda module: f"{module.in_features}, {module.out_features}",
-    nn.MaxPool2d: lambda _: "2, 2, ceil_mode=True",
-    nn.AvgPool2d: lambda _: "2, 2, ceil_mode=True",
+    nn.MaxPool2d: _pool_arguments,
+    nn.AvgPool2d: _pool_arguments,
     nn.Dropout: lambda module: str(module.p),
     nn.Dropout2d: lambda module: str(module.p),
     Residual: _residual_arguments,

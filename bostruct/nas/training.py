@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -52,6 +52,7 @@ from bostruct.nas.outcomes import (
 from bostruct.nas.recipes import Recipe
 from bostruct.nas.steps import Batches, count_steps, make_optimizer, make_step, set_rate, to_channels_last
 
+STEPS_QUEUED = 50  # steps that a GPU may be behind, before its clock is read
 R = TypeVar("R")
 NetworkBuilder = Callable[[], nn.Module]
 Watch = Callable[[int, Epoch], None]
@@ -181,8 +182,11 @@ def run_trainings(
         while group.running:
             for position in range(steps):
                 group.each(partial(Training.train_batch, position=position))
+                if (position + 1) % STEPS_QUEUED == 0 or position + 1 == steps:
+                    group.wait()
             for position in range(scored):
                 group.each(partial(Training.score_batch, position=position))
+            group.wait()
             group.each(Training.end_epoch, then=Training.report_epoch)
             group.finish()
     finally:
@@ -306,6 +310,10 @@ class Clock:
         finally:
             self._spent = self.seconds()
 
+    def charge(self, seconds: float) -> None:
+        """Add seconds that no turn has counted; it is called while the clock stands still."""
+        self._spent += seconds
+
     def seconds(self) -> float:
         """Return the seconds of all turns up to now; it is called while the clock runs."""
         return monotonic() - self._began
@@ -354,6 +362,19 @@ class RoundRobin:
                 with self._activate(number):
                     then(self.running[number])
         self._stop_others()
+
+    def wait(self) -> None:
+        """Wait until the device has done all steps that are queued; the running trainings share the time equally.
+
+        So a time limit counts work and not launches, and nobody is charged for the queue of the others.
+        """
+        waiting = [self._members[number] for number in self.running]
+        if waiting and waiting[0].context.cuda:
+            began = monotonic()
+            with suppress(RuntimeError):  # an error of the device is raised, and noted, at the next turn
+                waiting[0].context.synchronize()
+            for one in waiting:
+                one.clock.charge((monotonic() - began) / len(waiting))
 
     def finish(self) -> None:
         """End the trainings that have nothing left to do."""

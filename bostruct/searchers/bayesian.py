@@ -9,10 +9,10 @@ from collections.abc import Callable, Hashable, Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import ndtr
+import scipy
 
 from bostruct.checks import (
     check_bool,
@@ -26,7 +26,6 @@ from bostruct.contracts import (
     Array,
     Batch,
     BostructError,
-    ChoiceDomain,
     Domain,
     HistoryView,
     HyperparameterSamples,
@@ -369,10 +368,10 @@ class BayesianSearch(Searcher):
         """
         if not posterior.unused:
             return x
-        domain = cast(ChoiceDomain, self.domain)
+        domain: Any = self.domain  # a space, which has the variables
         drawn = [domain.resample(x, posterior.unused, rng) for _ in range(UNUSED_DRAWS)]
-        fresh = self._unseen(domain.join(drawn), history)
-        scores = score(domain.join([x], fresh))
+        fresh = self._unseen(self.domain.join(drawn), history)
+        scores = score(self.domain.join([x], fresh))
         best = int(np.argmax(scores[1:])) if len(fresh) else 0
         return fresh[best] if len(fresh) and scores[1 + best] >= scores[0] - LARGEST_LOSS else x
 
@@ -540,7 +539,7 @@ def expected_falls(starts: Array, slopes: Array) -> Array:
     earlier = np.tri(len(a), k=-1, dtype=np.bool_)[:, :, None]  # of two equal lines, the first is kept
     is_above = ((steeper == 0.0) & ((higher < 0.0) | (higher == 0.0) & earlier)).any(axis=1)
     near, far = np.where(b < 0.0, begin, -end), np.where(b < 0.0, end, -begin)  # as distances from 0, on its side
-    parts = np.abs(b) * (_density(near) - _density(far)) - a * (ndtr(-near) - ndtr(-far))
+    parts = np.abs(b) * (_density(near) - _density(far)) - a * (scipy.special.ndtr(-near) - scipy.special.ndtr(-far))
     return np.where((near < far) & ~is_above, np.maximum(parts, 0.0), 0.0).sum(axis=0)
 
 

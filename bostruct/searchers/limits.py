@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtr
+import scipy
 
 from bostruct.checks import check_part
 from bostruct.contracts import (
@@ -146,8 +146,8 @@ def find_kept(violations: Sequence[Posterior], history: HistoryView, take: Take)
         return []
     xs = take(history.completed, told.tolist())
     found = [violation.predict(xs) for violation in violations]
-    below = [ndtr((BOUND - one.mean) / np.sqrt(one.variance)).mean(axis=0) for one in found]  # P(violation <= 0)
-    chances = np.array(below).reshape(len(violations), len(told))
+    below = [scipy.special.ndtr((BOUND - one.mean) / np.sqrt(one.variance)).mean(axis=0) for one in found]
+    chances = np.array(below).reshape(len(violations), len(told))  # P(violation <= 0)
     likely = np.all(chances >= LEAST_CHANCE, axis=0)
     return (told[likely] if likely.any() else told).tolist()
 

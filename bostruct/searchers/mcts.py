@@ -6,10 +6,11 @@ import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 
-from bostruct.checks import check_integer, check_number
+from bostruct.checks import check_choice, check_integer, check_number
 from bostruct.contracts import (
     Array,
     Batch,
@@ -24,6 +25,7 @@ from bostruct.contracts import (
 )
 from bostruct.searchers.proposals import fall_back
 
+RewardRule = Literal["rank", "value"]
 COPIES_PER_TRY = 10  # walks to points that were seen by other decisions, which are new to the tree
 
 
@@ -98,13 +100,14 @@ class MCTS(Searcher):
     exploration * sqrt(2 log(visits of the parent) / visits of the child). An unvisited child comes first, and ties are
     drawn. Below the first node that was never expanded, decisions are drawn.
 
-    Rewards are the share of completed trials that a trial is no worse than, so that the scale of the values means
-    nothing; published, they are accuracies. The tree is grown again from the history at every suggestion, one node a
-    trial, in the order observed: O(trials x decisions), and nothing to store. Running trials count as visits;
-    infeasible and failed ones as visits with reward 0. Ends that were seen are not visited again, nor choices all of
-    whose ends were seen.
+    The published rewards are accuracies. The default is a variant: the reward of a trial is the share of completed
+    trials that it is no worse than, so that the scale of the values means nothing. The tree is grown again from the
+    history at every suggestion, one node a trial, in the order observed: O(trials x decisions), and nothing to store.
+    Running trials count as visits; infeasible and failed ones as visits with reward 0. Ends that were seen are not
+    visited again, nor choices all of whose ends were seen.
 
     exploration: weight of the second term, at least 0.
+    rewards: "rank", or "value", 1 minus the value, which is the published accuracy if values are errors from 0 to 1.
     tries: walks for one suggestion, until a point was not seen, at least 1. Walks by new decisions to points that were
         seen do not count; there may be ten of these for each try.
 
@@ -114,17 +117,20 @@ class MCTS(Searcher):
     domain: TreeDomain
     exploration: float = 0.33
     tries: int = 100
+    rewards: RewardRule = "rank"
 
     def __post_init__(self) -> None:
         check_number("exploration", self.exploration, 0.0)
         check_integer("tries", self.tries, 1)
+        check_choice("rewards", self.rewards, REWARDS)
 
     @cached_property
     def _cache(self) -> CachedDecisions:
         return CachedDecisions(self.domain)
 
     def settings(self) -> dict[str, Json]:
-        return {"exploration": self.exploration, "tries": self.tries}
+        rewards = {} if self.rewards == "rank" else {"rewards": self.rewards}  # older studies have none
+        return {"exploration": self.exploration, "tries": self.tries} | rewards
 
     def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
         root, exhausted = self._grow_tree(history)
@@ -147,7 +153,11 @@ class MCTS(Searcher):
     def _grow_tree(self, history: HistoryView) -> tuple[TreeNode, ExhaustedPrefixes]:
         root, exhausted = TreeNode(), ExhaustedPrefixes(self._cache.options)
         points = [*history.completed, *history.failed, *history.running]
-        told = [*rewards(history.values).tolist(), *[0.0] * len(history.failed), *[None] * len(history.running)]
+        told = [
+            *REWARDS[self.rewards](history.values).tolist(),
+            *[0.0] * len(history.failed),
+            *[None] * len(history.running),
+        ]
         for decisions, reward in zip(self._cache.decisions(points), told, strict=True):
             _backpropagate(root, decisions, reward)
             exhausted.add(decisions)
@@ -200,7 +210,7 @@ def _select_child(node: TreeNode, left: list[int], exploration: float, rng: np.r
     return level[int(rng.integers(len(level)))]
 
 
-def rewards(values: Array) -> Array:
+def rank_rewards(values: Array) -> Array:
     """Return the reward of each value: the share of all values that are no smaller.
 
     values: (n,), minimized. Returns (n,), in (0, 1]; the smallest value gets 1.
@@ -209,6 +219,17 @@ def rewards(values: Array) -> Array:
         return np.zeros(0)
     ordered = np.sort(values)
     return 1.0 - np.searchsorted(ordered, values, side="left") / len(values)
+
+
+def accuracies(values: Array) -> Array:
+    """Return the reward of each value as published: 1 minus the value, the accuracy if values are errors.
+
+    values: (n,), errors from 0 to 1. Returns (n,).
+    """
+    return 1.0 - values
+
+
+REWARDS: dict[str, Callable[[Array], Array]] = {"rank": rank_rewards, "value": accuracies}
 
 
 def _backpropagate(root: TreeNode, decisions: tuple[int, ...], reward: float | None) -> None:

@@ -63,7 +63,11 @@ class RowStorage(Storage):
         if new in {row.name for row in self.studies()}:
             raise explain_second(self.label, new)
         with self._opening_alone(name) as writer:
-            writer.rename(check_new_name(new))
+            writer.rewrite(name=check_new_name(new))
+
+    def change_goals(self, name: str, goals: str) -> None:
+        with self._opening_alone(name) as writer:
+            writer.rewrite(goals=goals)
 
     @contextmanager
     def _opening_alone(self, name: str) -> Iterator[RowWriter]:
@@ -174,13 +178,14 @@ class RowWriter(StudyWriter):
             for table, column in (("trials", "study"), ("changes", "study"), ("progress", "study"), ("studies", "id")):
                 connection.execute(f"DELETE FROM {table} WHERE {column} = ?", (self._key.study,))
 
-    def rename(self, name: str) -> None:
-        """Give the study another name; nothing but `close` can be done then."""
+    def rewrite(self, **changes: str) -> None:
+        """Give the study another name or other goals; nothing but `close` can be done then."""
         study = self._read(lambda connection: read_study(connection, self._name, self._label, SCHEMA_VERSION)).stored
-        *_, checksum = seal(study_columns(self._key.study, study.study._replace(name=name)))
+        row = study.study._replace(**changes)
+        *_, checksum = seal(study_columns(self._key.study, row))
         with self._transaction() as (connection, _):
-            values = (name, checksum, self._key.study)
-            connection.execute("UPDATE studies SET name = ?, checksum = ? WHERE id = ?", values)
+            values = (row.name, row.goals, checksum, self._key.study)
+            connection.execute("UPDATE studies SET name = ?, goals = ?, checksum = ? WHERE id = ?", values)
 
     def check_alone(self, refused: str = "its space cannot be changed") -> None:
         """Raise StudyLocked if another writer is there.

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 
-from bostruct.contracts import Array, Batch, Domain, HistoryView, Info, Point, Presented
+from bostruct.contracts import BRANCH_REASON, Array, Batch, Domain, HistoryView, Info, Point, Presented
 from bostruct.display import html_table
 from bostruct.goals.declared import Goals
 from bostruct.goals.pareto import LARGEST, constrained_rank
@@ -103,6 +103,12 @@ class Trial:
         ``info["double_of"]``, which had been handed out again.
         """
         return DOUBLE if "double_of" in self.info else self.info.get("origin", "unknown")
+
+    @property
+    def choice(self) -> str:
+        """The origin in words: ``exploring a branch`` for a random point of a branch with few trials."""
+        is_exploring = self.origin == "random" and str(self.info.get("why", "")).endswith(BRANCH_REASON)
+        return "exploring a branch" if is_exploring else self.origin
 
     @property
     def is_extra(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -49,7 +50,8 @@ class Hyperparameter(NamedTuple):
         return low, high
 
 
-class HyperparameterTable(NamedTuple):
+@dataclass(frozen=True, repr=False)
+class HyperparameterTable:
     """The hyperparameters of a model, those of variables by relevance, or by the size of the coefficient.
 
     ``relevance`` is 1 minus the mean correlation, under the model, of two points that differ in that variable alone:
@@ -129,7 +131,7 @@ def tabulate_hyperparameters(
     outputs: Sequence[Sequence[HyperparameterSamples]], domain: Domain, goals: Goals
 ) -> HyperparameterTable:
     """Return the table of the hyperparameters of each output, with names of variables, in the user's directions."""
-    objectives = ["value"] if goals.n_objectives == 1 else [f"objective {k}" for k in range(goals.n_objectives)]
+    objectives = [goals.name_objective(k) for k in range(goals.n_objectives)]
     labels = [*objectives, *(limit.name for limit in goals.limits)] if len(outputs) > 1 else [""]
     rows = list[Hyperparameter]()
     for k, (output, label) in enumerate(zip(outputs, labels, strict=True)):

@@ -85,8 +85,8 @@ def find_moved_numbers(given: object, presented: object, domain: Domain | None =
             if inside := find_moved_numbers(own, kept, one if isinstance(one, Domain) else None):
                 moved[name] = inside
             continue
-        choices, kind = (one.choices, one.kind) if isinstance(one, Variable) else (None, "")
-        if choices is not None and kind != "Real":
+        choices, is_real = (one.choices, one.is_real) if isinstance(one, Variable) else (None, False)
+        if choices is not None and not is_real:
             continue
         number = own.item() if isinstance(own, np.generic) else own
         is_moved = _is_real_number(kept) and _is_real_number(number) and number != kept

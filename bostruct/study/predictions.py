@@ -16,7 +16,6 @@ import numpy as np
 from bostruct.checks import check_integer, check_number
 from bostruct.contracts import (
     Array,
-    Batch,
     BostructError,
     Domain,
     HistoryView,
@@ -205,12 +204,23 @@ class Fit:
         return Beliefs(eligible, dict(zip(completed, expected, strict=True)), "by the model's mean")
 
     def predict(self, points: Iterable[object]) -> Predictions:
-        """Predict the objective at m points: `Study.predict`."""
+        """Predict the objective at m points, the same for the same study: `Study.predict`."""
         searcher, state = self.searcher()
-        xs = searcher.domain.join(parse_points(searcher.domain, points, "points"))
-        with self.limit():
-            history = self._history(searcher.domain, self._completed)
-            return predict(searcher, state, history, xs, self.goals, self.seed, self.who)
+        xs, goals = searcher.domain.join(parse_points(searcher.domain, points, "points")), self.goals
+        if not searcher.has_model:
+            raise BostructError(
+                f"predict: {self.who} has no model{_of_each(goals) or ' of the objective'}; auto has one"
+            )
+        history = self._history(searcher.domain, self._completed)
+        if not len(history.values):
+            raise BostructError("predict: expected at least one completed trial, got none")
+        rng = _make_generator(self.seed, history)
+        with self.limit(), explain_bad_state("predict"):
+            found = searcher.predict(history, parse(state), xs, rng)
+        mean = np.array([goals.orient(row) for row in found.mean.mean(axis=1).T]).reshape(len(xs), goals.n_objectives)
+        sd = np.array([mix_sds(*one) for one in zip(found.mean, found.variance, strict=True)]).T
+        single = goals.n_objectives == 1
+        return Predictions(mean[:, 0] if single else mean, sd[:, 0] if single else sd, np.exp(found.log_probability))
 
     def cross_validate(self, objective: int) -> LeftOutTrials:
         """Predict each observed value from all others, the same for the same study: `Result.cross_validate`.
@@ -293,28 +303,6 @@ def recommend(beliefs: Beliefs, completed: Sequence[Trial], direction: str) -> R
 def without_model(completed: Sequence[Trial]) -> Beliefs:
     """Return the beliefs of a result that was made by hand."""
     return Beliefs(frozenset(t.number for t in completed), None, "by its observed value: the result has no model")
-
-
-def predict(
-    searcher: Searcher, state: str, history: HistoryView, xs: Batch, goals: Goals, seed: int, who: str
-) -> Predictions:
-    """Return what a method believes of points, the same for the same study.
-
-    state: of the last suggestion, JSON text.
-
-    Raises BostructError for a method without a model, and where none has completed; NumericalError.
-    """
-    if not searcher.has_model:
-        raise BostructError(f"predict: {who} has no model{_of_each(goals) or ' of the objective'}; auto has one")
-    if not len(history.values):
-        raise BostructError("predict: expected at least one completed trial, got none")
-    rng = _make_generator(seed, history)
-    with explain_bad_state("predict"):
-        found = searcher.predict(history, parse(state), xs, rng)
-    mean = np.array([goals.orient(row) for row in found.mean.mean(axis=1).T]).reshape(len(xs), goals.n_objectives)
-    sd = np.array([mix_sds(*one) for one in zip(found.mean, found.variance, strict=True)]).T
-    single = goals.n_objectives == 1
-    return Predictions(mean[:, 0] if single else mean, sd[:, 0] if single else sd, np.exp(found.log_probability))
 
 
 def bound_regret(

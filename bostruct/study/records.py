@@ -208,7 +208,16 @@ def check_same_problem(stored: StudyRow, problem: str | None, where: str) -> Non
     )
 
 
-SECONDS = "suggest_seconds"
+SECONDS, NAMES = "suggest_seconds", "objective_name"
+
+
+def rename_objectives(stored: StudyRow, given: StudyRow) -> str | None:
+    """Return the stored goals, JSON text, with the names of objectives that a call gives; None if nothing changes."""
+    goals, called = parse(stored.goals), parse(given.goals)
+    is_renamed = NAMES in called and isinstance(goals, dict) and goals.get(NAMES) != called[NAMES]
+    if not is_renamed or len(goals.get("directions", ())) != len(called["directions"]):
+        return None
+    return dump(goals | {NAMES: called[NAMES]})
 
 
 def check_same_study(stored: StudyRow, given: StudyRow, where: str, *, seed_given: bool) -> None:
@@ -222,9 +231,8 @@ def check_same_study(stored: StudyRow, given: StudyRow, where: str, *, seed_give
         given = given._replace(seed=stored.seed)
     if given.initial == "[]":
         given = given._replace(initial=stored.initial)
-    goals = parse(given.goals)
-    if (seconds := parse(stored.goals).get(SECONDS)) is not None and SECONDS not in goals:
-        given = given._replace(goals=dump(goals | {SECONDS: seconds}))
+    kept = {name: value for name, value in parse(stored.goals).items() if name in (SECONDS, NAMES)}
+    given = given._replace(goals=dump(kept | parse(given.goals)))
     name = _common_name(stored, given)
     same = is_same_method(stored.method, given.method)  # by whatever name it was built
     check_agreement(stored, given._replace(method=stored.method) if same or name is not None else given, where)

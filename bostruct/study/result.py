@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -86,6 +87,7 @@ def _read_corner(feasible: Array, goals: Goals, reference: Sequence[float] | Non
     return default_reference(feasible) if reference is None else np.array(read_reference(reference, goals))
 
 
+KEY = re.compile(r"(?<=[{ ])(['\"])((?:(?!\1).)*)\1: ")  # of a dict, in its text
 MOST_SHOWN = 5  # trials of a front, in a summary
 
 
@@ -512,9 +514,10 @@ def _format_tuple(values: Sequence[float]) -> str:
 
 
 def _indent_text(name: str, text: str) -> str:
-    """Put a name and its text into two columns; the text is wrapped, but not between a key and its value."""
+    """Put a name and its text into two columns; the text is wrapped, but not inside a key, nor before its value."""
     margin = " " * 13
-    whole = text.replace(": ", ":\N{NO-BREAK SPACE}")
+    kept = KEY.sub(lambda found: found[0].replace(" ", "\N{NO-BREAK SPACE}"), text)
+    whole = kept.replace(": ", ":\N{NO-BREAK SPACE}")
     lines = textwrap.wrap(whole, 107, break_long_words=False, break_on_hyphens=False)
     lines = [printable(line.replace("\N{NO-BREAK SPACE}", " ")) for line in lines]
     return f"{name:<12} " + f"\n{margin}".join(lines)
@@ -550,7 +553,7 @@ def _trial_row(trial: Trial, goals: Goals) -> dict[str, object]:
     for name, kept in trial.attributes.items():  # "3" is written as JSON, since a table of text cannot tell it from 3
         row[f"{ATTRIBUTE}{name}"] = write_attribute(kept) if isinstance(kept, str) else kept
     if isinstance(trial.point, Mapping):
-        for name, value in zip(_name_columns(tuple(trial.point)), trial.point.values(), strict=True):
+        for name, value in zip(_prefix_names(tuple(trial.point)), trial.point.values(), strict=True):
             if isinstance(value, PartNumbers):
                 row.update({f"{name}.{part}": one for part, one in value.items()})
             else:
@@ -561,5 +564,5 @@ def _trial_row(trial: Trial, goals: Goals) -> dict[str, object]:
 
 
 @lru_cache(maxsize=16)
-def _name_columns(names: tuple[str, ...]) -> list[str]:
+def _prefix_names(names: tuple[str, ...]) -> list[str]:
     return [f"point.{name}" for name in names]

@@ -67,6 +67,7 @@ from bostruct.study.records import (
     read_goals,
     read_initial,
     readable_domain,
+    rename_objectives,
     stored_domain,
     stored_method,
     warn_of_alike_choices,
@@ -109,6 +110,8 @@ class Study:
         None where no point ever is. For one noisy objective without limits, and methods with a model.
     suggest_seconds: that a suggestion is to take at most, from 0.001; None for as long as it takes. It is aimed at: one
         that takes longer makes the next one cheaper, from fewer values or without a model, as ``info["haste"]`` says.
+    objective_name: what axes, tables and reports call the value, a text, or a list with one for each objective; another
+        name at a resume renames it in the file, which no other process may have open then. None keeps the stored one.
     storage: a file, ``postgresql://user@host/database``, or a `Storage` object; None keeps all in memory. A study of
         this name in it, made with the same arguments, goes on, and other processes may have it open, too. Its space may
         have changed, which no other may have open then: trials that cannot be read in the new one are no data.
@@ -135,13 +138,14 @@ class Study:
         constraints: Declared | None = None,
         repeats: Literal["auto"] | None = None,
         suggest_seconds: float | None = None,
+        objective_name: str | Sequence[str] | None = None,
         storage: Place | None = None,
         name: str = "study",
         initial_points: Iterable[object] | None = None,
         threads: int | None = 1,
         prior: Iterable[PriorSource] | None = None,
     ) -> None:
-        goals = declare_goals(direction, directions, constraints, repeats, suggest_seconds)
+        goals = declare_goals(direction, directions, constraints, repeats, suggest_seconds, objective_name)
         self._open(
             space,
             goals,
@@ -191,6 +195,10 @@ class Study:
         )
         limit, place = _limit_threads(threads), open_storage(storage)
         stored, store = opened or _begin(place, given)
+        if (renamed := rename_objectives(stored.study, given)) is not None:
+            store.close()
+            place.change_goals(stored.study.name, renamed)
+            stored, store = _begin(place, given)
         with _closed_on_error(store):
             check_study_rows(stored, place.label)
             check_same_problem(stored.study, problem, place.label)

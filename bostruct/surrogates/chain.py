@@ -18,8 +18,7 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg.blas import dsyrk, dtrsm  # pyright: ignore[reportAttributeAccessIssue]
-from scipy.linalg.lapack import dpotrf  # pyright: ignore[reportAttributeAccessIssue]
+import scipy
 
 from bostruct.contracts import Array, BlockGram, Kernel, NumericalError, Prepared
 from bostruct.surrogates.gaussian import (
@@ -208,7 +207,7 @@ def block_evidence(
     own_rows = line.gram.take(large, axis=0)
     own = own_rows.take(large, axis=1)
     of_large, of_small = (ratio[large], ratio[small]) if isinstance(ratio, np.ndarray) else (ratio, ratio)
-    lower, failed = dpotrf(add_to_diagonal(own, of_large).T, 1, 0, 1)
+    lower, failed = scipy.linalg.lapack.dpotrf(add_to_diagonal(own, of_large).T, 1, 0, 1)
     if failed:
         return None
     white = solve_lower(lower, residual[large])
@@ -216,8 +215,9 @@ def block_evidence(
     if not len(small):
         return lambda _: EvidenceTerms(determinant, quadratic)
     across = own_rows.take(small, axis=1).T  # B', in Fortran's order
-    crossed = dtrsm(1.0, lower, across, side=1, lower=1, trans_a=1, overwrite_b=1)  # (small, large); side 0 is slower
-    removed = dsyrk(1.0, crossed, lower=1)
+    # (small, large); side 0 is slower
+    crossed = scipy.linalg.blas.dtrsm(1.0, lower, across, side=1, lower=1, trans_a=1, overwrite_b=1)
+    removed = scipy.linalg.blas.dsyrk(1.0, crossed, lower=1)
     rest = add_to_diagonal(line.gram.take(small, axis=0).take(small, axis=1), of_small).T
     between = _take_between(rest, [len(part) for part in others_in_parts])
     told, explained = residual[small], crossed @ white
@@ -229,7 +229,7 @@ def block_evidence(
         np.add(schur, rest, schur)
         if between is not None:
             np.add(schur, scale * between, schur)
-        inner, failed = dpotrf(schur, 1, 0, 1)
+        inner, failed = scipy.linalg.lapack.dpotrf(schur, 1, 0, 1)
         if failed:
             return None
         left = solve_lower(inner, told - scale * explained)

@@ -13,8 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg.blas import dtrmm  # pyright: ignore[reportAttributeAccessIssue]
-from scipy.linalg.lapack import dlauum, dpotrf, dtrtri, dtrtrs  # pyright: ignore[reportAttributeAccessIssue]
+import scipy
 
 from bostruct.contracts import Array, NumericalError
 
@@ -62,7 +61,8 @@ def cholesky(build: Callable[[], Array], ratio: float | Array) -> CholeskyFactor
         if step:
             scale = float(np.mean(matrix.diagonal())) + least
         add_to_diagonal(matrix, ratio + step * scale)
-        lower, failed = dpotrf(matrix.T, 1, 0, 1)  # lower, not cleaned, in place; symmetric: its transpose is LAPACK's
+        # lower, not cleaned, in place; symmetric: its transpose is LAPACK's
+        lower, failed = scipy.linalg.lapack.dpotrf(matrix.T, 1, 0, 1)
         if not failed and lower[-1, -1] < math.inf:  # OpenBLAS lets entries that are no numbers through, down to here
             return CholeskyFactor(lower, step * scale)
     matrix = build()
@@ -110,7 +110,7 @@ def solve_lower(lower: Array, right: Array) -> Array:
     lower: L (n, n); what is above its diagonal is ignored.
     right: (n,) or (n, m).
     """
-    return dtrtrs(lower, right, 1)[0]
+    return scipy.linalg.lapack.dtrtrs(lower, right, 1)[0]
 
 
 def inverse_lower(lower: Array) -> Array:
@@ -128,7 +128,7 @@ def inverse_from_cholesky(lower: Array) -> Array:
 
     lower: L (n, n); what is above its diagonal is ignored.
     """
-    half = dlauum(_invert_in_blocks(lower), lower=1, overwrite_c=1)[0]  # L^-1, then L^-T L^-1
+    half = scipy.linalg.lapack.dlauum(_invert_in_blocks(lower), lower=1, overwrite_c=1)[0]  # L^-1, then L^-T L^-1
     inverse = np.ascontiguousarray(half.T)  # a view, where LAPACK answers in its own order
     np.copyto(inverse, inverse.T, where=_below_diagonal(len(inverse)))
     return inverse
@@ -138,12 +138,12 @@ def _invert_in_blocks(lower: Array) -> Array:
     """Return L^-1 (n, n), above whose diagonal is rubbish: products of blocks take two thirds of LAPACK's time."""
     n, k = len(lower), len(lower) // 2
     if n <= UNBLOCKED:
-        return dtrtri(lower, lower=1)[0]
+        return scipy.linalg.lapack.dtrtri(lower, lower=1)[0]
     first, second = _invert_in_blocks(lower[:k, :k]), _invert_in_blocks(lower[k:, k:])
     inverse = np.empty((n, n), order="F")
     inverse[:k, :k], inverse[k:, k:] = first, second
-    between = dtrmm(-1.0, second, lower[k:, :k], lower=1)
-    inverse[k:, :k] = dtrmm(1.0, first, between, side=1, lower=1, overwrite_b=1)
+    between = scipy.linalg.blas.dtrmm(-1.0, second, lower[k:, :k], lower=1)
+    inverse[k:, :k] = scipy.linalg.blas.dtrmm(1.0, first, between, side=1, lower=1, overwrite_b=1)
     return inverse
 
 

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import cho_solve
+import scipy
 
 from bostruct.checks import check_integer, check_number
 from bostruct.contracts import Array, Batch, Info, Posterior, Prediction, State, Surrogate
@@ -60,10 +60,10 @@ class HashedRidge(Surrogate):
         weights = np.zeros(self.buckets)
         if is_dual := len(design) < len(used):
             lower, jitter = cholesky((design @ design.T).copy, self.penalty)
-            weights[used] = design.T @ cho_solve((lower, True), targets, check_finite=False)
+            weights[used] = design.T @ scipy.linalg.cho_solve((lower, True), targets, check_finite=False)
         else:
             lower, jitter = cholesky((design.T @ design).copy, self.penalty)
-            weights[used] = cho_solve((lower, True), design.T @ targets, check_finite=False)
+            weights[used] = scipy.linalg.cho_solve((lower, True), design.T @ targets, check_finite=False)
         posterior = HashedPosterior(self, weights, used, lower, design if is_dual else None, shift, scale)
         return posterior, state, {"buckets_used": len(used), "largest_jitter": jitter}
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve_triangular
+import scipy
 
 from bostruct.checks import check_integer
 from bostruct.contracts import Array, Batch, DomainError, Info, IntArray, NumericalError, Regression, State, Term
@@ -133,8 +133,8 @@ class NormalEquations:
             if self.gram is not None:
                 matrix = self.gram + np.diag(1.0 / variances)
                 lower = np.linalg.cholesky(matrix)
-                half = solve_triangular(lower, self.moments, lower=True, check_finite=False)
-                return solve_triangular(
+                half = scipy.linalg.solve_triangular(lower, self.moments, lower=True, check_finite=False)
+                return scipy.linalg.solve_triangular(
                     lower, half + sd * rng.standard_normal(p), lower=True, trans=1, check_finite=False
                 )
             roots = np.sqrt(variances)
@@ -143,9 +143,10 @@ class NormalEquations:
             matrix = scaled @ scaled.T
             matrix.flat[:: n + 1] += 1.0
             gap = self.target - self.design @ prior - sd * rng.standard_normal(n)
-            solved = cho_solve(cho_factor(matrix, lower=True, check_finite=False), gap, check_finite=False)
+            factor = scipy.linalg.cho_factor(matrix, lower=True, check_finite=False)
+            solved = scipy.linalg.cho_solve(factor, gap, check_finite=False)
             return prior + variances * (self.design.T @ solved)
-        except (LinAlgError, np.linalg.LinAlgError) as error:
+        except np.linalg.LinAlgError as error:
             raise NumericalError(f"the regression of {p} monomials on {n} points has no solution: {error}") from error
 
 
@@ -219,7 +220,8 @@ def decode_state(state: State) -> GibbsState:
 class Monomials:
     """All products of indicators of up to `order` different variables, constants left out.
 
-    A variable with two choices has one indicator, of the second; any other has one for each choice.
+    A variable with two choices has one indicator, of the second, one with a single choice has none; any other has one
+    for each choice.
 
     n_choices: number of choices of each variable.
     order: the most variables in one product, 1 to 4.
@@ -285,7 +287,7 @@ class Monomials:
         for i, columns in enumerate(self.columns):
             if len(columns) == 1:
                 held[:, columns.start] = rows[:, i]
-            else:
+            elif columns:
                 held[np.arange(len(rows)), columns.start + rows[:, i]] = 1.0
         return held
 
@@ -299,11 +301,11 @@ class Monomials:
 
 
 def indicator_count(n_choices: int) -> int:
-    """Return the number of indicators of a variable: one where it has two choices, else one for each choice.
+    """Return the number of indicators of a variable: none for one choice, one for two, else one for each choice.
 
     n_choices: number of choices of the variable.
     """
-    return 1 if n_choices == 2 else n_choices
+    return n_choices - 1 if n_choices <= 2 else n_choices
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import ndtri
+import scipy
 
 from bostruct.checks import check_integer
 from bostruct.contracts import (
@@ -201,6 +201,6 @@ def _draw_deviations(
     white = gram[rows] @ one.whitener.T
     values, vectors = np.linalg.eigh(gram[np.ix_(rows, rows)] - white @ white.T)
     strata = rng.permuted(np.tile(np.arange(n_draws), (len(rows), 1)), axis=1)
-    normals = ndtri((strata + rng.random(strata.shape)) / n_draws)
+    normals = scipy.special.ndtri((strata + rng.random(strata.shape)) / n_draws)
     spread = np.sqrt(np.exp(one.hyper.log_amplitude) * np.maximum(values, 0.0))
     return (vectors * spread) @ normals

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize
+import scipy
 
 from bostruct.checks import ROUNDING, SMALLEST_SCALE, check_integer, check_number, check_part, has_hardly_grown
 from bostruct.contracts import (
@@ -280,7 +280,7 @@ class MAPGP(Surrogate):
         try:
             at_starts |= {start.tobytes(): loss(start) for start in starts}  # the climb asks for one of them again
             start = min(starts, key=lambda packed: loss(packed)[0])
-            found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+            found = scipy.optimize.minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
         except NumericalError as error:
             return prior_mode, {"fit": f"prior mode, because {error}", "likelihoods": calls}
         return found.x, {"fit": "mode", "likelihoods": calls, "log_posterior": -float(found.fun)}

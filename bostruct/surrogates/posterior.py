@@ -15,8 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import solve_triangular
-from scipy.linalg.blas import dtrmm  # pyright: ignore[reportAttributeAccessIssue]
+import scipy
 
 from bostruct.contracts import (
     SINGLE_ROUNDING,
@@ -58,7 +57,7 @@ class GaussianPosterior(Posterior):
     scale: float = 1.0
     known: Array | None = None
     training_means: TrainingMeans | None = None
-    unused: tuple[str, ...] = ()  # pyright: ignore[reportIncompatibleMethodOverride]
+    unused: tuple[str, ...] = ()
 
     @property
     def noise(self) -> Array:
@@ -416,8 +415,8 @@ def read_values(one: PosteriorSample) -> Array:
 
     They are its mean plus C w, where its whitener is the inverse of the lower Cholesky factor of C.
     """
-    half = solve_triangular(one.whitener, one.weights, lower=True, trans=1)
-    return one.hyper.mean + solve_triangular(one.whitener, half, lower=True)
+    half = scipy.linalg.solve_triangular(one.whitener, one.weights, lower=True, trans=1)
+    return one.hyper.mean + scipy.linalg.solve_triangular(one.whitener, half, lower=True)
 
 
 MAX_COMPONENTS = 32
@@ -514,7 +513,7 @@ def explained_variance(one: PosteriorSample, gram: Array) -> Array:
 
     gram: of m points with the training points (m, n).
     """
-    white = dtrmm(1.0, one.whitener.T, gram.T, lower=0, trans_a=1)  # views in Fortran's order; (n, m)
+    white = scipy.linalg.blas.dtrmm(1.0, one.whitener.T, gram.T, lower=0, trans_a=1)  # views in Fortran's order; (n, m)
     return np.einsum("nm,nm->m", white, white)
 
 

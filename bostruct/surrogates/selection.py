@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg.lapack import dpotrf  # pyright: ignore[reportAttributeAccessIssue]
+import scipy
 
 from bostruct.checks import ROUNDING, check_number, check_part, has_hardly_grown, has_spread
 from bostruct.contracts import Array, Batch, Info, Kernel, NumericalError, Posterior, State, Surrogate
@@ -137,7 +137,7 @@ class SubsetSearch:
         scale, weight, noise = setting
         gram = weight * np.exp(mean / (-2.0 * scale**2)) + (1.0 - weight) * (2.0 - mean)
         gram.flat[:: len(gram) + 1] += noise
-        lower, failed = dpotrf(gram, lower=1, clean=0)
+        lower, failed = scipy.linalg.lapack.dpotrf(gram, lower=1, clean=0)
         if failed:
             return np.full_like(gram, math.inf), self.values, 1.0
         white = solve_lower(lower, np.stack([self.values, np.ones(len(gram))], axis=1))

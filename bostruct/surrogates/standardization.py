@@ -6,7 +6,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import root_scalar
+import scipy
 
 from bostruct.checks import SMALLEST_SCALE, has_spread, short_repr
 from bostruct.contracts import Array
@@ -111,5 +111,7 @@ def _separate_noise(values: Array, variances: Array) -> tuple[float, float]:
     if weigh(1.0)[1] >= 0.0:  # no noise to speak of
         t = 1.0
     else:
-        t = least if weigh(least)[1] <= 0.0 else float(root_scalar(lambda t: weigh(t)[1], bracket=(least, 1.0)).root)
+        t = least
+        if weigh(least)[1] > 0.0:
+            t = float(scipy.optimize.root_scalar(lambda t: weigh(t)[1], bracket=(least, 1.0)).root)
     return float(np.mean(values)) + unit * weigh(t)[0], unit * math.sqrt(t)

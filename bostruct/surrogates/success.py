@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import log_ndtr
+import scipy
 
 from bostruct.checks import check_integer, check_part
 from bostruct.contracts import (
@@ -87,7 +87,7 @@ class RegressedFeasibility(Feasibility):
 
     def log_probability(self, xs: Batch) -> Array:
         label = self.label.predict(xs)
-        chances = log_ndtr((label.mean - 0.5) / np.sqrt(label.variance))
+        chances = scipy.special.log_ndtr((label.mean - 0.5) / np.sqrt(label.variance))
         return log_mean_exp(chances)
 
     def log_probability_bound(self, xs: Batch) -> Array:
@@ -96,7 +96,7 @@ class RegressedFeasibility(Feasibility):
         A label below a half exceeds it the more often the less is known of it. Where it may be above, the bound is 0.
         """
         label = self.label.upper_bound(xs)
-        chances = np.where(label.mean < 0.5, log_ndtr((label.mean - 0.5) / np.sqrt(label.variance)), 0.0)
+        chances = np.where(label.mean < 0.5, scipy.special.log_ndtr((label.mean - 0.5) / np.sqrt(label.variance)), 0.0)
         return log_mean_exp(chances)
 
     def log_probability_vjp(self, xs: Batch) -> VariedValues | None:
@@ -108,7 +108,7 @@ class RegressedFeasibility(Feasibility):
             label, pull = vary_label(shares)
             sd = np.sqrt(label.variance)
             z = (label.mean - 0.5) / sd
-            logs = log_ndtr(z)
+            logs = scipy.special.log_ndtr(z)
             chance = log_mean_exp(logs)
             slope = np.exp(logs - chance) / len(logs) * hazard(z)  # the density over the mean chance
             return chance, pull(Prediction(slope / sd, -0.5 * slope * z / label.variance))

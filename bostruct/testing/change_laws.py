@@ -45,7 +45,8 @@ def check_mutation(domain: Domain, x: Point, rng: np.random.Generator) -> None:
     if traits.choices is not None and not domain.parts:  # a part may have no neighbor
         before, after = _choices(traits.choices, x), _choices(traits.choices, changed)
         n_changed = sum(before[key] != after[key] for key in before.keys() & after.keys())
-        assert n_changed == 1, f"mutate changes one choice of {x!r}, not {n_changed}"
+        is_near = n_changed == 1 or set(forms_of(domain, [changed])) <= set(forms_of(domain, traits.local.neighbors(x)))
+        assert is_near, f"mutate changes one choice of {x!r}, or leads to a neighbor; it changed {n_changed}"
 
 
 def check_crossover(domain: Domain, x: Point, y: Point, rng: np.random.Generator) -> None:

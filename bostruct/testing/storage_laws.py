@@ -11,6 +11,7 @@ from typing import Any
 
 from bostruct.checks import check_part
 from bostruct.outcome import Outcome
+from bostruct.storage.json_text import dump, parse
 from bostruct.storage.protocol import (
     RemoteChanges,
     SpaceChange,
@@ -273,6 +274,10 @@ def check_removed(make: MakeStorage) -> None:
     assert names() == {"renamed", "kept"}, "a renamed study has its new name alone"
     expected, found = StoredStudy(row._replace(name="renamed"), [_running(0)]), make().read("renamed")
     assert found == expected, f"a renamed study is as before: got {found}, expected {expected}"
+    goals = dump(parse(row.goals) | {"objective_name": ["loss"]})
+    make().change_goals("renamed", goals)
+    expected, found = StoredStudy(row._replace(name="renamed", goals=goals), [_running(0)]), make().read("renamed")
+    assert found == expected, f"a study with other goals is as before: got {found}, expected {expected}"
     make().delete("renamed")
     assert names() == {"kept"}, "a deleted study is gone, and others stay"
     stored, writer = make().begin(row)
@@ -336,7 +341,7 @@ LAWS: tuple[tuple[str, Callable[[MakeStorage], None]], ...] = (
     ("studies read", check_readers),
     ("change_space", check_space_changes),
     ("save", check_saved),
-    ("delete rename", check_removed),
+    ("delete rename change_goals", check_removed),
     ("update reopen look find_dead_writers find_writers find_revisions", check_storage_defaults),
 )  # the members that a law is about, and the law
 

@@ -125,7 +125,7 @@ def test_maxima_come_best_first_each_once_and_the_same_again(space, rng):
     score = table_score(space, rng, levels=5)
     seed = int(rng.integers(2**31))
     starts = space.sample(2, rng)
-    search = LocalSearch(raw_samples=50, num_spray_points=5, num_restarts=8)
+    search = LocalSearch(raw_samples=50, num_spray_points=5, num_restarts=8, distinct=False)
     maxima, info = search(score, space, starts, np.random.default_rng(seed))
     scores = score(maxima)
     assert np.all(np.diff(scores) <= 0)
@@ -258,7 +258,7 @@ def test_serves_batches_that_are_lists(starts):
     """A domain of permutations, whose neighbors are listed point by point."""
     domain, score = Swaps(6), Order()
     before = list(starts)
-    search = LocalSearch(raw_samples=20, num_spray_points=3, num_restarts=4)
+    search = LocalSearch(raw_samples=20, num_spray_points=3, num_restarts=4, distinct=False)
     maxima, info = search(score, domain, starts, np.random.default_rng(0))
     assert maxima[0] == (5, 4, 3, 2, 1, 0)
     assert isinstance(maxima, list)
@@ -278,7 +278,7 @@ def test_neighborhoods_of_a_list_are_pruned_too():
     counts = []
     for score in (Order(), Unpruned(Order())):
         starts = [tuple(range(9))]
-        LocalSearch(raw_samples=200, num_spray_points=5, num_restarts=3, most=9_999)(
+        LocalSearch(200, num_spray_points=5, num_restarts=3, most=9_999, distinct=False)(
             score, Swaps(9), starts, np.random.default_rng(1)
         )
         counts.append(score.scored if isinstance(score, Order) else score.score.scored)
@@ -290,12 +290,12 @@ def test_distinct_candidates_repeat_no_point_and_are_the_whole_space_where_it_is
         bo.Space({"a": range(6), "b": range(6)}, [lambda point: point["a"] != point["b"]]),
         np.random.default_rng,
     )
-    search = LocalSearch(raw_samples=36, num_spray_points=3, num_restarts=2, distinct=True)
+    search = LocalSearch(raw_samples=36, num_spray_points=3, num_restarts=2)
     score = TableScore(np.array([6, 6]), np.arange(36.0), np.zeros(36))
     maxima, info = search(score, small, small.sample(1, rng(0)), rng(1))
     assert info["candidates"] == 30
     assert maxima[0].tolist() == [5, 4]
-    larger = LocalSearch(raw_samples=25, num_spray_points=3, num_restarts=2, distinct=True)
+    larger = LocalSearch(raw_samples=25, num_spray_points=3, num_restarts=2)
     drawn = [draw(small, 25, 3, small.sample(1, rng(0)), rng(1)) for draw in (draw_distinct, draw_with_neighbors)]
     assert small.keys(drawn[0]) == list(dict.fromkeys(small.keys(drawn[1])))
     assert larger(score, small, small.sample(1, rng(0)), rng(1))[1]["candidates"] == len(drawn[0]) < 28

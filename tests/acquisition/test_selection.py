@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from hypothesis.extra.numpy import arrays
 
 from bostruct.acquisition.evolution import Aging, ByRank, by_fitness, uniform
 
-SELECTIONS = [ByRank(), ByRank(0.02), by_fitness, uniform, Aging(), Aging(5, 2)]
+SELECTIONS = [ByRank(), ByRank(0.02), by_fitness, uniform, Aging(), Aging(5, 2), Aging(5, 2, replacement=False)]
 
 
 FITNESS = arrays(np.float64, st.integers(1, 40), elements=st.floats(-1e150, 1e150))
@@ -65,6 +65,21 @@ def test_the_chances_of_a_tournament_are_those_of_all_its_draws(population, tour
     for drawn in product(alive, repeat=tournament):
         wins[max(drawn, key=lambda i: fitness[i])] += 1
     np.testing.assert_allclose(Aging(population, tournament)(fitness), wins / wins.sum(), atol=1e-15)
+
+
+@pytest.mark.parametrize(("population", "tournament"), [(5, 2), (4, 3), (3, 1), (3, 9)])
+def test_the_chances_of_a_tournament_of_distinct_points_are_those_of_all_its_draws(population, tournament):
+    fitness = np.array([9.0, 2.0, 5.0, 3.0, 4.0])
+    wins = np.zeros(5)
+    for drawn in combinations(range(5 - population, 5), min(tournament, population)):
+        wins[max(drawn, key=lambda i: fitness[i])] += 1
+    np.testing.assert_allclose(Aging(population, tournament, replacement=False)(fitness), wins / wins.sum(), atol=1e-15)
+
+
+def test_the_chance_of_the_best_of_100_in_a_tournament_of_25():
+    fitness = np.arange(100.0)
+    assert Aging()(fitness)[-1] == pytest.approx(0.222, abs=5e-4)  # 1 - 0.99^25
+    assert Aging(replacement=False)(fitness)[-1] == pytest.approx(0.25)
 
 
 @pytest.mark.parametrize(

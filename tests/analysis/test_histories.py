@@ -74,7 +74,7 @@ def test_the_initial_phase_takes_a_seventh_of_the_width():
     axes.figure.draw_without_rendering()
     start, border, end = (axes.transData.transform((x, 5.0))[0] for x in (0.5, 40.5, 70.5))
     assert (border - start) / (end - start) == pytest.approx(1 / 7, abs=0.01)
-    assert axes.get_xticks().tolist() == [40, 45, 50, 55, 60, 65, 70]
+    assert axes.get_xticks().tolist() == [1, 40, 45, 50, 55, 60, 65, 70]
 
 
 def test_an_outlier_is_at_the_border_and_counted():

@@ -7,15 +7,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import bostruct as bo
 from benchmarks.peers.record import append_run, read_file
 from benchmarks.peers.run import Run
 from benchmarks.peers.verdicts import index_runs
 from benchmarks.published import __main__ as command
 from benchmarks.published import cases, regrets, report
+from benchmarks.published.ablations import BUILT, AnnealedSearch
 from benchmarks.published.run import take
 from benchmarks.structures.page import file_tables
 from bostruct import methods
 from bostruct.comparison.statistics import estimate_difference
+from bostruct.contracts import Score
 
 WCNF = "p wcnf 12 3 100\n2 1 2 0\n3 -1 3 0\n1 -2 -3 4 0\n"
 
@@ -186,3 +189,51 @@ def test_the_published_page_is_what_the_runs_say():
     for link in re.findall(r"\]\(([^)#]+)", text):
         assert (report.PAGE.parent / link).exists()
     assert {problem for problem, _ in results.whole} <= set(cases.PROBLEMS)
+
+
+@pytest.mark.parametrize(
+    ("search", "problem"),
+    [
+        ("smac", "contamination 0"),
+        ("tpe", "branin"),
+        ("bocs-sa3", "ising 0"),
+        ("combo-annealed-acquisition", "contamination 0.01"),
+    ],
+)
+def test_rows_of_the_paper_and_its_ablations_are_run_by_name(search, problem):
+    assert search in cases.list_searches(problem)
+    found = take(Run(problem, search, 1, 22), None)
+    assert found["evaluated"] == 22
+    assert len(cases.list_configs(problem, search)) == 25
+
+
+def test_ablations_are_run_on_the_problem_of_the_paper_alone():
+    assert "combo-non-sparse" in cases.list_searches("maxsat 60")
+    assert "combo-non-sparse" not in cases.list_searches("maxsat 28")
+    assert "bocs-sa3" not in cases.list_searches("branin")
+    assert "smac" not in cases.list_searches("branin relabeled")
+
+
+def test_annealing_never_ends_below_local_search():
+    """Both are made of the same draws, so that a score that annealing cannot improve keeps the end of the ascents."""
+    space = bo.Space({f"b{i}": [0, 1] for i in range(12)})
+    target = np.random.default_rng(3).integers(0, 2, 12)
+
+    class Hidden(Score):
+        def __call__(self, xs):
+            return np.array([float((np.asarray(x) == target).sum()) for x in xs])
+
+    for seed in range(3):
+        ends, _ = AnnealedSearch(20)(
+            Hidden(), space, space.sample(2, np.random.default_rng(seed)), np.random.default_rng(1)
+        )
+        assert Hidden()(ends)[0] == 12.0
+        assert len(set(space.keys(ends))) == len(ends)
+
+
+def test_the_prior_without_sparsity_is_centered_at_weight_one():
+    space = bo.Space({f"b{i}": [0, 1] for i in range(4)})
+    kernel = BUILT["combo-non-sparse"](space, 5).surrogate.kernel
+    densities = [kernel.parameters[0].prior.log_density(theta) for theta in (-8.0, 0.0, 3.0)]
+    assert max(densities) == densities[1]
+    assert methods.combo(space).surrogate.kernel.prior.log_density(-8.0) > densities[0]

@@ -13,10 +13,12 @@ import pytest
 import torch
 
 import bostruct as bo
-from bostruct.cli.nas import PROTOCOL_NAMES
-from bostruct.nas import cifar, recipes, searches, to_torch
+from bostruct import methods
+from bostruct.cli.nas import NAS_METHODS, PROTOCOL_NAMES, SPACES, published_searcher
+from bostruct.nas import cifar, paper_spaces, recipes, searches, to_torch
 from bostruct.nas.data import Dataset
 from bostruct.nas.own_layers import read_layers
+from bostruct.nas.spaces import combo_cell
 from bostruct.study.threads import ThreadLimit
 from tests.cli.invoke import call
 
@@ -142,13 +144,82 @@ def test_cifar10_that_is_not_there_is_fetched_where_asked(tmp_path, monkeypatch)
     assert "its MD5 is" in run("cifar10", "--data", tmp_path / "here", "--download", code=1).output
 
 
-@pytest.mark.parametrize("option", [("--data", "."), ("--download",), ("--protocol", "wrs")])
+@pytest.mark.parametrize(
+    "option", [("--data", "."), ("--download",), ("--protocol", "wrs"), ("--space", "flat"), ("--scale", 0.5)]
+)
 def test_options_of_cifar10_are_of_no_other_data(option):
-    assert "--data, --download and --protocol are of cifar10 alone" in run("diabetes", *option, code=2).output
+    assert "are of cifar10 alone; diabetes needs none" in run("diabetes", *option, code=2).output
 
 
 def test_the_command_offers_every_protocol():
     assert tuple(cifar.PROTOCOLS) == PROTOCOL_NAMES
+
+
+def test_the_command_offers_every_space_and_every_method_without_fidelities():
+    assert (searches.CHAINS, *paper_spaces.PAPER_SPACES) == SPACES
+    fidelities = {"hyperband", "model-based-hyperband", "successive-halving", "successive-narrowing"}
+    assert set(NAS_METHODS) == set(methods.METHODS) - fidelities
+
+
+REDUCED = ("cifar10", "--data", "synthetic", "--scale", 0.002)  # 80 images of ten directions
+
+
+def test_combo_searches_its_cells_from_the_published_ones(tmp_path):
+    done = run(
+        *REDUCED, "--space", "combo-cell", "--trials", 11, "--out", tmp_path, "--json", "--storage", tmp_path / "a.db"
+    )
+    summary = json.loads(done.stdout)
+    assert (summary["method"], summary["space"], summary["trials"]) == ("combo", "combo-cell", 11)
+    assert "80 training images, 1 of 20 epochs, 1 of 4 trainings" in summary["reduced"]
+    found = runpy.run_path(str(tmp_path / "retrain.py"))
+    search = found["search"]
+    method = published_searcher(search, "combo", search.domain())
+    with bo.Study.load(tmp_path / "a.db", method=method) as study:
+        points = [study.domain.encode(study.domain.parse(trial.point)) for trial in study.trials]
+        assert [trial.origin for trial in study.trials][10:] == ["model"]
+    assert ["".join(str(bit) for bit in one.values()) for one in points[:10]] == list(combo_cell.INITIAL_CELLS)
+    assert search.minimized()(search.point_of(found["FOUND"])) == summary["validation_error"]
+    assert sorted(one.name for one in tmp_path.iterdir() if one.suffix != ".db") == [
+        "best.json",
+        "best.pt",
+        "convergence.png",
+        "retrain.py",
+    ]
+    assert "leave out --space or --layers" in run(*REDUCED, "--space", "flat", "--layers", __file__, code=2).output
+
+
+@pytest.mark.parametrize(
+    ("space", "method"),
+    [
+        ("nasbot-cnn", None),
+        ("deeparchitect-genetic", "mcts"),
+        pytest.param("wrs-cnn", None, marks=pytest.mark.slow),
+        pytest.param("nasbench", "regularized-evolution", marks=pytest.mark.slow),
+        pytest.param("flat", None, marks=pytest.mark.slow),
+        pytest.param("hierarchical", "smbo-mcts", marks=pytest.mark.slow),
+        pytest.param("nasnet", None, marks=pytest.mark.slow),
+    ],
+)
+def test_the_space_of_a_paper_is_searched_reduced(space, method, tmp_path):
+    named = ("--method", method) if method else ()
+    summary = json.loads(run(*REDUCED, "--space", space, *named, "--trials", 2, "--out", tmp_path, "--json").stdout)
+    assert (summary["trials"], summary["failed"]) == (2, 0)
+    assert summary["method"] == (method or paper_spaces.PAPER_SPACES[space].method)
+    found = runpy.run_path(str(tmp_path / "retrain.py"))
+    assert found["search"].minimized()(found["search"].point_of(found["FOUND"])) == summary["validation_error"]
+
+
+def test_the_paper_sets_its_method():
+    search = searches.search_of("cifar10", data="synthetic", space="deeparchitect-genetic", scale=0.002)
+    domain = search.domain()
+    assert published_searcher(search, "mcts", domain).rewards == "value"
+    evolved = published_searcher(search, "regularized-evolution", domain)
+    assert (evolved.selection.replacement, evolved.n_initial) == (False, 1)
+    assert published_searcher(search, "smbo", domain) == "smbo"
+    full = replace(search, trials=300, space=paper_spaces.PAPER_SPACES["wrs-cnn"])
+    assert published_searcher(full, "wrs", domain).n_random == 110
+    ours = searches.search_of("cifar10", data="synthetic", scale=0.002)
+    assert (published_searcher(ours, "mcts", ours.domain()), ours.trials) == ("mcts", 2)
 
 
 def test_storage_that_cannot_be_opened_leaves_nothing(tmp_path):
@@ -166,3 +237,19 @@ def test_a_folder_that_cannot_be_written_is_refused_before_anything_is_trained(t
         pytest.skip("no folder here in which nobody can write")
     shown = run("diabetes", "--trials", "2", "--out", folder, code=2).output
     assert f"Invalid value for --out: nothing can be written to {folder}: " in " ".join(shown.split())
+
+
+def test_devices_that_are_not_there_are_refused_by_the_option(monkeypatch, tmp_path):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    for option, message in [
+        (("--device", "cuda:1"), "torch finds 0 CUDA devices here, got 'cuda:1'"),
+        (("--device", "gpu"), "expected 'cpu', 'cuda' or 'cuda:<number>', got 'gpu'"),
+        (("--devices", "all"), "torch finds no CUDA devices here, got 'all'"),
+        (("--devices", "cuda:0,cuda:1"), "torch finds 0 CUDA devices here, got 'cuda:0'"),
+    ]:
+        assert message in " ".join(run("diabetes", *option, "--out", tmp_path, code=2).output.split())
+
+
+def test_two_workers_search_on_two_devices(tmp_path):
+    done = call("nas", "diabetes", "--devices", "cpu,cpu", "--trials", 2, "--out", tmp_path, "--json", code=0)
+    assert json.loads(done.stdout)["failed"] == 0

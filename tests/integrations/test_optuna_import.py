@@ -106,7 +106,7 @@ def test_a_study_of_optuna_goes_on_here():
     theirs = optuna.create_study(direction="maximize", sampler=optuna.samplers.RandomSampler(seed=0))
     theirs.optimize(objective, 12, catch=ValueError)
     study = bo.Study.from_optuna(theirs, method="random", seed=0)
-    assert study.domain == bo.Space({"k": bo.Ordinal(range(0, 21, 2)), "x": bo.Real(0, 1), "kind": ["a", "b"]})
+    assert study.domain == bo.Space({"k": bo.Integer(0, 20, step=2), "x": bo.Real(0, 1), "kind": ["a", "b"]})
     done = [trial for trial in theirs.trials if trial.state is TrialState.COMPLETE]
     assert [(trial.point, trial.value) for trial in study.trials] == [(trial.params, trial.value) for trial in done]
     assert str(study.goals) == "maximize, size <= 0"

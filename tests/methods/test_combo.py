@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import bostruct as bo
@@ -50,3 +51,14 @@ def test_points_given_and_added_count_among_the_initial_ones(given, added, expec
 def test_the_number_of_initial_points_is_checked():
     with pytest.raises(ValueError, match="n_initial: expected at least 1, got 0"):
         combo(problems.load("branin").space, 0)
+
+
+def test_the_center_of_the_prior_of_the_mean():
+    """The middle of the range by default, which no stored setting names; the sample mean as in the paper."""
+    space, values = problems.load("branin").space, np.array([0.0, 1.0, 8.0])
+    code, paper = combo(space), combo(space, center="mean")
+    assert [one.surrogate.priors(values).mean.mean for one in (code, paper)] == [4.0, 3.0]
+    priors = [one.settings()["surrogate"]["priors"] for one in (code, paper)]
+    assert ["center" in one for one in priors] == [False, True]
+    with pytest.raises(ValueError, match="center: expected one of middle, mean; got 'median'"):
+        combo(space, center="median")

@@ -131,6 +131,11 @@ def test_dropout_before_decisions_is_off_while_scoring():
     assert torch.equal(network(x), network(x))
 
 
+def test_a_shape_with_the_batch_first_is_that_of_its_examples():
+    chain = bo.Architecture.chain("conv3-8 softmax")
+    assert to_torch(chain, (4, 3, 8, 8), 2).input_shape == to_torch(chain, (3, 8, 8), 2).input_shape == (3, 8, 8)
+
+
 def test_what_cannot_be_built_is_refused_by_name():
     chain = bo.Architecture.chain("conv3-8 softmax")
     with pytest.raises(TypeError, match="architecture: expected"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import weakref
+from contextlib import contextmanager
 
 import pytest
 import torch
@@ -177,3 +178,49 @@ def test_a_clock_counts_its_own_turns(monkeypatch):
         assert not other.is_late()
         now[0] = 150.5
         assert other.is_late()
+
+
+class QueueingDevice(DeviceContext):
+    """A device that takes steps at once and does them when it is waited for: a simulated GPU."""
+
+    def __init__(self, now, behind, *given):
+        super().__init__(*given)
+        self.cuda, self._now, self._behind = True, now, behind
+
+    @contextmanager
+    def activate(self):
+        yield
+
+    def synchronize(self):
+        self._now[0] += self._behind
+
+    def release(self):
+        pass
+
+
+def test_the_time_of_a_queue_is_shared_and_ends_a_training_that_only_launches(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("bostruct.nas.training.monotonic", lambda: now[0])
+    members = [TrainingContext(QueueingDevice(now, 8.0, CPU, 0), Clock(longest=5.0)) for _ in range(4)]
+    group = RoundRobin(members, fails_alone=True, all_or_none=False)
+    group.begin(Counter)
+    seen = []
+    for _ in range(3):
+        group.wait()
+        for member in members:
+            with member.clock.run():
+                seen.append((member.clock.seconds(), member.clock.is_late()))
+    assert seen == [(2.0, False)] * 4 + [(4.0, False)] * 4 + [(6.0, True)] * 4
+
+
+def test_an_error_of_the_device_waits_for_a_turn(monkeypatch):
+    member = TrainingContext(QueueingDevice([0.0], 0.0, CPU, 0), Clock())
+    group = RoundRobin([member], fails_alone=True, all_or_none=False)
+    group.begin(Counter)
+
+    def lost():
+        raise RuntimeError("CUDA error: an illegal memory access was encountered")
+
+    monkeypatch.setattr(member.context, "synchronize", lost)
+    group.wait()
+    assert list(group.running) == [0]

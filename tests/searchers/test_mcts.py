@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import bostruct as bo
+from bostruct import methods
 from bostruct.contracts import Infeasible
 from bostruct.language import D, PortNames, SearchSpace, SubstitutionError, siso_module, siso_or, substitution_module
-from bostruct.searchers.mcts import MCTS, CachedDecisions, ExhaustedPrefixes, TreeNode, descend, rewards, roll_out
+from bostruct.searchers.mcts import MCTS, CachedDecisions, ExhaustedPrefixes, TreeNode, descend, rank_rewards, roll_out
 from tests.laws.maxsat import bits
 
 
@@ -91,7 +92,7 @@ def test_an_error_of_the_user_is_no_dead_end():
 
 
 def test_rewards_are_ranks():
-    np.testing.assert_allclose(rewards(np.array([3.0, -1.0, 3.0, 1e9])), [0.75, 1.0, 0.75, 0.25])
+    np.testing.assert_allclose(rank_rewards(np.array([3.0, -1.0, 3.0, 1e9])), [0.75, 1.0, 0.75, 0.25])
 
 
 def test_the_tree_prefers_what_was_good_and_tries_every_child():
@@ -103,6 +104,48 @@ def test_the_tree_prefers_what_was_good_and_tries_every_child():
 
 
 def test_wrong_settings_are_refused_by_name():
-    for setting in ({"exploration": -1.0}, {"tries": 0}):
+    for setting in ({"exploration": -1.0}, {"tries": 0}, {"rewards": "accuracy"}):
         with pytest.raises(ValueError, match=next(iter(setting))):
             MCTS(bo.Space({"a": bool}), **setting)
+
+
+GOLDEN = {  # points by their digits, 24 trials of the seed 3
+    "rank": "1101 2011 0010 1222 1012 1102 1021 1000 1020 1001 1002 0110 1122 1022 2122 1010 1011 1111 1110 1200 1212 "
+    "1100 1120 1112",
+    "value": "1101 2011 0010 1222 0201 2220 1111 1020 1012 1100 1001 1201 1121 1002 0122 2110 1022 1120 1010 1102 1212 "
+    "1000 1011 1021",
+}
+
+
+def small_error(p):
+    return abs(p["x0"] - 1) * 0.3 + 0.1 * p["x1"] + 0.02 * p["x2"] * (p["x3"] != p["x0"]) + 0.05 * (p["x3"] == 2)
+
+
+@pytest.mark.parametrize("rule", GOLDEN)
+def test_golden_points_of_both_rewards(rule):
+    space = bo.Space({f"x{i}": [0, 1, 2] for i in range(4)})
+    searcher = methods.mcts(space, rewards=rule)
+    result = bo.minimize(small_error, space, 24, method=searcher, seed=3, progress=False)
+    assert " ".join("".join(map(str, trial.point.values())) for trial in result.trials) == GOLDEN[rule]
+
+
+def test_published_rewards_choose_as_uct_on_accuracies_says():
+    """Every choice of the first level maximizes mean accuracy + 0.33 sqrt(2 ln N / n), computed from the trials."""
+    space = bo.Space({"a": range(3), "b": range(30)})
+    searcher = methods.mcts(space, rewards="value")
+    result = bo.minimize(lambda p: 0.1 + 0.05 * p["a"] + 0.01 * p["b"], space, 60, method=searcher, seed=1)
+    seen = [[] for _ in range(3)]
+    for n, trial in enumerate(result.trials):
+        if n > 1 and all(seen):  # the first trial expands the root, and each child is visited once
+            scores = [np.mean(one) + 0.33 * np.sqrt(2.0 * np.log(n + 1) / len(one)) for one in seen]
+            assert scores[trial.point["a"]] == pytest.approx(max(scores), abs=1e-12)
+        seen[trial.point["a"]].append(1.0 - trial.value)
+
+
+def test_a_study_of_published_rewards_goes_on_and_names_them(tmp_path):
+    space, settings = bo.Space({f"x{i}": [0, 1, 2] for i in range(4)}), {"exploration": 0.33, "tries": 100}
+    searcher = methods.mcts(space, rewards="value")
+    assert (methods.mcts(space).settings(), searcher.settings()) == (settings, settings | {"rewards": "value"})
+    for n in (10, 24):
+        found = bo.minimize(small_error, space, n, method=searcher, seed=3, storage=tmp_path / "a.db", progress=False)
+    assert " ".join("".join(map(str, trial.point.values())) for trial in found.trials) == GOLDEN["value"]

@@ -16,7 +16,7 @@ from bostruct.contracts import BostructError
 from bostruct.goals import declared
 from bostruct.goals.declared import Goals
 from bostruct.outcome import Outcome
-from bostruct.storage.protocol import StudyMismatch
+from bostruct.storage.protocol import StudyLocked, StudyMismatch
 from bostruct.study import Patience, TargetValue
 from bostruct.study.space_changes import SpaceChanged
 from tests.permutations import Permutations
@@ -253,3 +253,34 @@ def test_a_limit_as_far_as_floats_go_leaves_a_study_to_go_on() -> None:
         study.tell(study.ask(), float(number), constraints={"w": 1e308 if number % 2 else -1.5e308})
     assert study.best_value == 0.0
     assert study.ask().origin == "model"
+
+
+def test_a_named_objective_names_axes_and_tables_and_is_renamed_by_a_resume(tmp_path: Path) -> None:
+    file, space = tmp_path / "s.db", {"x": range(6)}
+    call = {"storage": file, "seed": 0, "method": "random", "progress": False}
+    found = bo.minimize(lambda p: float(p["x"]), space, 3, objective_name="error", **call)  # type: ignore[arg-type]
+    assert "minimize error" in repr(found)
+    assert found.plot().get_ylabel().startswith("error (minimized)")
+    bo.minimize(lambda p: float(p["x"]), space, 4, **call)  # type: ignore[arg-type]
+    with bo.Study.load(file) as study:
+        assert (study.goals.names, len(study.trials)) == (("error",), 4)
+    with (
+        bo.Study(space, objective_name="error", method="random", storage=file),
+        pytest.raises(StudyLocked, match="while it is open"),
+    ):
+        bo.Study(space, objective_name="loss", method="random", storage=file)
+    again = bo.minimize(lambda p: float(p["x"]), space, 5, objective_name="loss", **call)  # type: ignore[arg-type]
+    assert [trial.value for trial in again.trials[:3]] == [trial.value for trial in found.trials]
+    with bo.Study.load(file, read_only=True) as study:
+        assert study.goals.name_objective(0) == "loss"
+
+
+def test_objectives_have_a_name_each_or_none() -> None:
+    study = bo.Study(SPACE, directions=["minimize", "maximize"], objective_name=["cost", "gain"])
+    assert str(study.goals) == "minimize cost, maximize gain"
+    assert bo.Study(SPACE, directions=["minimize", "maximize"]).goals.name_objective(1) == "objective 1"
+    for given in ("cost", ["cost"], ["cost", ""], ["cost", 3]):
+        with pytest.raises(TypeError, match=r"objective_name: expected a list of 2 texts of 1 to 100 characters, got"):
+            bo.Study(SPACE, directions=["minimize", "maximize"], objective_name=given)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="objective_name: expected distinct names"):
+        bo.Study(SPACE, directions=["minimize", "maximize"], objective_name=["cost", "cost"])

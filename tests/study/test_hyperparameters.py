@@ -41,7 +41,7 @@ def test_combo_gives_samples_and_relevances_in_closed_form() -> None:
 
 
 @pytest.mark.parametrize("direction", ["minimize", "maximize"])
-def test_auto_finds_the_variables_that_matter_in_the_units_of_the_user(direction: str) -> None:
+def test_auto_finds_the_variables_that_matter_in_the_units_of_the_user(direction: Any) -> None:
     study = bo.Study(BITS, direction=direction, seed=0)
     study.optimize(cost, 24, progress=False)
     table = read(study.result)

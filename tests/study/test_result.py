@@ -219,3 +219,12 @@ def test_trials_that_were_stopped_are_counted_named_and_in_the_table():
     named = Recommendation(stopped[0], 1.0, 0.5, 1.5, "by the model's mean")
     assert str(named).endswith(f", which was stopped at step {stopped[0].stopped_at}")
     assert "stopped at step" in str(Recommendation(stopped[0], None, None, None, "by its observed value"))
+
+
+def test_the_best_point_is_never_wrapped_inside_a_key():
+    space = {f"a stage named {i}": bool for i in range(12)}
+    found = bo.minimize(lambda p: float(sum(p.values())), space, 3, method="random", seed=0, progress=False)
+    lines = repr(found).splitlines()
+    assert len([line for line in lines if "a stage named" in line]) > 2
+    for line in lines:
+        assert line.count("'") % 2 == 0, line

@@ -32,7 +32,7 @@ def rng() -> np.random.Generator:
     [
         LOCAL,
         LocalSearch(40, 5, 5, large_steps=True, most=100),
-        LocalSearch(40, 5, 5, distinct=True),
+        LocalSearch(40, 5, 5, distinct=False),
         PairSearch(LOCAL, most=100),
         Evolution(),
         Sampling(100, 10),

@@ -154,7 +154,7 @@ def _list_sections(run: Run) -> Sections:
         ("Failures", [tabulate_reasons(run)] if any(trial.reason for trial in result.trials) else []),
         ("Time", [tabulate_time(run)] if run.busy is not None else []),
         ("Trials", [tabulate_trials(run)] if result.trials else []),
-        ("Making", [tabulate_origin(run), tabulate_space(run)]),
+        ("Settings", [tabulate_origin(run), tabulate_space(run)]),
     ]
     return [(title, parts) for title, parts in sections if parts]
 
@@ -200,7 +200,9 @@ background:var(--page);padding:.4rem .8rem;z-index:2}
 figure{margin:0;min-width:0}figure:has(.wide){grid-column:1/-1}.wide{overflow-x:auto}
 .wide img{width:100%;min-width:40rem;max-height:none}
 img{display:block;max-width:100%;max-height:90rem;height:auto;margin:0 auto}figcaption{font-size:.88rem}
-.scroll{overflow:auto;max-width:100%;max-height:40rem;margin:.8rem 0 1.4rem}
+.scroll{overflow:auto;max-width:100%;max-height:40rem;margin:.8rem 0 1.4rem;
+background:linear-gradient(to left,var(--page) 40%,transparent) 100% 0/3rem 100% no-repeat local,
+linear-gradient(to left,rgba(128,128,128,.5),transparent) 100% 0/.9rem 100% no-repeat scroll}
 table{border-collapse:collapse;font-size:.9rem;font-variant-numeric:tabular-nums}
 caption{text-align:left;padding:.2rem 0 .4rem;position:sticky;left:0}
 th,td{text-align:left;vertical-align:top;padding:.28rem .7rem;border-bottom:1px solid var(--line);

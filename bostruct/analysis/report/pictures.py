@@ -113,7 +113,7 @@ def draw_importances(run: Run, figure: Any) -> None:
     """Draw bars of the importances."""
     for objective, axes in enumerate(figure.subplots(count_rows(run), squeeze=False).flat):
         plot_importance(clean_names(run.importances[objective]), axes, MOST_BARS)
-        axes.set_ylabel("" if run.is_single else f"objective {objective}")
+        axes.set_ylabel("" if run.is_single else run.result.goals.name_objective(objective))
 
 
 def describe_importances(run: Run) -> str:
@@ -168,10 +168,9 @@ def _describe_history(run: Run) -> str:
 
 
 def _describe_front(run: Run) -> str:
-    said = [
-        f"objective {k} from {min(t.values[k] for t in run.front):.6g} to {max(t.values[k] for t in run.front):.6g}"
-        for k in range(run.result.goals.n_objectives)
-    ]
+    goals = run.result.goals
+    ranges = [(min(own), max(own)) for own in zip(*(trial.values for trial in run.front), strict=True)]
+    said = [f"{goals.name_objective(k)} from {low:.6g} to {high:.6g}" for k, (low, high) in enumerate(ranges)]
     return f"Completed trials by their first two objectives. The front of {len(run.front)} has {', '.join(said)}."
 
 

@@ -19,6 +19,7 @@ ORIGINS = {
     "given": "given by the user",
     "initial": "of the initial design",
     "random": "drawn at random",
+    "exploring a branch": "drawn from a branch with few trials",
     "model": "chosen by the model",
     "mutation": "changed from a good one",
     "repeat": "asked for again",
@@ -108,7 +109,7 @@ def _tell_trials(run: Run) -> Iterator[object]:
     yield f"There {'is' if len(result.trials) == 1 else 'are'} {pluralize(len(result.trials), 'trial')}: {said}."
     if counts["waiting"]:
         yield "A waiting trial has its point, and no process evaluates it; the next one that asks is handed it."
-    origins = Counter(trial.origin for trial in result.trials)
+    origins = Counter(trial.choice for trial in result.trials)
     yield "Points were: " + ", ".join(f"{n:,} {ORIGINS.get(name, name)}" for name, n in origins.items()) + "."
     broken = sum(bool(trial.broken) for trial in result.trials)
     if broken:

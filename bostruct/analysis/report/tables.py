@@ -120,7 +120,7 @@ def tabulate_front(run: Run) -> Html:
     goals, shown = run.result.goals, run.front[:MOST_FRONT]
     points = [write_point(trial.point) for trial in shown]
     names = list(dict.fromkeys(name for point in points for name in point))[:MOST_COLUMNS]
-    header = ["trial", *(f"objective {k} ({way}d)" for k, way in enumerate(goals.directions)), *names]
+    header = ["trial", *(f"{goals.name_objective(k)} ({way}d)" for k, way in enumerate(goals.directions)), *names]
     rows = [
         [trial.number, *map(format_value, trial.values), *(point.get(name, "–") for name in names)]
         for trial, point in zip(shown, points, strict=True)
@@ -245,7 +245,7 @@ def _name_rules(domain: Domain | None) -> str:
 def tabulate_trials(run: Run) -> Html:
     """Write the trials, a row each; of many the best and the last."""
     trials, goals = run.result.trials, run.result.goals
-    values = ["value"] if run.is_single else [f"value {k}" for k in range(goals.n_objectives)]
+    values = list(goals.names) or (["value"] if run.is_single else [f"value {k}" for k in range(goals.n_objectives)])
     limits = [limit.name for limit in goals.limits]
     lead = ["trial", "status", *values, *limits, "chosen by", "began", "seconds"]
     shown = _choose_trial_rows(run, MOST_ROWS)

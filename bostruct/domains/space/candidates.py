@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 
-from bostruct.checks import short_repr
+from bostruct.checks import memory_size, optional_import, short_repr
 from bostruct.contracts import Array, DomainError, IntArray, Json, ParsedJson, PointError
 from bostruct.domains.space.choice_json import choices_from_json
-from bostruct.domains.space.choices import ChoiceVariable, check_choices
+from bostruct.domains.space.choices import ChoiceVariable, check_choices, max_rows
 from bostruct.domains.space.clauses import When
 from bostruct.domains.space.descriptors import (
     DescriptorGroup,
@@ -21,14 +21,17 @@ from bostruct.domains.space.descriptors import (
     GivenTable,
     are_numbers_of_rows,
     build_descriptors,
+    read_counts,
     read_table,
 )
 from bostruct.domains.space.graphs import MAX_CHOICES, CompleteGraph, VariableGraph
 from bostruct.domains.space.likeness import check_varies, count_degrees
 from bostruct.domains.space.variable import NO_DEFAULT
 
-MAX_ROWS = 10_000
 DIRECTIONS = 8  # in which rows are ranked
+PROJECTED = 32  # random directions in which counts are ranked
+TYPICAL_ATOMS = 64  # columns of a molecule that are not 0
+MORGAN_RADIUS, MORGAN_SIZE = 2, 2_048
 ROUNDS = 6  # of the iteration that finds the directions
 TEXT_FEATURES = 8  # random numbers that stand for a text
 
@@ -36,7 +39,7 @@ TEXT_FEATURES = 8  # random numbers that stand for a text
 class Candidates(ChoiceVariable):
     """A variable whose values are the rows of a table. Its columns, the descriptors, say how alike the rows are.
 
-    table: 2 to 10,000 rows, as a pandas frame, a dict of columns, a list of dicts, or numbers (rows, columns).
+    table: two rows or more, as a pandas frame, a dict of columns, a list of dicts, or numbers (rows, columns).
     label: name of the column that names the rows, which is no descriptor, or of the index of a frame; None for the
         index, and for the numbers of the rows, from 0, where there is none.
     when: mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
@@ -61,11 +64,10 @@ class Candidates(ChoiceVariable):
         given = read_table(self.kind, table)
         index, columns = given.labels, given.columns
         n = len(next(iter(columns.values())))
-        if not 2 <= n <= MAX_ROWS:
-            raise DomainError(f"Candidates: expected 2 to {MAX_ROWS} rows, got {n}")
+        check_fits(n, len(columns))
         if label is not None:
             index = _find_labels(given, label)
-        labels = tuple(range(n)) if index is None else check_choices(self.kind, index, "label", MAX_ROWS)
+        labels = tuple(range(n)) if index is None else check_choices(self.kind, index, "label", n)
         descriptors = check_varies(self.kind, build_descriptors(self.kind, columns, labels))
         if index is None and (equal := descriptors.find_equal_rows()):
             first, second = equal
@@ -73,6 +75,57 @@ class Candidates(ChoiceVariable):
             raise DomainError(f"Candidates: expected rows that differ, or labels, got {got}")
         self._take_rows(labels, descriptors, index is not None)
         super().__init__(self.choices, self.graph, when, default)
+
+    @classmethod
+    def from_smiles(
+        cls, smiles: Iterable[str], *, when: When | None = None, default: object = NO_DEFAULT
+    ) -> Candidates:
+        """Make candidates of molecules, which are compared by their Morgan fingerprints; needs the extra `rdkit`.
+
+        smiles: two or more distinct SMILES strings, which are the labels.
+        when, default: as of `Candidates`.
+
+        The fingerprints count the atoms' surroundings of radius 2, in 2,048 columns (Rogers and Hahn 2010). A study
+        stores them, so that RDKit is not needed to load it.
+
+        Raises DomainError, which names the row, for a string that RDKit does not read, and MissingExtra.
+
+        >>> molecules = bo.Candidates.from_smiles(["CCO", "CCN", "c1ccccc1"])             # doctest: +SKIP
+        >>> bo.maximize(measure_yield, {"molecule": molecules}, n_trials=20)              # doctest: +SKIP
+        """
+        labels = check_choices(cls.__name__, smiles, "SMILES string", max_rows(TYPICAL_ATOMS))
+        return cls.from_fingerprints(count_substructures(labels), labels, when=when, default=default)
+
+    @classmethod
+    def from_fingerprints(
+        cls, counts: Any, labels: Iterable[object], *, when: When | None = None, default: object = NO_DEFAULT
+    ) -> Candidates:
+        """Make candidates of fingerprints of counts, which are compared by Tanimoto similarity.
+
+        counts: integers from 0 to 65,535 (rows, up to 65,536 columns), as an array of NumPy or SciPy, best a sparse
+            one.
+        labels: distinct names of the rows.
+        when, default: as of `Candidates`.
+
+        The similarity of x and y is <x, y> / (|x|^2 + |y|^2 - <x, y>) (Ralaivola et al. 2005), as in GAUCHE.
+
+        Raises DomainError.
+
+        >>> v = bo.Candidates.from_fingerprints([[2, 0, 1], [1, 0, 1], [0, 3, 0]], ["a", "b", "c"])
+        >>> v.size
+        3
+        """
+        found = cls.__new__(cls)
+        table = read_counts(cls.__name__, counts)
+        n = table.shape[0]
+        names = check_choices(cls.__name__, labels, "label", max_rows(0))
+        if len(names) != n:
+            raise DomainError(f"Candidates: expected a label for each of {n} rows, got {len(names)}")
+        check_fits(n, table.nnz // n)
+        descriptors = Descriptors({}, np.zeros((n, 0), np.uint8), counts=table)
+        found._take_rows(names, check_varies(cls.__name__, descriptors), True)
+        ChoiceVariable.__init__(found, found.choices, found.graph, when, default)
+        return found
 
     def _take_rows(self, labels: Sequence[Any], descriptors: Descriptors, are_given: bool) -> None:
         """Take labels, and whether they were given, which matters, and is in files, where they are numbers of rows."""
@@ -135,6 +188,41 @@ class Candidates(ChoiceVariable):
         return found
 
 
+def check_fits(n: int, n_cells: int) -> None:
+    """Raise DomainError unless there are two rows, and not more than fit into memory.
+
+    n: rows.
+    n_cells: as of `max_rows`.
+    """
+    most = max_rows(n_cells)
+    if not 2 <= n <= most:
+        raise DomainError(
+            f"Candidates: expected 2 to {most:,} rows, which half of the memory here holds "
+            f"({memory_size() / 2**30:.0f} GiB, {n_cells} cells a row), got {n:,}"
+        )
+
+
+def count_substructures(smiles: Sequence[Any]) -> Any:
+    """Return the Morgan fingerprint of each molecule as counts, sparse (n, 2048); raise DomainError, MissingExtra."""
+    from scipy.sparse import csr_array
+
+    chem = optional_import("rdkit.Chem", "rdkit")
+    generator = optional_import("rdkit.Chem.rdFingerprintGenerator", "rdkit").GetMorganGenerator(
+        radius=MORGAN_RADIUS, fpSize=MORGAN_SIZE
+    )
+    starts, columns, counts = [0], list[int](), list[int]()
+    with optional_import("rdkit.rdBase", "rdkit").BlockLogs():  # errors name the row
+        for row, text in enumerate(smiles):
+            molecule = chem.MolFromSmiles(text) if isinstance(text, str) and text.strip() else None
+            if molecule is None:
+                raise DomainError(f"Candidates: row {row}: expected a SMILES string, got {short_repr(text)}")
+            found = generator.GetCountFingerprint(molecule).GetNonzeroElements()
+            columns += found.keys()
+            counts += found.values()
+            starts.append(len(columns))
+    return csr_array((counts, columns, starts), shape=(len(smiles), MORGAN_SIZE))
+
+
 def _find_labels(given: GivenTable, label: object) -> list[Any]:
     """Return the labels in a column, which is taken out, or in the index; raise DomainError where none has the name."""
     if str(label) in given.columns:
@@ -182,7 +270,10 @@ class RankedGraph(VariableGraph):
 
 def _features(group: DescriptorGroup) -> Array:
     """Return what varies as numbers of mean 0, whose variances sum to 1 (n, p)."""
-    columns = np.asarray(group.columns, dtype=np.float64)
+    if group.kind == "counts":  # too many columns to rank by: distances survive in few directions
+        columns = group.columns @ np.random.default_rng(0).normal(size=(group.columns.shape[1], PROJECTED))
+    else:
+        columns = np.asarray(group.columns, dtype=np.float64)
     if group.kind == "texts":
         codes = group.columns[:, 0]
         columns = np.random.default_rng(0).normal(size=(int(codes.max()) + 1, TEXT_FEATURES))[codes]

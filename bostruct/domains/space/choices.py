@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from bostruct.checks import hide_addresses, short_repr
+from bostruct.checks import hide_addresses, memory_size, short_repr
 from bostruct.contracts import Choice, DomainError, IntArray, Json, ParsedJson, PointError, Presented
 from bostruct.domains.space.choice_json import choice_to_json, choices_from_json, is_json_scalar
 from bostruct.domains.space.clauses import When, check_when
@@ -22,8 +22,10 @@ from bostruct.domains.space.variable import NO_DEFAULT, Variable
 
 MANY_CHOICES = {  # by kind, what to do where it has not room for all
     "Ordinal": "; take a coarser grid, or an Integer or a Real for numbers without gaps",
-    "Categorical": "; Candidates takes up to 10,000 rows of a table",
 }
+BYTES_PER_CELL = 32  # a number as given, in the table, in the kernel and in the ranking
+BYTES_PER_ROW = 2_000  # a label, its place and its text in a file
+SHARE = 0.5  # of the memory of the machine, for one table
 
 
 class ChoiceVariable(Variable):
@@ -245,10 +247,11 @@ def coordinate(name: str, variable: Variable, vertex: int) -> Choice:
 def path_graph(size: int, weight: float = 1.0) -> VariableGraph:
     """Return a path, or for two choices the complete graph, which is the same, in closed form for kernels.
 
-    size: number of vertices, at least 2.
+    size: number of vertices.
     weight: of its edges, > 0.
     """
-    return CompleteGraph(2) if size == 2 and weight == 1.0 else PathGraph(size, weight)
+    is_complete = size == 1 or (size == 2 and weight == 1.0)
+    return CompleteGraph(size) if is_complete else PathGraph(size, weight)
 
 
 def to_python(value: object) -> Any:
@@ -266,25 +269,25 @@ def list_entries(value: object) -> Any:
 
 
 def check_choices(
-    kind: str, choices: Iterable[Presented], noun: str = "choice", most: int = MAX_CHOICES
+    kind: str, choices: Iterable[Presented], noun: str = "choice", most: int = MAX_CHOICES, least: int = 2
 ) -> tuple[Presented, ...]:
-    """Return choices as a tuple; raise DomainError unless they are several distinct values, at most `most`.
+    """Return choices as a tuple; raise DomainError unless they are `least` to `most` distinct values.
 
     Those that can be changed are copied, so that their owner does not change the variable.
 
     kind: what errors call the variable.
     choices: as the user gave them.
     noun: what errors call one of them.
-    most: number of choices.
+    most, least: number of choices.
     """
     if isinstance(choices, str | bytes | set | frozenset | dict) or not isinstance(choices, Iterable):
         advice = "; a text is one value: list(text) has its letters" if isinstance(choices, str) else ""
         raise DomainError(f"{kind}: expected a sequence of {noun}s, got {short_repr(choices)}{advice}")
     values = tuple(to_python(choice) for choice in itertools.islice(choices, most + 1))
-    if not 2 <= len(values) <= most:
+    if not least <= len(values) <= most:
         got = f"{len(values)}: {short_repr(list(values))}" if len(values) <= most else _count_more(choices)
         advice = MANY_CHOICES.get(kind, "") if len(values) > most else ""
-        raise DomainError(f"{kind}: expected 2 to {most} {noun}s, got {got}{advice}")
+        raise DomainError(f"{kind}: expected {least} to {most} {noun}s, got {got}{advice}")
     seen: set[object] = set()
     unhashable: list[object] = []
     for value in values:
@@ -299,6 +302,14 @@ def check_choices(
         if repeated:
             raise DomainError(f"{kind}: expected distinct {noun}s, got {short_repr(value)} more than once")
     return tuple(_copy_mutable(value) for value in values) if unhashable else values
+
+
+def max_rows(n_cells: int) -> int:
+    """Return how many rows half of the machine's memory holds.
+
+    n_cells: of each row that are stored.
+    """
+    return int(SHARE * memory_size() / (BYTES_PER_ROW + BYTES_PER_CELL * n_cells))
 
 
 def _copy_mutable(value: Any) -> Any:

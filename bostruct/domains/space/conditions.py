@@ -8,15 +8,14 @@ about.
 
 from __future__ import annotations
 
-import copy
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from itertools import product
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +39,7 @@ from bostruct.domains.space.clauses import (
     list_leaves,
 )
 from bostruct.domains.space.graphs import MAX_CHOICES
+from bostruct.domains.space.linear import Linear
 from bostruct.domains.space.single_changes import Layout
 from bostruct.domains.space.variable import INACTIVE, MAX_ENUMERATED, Variable
 
@@ -65,6 +65,8 @@ def name_levels(rule: Any, values: Mapping[str, Variable], variable: Variable | 
         return replace(rule, test=name_levels(rule.test, values, values.get(rule.name)))
     if isinstance(rule, IsIn):
         return IsIn(tuple(_name_level(value, variable) for value in rule.values))
+    if isinstance(rule, Linear):
+        return rule.bind(values, f"constraints: {rule!r}")
     return replace(rule, value=_name_level(rule.value, variable)) if isinstance(rule, Compare) else rule
 
 
@@ -97,6 +99,8 @@ def _check_point_test(
     """Raise DomainError unless a clause that joins no others is one about points of a space."""
     if isinstance(leaf, Compare | IsIn):
         raise DomainError(f"{where}: expected a test of a point, such as ValueOf(name, {type(leaf).__name__}(...))")
+    if isinstance(leaf, Linear):
+        leaf.bind(variables, where)
     names = [leaf.name] if isinstance(leaf, ValueOf) else []
     names = [leaf.left, leaf.right] if isinstance(leaf, CompareVariables) else names
     for name in names:
@@ -159,23 +163,25 @@ Fill = Callable[[int, int], IntArray]  # a variable's position, and k -> columns
 
 
 def read_lists(variable: Variable, variables: Mapping[str, Variable]) -> Variable:
-    """Return a variable whose lists of values of a parent are each a `OneOf`, in the parent's order if a set."""
-    lists = {
-        name: sorted(test, key=lambda value: _columns_of(parent, value) or ()) if isinstance(test, Set) else test
-        for name, test in variable.when.items()
-        if (parent := variables.get(name)) is not None and _lists_values(test, parent)
-    }
-    if not lists:
-        return variable
-    found = copy.copy(variable)
-    found.when = {**variable.when, **{name: OneOf(*values) for name, values in lists.items()}}
-    return found
+    """Return a variable whose lists of values of a parent are each a `OneOf`."""
+    when = {name: _list_alternatives(test, variables.get(name)) for name, test in variable.when.items()}
+    return (
+        variable.with_conditions(when)
+        if any(when[name] is not test for name, test in variable.when.items())
+        else variable
+    )
 
 
-def _lists_values(test: object, parent: Variable) -> bool:
-    """Tell whether a test is a list of which some are values of a parent, and is no value itself."""
-    is_list = isinstance(test, list | tuple | set | frozenset) and _columns_of(parent, test) is None
-    return is_list and any(_columns_of(parent, value) is not None for value in cast(Iterable[object], test))
+def _list_alternatives(test: Any, parent: Variable | None) -> Any:
+    """Return a list of which some are values of a parent as a `OneOf`; any other test, and a value, as it is."""
+    if parent is None or not isinstance(test, list | tuple | set | frozenset) or _columns_of(parent, test) is not None:
+        return test
+    listed = [(_columns_of(parent, value), value) for value in test]
+    if not any(columns for columns, _ in listed):
+        return test
+    if isinstance(test, set | frozenset):  # which has no order of its own
+        listed.sort(key=lambda one: tuple(one[0] or ()))
+    return OneOf(*(value for _, value in listed))
 
 
 def _columns_of(variable: Variable, value: object) -> Sequence[int] | None:
@@ -245,6 +251,20 @@ class ParentLink(NamedTuple):
     test: ParentTest
 
 
+class NeverActive(DomainError):
+    """The refusal of a variable that no point has.
+
+    name: of the variable.
+    """
+
+    def __init__(self, name: str, message: str) -> None:
+        super().__init__(message)
+        self.name = name
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.name, str(self))
+
+
 class Conditions:
     """The conditions of all variables of a space. A point that has not a variable holds `INACTIVE` in its columns.
 
@@ -260,8 +280,8 @@ class Conditions:
         if self:
             for name, is_reached in zip(self.names, self._count.reached, strict=True):
                 if not is_reached:
-                    raise DomainError(
-                        f"{name}: when: no point has this variable, {describe_when(variables[name].when)}"
+                    raise NeverActive(
+                        name, f"{name}: when: no point has this variable, {describe_when(variables[name].when)}"
                     )
 
     def __bool__(self) -> bool:

@@ -23,6 +23,7 @@ from bostruct.domains.space.call_limit import call_limit, limit_calls
 from bostruct.domains.space.choice_json import is_json_scalar
 from bostruct.domains.space.clauses import describe_when, predicate_name
 from bostruct.domains.space.conditions import Conditions
+from bostruct.domains.space.linear import Linear, SpaceLinear
 from bostruct.domains.space.scale import NumberGrid
 from bostruct.domains.space.single_changes import Layout, SpaceBatch
 from bostruct.domains.space.variable import INACTIVE, MAX_ENUMERATED, Variable
@@ -261,7 +262,15 @@ class ConstrainedProduct:
         rows = rng.integers(0, self._bounds_for_draws, size=(m, self.n_columns))
         for i, v in self._own_drawing:
             rows[:, self.layout.columns(i)] = v.sample(m, rng)
-        return self.conditions.apply_randomly(rows, rng)
+        rows = self.conditions.apply_randomly(rows, rng)
+        return rows if self.linear is None else self.linear.redraw(rows, rng)
+
+    @cached_property
+    def linear(self) -> SpaceLinear | None:
+        """The constraints that are linear in numbers; None if there are none."""
+        rules = [rule for rule in self.constraints if isinstance(rule, Linear)]
+        apply = self.conditions.apply_randomly
+        return SpaceLinear(self.variables, rules, self.layout.starts, apply) if rules else None
 
     def present(self, x: IntArray) -> dict[str, Any]:
         """Return a point as a dict of the user's values; raise PointError for columns without a value."""
@@ -373,22 +382,31 @@ def valid_mask(space: ConstrainedProduct, xs: IntArray) -> npt.NDArray[np.bool_]
 
     xs: integer rows (m, d).
     """
-    return count_until_broken(space, xs) == len(space.constraints)
+    if space.linear is None:
+        return count_until_broken(space, xs) == len(space.constraints)
+    valid, others = (
+        space.linear.holds(np.asarray(xs)),
+        [rule for rule in space.constraints if not isinstance(rule, Linear)],
+    )
+    if others:
+        valid[valid] = count_until_broken(space, np.asarray(xs)[valid], others) == len(others)
+    return valid
 
 
-def count_until_broken(space: ConstrainedProduct, xs: IntArray) -> IntArray:
+def count_until_broken(space: ConstrainedProduct, xs: IntArray, rules: Sequence[Constraint] | None = None) -> IntArray:
     """Count the constraints that hold at each point before the first broken one, which is the last one called -> (m,).
 
     -1 for points that are not checked because the limit of calls is reached.
 
     xs: integer rows (m, d).
+    rules: the constraints that count; None for all.
     """
     counts, limit = np.full(len(xs), -1, dtype=np.int64), call_limit()
     for i, point in enumerate(_present_rows(space, xs)):
         if limit.is_reached:
             break
         holds = 0
-        for rule in space.constraints:
+        for rule in space.constraints if rules is None else rules:
             if not _satisfies(space, point, rule):
                 break
             holds += 1

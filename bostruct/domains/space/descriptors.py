@@ -19,6 +19,7 @@ from bostruct.contracts import Array, DomainError, Json, ParsedJson
 from bostruct.domains.space.choices import to_python
 from bostruct.domains.space.levels import Levels
 
+MOST_COUNTED = 2**16  # columns of a fingerprint of counts, and above each count
 MOST_APART = 8  # columns of numbers that are told apart; more are one group
 
 Bits: TypeAlias = npt.NDArray[np.uint8]
@@ -28,12 +29,14 @@ Numbers = TypeVar("Numbers", bound=npt.NDArray[Any])
 class DescriptorGroup(NamedTuple):
     """Descriptors that are compared together.
 
-    kind: "numbers", told apart by standardized differences; "bits", by Tanimoto; "texts", by whether they are equal.
-    columns: of the rows: numbers, scaled by `scale_to_one` (n, p), bits (n, q), or codes of texts (n, 1).
+    kind: "numbers", told apart by standardized differences; "bits" and "counts", by Tanimoto; "texts", by whether they
+        are equal.
+    columns: of the rows: numbers, scaled by `scale_to_one` (n, p), bits (n, q), a sparse array of counts (n, q), or
+        codes of texts (n, 1).
     """
 
     kind: str
-    columns: npt.NDArray[Any]
+    columns: Any
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,12 +45,14 @@ class Descriptors:
 
     numbers: values by name of the column, (n,) each.
     bits: zeros and ones (n, q), columns of a fingerprint.
+    counts: a fingerprint of counts, as `read_counts` returns it (n, q); None for none.
     """
 
     numbers: Mapping[str, Array]
     bits: Bits
     bit_names: tuple[str, ...] = ()
     texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    counts: Any = None
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Descriptors) and self.key == other.key
@@ -62,8 +67,8 @@ class Descriptors:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the columns: numbers, bits, texts."""
-        return (*self.numbers, *self.bit_names, *self.texts)
+        """The names of the columns: numbers, bits, texts; counts are one."""
+        return (*self.numbers, *self.bit_names, *self.texts, *(() if self.counts is None else ("counts",)))
 
     @cached_property
     def key(self) -> str:
@@ -81,6 +86,8 @@ class Descriptors:
             found += [DescriptorGroup("numbers", column[:, None]) for column in varying]
         if self.bits.size and np.ptp(self.bits, axis=0).any():
             found.append(DescriptorGroup("bits", self.bits))
+        if self.counts is not None and len({self.row(i) for i in range(self.size)}) > 1:
+            found.append(DescriptorGroup("counts", self.counts))
         for texts in self.texts.values():
             levels = {text: code for code, text in enumerate(sorted(set(texts)))}
             if 1 < len(levels) < self.size:  # where all differ, they say as little as where none do
@@ -104,13 +111,18 @@ class Descriptors:
     def row(self, i: int) -> tuple[Any, ...]:
         """Return the values of a row, as `names` orders them."""
         numbers = [float(column[i]) for column in self.numbers.values()]
-        return (*numbers, *self.bits[i].tolist(), *(texts[i] for texts in self.texts.values()))
+        found = (*numbers, *self.bits[i].tolist(), *(texts[i] for texts in self.texts.values()))
+        if self.counts is None:
+            return found
+        own = slice(*self.counts.indptr[i : i + 2])
+        return (*found, b"".join(one[own].astype("<u2").tobytes() for one in (self.counts.indices, self.counts.data)))
 
     def take(self, rows: Sequence[int]) -> Descriptors:
         """Return the table of some rows."""
         numbers = {name: freeze(column[list(rows)]) for name, column in self.numbers.items()}
         texts = {name: tuple(column[i] for i in rows) for name, column in self.texts.items()}
-        return Descriptors(numbers, freeze(self.bits[list(rows)]), self.bit_names, texts)
+        counts = None if self.counts is None else self.counts[list(rows)]
+        return Descriptors(numbers, freeze(self.bits[list(rows)]), self.bit_names, texts, counts)
 
     def to_json(self) -> dict[str, Json]:
         """Return the table as JSON: arrays as base64 of little-endian numbers, bits packed by eight."""
@@ -122,6 +134,10 @@ class Descriptors:
             found["bits"] = {"names": list(self.bit_names), "data": base64.b64encode(packed.tobytes()).decode()}
         if self.texts:
             found["texts"] = {name: list(column) for name, column in self.texts.items()}
+        if self.counts is not None:
+            parts = {"lengths": np.diff(self.counts.indptr), "columns": self.counts.indices, "counts": self.counts.data}
+            packed = {name: base64.b64encode(part.astype("<u2").tobytes()).decode() for name, part in parts.items()}
+            found["counts"] = {"width": self.counts.shape[1], **packed}
         return found
 
     @classmethod
@@ -132,7 +148,50 @@ class Descriptors:
         flat = np.unpackbits(packed, axis=1, count=len(bits["names"])) if bits["names"] else np.zeros((n, 0), np.uint8)
         numbers = {name: unpack_numbers(text) for name, text in data.get("numbers", {}).items()}
         texts = {name: tuple(column) for name, column in data.get("texts", {}).items()}
-        return cls(numbers, freeze(flat), tuple(bits["names"]), texts)
+        counts = None
+        if given := data.get("counts"):
+            parts = [np.frombuffer(base64.b64decode(given[name]), "<u2") for name in ("lengths", "columns", "counts")]
+            starts = np.concatenate([[0], np.cumsum(parts[0], dtype=np.int64)])
+            counts = make_counts((parts[2], parts[1], starts), (n, given["width"]))
+        return cls(numbers, freeze(flat), tuple(bits["names"]), texts, counts)
+
+
+def make_counts(given: Any, shape: tuple[int, int] | None = None) -> Any:
+    """Return counts as a sparse array of doubles in canonical form; raise ValueError for parts that are no array.
+
+    given: whatever SciPy makes a CSR array of.
+    """
+    from scipy.sparse import csr_array
+
+    counts = csr_array(given, shape=shape, dtype=np.float64)
+    counts.check_format(full_check=True)
+    counts.sum_duplicates()
+    counts.eliminate_zeros()
+    return counts
+
+
+def read_counts(owner: str, given: Any) -> Any:
+    """Return fingerprints of counts as a sparse array (n, q).
+
+    given: integers from 0 to 65,535 (n, q), as an array of NumPy or SciPy, of at most 65,536 columns.
+
+    Raises DomainError.
+    """
+    try:
+        counts = make_counts(given)
+    except (TypeError, ValueError, OverflowError):
+        counts = None
+    if counts is None or counts.ndim != 2 or counts.shape[1] > MOST_COUNTED:
+        shape = short_repr(given) if counts is None else f"shape {counts.shape}"
+        raise DomainError(f"{owner}: expected counts (rows, at most {MOST_COUNTED} columns), got {shape}")
+    is_count = (counts.data >= 0) & (counts.data < MOST_COUNTED) & (counts.data == np.floor(counts.data))
+    if not is_count.all():
+        entry = int(np.flatnonzero(~is_count)[0])
+        row = int(np.searchsorted(counts.indptr, entry, side="right")) - 1
+        raise DomainError(
+            f"{owner}: expected integers from 0 to {MOST_COUNTED - 1}, got {counts.data[entry]} in row {row}"
+        )
+    return counts
 
 
 def scale_to_one(values: Array) -> Array:

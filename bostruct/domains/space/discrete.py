@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Iterable
 
-from bostruct.checks import check_number, short_repr
+from bostruct.checks import check_number, count_own_frames, short_repr
 from bostruct.contracts import DomainError, Json, ParsedJson
 from bostruct.domains.space.choice_json import choices_from_json
 from bostruct.domains.space.choices import ChoiceVariable, check_choices, path_graph
 from bostruct.domains.space.clauses import When
 from bostruct.domains.space.graphs import (
+    MAX_CHOICES,
     MAX_WEIGHT,
     MIN_WEIGHT,
     CompleteGraph,
@@ -27,6 +29,8 @@ from bostruct.domains.space.likeness import (
     show_likeness,
 )
 from bostruct.domains.space.variable import NO_DEFAULT
+
+MAX_NAMES = 1_000_000  # choices of a Categorical
 
 
 class Binary(ChoiceVariable):
@@ -60,7 +64,8 @@ class Binary(ChoiceVariable):
 class Categorical(ChoiceVariable):
     """A variable with unordered choices; any two are one change apart (complete graph).
 
-    choices: 2 to 1000 distinct values, each equal to itself.
+    choices: 1 to 1,000,000 distinct values, each equal to itself. More than 1000 cause a warning if nothing says how
+        alike they are, because a model then predicts the same for all that were never tried.
     descriptors: a table with a row for each choice, which says what the choices are like, so that a model predicts a
         choice that was never tried from those that are like it: a pandas frame, a dict of columns, a list of dicts, or
         numbers (choices, columns). The index of a frame names the choices, in any order, and may name others. Where it
@@ -90,8 +95,15 @@ class Categorical(ChoiceVariable):
         when: When | None = None,
         default: object = NO_DEFAULT,
     ) -> None:
-        values = check_choices("Categorical", choices)
-        self._take_likeness(read_likeness(values, descriptors, distances, kernel))
+        values = check_choices("Categorical", choices, most=MAX_NAMES, least=1)
+        self._take_likeness(None if len(values) == 1 else read_likeness(values, descriptors, distances, kernel))
+        if self.likeness is None and len(values) > MAX_CHOICES:
+            warnings.warn(
+                f"Categorical: {len(values):,} choices without descriptors, so that a model predicts the same for all "
+                "that were never tried; pass descriptors=, or the rows of a table as Candidates; for molecules "
+                "Candidates.from_smiles",
+                stacklevel=count_own_frames(),
+            )
         super().__init__(values, CompleteGraph(len(values)), when, default)
 
     def _take_likeness(self, likeness: Likeness | None) -> None:
@@ -115,15 +127,17 @@ class Categorical(ChoiceVariable):
 
         Raises DomainError where the choices are Python objects, which no file holds.
         """
-        found = cls(choices_from_json(data["choices"]))
+        found = cls.__new__(cls)
+        values = tuple(choices_from_json(data["choices"]))
         found._take_likeness(likeness_from_json(data))
+        ChoiceVariable.__init__(found, values, CompleteGraph(len(values)))
         return found
 
 
 class Ordinal(ChoiceVariable):
     """A variable with ordered choices; only adjacent ones are one change apart (path graph).
 
-    choices: 2 to 1000 distinct values, in order.
+    choices: 1 to 1000 distinct values, in order.
     weight: float from 1e-300 to 1e300, the weight of the graph's edges, which scales diffusion along them.
     when: mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
     default: a value, which trials had that were told before the variable existed; see docs/space-changes.md.
@@ -142,7 +156,7 @@ class Ordinal(ChoiceVariable):
         when: When | None = None,
         default: object = NO_DEFAULT,
     ) -> None:
-        values = check_choices("Ordinal", choices)
+        values = check_choices("Ordinal", choices, least=1)
         self.weight = check_number("weight", weight, MIN_WEIGHT, MAX_WEIGHT)
         super().__init__(values, path_graph(len(values), self.weight), when, default)
 

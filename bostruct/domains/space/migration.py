@@ -34,13 +34,23 @@ class Contents(NamedTuple):
 def read_contents(description: ParsedJson) -> Contents:
     """Return what the description of a space, plain or mixed, names."""
     if description.get("domain") == "space":
-        return Contents(_as_dict(description.get("variables")), {})
+        return Contents(_free(_as_dict(description.get("variables"))), {})
     if description.get("domain") != "mixed":
         return Contents({}, {})
     parts, order = _as_dict(description.get("parts")), description.get("order", ())
     own = _as_dict(_as_dict(parts.get(OWN)).get("variables"))
-    named = {name: one for name, one in own.items() if name in order}  # the others are tests of parts
+    named = _free({name: one for name, one in own.items() if name in order})  # the others are tests of parts
     return Contents(named, {name: part for name, part in parts.items() if name != OWN})
+
+
+def _free(variables: Mapping[str, ParsedJson]) -> dict[str, ParsedJson]:
+    """Return descriptions with the free variable in place of each fixed one, which has its values."""
+    return {
+        name: {**one["variable"], **{key: one[key] for key in ("when", "default") if key in one}}
+        if _as_dict(one).get("kind") == "Fixed"
+        else one
+        for name, one in variables.items()
+    }
 
 
 def _as_dict(given: ParsedJson) -> dict[str, ParsedJson]:

@@ -203,6 +203,8 @@ class Mixture(Composition):
     billionth of the total are the same. Raises DomainError, TypeError and ValueError.
     """
 
+    is_real = True
+
     def __init__(
         self,
         parts: Iterable[str],
@@ -216,7 +218,7 @@ class Mixture(Composition):
         when: When | None = None,
         default: object = NO_DEFAULT,
     ) -> None:
-        self.parts = _check_parts("Mixture", parts)
+        self.parts, self.is_real = _check_parts("Mixture", parts), True
         self.total = _check_total(total)
         self.sum_tolerance = check_number("sum_tolerance", sum_tolerance, 0.0, 1.0)
         pairs = _read_bounds("Mixture", self.parts, bounds, 0.0, self.total)

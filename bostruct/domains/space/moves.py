@@ -62,7 +62,15 @@ class NeighborSampler(ConstrainedProduct, LocalDomain):
         """
         refuse_dict(x)
         rows = self._apply(x, *self.adjacency.single_changes(np.asarray(x)))
-        return rows[valid_mask(self, rows)] if self.constraints else rows
+        return self.join(rows[valid_mask(self, rows)], self._linear_moves(x)) if self.constraints else rows
+
+    def _linear_moves(self, x: IntArray) -> IntArray:
+        """Return the valid points to which a step of several numbers in linear constraints leads (q, columns)."""
+        if self.linear is None:
+            return np.empty((0, self.n_columns), dtype=np.int64)
+        rows = self.linear.moves(np.asarray(x, dtype=np.int64))
+        kept = (self.conditions.apply_with_fallbacks(rows.copy()) == rows).all(axis=1)
+        return rows[kept][valid_mask(self, rows[kept])]
 
     def sample_neighbors(self, x: IntArray, m: int, rng: np.random.Generator) -> IntArray:
         """Return `neighbors`, or m of them drawn without replacement if there are more.
@@ -88,7 +96,40 @@ class NeighborSampler(ConstrainedProduct, LocalDomain):
         which = np.concatenate([own for own, _ in found])
         base = np.array(xs, dtype=np.int64)  # of its own, which never changes
         changes = SingleChanges(base, of, which, pad_columns([values for _, values in found]), self.layout)
-        return self._apply_conditions(changes), of
+        changes = self._apply_conditions(changes)
+        return (changes, of) if self.linear is None else self._add_linear_moves(xs, changes, of, m, rng)
+
+    def _add_linear_moves(
+        self, xs: IntArray, changes: SingleChanges, of: IntArray, m: int, rng: np.random.Generator
+    ) -> tuple[SingleChanges, IntArray]:
+        """Add steps of several numbers to single changes, m of each point at most.
+
+        The base of such a step is a point of its own, in which all but the last of the numbers are changed.
+        """
+        moves = [self._linear_moves(x) for x in xs]
+        rows, every = self.join(*moves), np.repeat(np.arange(len(moves)), [len(one) for one in moves])
+        starts = np.asarray(xs)[every]
+        column = rows.shape[1] - 1 - np.argmax((rows != starts)[:, ::-1], axis=1) if len(rows) else every
+        which, at = self._variable_of[column], np.arange(len(rows))
+        bases = rows.copy()
+        bases[at, column] = starts[at, column]
+        width = changes.values.shape[1]
+        values = np.repeat(rows[at, column][:, None], width, axis=1)
+        joined = SingleChanges(
+            np.concatenate([changes.base, bases]),
+            np.concatenate([changes.of, len(changes.base) + at]),
+            np.concatenate([changes.which, which]),
+            np.concatenate([changes.values, values]),
+            self.layout,
+        )
+        of = np.concatenate([of, every])
+        order = np.argsort(of, kind="stable")
+        kept = []
+        for i in range(len(xs)):
+            own = order[of[order] == i]
+            kept.append(own if len(own) <= m else own[np.sort(rng.choice(len(own), size=m, replace=False))])
+        taken = np.concatenate(kept)
+        return joined[taken], of[taken]
 
     def change_each(self, xs: IntArray, m: int, rng: np.random.Generator) -> tuple[SpaceBatch, IntArray]:
         # under constraints, of m changes those that are valid, and m neighbors if none is
@@ -120,6 +161,8 @@ class NeighborSampler(ConstrainedProduct, LocalDomain):
         rows = np.repeat(np.asarray(x, dtype=np.int64)[None], len(counts), axis=0)
         for row, count in zip(rows, counts, strict=True):
             made = neighbors[first[:count]]
+            for changed in made.rows() if self.linear is not None else ():  # whose bases may differ, too
+                row[changed != x] = changed[changed != x]
             columns = self.layout.columns_of(made.which, made.values.shape[1])
             row[columns] = made.values
         rows = self.conditions.apply_with_fallbacks(rows)
@@ -134,6 +177,8 @@ class NeighborSampler(ConstrainedProduct, LocalDomain):
         Variables that the change makes exist are drawn. Where constraints leave no neighbor, the result is a valid
         point a few changes away. Raises DomainError where none other than x is found.
         """
+        if self.linear is not None and len(near := self.neighbors(x)):
+            return near[rng.integers(len(near))]
         has_numbers = self.n_continuous > 0
         which, values = self._draw_change(x, rng) if has_numbers else self._sample_changes(np.asarray(x), 1, rng, False)
         if len(which):
@@ -159,6 +204,8 @@ class NeighborSampler(ConstrainedProduct, LocalDomain):
         """
         for _ in range(CROSSOVER_TRIES):
             first = (rng.random(self.d) < 0.5)[self._variable_of]
+            if self.linear is not None:  # a sum comes from one parent
+                first[self.linear.columns] = first[self.linear.columns[0]]
             child = np.where(first, x, y)
             for i, variable in self._crossing:
                 own = self.layout.columns(i)

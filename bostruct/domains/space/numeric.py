@@ -7,29 +7,33 @@ from __future__ import annotations
 
 import math
 import sys
+import warnings
 from collections.abc import Sequence
 
 import numpy as np
 
-from bostruct.checks import check_bool, check_integer, check_number
+from bostruct.checks import check_bool, check_integer, check_number, count_own_frames
 from bostruct.contracts import Array, DomainError, IntArray, Json, ParsedJson
 from bostruct.domains.space.choices import ChoiceVariable, path_graph, to_python
 from bostruct.domains.space.clauses import When
-from bostruct.domains.space.graphs import MAX_CHOICES, DyadicGraph, GeometricGraph
-from bostruct.domains.space.scale import GRID_STEPS, IntegerGrid, RealGrid
+from bostruct.domains.space.graphs import MAX_CHOICES, DyadicGraph, GeometricGraph, VariableGraph
+from bostruct.domains.space.scale import GRID_STEPS, IntegerGrid, RealGrid, StepGrid, add_steps, read_decimal
 from bostruct.domains.space.variable import NO_DEFAULT
 
 LARGEST = 2**53  # up to which float64 holds every integer
 SMALLEST_STEP = 1e-15  # of the grid, as a share of the numbers: a few roundings of float64
 SMALLEST_RANGE = 1e-310  # of which a step of the grid is some roundings of the smallest floats, too
+STEP_ROUNDING = 1e-12  # relative, of the number of steps in a range
 SMALLEST_LOW = sys.float_info.min  # of a logarithm: smaller floats have fewer digits
 
 
 class Integer(ChoiceVariable):
     """A variable of all integers from low to high, both included.
 
-    low, high: int from -2^53 to 2^53, low < high, at most 2^53 values.
+    low, high: int from -2^53 to 2^53, low <= high, at most 2^53 values.
     log: bool, True to draw, change and model them on the scale of their logarithms; then low is at least 1.
+    step: int >= 1, from one value to the next, from low on; above 1, log is False. A high between two values is the
+        lower one, with a warning.
     when: mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
     default: a value, which trials had that were told before the variable existed; see docs/space-changes.md.
 
@@ -42,7 +46,7 @@ class Integer(ChoiceVariable):
 
     ordered = True
     values_are_choices = True
-    grid: IntegerGrid | None
+    grid: IntegerGrid | StepGrid | None
 
     def __init__(
         self,
@@ -50,19 +54,28 @@ class Integer(ChoiceVariable):
         high: int,
         *,
         log: bool = False,
+        step: int = 1,
         when: When | None = None,
         default: object = NO_DEFAULT,
     ) -> None:
         low = check_integer("low", low, -LARGEST, LARGEST)
         high = check_integer("high", high, -LARGEST, LARGEST)
         size = high - low + 1
-        if not low < high or (check_bool("log", log) and low < 1):
-            rule = "low < high, and low at least 1, because of log=True" if log else "low < high"
+        if low > high or (check_bool("log", log) and low < 1):
+            rule = "low <= high, and low at least 1, because of log=True" if log else "low <= high"
             raise DomainError(f"Integer: expected {rule}; got low={low}, high={high}")
         if size > LARGEST:
             raise DomainError(f"Integer: expected at most 2^53 values, got low={low}, high={high}")
-        self.is_even = not log
-        grid = IntegerGrid(low, high, log) if log or size > MAX_CHOICES else None
+        self.step = check_integer("step", step, 1)
+        if step > 1:
+            steps = _count_steps(self.kind, low, high, step, log)
+            self.low, self.high, self.log = low, int(steps.high), log
+            choices, graph = _list_steps(steps)
+            self.grid = None if isinstance(choices, tuple) else steps  # pyright: ignore[reportIncompatibleVariableOverride]
+            super().__init__(choices, graph, when, default)
+            return
+        self.low, self.high, self.log, self.is_even = low, high, log, not log or size == 1
+        grid = IntegerGrid(low, high, log) if (log and size > 1) or size > MAX_CHOICES else None
         self.grid = grid  # pyright: ignore[reportIncompatibleVariableOverride]
         if grid is None:
             super().__init__(tuple(range(low, high + 1)), path_graph(size), when, default)
@@ -73,7 +86,8 @@ class Integer(ChoiceVariable):
     @property
     def arguments(self) -> str:
         """The bounds, and the scale where it is that of logarithms, as arguments of a call."""
-        return f"{self.choices[0]}, {self.choices[len(self.choices) - 1]}{'' if self.is_even else ', log=True'}"
+        more = ", log=True" if self.log else "" if self.step == 1 else f", step={self.step}"
+        return f"{self.low}, {self.high}{more}"
 
     def sample(self, m: int, rng: np.random.Generator) -> IntArray:
         """Draw m integers uniformly on the variable's scale (m, 1).
@@ -81,14 +95,14 @@ class Integer(ChoiceVariable):
         m: int >= 0.
         rng: the only source of chance.
         """
-        return super().sample(m, rng) if self.grid is None else self.grid.sample(m, rng)[:, None]
+        return self.grid.sample(m, rng)[:, None] if isinstance(self.grid, IntegerGrid) else super().sample(m, rng)
 
     def chances(self, values: IntArray) -> Array:
         """Return the chance with which `sample` draws each of some integers (m,).
 
         values: positions of m integers (m, 1).
         """
-        return super().chances(values) if self.grid is None else self.grid.chances(values[:, 0])
+        return self.grid.chances(values[:, 0]) if isinstance(self.grid, IntegerGrid) else super().chances(values)
 
     def parse(self, value: object) -> list[int]:
         """Return the position of an integer; raises PointError for anything else.
@@ -99,9 +113,8 @@ class Integer(ChoiceVariable):
 
     def describe(self) -> dict[str, Json]:
         """Return the bounds, and the scale where it is that of logarithms, as JSON."""
-        last = len(self.choices) - 1
-        bounds: dict[str, Json] = {"low": self.choices[0], "high": self.choices[last]}
-        return bounds if self.is_even else bounds | {"log": True}
+        bounds: dict[str, Json] = {"low": self.low, "high": self.high}
+        return bounds | ({"log": True} if self.log else {}) | ({} if self.step == 1 else {"step": self.step})
 
     @classmethod
     def from_json(cls, data: ParsedJson) -> Integer:
@@ -109,25 +122,28 @@ class Integer(ChoiceVariable):
 
         data: with its bounds, and its scale where that is not even.
         """
-        return cls(data["low"], data["high"], log=data.get("log", False))
+        return cls(data["low"], data["high"], log=data.get("log", False), step=data.get("step", 1))
 
 
 class Real(ChoiceVariable):
     """A variable of all numbers from low to high, both included.
 
-    low, high: finite numbers, low < high.
+    low, high: finite numbers, low <= high.
     log: bool, True to draw and change values on the scale of their logarithms; then low > 0.
+    step: number > 0, from one value to the next, from low on, in decimals: 0.1, 0.2, 0.3; then log is False. A high
+        between two values is the lower one, with a warning. None for all numbers.
     when: mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
     default: a value, which trials had that were told before the variable existed; see docs/space-changes.md.
 
     Values lie on a grid of a trillion steps, to the nearest of which your own numbers are moved. `auto` and most other
-    methods accept it; `combo`, `bocs`, `smbo` and `mcts` refuse it by name.
+    methods accept it; `combo`, `bocs`, `smbo` and `mcts` refuse it by name. Up to 1000 values by a step are a path, as
+    those of `Integer`, which every method accepts.
     Raises DomainError and ValueError.
     """
 
     ordered = True
     values_are_choices = True
-    grid: RealGrid
+    grid: RealGrid | StepGrid | None
 
     def __init__(
         self,
@@ -135,16 +151,26 @@ class Real(ChoiceVariable):
         high: float,
         *,
         log: bool = False,
+        step: float | None = None,
         when: When | None = None,
         default: object = NO_DEFAULT,
     ) -> None:
         low, high = check_number("low", low) + 0.0, check_number("high", high) + 0.0  # -0.0 is 0.0
         check_bool("log", log)
-        if not low < high or (log and low < SMALLEST_LOW):
+        if low > high or (log and low < SMALLEST_LOW):
             needed = f", and low at least {SMALLEST_LOW:.3g}, because of log=True" if log else ""
-            raise DomainError(f"Real: expected low < high{needed}; got low={low}, high={high}")
+            raise DomainError(f"Real: expected low <= high{needed}; got low={low}, high={high}")
         if not math.isfinite(high - low):
             raise DomainError(f"Real: expected a range that float64 can hold, got low={low}, high={high}")
+        self.step = None if step is None else check_number("step", step, above=0.0)
+        self.low, self.high, self.log, self.is_real = low, high, log, self.step is None and low < high
+        if not self.is_real:
+            steps = _count_steps(self.kind, low, high, self.step or max(abs(low), 1.0), log and self.step is not None)
+            self.high = steps.high
+            choices, graph = _list_steps(steps)
+            self.grid = None if isinstance(choices, tuple) else steps  # pyright: ignore[reportIncompatibleVariableOverride]
+            super().__init__(choices, graph, when, default)
+            return
         grid = RealGrid(low, high, log)
         span = grid.log_span if log else (high - low) / max(abs(low), abs(high))
         if span < GRID_STEPS * SMALLEST_STEP or high - low < SMALLEST_RANGE:
@@ -155,21 +181,23 @@ class Real(ChoiceVariable):
     @property
     def arguments(self) -> str:
         """The values in short, as arguments of a call."""
-        return f"{self.grid.low}, {self.grid.high}{', log=True' if self.grid.log else ''}"
+        more = ", log=True" if self.log else "" if self.step is None else f", step={self.step}"
+        return f"{self.low}, {self.high}{more}"
 
     def parse(self, value: object) -> list[int]:
         """Return the position of the nearest number of the grid; raises PointError outside the range.
 
         value: number from low to high.
         """
-        return [self.grid.vertex(to_python(value))]
+        return super().parse(value) if self.grid is None else [self.grid.vertex(to_python(value))]
 
     def decode_column(self, values: Sequence[Json]) -> IntArray:
-        return self.grid.vertices(values)
+        return self.grid.vertices(values) if isinstance(self.grid, RealGrid) else super().decode_column(values)
 
     def describe(self) -> dict[str, Json]:
         """Return the bounds and the scale as JSON."""
-        return {"low": self.grid.low, "high": self.grid.high, "log": self.grid.log}
+        bounds: dict[str, Json] = {"low": self.low, "high": self.high, "log": self.log}
+        return bounds if self.step is None else bounds | {"step": self.step}
 
     @classmethod
     def from_json(cls, data: ParsedJson) -> Real:
@@ -177,4 +205,33 @@ class Real(ChoiceVariable):
 
         data: with its bounds and its scale.
         """
-        return cls(data["low"], data["high"], log=data.get("log", False))
+        return cls(data["low"], data["high"], log=data.get("log", False), step=data.get("step"))
+
+
+def _count_steps(kind: str, low: float, high: float, step: float, log: bool) -> StepGrid:
+    """Return the numbers from low on, the last at most high; raise DomainError for steps that are not even or too fine.
+
+    Warns if high is none of them.
+    """
+    if log:
+        raise DomainError(f"{kind}: step: the steps of log=True are uneven; omit one of both, or list an Ordinal")
+    n_steps = float((read_decimal(high) - read_decimal(low)) / read_decimal(step))
+    if n_steps >= LARGEST or max(abs(low), abs(high)) * SMALLEST_STEP > step:
+        raise DomainError(f"{kind}: step: expected at most 2^53 steps that float64 tells apart, got {step}")
+    is_whole = math.isclose(n_steps, round(n_steps), rel_tol=STEP_ROUNDING)  # steps such as 1 / 3
+    if is_whole:
+        return StepGrid(low, high, step, round(n_steps) + 1)
+    last = add_steps(low, step, int(n_steps))
+    warnings.warn(
+        f"{kind}: high={high} is no whole number of steps of {step} above low={low}; the last value is {last}",
+        UserWarning,
+        stacklevel=count_own_frames(),
+    )
+    return StepGrid(low, last, step, int(n_steps) + 1)
+
+
+def _list_steps(steps: StepGrid) -> tuple[Sequence[float], VariableGraph]:
+    """Return even numbers and their graph: a list and a path, if they are few."""
+    n = len(steps)
+    few = n <= MAX_CHOICES
+    return (tuple(steps[i] for i in range(n)), path_graph(n)) if few else (steps, DyadicGraph(n, n.bit_length()))

@@ -70,7 +70,7 @@ class Permutation(Variable):
         counts = list(items.values()) if isinstance(items, Mapping) else [1] * len(self.items)
         self.counts = _check_item_counts(self.kind, self.items, counts)
         self.n_codes = sum(self.counts)
-        self.width = self.n_codes if length is None else _check_length(self.kind, length, self.counts, resources)
+        self.width = self.n_codes if length is None else _check_order_length(self.kind, length, self.counts, resources)
         self.n_absent = self.n_codes - self.width  # items that an order lacks
         self._starts = np.cumsum([0, *self.counts[:-1]])  # the first column value of each item
         self._item_of = np.repeat(np.arange(len(self.items)), self.counts)  # of each column value
@@ -363,7 +363,7 @@ def _check_item_counts(kind: str, items: Sequence[Presented], counts: Sequence[o
     return found
 
 
-def _check_length(kind: str, length: object, counts: Sequence[int], resources: object) -> int:
+def _check_order_length(kind: str, length: object, counts: Sequence[int], resources: object) -> int:
     """Return how many items an order has; raise DomainError unless so many can be chosen."""
     n = to_python(length)
     if max(counts) > 1 or resources is not None:

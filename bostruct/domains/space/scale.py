@@ -6,6 +6,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
@@ -234,3 +235,57 @@ class IntegerGrid(NumberGrid):
     @property
     def _log_ratio(self) -> float:
         return math.log1p((self.high - self.low) / self.low)
+
+
+def read_decimal(number: float) -> Decimal:
+    """Return the decimal that people write for a number, so that 3 steps of 0.1 are 0.3."""
+    return Decimal(repr(number))
+
+
+def add_steps(low: float, step: float, count: int) -> float:
+    """Return low plus a number of steps, an integer if low is one."""
+    return type(low)(read_decimal(low) + count * read_decimal(step))
+
+
+@dataclass(frozen=True)
+class StepGrid(NumberGrid):
+    """Numbers at even steps, in decimals; integers if low and step are.
+
+    high: the last of them, which a step such as 1/3 may miss by a rounding.
+    n: of the numbers.
+    """
+
+    low: float
+    high: float
+    step: float
+    n: int
+
+    def __len__(self) -> int:
+        return self.n
+
+    def __getitem__(self, vertex: Any) -> Any:
+        place = int(vertex) + (self.n if vertex < 0 else 0)
+        if not 0 <= place < self.n:
+            raise IndexError(f"expected a vertex in 0..{self.n - 1}, got {vertex}")
+        return self.high if place == self.n - 1 else add_steps(self.low, self.step, place)
+
+    @property
+    def n_steps(self) -> int:
+        return self.n - 1
+
+    def shares(self, vertices: IntArray) -> Array:
+        return vertices / float(self.n - 1)
+
+    def nearest(self, shares: Array) -> IntArray:
+        return np.clip(np.rint(shares * (self.n - 1)), 0, self.n - 1).astype(np.int64)
+
+    def vertex(self, value: object) -> int:
+        hint = ""
+        if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
+            place = min(max(round((value - self.low) / self.step), 0), self.n - 1)
+            beside = [self[i] for i in (place - 1, place + 1) if 0 <= i < self.n]
+            if is_level(value, self[place], beside):
+                return place
+            hint = f"; the nearest is {self[place]}"
+        allowed = f"a number from {self.low} to {self.high} in steps of {self.step}"
+        raise PointError(f"expected {allowed}, got {short_repr(value)}{hint}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property
@@ -36,12 +37,15 @@ from bostruct.domains.space.choices import coordinate
 from bostruct.domains.space.clauses import Clause, clause_from_json
 from bostruct.domains.space.conditions import check_constraints, name_levels, read_lists
 from bostruct.domains.space.constraints import (
+    ConstrainedProduct,
     Constraint,
     Survey,
     count_within_limit,
     valid_mask,
 )
+from bostruct.domains.space.fixed import fix_variables
 from bostruct.domains.space.graphs import MAX_CHOICES
+from bostruct.domains.space.linear import BRANCH_DRAWS, Linear
 from bostruct.domains.space.migration import migrate_row
 from bostruct.domains.space.moves import NeighborSampler
 from bostruct.domains.space.points import check_names, check_row, encode_row, read_row
@@ -104,6 +108,9 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
         kinds = {name: read_lists(one, given) for name, one in given.items()}
         check_constraints(rules, kinds, kinds)
         super().__init__(kinds, tuple(name_levels(rule, kinds) for rule in rules))
+        if self.linear is not None:
+            free = ConstrainedProduct(kinds, ()).sample_freely(BRANCH_DRAWS, np.random.default_rng(0))
+            self.linear.refuse_infeasible(list(np.unique(free[:, self.linear.columns] != INACTIVE, axis=0)))
 
     def __repr__(self) -> str:
         return show_parts(self.variables, show_rules(len(self.constraints)))
@@ -128,21 +135,50 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
     def __hash__(self) -> int:
         return hash(tuple(self.variables))
 
+    def fix(self, /, **values: Presented) -> Space:
+        """Return the space with variables fixed at one value, which models leave out; constraints stay.
+
+        values: name -> value, as a point has it.
+
+        Stored studies of either space can go on with the other one: trials with the fixed values are data of both.
+        Variables that the fixed values exclude by `when=` are left out, and so are conditions that then always hold.
+        Raises DomainError for unknown names, impossible values, and variables that the other values exclude.
+
+        >>> space = bo.Space({"model": ["svm", "tree"], "c": bo.Real(0.1, 10.0, when={"model": "svm"})})
+        >>> list(space.fix(model="tree").variables)
+        ['model']
+        """
+        names = list(self.variables)
+        order = [names[i] for i in self.conditions.order]
+        return Space(fix_variables(self.variables, order, values), self.constraints)
+
     def count(self) -> Count:
         """Count the valid points.
 
         Returns `Exact`; `INFINITE` where a point has a variable of real numbers; `AtLeast` where constraints, or
         predicates of numbers, decide about more points than are listed.
         """
-        if any(v.kind in ("Real", "Mixture") for v in self.variables.values()):
+        if any(v.is_real for v in self.variables.values()):
             return INFINITE
         if self.enumerable:
             return Exact(len(self._all))
+        if self.linear is not None and (known := self._count_linear()) is not None:
+            return Exact(known)
         is_exact = all(v.is_countable for v in self.variables.values())
         is_exact = is_exact and (not self.conditions or self.conditions.is_exact)
         if self.constraints or not is_exact:
             return AtLeast(min(1, len(self.survey.points)) if self.constraints else 1)
         return Exact(self.n_points)
+
+    def _count_linear(self) -> int | None:
+        """Return the number of points of a space whose only constraints are linear; None if that is not known."""
+        if self.linear is None or self.conditions or not all(isinstance(rule, Linear) for rule in self.constraints):
+            return None
+        used = {axis.i for axis in self.linear.axes}
+        others = [one for i, one in enumerate(self.variables.values()) if i not in used]
+        found = self.linear.whole.n_points
+        is_known = found is not None and all(one.is_countable for one in others)
+        return found * math.prod(one.size for one in others) if found is not None and is_known else None
 
     @property
     def size(self) -> int:
@@ -314,6 +350,9 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
         Returns x where none is found in 1,000 draws.
         """
         changed = [self.positions[name] for name in names]
+        if self.linear is not None and {axis.i for axis in self.linear.axes} & set(changed):
+            drawn = self.linear.redraw(np.array(x, dtype=np.int64)[None], rng)
+            return drawn[0] if valid_mask(self, drawn)[0] else np.array(x, dtype=np.int64)
         is_plain = self.layout.is_simple and all(self.variables[name].is_even for name in names)
         for _ in range(RESAMPLING_DRAWS if self.constraints else 1):
             row = np.array(x, dtype=np.int64)
@@ -326,7 +365,7 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
                 self.conditions.apply_randomly(row[None], rng)
             elif len(changed) == 1:
                 n = int(self.n_choices[changed[0]])
-                row[changed] = (int(row[changed[0]]) + int(rng.integers(1, n))) % n
+                row[changed] = (int(row[changed[0]]) + int(rng.integers(1, max(n, 2)))) % n
             else:
                 row[changed] = rng.integers(0, self.n_choices[changed])
             if not self.constraints or valid_mask(self, row[None])[0]:
@@ -432,6 +471,10 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
             rows[has, columns] = one.with_shares(rows[has, columns], shares[has, own])
         return rows
 
+    @property
+    def _continuous_variables(self) -> list[int]:
+        return [i for i, one in enumerate(self.variables.values()) if one.n_continuous]
+
     @cached_property
     def _continuous(self) -> list[tuple[slice, slice, Variable]]:
         """The variables with continuous coordinates, before each the places of these, and its columns."""
@@ -446,18 +489,27 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
         rows, c = np.asarray(xs), self.n_continuous
         bounded = [(own, columns, one.share_bounds(rows[:, columns])) for own, columns, one in self._continuous]
         sums = [(own, columns, bounds) for own, columns, bounds in bounded if bounds is not None]
-        if not sums:
+        if not sums and self.linear is None:
             return None
         low, high = np.zeros((len(rows), c)), np.ones((len(rows), c))
         matrix = np.zeros((len(sums), c))
         for k, (own, _, bounds) in enumerate(sums):
             matrix[k, own] = 1.0
             low[:, own], high[:, own] = bounds
-        has = np.array([rows[:, columns.start] != INACTIVE for _, columns, _ in sums]).T
-        return [
+        has = np.array([rows[:, columns.start] != INACTIVE for _, columns, _ in sums], dtype=bool)
+        has = has.reshape(len(sums), len(rows)).T
+        found = [
             Polytope(low[i], high[i], matrix[has[i]], np.ones(has[i].sum()), matrix[:0], np.zeros(0))
             for i in range(len(rows))
         ]
+        if self.linear is None:
+            return found
+        places = {
+            i: own.start
+            for own, i in zip((own for own, *_ in self._continuous), self._continuous_variables, strict=True)
+        }
+        limits = self.linear.limit_shares(rows, places, self.shares(rows))
+        return [one.join(other) for one, other in zip(found, limits, strict=True)]
 
     def sample_discrete_neighborhoods(
         self, xs: IntArray, m: int, rng: np.random.Generator

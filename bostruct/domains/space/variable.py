@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -61,6 +62,7 @@ class Variable(ABC):
     is_order: bool = False  # True if the columns of a value are the positions of some items, first place first
     parts: tuple[str, ...] = ()  # of a value that is a dict of numbers; tables have a column for each
     resources: tuple[str | int, ...] | None = None  # of the items of an order that is a schedule
+    is_real: bool = False  # True if each number of its range is a value, or is moved to the nearest one
     costs: tuple[float, ...] = ()  # of an evaluation at each value, ascending, if the variable is a fidelity
     default_columns: tuple[int, ...] | None = None  # of the value that trials had before the variable existed
 
@@ -73,6 +75,20 @@ class Variable(ABC):
     @abstractmethod
     def size(self) -> int:
         """The number of its values."""
+
+    @property
+    def is_fixed(self) -> bool:
+        """True if it has one value, so that models leave it out."""
+        return self.size == 1
+
+    def with_conditions(self, when: When) -> Self:
+        """Return the variable with other conditions.
+
+        when: as of `bostruct.Space`.
+        """
+        found = copy.copy(self)
+        found.when = dict(when)
+        return found
 
     @property
     def n_continuous(self) -> int:

@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numba import njit
 
+from bostruct.checks import announce_compilation
 from bostruct.contracts import Array, IntArray
 from bostruct.kernels.otmann.network_simplex import PARENT, Tree, allocate_tree, solve, start_unmatched
 
@@ -62,7 +63,8 @@ def _set_pair_costs(first, low, second, low2, costs, lengths, base, structure):
                     base[i, j] += extra[q]
     for j in range(b):
         if masses2[low2 + j] == 0.0:
-            base[:, j] = np.inf
+            for i in range(a):
+                base[i, j] = np.inf
     for k in range(len(paths)):
         _add_differences(paths, low, paths2, low2, k, lengths, structure)
 
@@ -92,21 +94,25 @@ def _set_total_costs(base, structure, weight, cost):
 
 
 @njit(cache=True, nogil=True)
-def _block_distances(first, rows, second, columns, costs, memory, out):
+def _sum_between(masses, low, high):
+    total = 0.0
+    for k in range(low, high):
+        total += masses[k]
+    return total
+
+
+@njit(inline="always")
+def _add_block_distances(first, rows, second, columns, costs, memory, out):
     """Add the distances between the layers of one block to out (weights,)."""
-    supply, demand = first[2][rows[0] : rows[1]], second[2][columns[0] : columns[1]]
-    out += supply.sum() + demand.sum()
-    a, b = len(supply), len(demand)
-    if a == 0 or b == 0:
-        return
-    weights = costs[0]
+    weights, (a, b) = costs[0], (rows[1] - rows[0], columns[1] - columns[0])
     base, structure = memory.base[: a * b].reshape(a, b), memory.structure[: a * b].reshape(a, b)
     _set_pair_costs(first, rows[0], second, columns[0], costs, memory.lengths, base, structure)
-    if base.size == 1:
+    if a * b == 1:
         for w in range(len(out)):
-            out[w] += min(base[0, 0] + weights[w] * structure[0, 0], 0.0) * min(supply[0], demand[0])
+            shipped = min(first[2][rows[0]], second[2][columns[0]])
+            out[w] += min(base[0, 0] + weights[w] * structure[0, 0], 0.0) * shipped
         return
-    start_unmatched(supply, demand, memory.tree)
+    start_unmatched(first[2][rows[0] : rows[1]], second[2][columns[0] : columns[1]], memory.tree)
     cost = memory.cost[: (a + 1) * (b + 1)].reshape(a + 1, b + 1)
     for w in costs[3]:
         _set_total_costs(base, structure, weights[w], cost)
@@ -123,45 +129,39 @@ def _largest_block(starts):
 
 
 @njit(cache=True, nogil=True)
-def _pair_distances(first, i, second, j, costs, memory, out):
-    """Fill out (weights,) with the distances between architectures i and j; return their total mass."""
-    starts, starts2 = first[0][i], second[0][j]
-    total = 0.0
-    out[:] = 0.0
-    for block in range(len(starts) - 1):
-        rows = (starts[block], starts[block + 1])
-        columns = (starts2[block], starts2[block + 1])
-        mass, mass2 = first[2][rows[0] : rows[1]].sum(), second[2][columns[0] : columns[1]].sum()
-        total += mass + mass2
-        if mass <= mass2:  # the lighter side is shipped: half the time, for its mass finds room at once
-            _block_distances(first, rows, second, columns, costs, memory, out)
-        else:
-            _block_distances(second, columns, first, rows, costs, memory, out)
-    for w in range(len(out)):
-        out[w] = max(out[w], 0.0)  # rounding leaves some 1e-16 of the mass, of either sign, where layers match
-    return total
-
-
-@njit(cache=True, nogil=True)
 def distances(first: StackedProfiles, second: StackedProfiles, costs: CostArrays, symmetric: bool, out: Array) -> None:
     """Fill out with the distances of all pairs, and the same over the total mass of both.
+
+    It is compiled once, as one function of loops: whatever calls it, and array expressions, would be compiled again.
 
     first, second: profiles of n and of m architectures, stacked: (starts (n, blocks + 1), labels (l,), masses (l,),
         paths (k, l), codes (l, q)).
     costs: (weights (w,), mismatch (labels, labels), costs of attributes (q,), positions of the weights from the largest
         to the smallest (w,)).
-    out: (2, n, m, weights), overwritten.
+    out: (2, n, m, weights), zeros.
     """
     starts, starts2 = first[0], second[0]
     memory = allocate_scratch(max(_largest_block(starts), _largest_block(starts2)))
     for i in range(len(starts)):
-        if symmetric:
-            out[:, i, i] = 0.0
         for j in range(i + 1 if symmetric else 0, len(starts2)):
-            total = _pair_distances(first, i, second, j, costs, memory, out[0, i, j])
-            out[1, i, j] = out[0, i, j] / (total if total > 0.0 else 1.0)
-            if symmetric:
-                out[:, j, i] = out[:, i, j]
+            total, found = 0.0, out[0, i, j]
+            for block in range(starts.shape[1] - 1):
+                one, two = first, second
+                rows, columns = (starts[i, block], starts[i, block + 1]), (starts2[j, block], starts2[j, block + 1])
+                mass = _sum_between(first[2], rows[0], rows[1])
+                mass2 = _sum_between(second[2], columns[0], columns[1])
+                total += mass + mass2
+                for w in range(len(found)):
+                    found[w] += mass + mass2
+                if mass > mass2:  # the lighter side is shipped: half the time, for its mass finds room at once
+                    one, rows, two, columns = second, columns, first, rows
+                if rows[0] < rows[1] and columns[0] < columns[1]:
+                    _add_block_distances(one, rows, two, columns, costs, memory, found)
+            for w in range(len(found)):
+                found[w] = max(found[w], 0.0)  # rounding leaves some 1e-16 of the mass, of either sign, where all match
+                out[1, i, j, w] = found[w] / (total if total > 0.0 else 1.0)
+                if symmetric:
+                    out[0, j, i, w], out[1, j, i, w] = found[w], out[1, i, j, w]
 
 
 @njit(cache=True, nogil=True)
@@ -200,3 +200,6 @@ def _copy_matched(tree, matched):
     for j in range(b):
         if tree.links[PARENT, a + 1 + j] < a:
             matched[tree.links[PARENT, a + 1 + j], j] = tree.flow[a + 1 + j]
+
+
+announce_compilation(allocate_scratch, "some seconds")

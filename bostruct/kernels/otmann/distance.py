@@ -6,13 +6,11 @@ A profile holds the masses and path lengths of an architecture's layers (Kandasa
 from __future__ import annotations
 
 import hashlib
-import importlib
 import math
 from collections.abc import Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import chain
 from operator import add
-from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,9 +21,10 @@ from bostruct.domains.architecture.layers import Family
 from bostruct.domains.architecture.measures import all_masses
 from bostruct.domains.architecture.validity import MAX_MASS, AdjacencyLists
 from bostruct.domains.architecture.value import Architecture
-from bostruct.execution.interrupts import defer_signals
+from bostruct.kernels.loops import load_loops
 from bostruct.kernels.otmann.settings import REFERENCE, Otmann, cost_table
 
+LOOPS = "bostruct.kernels.otmann.compiled"
 PATH_KINDS = ("shortest", "longest", "random walk")
 
 
@@ -69,7 +68,9 @@ def otmann(a: Architecture, b: Architecture, settings: Otmann = REFERENCE) -> Ma
     measured = otmann_distances([a], [b], settings)
     first, second = profile(a, settings), profile(b, settings)
     ordered = np.zeros((len(settings.weights), len(a), len(b)))
-    _load_numba().plans(_stack_profiles([first]), _stack_profiles([second]), _cost_arrays(a.family, settings), ordered)
+    load_loops(LOOPS).plans(
+        _stack_profiles([first]), _stack_profiles([second]), _cost_arrays(a.family, settings), ordered
+    )
     plan = np.zeros_like(ordered)
     plan[:, first.layers[:, None], second.layers] = ordered
     masses = (layer_masses(a, settings), layer_masses(b, settings))
@@ -93,15 +94,8 @@ def otmann_distances(
     if family is not None and out.size:
         first = _stack_profiles([cached_profile(x, settings) for x in xs])
         second = first if ys is None else _stack_profiles([cached_profile(y, settings) for y in others])
-        _load_numba().distances(first, second, _cost_arrays(family, settings), ys is None, out)
+        load_loops(LOOPS).distances(first, second, _cost_arrays(family, settings), ys is None, out)
     return Distances(out[0], out[1])
-
-
-@cache
-@defer_signals  # a process whose import of Numba was interrupted can import it no more
-def _load_numba() -> ModuleType:
-    """Import the compiled part when first needed: Numba takes a second, the first time on a machine ten, to compile."""
-    return importlib.import_module("bostruct.kernels.otmann.compiled")
 
 
 @lru_cache(maxsize=64)
@@ -157,7 +151,7 @@ def profile(architecture: Architecture, settings: Otmann) -> Profile:
     labels = np.array([family.index[layer.label] for layer in architecture.layers], dtype=np.int64)
     block = table.block[labels]
     masses, codes = layer_masses(architecture, settings), _attribute_codes(architecture, settings)
-    paths = path_lengths(architecture).reshape(len(labels), -1)
+    paths = path_lengths(architecture)[..., : None if settings.group_paths else 1].reshape(len(labels), -1)
     columns = (block, labels, masses, paths, codes)
     looks = list(zip(*(column.tolist() for column in columns), strict=True))  # layers that tie are interchangeable
     order = np.array(sorted(range(len(looks)), key=looks.__getitem__), dtype=np.int64)

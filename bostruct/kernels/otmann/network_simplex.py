@@ -82,7 +82,7 @@ def solve(cost: Array, tree: Tree, steps_per_node: int = STEPS_PER_NODE) -> floa
     _set_potentials(cost, links, arc, potential)
     columns = potential[a : a + width]
     left = steps_per_node * (a + width)
-    i = idle = 0
+    i = idle = np.int64(0)  # no literal, for which `_pivot` would be compiled once more
     while idle <= a and left > 0:
         row = cost[i]
         least = _least_sum(row, columns)

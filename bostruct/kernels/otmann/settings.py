@@ -8,15 +8,15 @@ They differ, and so do the paper's text and its figure: the caption's distances 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from bostruct.checks import check_number, short_repr
-from bostruct.contracts import Array
+from bostruct.checks import check_bool, check_number, short_repr
+from bostruct.contracts import ADDED_LATER, Array
 from bostruct.domains.architecture.layers import (
     KERNEL_SIZES,
     UNMATCHED,
@@ -63,6 +63,8 @@ class Otmann:
         together.
     attribute_costs: (name, cost) of matching layers that differ in an attribute, or in ``stride``; other attributes are
         not looked at.
+    group_paths: whether the structural cost averages the path lengths of each group of layers too, as the released code
+        has it (24 terms for CNNs); False: the 6 terms of the paper's text.
 
     Raises ValueError, TypeError.
     """
@@ -73,6 +75,7 @@ class Otmann:
     end_floor: float = END_FLOOR
     dense_factor: float = DENSE_FACTOR
     attribute_costs: tuple[tuple[str, float], ...] = ()
+    group_paths: bool = field(default=True, metadata=ADDED_LATER)
 
     def __post_init__(self) -> None:
         if not isinstance(self.weights, tuple):
@@ -84,6 +87,7 @@ class Otmann:
         check_number("end_share", self.end_share, 0.0, MAX_MASS)
         check_number("end_floor", self.end_floor, 0.0, MAX_MASS)
         check_number("dense_factor", self.dense_factor, 1e-12, MAX_MASS)
+        check_bool("group_paths", self.group_paths)
         if not callable(self.costs):
             raise TypeError(f"costs: expected a function from a family to its table, got {short_repr(self.costs)}")
         given = self.attribute_costs

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from bostruct.checks import announce_compilation
 from bostruct.contracts import Array, IntArray
 
 # error_model="numpy": without a check of each division, which keeps a loop from being vectorized
@@ -325,3 +326,6 @@ def _fade_pairs(x: float, others: Array, ups: Array, downs: Array, rate: float, 
     else:
         for j in range(len(out)):
             out[j] = math.exp(-abs(x - others[j]) * rate)
+
+
+announce_compilation(add_distances, "some seconds")

@@ -137,7 +137,8 @@ class CompleteFactor(Factor):
             log_rho[without] = 0.0
         if prepared.x_codes is not None and prepared.y_codes is not None:
             share = log_rho * self._share
-            log_gram = (prepared.x_codes * np.repeat(-share, self._columns)) @ prepared.y_codes.T
+            factor, (left, right) = np.repeat(-share, self._columns), (prepared.x_codes, prepared.y_codes)
+            log_gram = (left * factor) @ right.T if len(left) <= len(right) else left @ (right * factor).T
             log_gram += share.sum()
             return log_gram
         log_gram = np.zeros((len(prepared.xs), len(prepared.ys)))

@@ -16,15 +16,15 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array
-from scipy.special import expit, log_expit
+import scipy
 
 from bostruct.contracts import Array, IntArray, Prepared, Pullback
 from bostruct.domains.space.scale import NumberGrid
 from bostruct.domains.space.variable import INACTIVE
+from bostruct.kernels.loops import load_loops
 from bostruct.kernels.space.effects import DistinctValues, find_distinct_values, find_present, spread_pairs
 from bostruct.kernels.space.factor import Factor, VariableChanges
-from bostruct.kernels.space.matern import LARGEST_LOG, ROOT, load_loops, share_of_each, shares_of
+from bostruct.kernels.space.matern import LARGEST_LOG, LOOPS, ROOT, share_of_each, shares_of
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class ConditionalFactor(Factor):
     def log_gram(self, theta: Array, prepared: ConditionalPair, without: int | None = None) -> Array:
         if without is not None:
             return np.zeros((len(prepared.xs.at), len(prepared.ys.at)))
-        c = expit(theta[-1])
+        c = scipy.special.expit(theta[-1])
         log_gram = np.zeros((len(prepared.xs.values), len(prepared.ys.values)))
         log_gram[prepared.x_has] += np.log(c)
         log_gram[:, prepared.y_has] += np.log(c)  # twice where both have it, which is overwritten
@@ -68,12 +68,12 @@ class ConditionalFactor(Factor):
         return spread_pairs(log_gram, prepared.xs.at, prepared.ys.at)
 
     def log_diag(self, theta: Array, xs: IntArray) -> Array:
-        diagonal, has, c = np.zeros(len(xs)), find_present(xs), expit(theta[-1])
+        diagonal, has, c = np.zeros(len(xs)), find_present(xs), scipy.special.expit(theta[-1])
         diagonal[has] = np.log(c**2 + (1.0 - c**2) * np.exp(self.inner.log_diag(theta[:-1], xs[has])))
         return diagonal
 
     def gradient(self, theta: Array, prepared: ConditionalPair, weighted: Array) -> Array:
-        c = expit(theta[-1])
+        c = scipy.special.expit(theta[-1])
         own, both = self._both(theta, c, prepared.inner)
         weighted = _sum_by_value(_sum_by_value(weighted, prepared.xs).T, prepared.ys).T
         cotangent = weighted[np.ix_(prepared.x_has, prepared.y_has)] / both
@@ -89,7 +89,7 @@ class ConditionalFactor(Factor):
         return ConditionalChanges(y_has, (len(changes.which), len(ys)), before, after)
 
     def log_change(self, theta: Array, prepared: ConditionalChanges) -> Array:
-        change, c = np.zeros(prepared.shape), expit(theta[-1])
+        change, c = np.zeros(prepared.shape), scipy.special.expit(theta[-1])
         before, after = (self._both(theta, c, inner)[1] for inner in (prepared.before, prepared.after))
         change[:, prepared.y_has] = np.log(after / before)
         return change
@@ -125,7 +125,7 @@ class ConditionalChanges(NamedTuple):
 def _sum_by_value(weighted: Array, xs: DistinctValues) -> Array:
     """Return the sums of the rows that share a value (u, m), in one pass however many values there are."""
     n = len(xs.at)
-    holds = csr_array((np.ones(n), xs.at, np.arange(n + 1)), shape=(n, len(xs.values)))
+    holds = scipy.sparse.csr_array((np.ones(n), xs.at, np.arange(n + 1)), shape=(n, len(xs.values)))
     return holds.T @ weighted
 
 
@@ -196,7 +196,7 @@ class ConditionalNumbers(Factor):
         own = 0.5 * (weighted + weighted.T) if is_same else np.ascontiguousarray(weighted)
         rates, c = self._read_parameters(theta)
         of_rates, of_both = np.empty(self.n_variables), np.empty(self.n_variables)
-        load_loops().sum_conditional_slopes(xs, x_has, ys, y_has, rates, c, is_same, own, of_rates, of_both)
+        load_loops(LOOPS).sum_conditional_slopes(xs, x_has, ys, y_has, rates, c, is_same, own, of_rates, of_both)
         # (1 - k0) (1 - c) = (1 - k) / (1 + c): nothing is divided by 1 - c, which may be 0
         return np.concatenate([of_rates, 2.0 * c**2 / (1.0 + c) * of_both + (1.0 - c) * of_one])
 
@@ -243,7 +243,7 @@ class ConditionalNumbers(Factor):
 
             def pullback(weighted: Array) -> Array:
                 out = np.empty(shares.shape)
-                load_loops().pull_conditional_shares(own, x_has, others, y_counts, rates, c, weighted, out)
+                load_loops(LOOPS).pull_conditional_shares(own, x_has, others, y_counts, rates, c, weighted, out)
                 return out
 
             return log_gram, pullback
@@ -257,17 +257,17 @@ class ConditionalNumbers(Factor):
 
     def _read_parameters(self, theta: Array) -> tuple[Array, Array]:
         """Return sqrt(5) over the lengthscale, and c, of each number, (c,) each."""
-        return ROOT * np.exp(-theta[: self.n_variables]), expit(theta[self.n_variables :])
+        return ROOT * np.exp(-theta[: self.n_variables]), scipy.special.expit(theta[self.n_variables :])
 
     def _multiply(self, theta: Array, prepared: ConditionalNumbersPair, kept: IntArray) -> Array:
         """Return log K (n, m) of some of the numbers."""
         rates, c = self._read_parameters(theta)
         shape = prepared.xs.shape[1], prepared.ys.shape[1]
         log_gram: Array | None = None
-        for own in _split_present(kept, log_expit(theta[self.n_variables :])):
+        for own in _split_present(kept, scipy.special.log_expit(theta[self.n_variables :])):
             xs, x_has, ys, y_has = (part[own] for part in prepared[:4])
             product = np.empty(shape)
-            load_loops().multiply_conditional(xs, x_has, ys, y_has, rates[own], c[own], prepared.is_same, product)
+            load_loops(LOOPS).multiply_conditional(xs, x_has, ys, y_has, rates[own], c[own], prepared.is_same, product)
             np.log(product, out=product)
             log_gram = product if log_gram is None else np.add(log_gram, product, out=log_gram)
         return np.zeros(shape) if log_gram is None else log_gram

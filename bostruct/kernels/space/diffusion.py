@@ -43,8 +43,12 @@ def ard_diffusion(
     unit_diagonal: scale the kernels of graphs that are not complete to be correlations, as those of complete graphs
         are; else the mean of their diagonal is 1, as published.
     """
-    factors = graph_factors(graphs, FactorSettings(link, unit_diagonal))
-    return SpaceKernel(tuple(PlacedFactor(factor, own, own) for factor, own in factors), link.name, prior, initial)
+    varied = [i for i, graph in enumerate(graphs) if graph.size > 1]  # a graph of one vertex has no parameter
+    placed = []
+    for factor, own in graph_factors([graphs[i] for i in varied], FactorSettings(link, unit_diagonal)):
+        columns = tuple(varied[i] for i in own)
+        placed.append(PlacedFactor(factor, columns, columns, parameters=own if len(varied) < len(graphs) else None))
+    return SpaceKernel(tuple(placed), link.name, prior, initial)
 
 
 class FactorSettings(NamedTuple):

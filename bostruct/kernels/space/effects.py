@@ -131,12 +131,15 @@ class GraphEffect(EffectKernel):
         """The kernel between all vertices (k, k), centered, its mean diagonal 1."""
         k = self.graph.size
         if self.is_complete:
-            return (k * np.eye(k) - 1.0) / (k - 1.0)
+            return (k * np.eye(k) - 1.0) / max(k - 1.0, 1.0)
         gap = float(self.graph.eigenvalues()[1])
         beta = float(LogLengthscale().edge_weights(np.array([math.log(LENGTHSCALE)]), gap)[0][0])
         between = diffusion(self.graph, beta, np.arange(k), np.arange(k)).between
         centered = between - between.mean(axis=0) - between.mean(axis=1)[:, None] + between.mean()
         return centered * (k / np.trace(centered))
+
+
+NO_EFFECT = GraphEffect(CompleteGraph(1))  # of a variable of one value
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -119,6 +119,7 @@ def _find_distinct_rows(values: IntArray) -> tuple[IntArray, IntArray]:
 
 
 MAX_REFERENCE = 1_000  # values that stand for all where distances are averaged
+LONG, LONG_REFERENCE = 10_000, 200  # values beyond which fewer stand for all
 MAX_KEPT = 2**21  # numbers in a comparison that is kept: the factor and the effect ask for the same ones
 REMEMBERED = 4  # comparisons
 CHOICE = 0.25  # between any two different values, where the mean distance of descriptors is 1
@@ -278,6 +279,8 @@ def _compare_group(group: DescriptorGroup) -> Compare:
         return lambda xs, ys: _are_different(codes[xs], codes[ys])
     if group.kind == "bits":
         return _tanimoto(group.columns.astype(np.float32))
+    if group.kind == "counts":
+        return _tanimoto_of_counts(group.columns)
     numbers = group.columns
     return _squared_differences((numbers - numbers.mean(axis=0)) / numbers.std(axis=0))
 
@@ -307,9 +310,28 @@ def _tanimoto(bits: npt.NDArray[np.float32]) -> Compare:
     return compare
 
 
+def _tanimoto_of_counts(counts: Any) -> Compare:
+    """Return 1 less <x, y> / (|x|^2 + |y|^2 - <x, y>) of counts (Ralaivola et al. 2005); rows of zeros are equal.
+
+    GAUCHE has the same similarity (Griffiths et al. 2023). It is positive semi-definite for counts, and integers make
+    the distance of equal rows 0 exactly.
+    """
+    own = np.asarray((counts * counts).sum(axis=1))
+
+    def compare(xs: IntArray, ys: IntArray) -> Array:
+        if len(xs) < len(ys):  # the shorter side becomes dense
+            return compare(ys, xs).T
+        shared = counts[xs] @ counts[ys].toarray().T
+        either = own[xs, None] + own[ys] - shared
+        return np.asarray(1.0 - np.divide(shared, either, out=np.ones_like(shared), where=either > 0.0))
+
+    return compare
+
+
 def _choose_reference(likeness: Likeness) -> IntArray:
     """Return the positions of up to 1,000 values, chosen by their descriptors, whatever order the table has."""
     if isinstance(likeness, GivenMatrix) or likeness.size <= MAX_REFERENCE:
         return np.arange(len(likeness.matrix) if isinstance(likeness, GivenMatrix) else likeness.size)
     digests = [hashlib.blake2b(repr(likeness.row(i)).encode(), digest_size=8).digest() for i in range(likeness.size)]
-    return np.sort(np.array(sorted(range(likeness.size), key=digests.__getitem__)[:MAX_REFERENCE]))
+    most = MAX_REFERENCE if likeness.size <= LONG else LONG_REFERENCE
+    return np.sort(np.array(sorted(range(likeness.size), key=digests.__getitem__)[:most]))

@@ -1,6 +1,6 @@
 """A linear kernel on the choices themselves: functions that are sums of one effect a variable.
 
-K(x, x') = (1/d) sum_i E_i(x_i, x'_i), where E_i, the effect of a variable, has mean diagonal 1.
+K(x, x') = (1/d) sum_i E_i(x_i, x'_i), where E_i, the effect of a variable of several values, has mean diagonal 1.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class MainEffects(Kernel):
             return self._sum_others(xs, ys)
         theirs = self._last_coordinates(ys)
         gram = (theirs if ys is xs else self._locate(xs)) @ theirs.T
-        if len(self._with_coordinates) < len(self.effects):
+        if len(self._with_coordinates) < self._n_effects:
             gram += self._sum_others(xs, ys)
         return gram
 
@@ -81,7 +81,7 @@ class MainEffects(Kernel):
         for i in self._others:
             own = self.layout.columns(i)
             gram += self.effects[i].gram(xs[:, own], ys[:, own])
-        gram /= len(self.effects)
+        gram /= self._n_effects
         return gram
 
     def _sum_signs(self, xs: IntArray, ys: IntArray) -> Array:
@@ -94,7 +94,7 @@ class MainEffects(Kernel):
         return len(signs) - 2.0 * count_disagreements(xs, ys, 2)  # the same numbers, for they are whole
 
     def input_vjp(self, theta: Array, xs: IntArray, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]]:
-        d, fixed, own, smooth = len(self.effects), self.prepare(xs, ys), self._numbers, []
+        d, fixed, own, smooth = self._n_effects, self.prepare(xs, ys), self._numbers, []
         if own is not None:
             at, mine, theirs = [self.numbers.index(i) for i in own.variables], xs[:, own.columns], ys[:, own.columns]
             fixed -= sum_effects(own.grids, mine, theirs) / d
@@ -133,7 +133,7 @@ class MainEffects(Kernel):
                 rows = slice(None) if (number == k).all() else np.flatnonzero(number == k)
                 own = changes.which[rows]
                 change[rows] = self._change_effect(own, before[rows], after[rows], ys)
-        change /= len(self.effects)
+        change /= self._n_effects
         change += self._bases(changes.base, ys)[changes.of]
         return change
 
@@ -158,14 +158,14 @@ class MainEffects(Kernel):
 
     def diag(self, theta: Array, xs: SpaceBatch) -> Array:
         uneven = self._uneven
-        total = np.full(len(xs), float(len(self.effects) - len(uneven)))  # of complete graphs and numbers each is 1
+        total = np.full(len(xs), float(self._n_effects - len(uneven)))  # of complete graphs and numbers each is 1
         rows = xs.rows() if uneven and isinstance(xs, SingleChanges) else xs
         graphs, others = self._uneven_graphs
         for effect, columns in graphs:
             total += effect.table.diagonal()[rows[:, columns]].sum(axis=1)
         for i in others:
             total += self.effects[i].diag(rows[:, self.layout.columns(i)])
-        return total / len(self.effects)
+        return total / self._n_effects
 
     @cached_property
     def _bases(self) -> LastCall[Array]:
@@ -192,7 +192,7 @@ class MainEffects(Kernel):
     @cached_property
     def _step(self) -> Array:
         """The change of a complete graph's effect when two choices that agreed no longer do, (d,)."""
-        return np.array([-size / (size - 1.0) for size in (size or 2 for size in self._sizes)])
+        return np.array([-size / (size - 1.0) for size in (max(size, 2) for size in self._sizes)])
 
     @cached_property
     def _effect_numbers(self) -> IntArray:
@@ -222,7 +222,7 @@ class MainEffects(Kernel):
         """The variables on graphs that have coordinates: a few each, and so many variables that a point has few."""
         few = dict[int, int]()
         for i, one in enumerate(self._graph_effects):
-            if one is None or one.graph.size == 2 or not (one.is_complete or one.graph.size <= LARGEST_TABLE):
+            if one is None or one.graph.size <= 2 or not (one.is_complete or one.graph.size <= LARGEST_TABLE):
                 continue
             n = one.graph.size - 1 if one.is_complete else one.coordinates.shape[1]
             if n <= MOST_COORDINATES:
@@ -235,7 +235,7 @@ class MainEffects(Kernel):
 
         They are scaled so that their products add up to the kernel.
         """
-        share = 1.0 / math.sqrt(len(self.effects))
+        share = 1.0 / math.sqrt(self._n_effects)
         return [(share * effect.coordinates, columns) for effect, columns in self._list_effects(self._with_coordinates)]
 
     def _list_effects(self, variables: list[int]) -> list[tuple[GraphEffect, IntArray]]:
@@ -248,8 +248,13 @@ class MainEffects(Kernel):
     @cached_property
     def _others(self) -> list[int]:
         """The variables whose effects are computed one by one."""
-        together = set(self._with_coordinates) | {i for i, size in enumerate(self._sizes) if size == 2}
+        together = set(self._with_coordinates) | {i for i, size in enumerate(self._sizes) if size in (1, 2)}
         return [i for i, grid in enumerate(self._grids) if grid is None and i not in together]
+
+    @cached_property
+    def _n_effects(self) -> int:
+        """The number of variables of several values, at least 1."""
+        return max(len(self.effects) - self._sizes.count(1), 1)
 
     @cached_property
     def _sizes(self) -> list[int]:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from types import ModuleType
 from typing import NamedTuple
 
 import numpy as np
@@ -15,10 +12,11 @@ import numpy as np
 from bostruct.contracts import Array, IntArray, Pullback
 from bostruct.domains.space.scale import NumberGrid
 from bostruct.domains.space.variable import INACTIVE
-from bostruct.execution.interrupts import defer_signals
+from bostruct.kernels.loops import load_loops
 from bostruct.kernels.space.effects import EffectKernel
 from bostruct.kernels.space.factor import Factor, VariableChanges
 
+LOOPS = "bostruct.kernels.space.compiled"
 ROOT = math.sqrt(5.0)
 LARGEST_LOG = 600.0  # of a product that is taken before its logarithm; doubles end at 709
 FAR = 100.0  # ranges away from all others lies an absent number: its effects are below 1e-90, and nothing overflows
@@ -77,7 +75,7 @@ class MaternFactor(Factor):
         total = np.empty((prepared.xs.shape[1], prepared.ys.shape[1]))
         for own in _chunks(rates):
             xs, ys, product = prepared.xs[own], prepared.ys[own], np.empty_like(total)
-            load_loops().add_distances(xs, ys, rates[own], prepared.is_same, total, product)
+            load_loops(LOOPS).add_distances(xs, ys, rates[own], prepared.is_same, total, product)
             np.log(product, out=product)
             product -= total
             log_gram = product if log_gram is None else np.add(log_gram, product, out=log_gram)
@@ -90,7 +88,7 @@ class MaternFactor(Factor):
             own *= 0.5
         else:
             own = np.ascontiguousarray(weighted)
-        load_loops().sum_slopes(prepared.xs, prepared.ys, ROOT * np.exp(-theta), prepared.is_same, own, gradient)
+        load_loops(LOOPS).sum_slopes(prepared.xs, prepared.ys, ROOT * np.exp(-theta), prepared.is_same, own, gradient)
         return gradient
 
     def input_vjp(self, theta: Array, xs: IntArray, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]]:
@@ -102,7 +100,7 @@ class MaternFactor(Factor):
 
             def pullback(weighted: Array) -> Array:
                 out = np.empty(shares.shape)
-                load_loops().pull_shares(own, others, rates, weighted, out)
+                load_loops(LOOPS).pull_shares(own, others, rates, weighted, out)
                 return out
 
             return log_gram, pullback
@@ -132,7 +130,7 @@ class MaternFactor(Factor):
     def log_change(self, theta: Array, prepared: NumberChanges) -> Array:
         drop = np.empty((len(prepared.which), prepared.ys.shape[1]))
         ratio = np.empty_like(drop)
-        load_loops().compare_changes(*prepared, ROOT * np.exp(-theta), drop, ratio)
+        load_loops(LOOPS).compare_changes(*prepared, ROOT * np.exp(-theta), drop, ratio)
         drop += np.log(ratio, out=ratio)
         return drop
 
@@ -194,7 +192,7 @@ def sum_effects(grids: Sequence[NumberGrid], xs: IntArray, ys: IntArray) -> Arra
     """
     own, other = _effect_shares(grids, xs, FAR), _effect_shares(grids, ys, -FAR)
     total = np.zeros((len(xs), len(ys)))
-    load_loops().add_effects(own, other, np.exp(ROOT * own), np.exp(ROOT * other), ROOT, total)
+    load_loops(LOOPS).add_effects(own, other, np.exp(ROOT * own), np.exp(ROOT * other), ROOT, total)
     return total
 
 
@@ -213,11 +211,11 @@ def vary_effects(grids: Sequence[NumberGrid], xs: IntArray, ys: IntArray) -> Cal
     def at(shares: Array) -> tuple[Array, Pullback]:
         own = np.ascontiguousarray(np.where(has, shares, FAR).T)
         total = np.zeros((len(shares), len(ys)))
-        load_loops().add_effects(own, others, np.exp(ROOT * own), grown, ROOT, total)
+        load_loops(LOOPS).add_effects(own, others, np.exp(ROOT * own), grown, ROOT, total)
 
         def pullback(weighted: Array) -> Array:
             out = np.empty(shares.shape)
-            load_loops().pull_effects(own, others, ROOT, weighted, out)
+            load_loops(LOOPS).pull_effects(own, others, ROOT, weighted, out)
             return np.where(has, out, 0.0)
 
         return total, pullback
@@ -236,7 +234,7 @@ def change_effects(grids: Sequence[NumberGrid], changes: VariableChanges, ys: In
         for own in (changes.before, changes.after)
     )
     out = np.empty((len(which), len(ys)))
-    load_loops().change_effects(which, before, after, other, np.exp(ROOT * other), ROOT, out)
+    load_loops(LOOPS).change_effects(which, before, after, other, np.exp(ROOT * other), ROOT, out)
     return out
 
 
@@ -246,16 +244,6 @@ def _effect_shares(grids: Sequence[NumberGrid], xs: IntArray, absent: float) -> 
     if has.all():
         return shares_of(grids, xs)
     return np.where(has.T, shares_of(grids, np.where(has, xs, 0)), absent)
-
-
-@cache
-@defer_signals
-def load_loops() -> ModuleType:
-    """Import compiled loops when first needed: Numba takes a second, the first time on a machine some more.
-
-    Signals wait: a process whose import of Numba was interrupted can import it no more.
-    """
-    return importlib.import_module("bostruct.kernels.space.compiled")
 
 
 def _chunks(rates: Array) -> list[slice]:

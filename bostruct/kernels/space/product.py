@@ -148,6 +148,8 @@ class SpaceKernel(Kernel):
     def single_grams(
         self, thetas: Sequence[Array], xs: SpaceBatch
     ) -> Callable[[SpaceBatch], Iterator[SingleGram] | None] | None:
+        if not self.factors:
+            return None
         mine, parts = np.asarray(xs), []
         for (factor, _, columns, *_), own in zip(self.factors, self._parameters, strict=True):
             alone = [theta[own] for theta in thetas]
@@ -299,7 +301,8 @@ class SpaceKernel(Kernel):
     def _placed(self) -> IntArray:
         """The position of each variable's factor, and its own among those of its factor (2, d)."""
         places = {v: (k, j) for k, placed in enumerate(self.factors) for j, v in enumerate(placed.variables)}
-        return np.array([places[v] for v in range(len(places))], dtype=np.int64).reshape(-1, 2).T.copy()
+        every = range(max(places, default=-1) + 1)  # variables of one value, which never change, have no factor
+        return np.array([places.get(v, (-1, -1)) for v in every], dtype=np.int64).reshape(-1, 2).T.copy()
 
 
 def multiply_factors(parts: Sequence[SingleLogGram]) -> SingleGram:

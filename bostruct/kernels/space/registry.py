@@ -13,6 +13,7 @@ from bostruct.contracts import Domain, DomainError, Parameter, Prior
 from bostruct.domains.space.candidates import Candidates
 from bostruct.domains.space.choices import ChoiceVariable
 from bostruct.domains.space.discrete import Binary, Categorical, Fidelity, Graph, Ordinal
+from bostruct.domains.space.graphs import MAX_CHOICES, VariableGraph
 from bostruct.domains.space.mixture import Allocation, Mixture
 from bostruct.domains.space.numeric import Integer, Real
 from bostruct.domains.space.permutation import Permutation
@@ -24,9 +25,9 @@ from bostruct.domains.space.subset import Subset
 from bostruct.domains.space.variable import Variable
 from bostruct.kernels.space.conditional import ConditionalFactor, ConditionalNumbers
 from bostruct.kernels.space.diffusion import FactorSettings, graph_factors
-from bostruct.kernels.space.effects import EffectKernel, FactorEffect, GraphEffect
+from bostruct.kernels.space.effects import NO_EFFECT, EffectKernel, FactorEffect, GraphEffect
 from bostruct.kernels.space.factor import Factor, ServedFactor
-from bostruct.kernels.space.likeness import DistanceFactor, LikenessDistances, LikenessEffect
+from bostruct.kernels.space.likeness import ChoiceEffect, DistanceFactor, LikenessDistances, LikenessEffect
 from bostruct.kernels.space.main_effects import MainEffects
 from bostruct.kernels.space.matern import MaternFactor, NumberEffect
 from bostruct.kernels.space.mixture import MixtureEffect, MixtureFactor, MixtureFeatures
@@ -62,7 +63,10 @@ def _graph_factors(variables: Sequence[ChoiceVariable], settings: FactorSettings
 
 
 def _graph_effects(variables: Sequence[ChoiceVariable]) -> list[EffectKernel]:
-    effects = {v.graph: GraphEffect(v.graph) for v in variables}
+    effects: dict[VariableGraph, EffectKernel] = {
+        graph: ChoiceEffect(graph.size) if graph.is_complete and graph.size > MAX_CHOICES else GraphEffect(graph)
+        for graph in dict.fromkeys(v.graph for v in variables)
+    }
     return [effects[v.graph] for v in variables]
 
 
@@ -129,7 +133,7 @@ KERNELS: dict[type[Variable], VariableKernels] = {
     Categorical: ON_GRAPHS,
     Ordinal: ON_GRAPHS,
     Integer: ON_GRAPHS,
-    Real: NUMBERS,
+    Real: ON_GRAPHS,
     Fidelity: ON_GRAPHS,
     Graph: ON_GRAPHS,
     Permutation: _by_shape(OrderShape.of, lambda shape, n: DistanceFactor(OrderDistances(shape), n), PermutationEffect),
@@ -214,20 +218,21 @@ def product_kernel(
             (singles if kernels.conditional is None else together).append(found)
         n_conditional += len(at_times)
     if not n_conditional:
-        return SpaceKernel(tuple(number_parameters(placed)), link.name, prior, initial, numbers=numbers)
+        return SpaceKernel(tuple(number_parameters(placed, len(variables))), link.name, prior, initial, numbers=numbers)
     if absence_prior is None:
         raise DomainError("absence_prior: expected a prior, because the space has variables with conditions")
     absence = Parameter("absence_logit", n_conditional, absence_prior, 0.0)
-    every = number_parameters([*placed, *singles, *together])
+    every = number_parameters([*placed, *singles, *together], len(variables))
     return SpaceKernel(tuple(every), link.name, prior, initial, absence, numbers)
 
 
-def number_parameters(placed: Sequence[PlacedFactor]) -> list[PlacedFactor]:
+def number_parameters(placed: Sequence[PlacedFactor], d: int) -> list[PlacedFactor]:
     """Number the parameters of factors by their variables; where variables share one, it is that of the first of them.
+
+    d: number of variables; those without a factor have no parameters.
 
     Raises DomainError for a number of parameters that no factor can have.
     """
-    d = sum(len(one.variables) for one in placed)
     counts = np.zeros(d, dtype=np.int64)  # of the parameters of each variable
     for factor, variables, *_ in placed:
         n = check_part("factors", factor, Factor).n_parameters
@@ -273,7 +278,7 @@ def main_effects(domain: Domain, trusts_order: bool = True, by_length: bool = Fa
         effects |= _unordered_effects(variables, effects)
     if by_length:
         effects |= _length_effects(domain)
-    own = (effects[i].conditional() if one.when else effects[i] for i, one in enumerate(variables))
+    own = (effects[i].conditional() if one.when and not one.is_fixed else effects[i] for i, one in enumerate(variables))
     return MainEffects(tuple(own), _layout(variables), _grids(variables))
 
 
@@ -318,7 +323,7 @@ def _effects(domain: Domain) -> dict[int, EffectKernel]:
         make = kernels.effects or partial(_factor_effects, kernels)
         made = [check_part("effects", one, EffectKernel) for one in make([variables[i] for i in own])]
         effects.update(zip(own, made, strict=True))
-    return effects
+    return effects | {i: NO_EFFECT for i, one in enumerate(variables) if one.is_fixed}
 
 
 def _factor_effects(kernels: VariableKernels, variables: Sequence[Variable]) -> list[EffectKernel]:
@@ -340,7 +345,7 @@ def _grids(variables: Sequence[Variable]) -> tuple[int, ...]:
 
 
 def _by_kernels(domain: Domain) -> dict[VariableKernels, list[int]]:
-    """Return the variables that each entry of the registry serves, by position."""
+    """Return the variables of several values that each entry of the registry serves, by position."""
     found: dict[VariableKernels, list[int]] = {}
     for i, (name, variable) in enumerate(domain.variables.items()):
         kernels = _find_registered(type(variable))
@@ -351,7 +356,8 @@ def _by_kernels(domain: Domain) -> dict[VariableKernels, list[int]]:
             kernels = NUMBERS
         elif kernels is ON_GRAPHS and variable.likeness is not None:
             kernels = ALIKE
-        found.setdefault(kernels, []).append(i)
+        if not variable.is_fixed:
+            found.setdefault(kernels, []).append(i)
     return found
 
 

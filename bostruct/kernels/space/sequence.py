@@ -11,7 +11,7 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
+import scipy
 
 from bostruct.contracts import Array, IntArray
 from bostruct.kernels.space.complete import CompleteFactor, CompletePair
@@ -286,7 +286,7 @@ class ChangedFeatures(NamedTuple):
     squares: by how much the squared norms of the counts of pairs grow (g, r).
     """
 
-    growth: csr_array
+    growth: scipy.sparse.csr_array
     squares: Array
 
 
@@ -373,7 +373,7 @@ def _square_repeated(shape: SequenceShape, xs: IntArray) -> Array:
     return square_pairs(shape, xs[is_new])[:, np.cumsum(is_new) - 1]
 
 
-def _count_numbers(numbers: IntArray, n_columns: int) -> csr_array:
+def _count_numbers(numbers: IntArray, n_columns: int) -> scipy.sparse.csr_array:
     """Return how often each row has each number (n, n_columns); negative numbers do not count.
 
     numbers: (n, s).
@@ -383,12 +383,13 @@ def _count_numbers(numbers: IntArray, n_columns: int) -> csr_array:
     counted = numbers >= 0
     ends = np.concatenate([[0], np.cumsum(np.count_nonzero(counted, axis=1))])
     found = numbers[counted]
-    return csr_array((np.ones(len(found)), found, ends), shape=(len(numbers), n_columns))
+    return scipy.sparse.csr_array((np.ones(len(found)), found, ends), shape=(len(numbers), n_columns))
 
 
-def scale_columns(matrix: csr_array, weights: Array) -> csr_array:
+def scale_columns(matrix: scipy.sparse.csr_array, weights: Array) -> scipy.sparse.csr_array:
     """Return a matrix (n, f) with the weight of each column (f,) multiplied in."""
-    return csr_array((matrix.data * weights[matrix.indices], matrix.indices, matrix.indptr), shape=matrix.shape)
+    scaled = matrix.data * weights[matrix.indices]
+    return scipy.sparse.csr_array((scaled, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
 def _letters_to_bytes(xs: IntArray) -> bytes:

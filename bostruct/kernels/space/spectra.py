@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ellipkm1
+import scipy
 
 from bostruct.contracts import Array, IntArray
 from bostruct.domains.space.graph_spectra import Diffusion
@@ -170,9 +170,10 @@ class LogLengthscale(Link):
         # parameter m = 1 - p, -pi^2 / (4 m (1 - m) K(m)^2)
         half = np.exp(np.minimum(-2.0 * theta, LARGEST_EXPONENT))  # 1 / l^2
         p, rest = np.exp(-2.0 * half), np.maximum(-np.expm1(-2.0 * half), SMALLEST_PARAMETER)
-        above = ellipkm1(rest)  # K(p)
+        above = scipy.special.ellipkm1(rest)  # K(p)
         small = p <= SMALLEST_NORMAL
-        below = np.where(small, math.log(4.0) + half, ellipkm1(np.where(small, 1.0, p)))  # K(1 - p), log(16 / p) / 2
+        # K(1 - p), log(16 / p) / 2
+        below = np.where(small, math.log(4.0) + half, scipy.special.ellipkm1(np.where(small, 1.0, p)))
         fade = math.pi * above / below
         return np.minimum(fade / gap, LARGEST_EDGE_WEIGHT), math.pi * half / (rest * above * below)
 

@@ -15,8 +15,7 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from scipy.interpolate import CubicSpline
-from scipy.special import gammaln
+import scipy
 
 from bostruct.contracts import Array, IntArray, Prepared
 from bostruct.domains.space.graphs import WeightedGraph
@@ -271,7 +270,7 @@ class HeatCurves(NamedTuple):
 
     lowest: float
     highest: float
-    log_rates: CubicSpline
+    log_rates: scipy.interpolate.CubicSpline
 
 
 def log_heat(n: int, k: int, times: Array) -> Array:
@@ -301,7 +300,7 @@ def log_heat(n: int, k: int, times: Array) -> Array:
     m = np.arange(n_steps)
     found = np.empty((len(times), most + 1))
     for i, mean in enumerate(rate * times):
-        found[i] = np.logaddexp.reduce((m * np.log(mean) - mean - gammaln(m + 1.0))[:, None] + steps)
+        found[i] = np.logaddexp.reduce((m * np.log(mean) - mean - scipy.special.gammaln(m + 1.0))[:, None] + steps)
     return found - found[:, :1]
 
 
@@ -318,7 +317,7 @@ def heat_curves(n: int, k: int) -> HeatCurves:
     near = np.exp(-0.5 * np.exp(-2.0 * np.linspace(SMALLEST, LARGEST, KNOTS)))
     log_rates = np.log(-log_heat(n, k, 2.0 / n * np.arctanh(near))[:, 1:])
     knots = -0.5 * log_rates[:, 0]
-    return HeatCurves(float(knots[0]), float(knots[-1]), CubicSpline(knots, log_rates))
+    return HeatCurves(float(knots[0]), float(knots[-1]), scipy.interpolate.CubicSpline(knots, log_rates))
 
 
 @dataclass(frozen=True)

@@ -66,12 +66,13 @@ def decode_bits(bits: Sequence[int]) -> tuple[CellNode, ...]:
     return tuple(CellNode(j, tuple(i for i in used if edges.get((i, j))), kinds[j]) for j in used[1:])
 
 
-def program_of(bits: Sequence[int]) -> Program:
-    """Return the network of `combo_cell`, with its default filters and classes, for a cell.
+def program_of(bits: Sequence[int], filters: tuple[int, ...] = (16, 32, 64)) -> Program:
+    """Return the network of `combo_cell`, with its default classes, for a cell.
 
     bits: 31, as of `combo_cell`.
+    filters: of each stage, from 1.
     """
-    return SearchSpace(combo_cell()).replay({f"bit_{i}": bit for i, bit in enumerate(bits)}).program()
+    return SearchSpace(combo_cell(filters)).replay({f"bit_{i}": bit for i, bit in enumerate(bits)}).program()
 
 
 def published_flops(bits: Sequence[int], filters: Sequence[int] = (16, 32, 64), size: int = 32) -> int:
@@ -124,19 +125,21 @@ class ComboObjective:
     2019, section 4.3).
 
     error: of a `Program` of `combo_cell`, such as `bostruct.nas.CIFAR10Objective(path, "combo")`.
+    filters: of each stage, from 1.
     """
 
     error: Callable[[Presented], float]
+    filters: tuple[int, ...] = (16, 32, 64)
 
     def __call__(self, point: Program | Mapping[str, int]) -> float:
         values = point.trace if isinstance(point, Program) else point
         bits = [int(values[f"bit_{i}"]) for i in range(31)]
         try:
-            flops = published_flops(bits)
+            flops = published_flops(bits, self.filters)
         except Infeasible:
             return 0.92
-        program = point if isinstance(point, Program) else program_of(bits)
-        return self.error(program) + 0.02 * flops / published_flops([1] * 31)
+        program = point if isinstance(point, Program) else program_of(bits, self.filters)
+        return self.error(program) + 0.02 * flops / published_flops([1] * 31, self.filters)
 
 
 def bits_space() -> Space:

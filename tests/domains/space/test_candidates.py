@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
+from contextlib import nullcontext
+from importlib.util import find_spec
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,6 +15,8 @@ from hypothesis import strategies as st
 
 import bostruct as bo
 from bostruct.contracts import DomainError, Exact, PointError
+from bostruct.domains.space import candidates
+from bostruct.domains.space import choices as choices_of_variables
 from bostruct.domains.space.candidates import Candidates, RankedGraph
 from bostruct.domains.space.graphs import CompleteGraph
 from bostruct.kernels.space.registry import main_effects
@@ -158,3 +165,98 @@ def test_given_labels_are_labels_even_where_they_number_the_rows():
     assert Candidates.from_json(ids.to_json()) == ids
     with pytest.raises(PointError, match="has other descriptors"):
         other.decode_from(2, numbered.to_json())
+
+
+COUNTS = np.random.default_rng(1).poisson(0.5, size=(30, 20))
+
+
+def test_fingerprints_of_counts_obey_the_laws():
+    v = Candidates.from_fingerprints(COUNTS, [f"m{i}" for i in range(30)])
+    check_variable(v, np.random.default_rng(0))
+    long = np.random.default_rng(0).poisson(0.5, size=(1_200, 20))
+    check_variable(Candidates.from_fingerprints(long, range(1, 1_201)), np.random.default_rng(0))
+    with pytest.raises(DomainError, match="Candidates: expected a label for each of 30 rows, got 2"):
+        Candidates.from_fingerprints(COUNTS, ["a", "b"])
+    with pytest.raises(DomainError, match="Candidates: expected a column that says which rows are alike"):
+        Candidates.from_fingerprints(COUNTS[[0, 0]], ["a", "b"])
+
+
+def test_a_study_of_fingerprints_loads_without_the_program_that_made_them(tmp_path):
+    v = Candidates.from_fingerprints(COUNTS, [f"m{i}" for i in range(30)])
+    worth = dict(zip(v.choices, COUNTS[:, :3].sum(axis=1).tolist(), strict=True))
+    store = tmp_path / "runs.db"
+    found = bo.maximize(lambda point: worth[point["m"]], {"m": v}, 16, seed=0, storage=store, name="m")
+    assert found.best_value == max(worth.values())
+    again = bo.Study.load(store, "m").domain.variables["m"]
+    assert again.likeness == v.likeness
+    assert again.choices == v.choices
+
+
+class FakeChem:
+    """What `from_smiles` asks of RDKit: the counts of letters stand for those of substructures."""
+
+    def MolFromSmiles(self, text):
+        return None if "?" in text else text
+
+    def GetMorganGenerator(self, radius, fpSize):
+        assert (radius, fpSize) == (2, 2_048)
+        return self
+
+    def GetCountFingerprint(self, text):
+        return SimpleNamespace(GetNonzeroElements=lambda: {ord(one): text.count(one) for one in sorted(set(text))})
+
+    def BlockLogs(self):
+        return nullcontext()
+
+
+def test_molecules_are_read_by_their_smiles(monkeypatch):
+    monkeypatch.setattr(candidates, "optional_import", lambda *_: FakeChem())
+    v = Candidates.from_smiles(iter(["CCO", "CCN", "CCCC"]))
+    assert v.choices == ("CCO", "CCN", "CCCC")
+    assert v.likeness.counts.shape == (3, 2_048)
+    assert v.likeness.counts.toarray()[0, [ord("C"), ord("O")]].tolist() == [2.0, 1.0]
+    for smiles, message in {
+        ("CCO", "C?"): r"Candidates: row 1: expected a SMILES string, got 'C\?'",
+        ("CCO", " "): r"row 1: expected a SMILES string, got ' '",
+        ("CCO", 7): r"row 1: expected a SMILES string, got 7",
+        ("CCO", "CCO"): r"expected distinct SMILES strings, got 'CCO' more than once",
+        "CCO": r"expected a sequence of SMILES strings, got 'CCO'",
+    }.items():
+        with pytest.raises(DomainError, match=message):
+            Candidates.from_smiles(smiles)
+
+
+@pytest.mark.skipif(find_spec("rdkit") is not None, reason="RDKit is installed")
+def test_molecules_need_an_extra():
+    with pytest.raises(bo.MissingExtra, match=r"rdkit is not installed; it comes with the extra 'rdkit'"):
+        Candidates.from_smiles(["CCO", "CCN"])
+
+
+def test_each_row_of_a_long_table_is_scored():
+    counts = np.random.default_rng(0).poisson(0.3, size=(12_000, 12))
+    worth = counts @ np.arange(12)
+    v = Candidates.from_fingerprints(counts, range(1, 12_001))
+    found = bo.maximize(lambda point: float(worth[point["m"] - 1]), {"m": v}, 20, seed=0)
+    assert found.trials[-1].info["candidates"] == 12_000
+    assert found.best_value >= np.sort(worth)[-120]
+
+
+def test_memory_limits_the_rows(monkeypatch):
+    monkeypatch.setattr(choices_of_variables, "memory_size", lambda: 2 * 50 * (2_000 + 32 * 12))
+    assert Candidates(BITS).size == 9
+    with pytest.raises(DomainError, match=r"Candidates: expected 2 to 50 rows, .* 12 cells a row.*, got 51"):
+        Candidates(np.ones((51, 12)))
+
+
+@pytest.mark.parametrize("n", [1_500, 50_000])
+def test_names_without_descriptors_are_searched(n):
+    names = [f"m{i}" for i in range(n)]
+    with pytest.warns(UserWarning, match=f"Categorical: {n:,} choices without descriptors"):
+        v = bo.Categorical(names)
+    space = bo.Space({"m": v, "b": bool})
+    found = bo.maximize(lambda point: float(point["m"].endswith("7")) + point["b"], space, 16, seed=0)
+    assert found.best_value == 2.0
+    assert len({trial.point["m"] for trial in found.trials}) > 8
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert bo.Space.from_json(space.to_json()) == space

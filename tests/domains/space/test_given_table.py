@@ -141,8 +141,10 @@ REFUSED: list[tuple[object, str]] = [
     (None, "Candidates: expected a pandas frame"),
     ([["a", "b"], ["c", "d"]], "Candidates: expected a pandas frame"),
     ([1, 2, 3], "Candidates: expected a pandas frame"),
-    (pd.DataFrame({"a": [1.0]}), "Candidates: expected 2 to 10000 rows, got 1$"),
-    (np.arange(10_001)[:, None], "Candidates: expected 2 to 10000 rows, got 10001$"),
+    (
+        pd.DataFrame({"a": [1.0]}),
+        r"Candidates: expected 2 to [\d,]+ rows, which half of the memory here holds \(.*\), got 1$",
+    ),
     ({"a": [1.0, 1.0, 1.0]}, r"expected a column that says which rows are alike; in each of \('a',\) all rows"),
     ({"a": ["x", "y", "z"]}, "or all are different texts"),
     ({"a": [1.0, 2.0, 1.0]}, "expected rows that differ, or labels, got rows 0 and 2, which are equal$"),

@@ -11,6 +11,7 @@ import pytest
 from bostruct.contracts import DomainError, PointError
 from bostruct.domains.space.candidates import Candidates
 from bostruct.domains.space.discrete import Binary, Categorical, Fidelity, Graph, Ordinal
+from bostruct.domains.space.fixed import Fixed
 from bostruct.domains.space.mixture import Allocation, Mixture
 from bostruct.domains.space.numeric import Integer, Real
 from bostruct.domains.space.permutation import Permutation
@@ -30,6 +31,9 @@ DESCRIPTIONS = {
     Integer(0, 10**6): {"kind": "Integer", "low": 0, "high": 10**6},
     Integer(1, 64, log=True): {"kind": "Integer", "low": 1, "high": 64, "log": True},
     Real(0.0, 2.0): {"kind": "Real", "low": 0.0, "high": 2.0, "log": False},
+    Real(2.0, 2.0): {"kind": "Real", "low": 2.0, "high": 2.0, "log": False},
+    Categorical(["a"]): {"kind": "Categorical", "choices": ["a"]},
+    Fixed(Integer(1, 3), [1]): {"kind": "Fixed", "variable": {"kind": "Integer", "low": 1, "high": 3}, "value": 2},
     Fidelity([1, 3.5, 9]): {"kind": "Fidelity", "choices": [1, 3.5, 9]},
     Graph(nx.path_graph(3)): {"kind": "Graph", "choices": [0, 1, 2], "edges": [[0, 1, 1.0], [1, 2, 1.0]]},
     Permutation(["b", 1.5, None]): {"kind": "Permutation", "items": ["b", 1.5, None]},

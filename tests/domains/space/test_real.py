@@ -41,7 +41,7 @@ def test_draws_are_uniform_on_their_scale():
     assert max(p["x"] for p in points) < 4.0
 
 
-@pytest.mark.parametrize(("low", "high", "log"), [(1, 1, False), (2, 1, False), (0, 1, True), (1e9, 1e9 + 1e-6, False)])
+@pytest.mark.parametrize(("low", "high", "log"), [(2, 1, False), (0, 1, True), (1e9, 1e9 + 1e-6, False)])
 def test_wrong_ranges(low, high, log):
     with pytest.raises(DomainError, match="Real: expected"):
         bo.Real(low, high, log=log)

@@ -56,7 +56,7 @@ def test_distances_are_those_of_all_blocks_by_linear_programs():
     rng = np.random.default_rng(0)
     profiles, costs = stacked(SIZES, rng), costs_of(rng)
     starts, _, masses, *_ = profiles
-    out = np.full((2, 4, 4, 3), np.nan)
+    out = np.zeros((2, 4, 4, 3))
     distances(profiles, profiles, costs, False, out)
     total = np.array([masses[row[0] : row[-1]].sum() for row in starts])
     for i in range(4):
@@ -68,7 +68,7 @@ def test_distances_are_those_of_all_blocks_by_linear_programs():
 def test_one_triangle_is_both():
     rng = np.random.default_rng(1)
     profiles, costs = stacked(SIZES, rng), costs_of(rng)
-    full, half = np.full((2, 4, 4, 3), np.nan), np.full((2, 4, 4, 3), np.nan)
+    full, half = np.zeros((2, 4, 4, 3)), np.zeros((2, 4, 4, 3))
     distances(profiles, profiles, costs, False, full)
     distances(profiles, profiles, costs, True, half)
     np.testing.assert_allclose(half, full, atol=1e-9)
@@ -98,6 +98,6 @@ def test_architectures_without_mass_are_at_no_distance():
     rng = np.random.default_rng(3)
     starts, labels, _, paths, codes = stacked([[1, 1]], rng)
     nothing = (starts, labels, np.zeros(2), paths, codes)
-    out = np.full((2, 1, 1, 3), np.nan)
+    out = np.zeros((2, 1, 1, 3))
     distances(nothing, nothing, costs_of(rng), False, out)
     assert not out.any()

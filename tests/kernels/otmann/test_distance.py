@@ -11,7 +11,7 @@ import bostruct as bo
 from bostruct.contracts import DomainError
 from bostruct.domains.architecture.layers import CNN, Family, Label
 from bostruct.domains.architecture.value import Architecture
-from bostruct.kernels.otmann.distance import cached_profile, layer_masses, otmann_distances, path_lengths
+from bostruct.kernels.otmann.distance import cached_profile, layer_masses, otmann_distances, path_lengths, profile
 from bostruct.kernels.otmann.settings import PAPER, REFERENCE, Otmann
 from tests.architectures import GOLDEN, SMALL_CNN, SMALL_MLP, architectures, batches, network, renumbered
 from tests.kernels.otmann.oracle import distance_by_linear_program, hops_to_output_by_enumeration, matching_costs
@@ -166,3 +166,16 @@ def test_without_any_mass():
 def test_empty_batches():
     assert otmann_distances([]).distance.shape == (0, 0, 4)
     assert otmann_distances([GOLDEN["a"]], []).normalized.shape == (1, 0, 4)
+
+
+def test_the_six_terms_of_the_paper_are_the_path_lengths_of_all_layers():
+    """The structural cost of a match is the mean of 6 differences of path lengths (paper), not of 24 (code)."""
+    a, b = network("ip conv3-8 conv3-8 softmax op", "0>1 1>2 2>3 3>4"), network("ip conv3-8 softmax op", "0>1 1>2 2>3")
+    first, second = (profile(x, Otmann(group_paths=False)) for x in (a, b))
+    assert (len(first.paths), len(profile(a, Otmann()).paths)) == (6, 24)
+    expected = np.abs(path_lengths(a)[1, :, :, 0] - path_lengths(b)[1, :, :, 0]).mean()
+    at = [int(np.flatnonzero(one.layers == 1)[0]) for one in (first, second)]
+    assert np.abs(first.paths[:, at[0]] - second.paths[:, at[1]]).sum() == pytest.approx(expected)
+    assert expected == 0.5  # to the output 3 and 2 hops by each of three kinds of path, from the input 1 and 1
+    full, text = (bo.otmann(a, b, Otmann(group_paths=paths)).distance for paths in (True, False))
+    assert np.all(text > full)  # three of four columns of the code count other groups' layers, which agree here

@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
-
 import numpy as np
-import pytest
 
-from bostruct.kernels.otmann.distance import _load_numba
 from bostruct.kernels.space import compiled
-from bostruct.kernels.space.matern import load_loops
 
 
 def test_half_of_the_pairs_of_one_batch_are_enough():
@@ -26,22 +19,6 @@ def test_half_of_the_pairs_of_one_batch_are_enough():
         found.append((total, product, slopes))
     for half, whole in zip(*found, strict=True):
         np.testing.assert_allclose(half, whole, rtol=1e-12)
-
-
-@pytest.mark.usefixtures("default_sigint")
-@pytest.mark.parametrize("load", [load_loops.__wrapped__, _load_numba.__wrapped__])
-def test_signals_wait_for_the_import_of_numba(load, monkeypatch):
-    imported = []
-
-    def import_module(name):
-        signal.raise_signal(signal.SIGINT)
-        imported.append(name)
-        return sys
-
-    monkeypatch.setattr("importlib.import_module", import_module)
-    with pytest.raises(KeyboardInterrupt):
-        load()
-    assert len(imported) == 1
 
 
 def test_equal_numbers_have_no_distance():
@@ -59,8 +36,3 @@ def test_a_change_to_the_same_number_changes_nothing():
     assert not drop.any()
     assert (ratio == 1.0).all()
     assert not out.any()
-
-
-def test_bostruct_imports_without_numba():
-    code = "import sys, bostruct as bo; bo.Space({'x': bo.Real(0, 1)}); sys.exit('numba' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

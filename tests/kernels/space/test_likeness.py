@@ -10,7 +10,7 @@ from hypothesis import given
 from numpy.testing import assert_allclose
 
 import bostruct as bo
-from bostruct.domains.space.descriptors import MOST_APART, Descriptors
+from bostruct.domains.space.descriptors import MOST_APART, Descriptors, read_counts
 from bostruct.domains.space.graphs import CompleteGraph
 from bostruct.domains.space.likeness import Likeness
 from bostruct.kernels.space.effects import GraphEffect
@@ -47,6 +47,35 @@ def scale(distances: np.ndarray) -> np.ndarray:
     """Scale to a mean of 1 over pairs of different rows."""
     n = len(distances)
     return distances * (n * (n - 1) / distances.sum())
+
+
+def draw_counts(rng: np.random.Generator, n: int = N, q: int = 7) -> Descriptors:
+    counts = rng.poisson(0.8, size=(n, q))
+    return Descriptors({}, np.zeros((n, 0), np.uint8), counts=read_counts("Candidates", counts))
+
+
+def test_counts_are_compared_as_gauche_compares_them():
+    """`batch_tanimoto_sim` of GAUCHE (Griffiths et al. 2023), with its values for two pairs by hand."""
+    table = draw_counts(np.random.default_rng(0))
+    xs = table.counts.toarray()
+    dot, squares = xs @ xs.T, (xs**2).sum(axis=1)
+    similarity = (dot + 1e-6) / (1e-6 + squares[:, None] + squares - dot)
+    assert_allclose(LikenessDistances(table).compare(rows(), rows())[1], scale(1.0 - similarity), atol=1e-5)
+    pairs = read_counts("Candidates", [[2, 0, 1], [1, 0, 1], [0, 3, 0], [0, 0, 0], [0, 0, 0]])
+    measure = find_measures(Descriptors({}, np.zeros((5, 0), np.uint8), counts=pairs))[1]
+    found = measure.compare(np.array([0, 0, 3]), np.array([0, 1, 2, 4]))
+    assert found.tolist() == [[0.0, 0.25, 1.0, 1.0], [0.0, 0.25, 1.0, 1.0], [1.0, 1.0, 1.0, 0.0]]
+    assert (measure.compare(np.array([1]), np.array([0, 0, 3])) == [[0.25, 0.25, 1.0]]).all()
+
+
+def test_tanimoto_of_counts_is_positive_semidefinite_and_a_gradient_away():
+    rng = np.random.default_rng(1)
+    table = draw_counts(rng, 40)
+    similarity = 1.0 - find_measures(table)[1].compare(np.arange(40), np.arange(40))
+    assert np.linalg.eigvalsh(similarity).min() > -1e-10
+    space = bo.Space({"x": bo.Candidates.from_fingerprints(table.counts, range(100, 140))})
+    check_kernel(space_kernel(space), space, rng)
+    check_kernel(main_effects(space), space, rng)
 
 
 def test_distances_are_those_of_the_definitions():

@@ -228,11 +228,11 @@ class Odd(Factor):
 
 def test_a_plain_object_in_place_of_a_factor_is_refused():
     with pytest.raises(TypeError, match=r"factors: expected a bostruct.kernels.Factor \(subclass it\), got"):
-        number_parameters([PlacedFactor(cast(Any, object()), (0, 1), (0, 1))])
+        number_parameters([PlacedFactor(cast(Any, object()), (0, 1), (0, 1))], 2)
 
 
 @pytest.mark.parametrize("n", [None, 0, 3])
 def test_a_factor_that_does_not_say_how_many_parameters_it_has_is_refused(n):
     factor = Odd(n)
     with pytest.raises(DomainError, match=f"Odd.n_parameters: expected 1 or a multiple of its 2 .*got {n}"):
-        number_parameters([PlacedFactor(factor, (0, 1), (0, 1))])
+        number_parameters([PlacedFactor(factor, (0, 1), (0, 1))], 2)

@@ -196,6 +196,7 @@ def test_a_lengthscale_has_an_edge_weight_however_short_or_long(theta):
         (NOISE_PRIOR, "9.2 -23.00516957 9.22 -inf"),
         (ComboPriors(0.0, 1.0)(np.array([-1.2, 0.0, 1.0])).mean, "-1.2 -1.402163 -0.1 0.597837 0.3 0.33337419"),
         (ComboPriors(0.0, 1.0)(np.array([-1.2, 0.0, 1.0])).mean, "-1.21 -inf 1.01 -inf"),
+        (ComboPriors(0.0, 1.0, "mean")(np.array([-1.2, 0.2, 0.4])).mean, "-0.2 0.91629073 0.2 0.41629073 0.41 -inf"),
     ],
 )
 def test_published_priors(prior, values):

@@ -1,0 +1,687 @@
+"""Linear constraints between the numbers of a space: what they allow, exact draws of it, and ways along it.
+
+Numbers that are all discrete are counted and drawn by a table of partial sums. With continuous ones, draws come from
+hit-and-run (Smith 1984) along directions that keep the equalities, in integer multiples if integers are among them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bostruct.checks import count_own_frames, did_you_mean, short_repr
+from bostruct.contracts import Array, DomainError, IntArray, Json, Polytope, Presented
+from bostruct.domains.space.choices import to_python
+from bostruct.domains.space.clauses import BUILDERS, RELATIONS, Clause
+from bostruct.domains.space.graphs import MAX_CHOICES
+from bostruct.domains.space.variable import INACTIVE, Variable
+
+ROUNDING = 1e-9  # of the largest sum that a constraint may have, by which a sum may miss its limit
+MAX_CELLS = 10**7  # states times values of a table of partial sums
+EXACT = 2.0**60  # counts that a long double holds
+SOLVER_SECONDS = 10.0  # to decide whether a point exists
+CHAIN_STEPS = 15  # of hit-and-run, times k (1 + log k) for k numbers
+MAX_SUBSETS = 600  # of variables, of which directions are computed
+LARGEST_DENOMINATOR = 1_000  # of a ratio of steps of integers
+HALVINGS = 10  # of the range of a continuous number, as steps of neighbors
+INTERIOR_GOALS = 8  # extreme points whose mean is where draws begin
+BRANCH_DRAWS = 200  # of points, to see which variables may be there together
+
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, repr=False)
+class Linear(Clause):
+    """A linear constraint on numbers of a point: a weighted sum is at most, at least or equal to a limit.
+
+    weights: mapping from names of variables, `Real`, `Integer`, `Ordinal` of numbers or `Binary`, to numbers.
+    relation: ``"<="``, ``">="`` or ``"=="``.
+    limit: finite number.
+    scale: set by a space: of the largest sum.
+
+    A variable that a point has not counts as 0. A sum may miss the limit by what rounding makes: a billionth of the
+    largest sum. Raises DomainError.
+    """
+
+    weights: Mapping[str, float]
+    relation: str
+    limit: float
+    scale: float = field(default=0.0, compare=False)  # of the largest sum, once a space has it
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.weights, Mapping) or not self.weights:
+            raise DomainError(
+                f"Linear: weights: expected a dict from variables to numbers, got {short_repr(self.weights)}"
+            )
+        found = {name: to_python(one) for name, one in self.weights.items()}
+        for name, one in found.items():
+            if not isinstance(name, str) or type(one) not in (int, float) or not math.isfinite(one):
+                raise DomainError(
+                    f"Linear: weights: expected names with finite numbers, got {short_repr(name)}: {short_repr(one)}"
+                )
+        if not any(found.values()):
+            raise DomainError(f"Linear: weights: expected one other than 0, got {short_repr(found)}")
+        if self.relation not in ("<=", ">=", "=="):
+            raise DomainError(f"Linear: relation: expected one of <=, >=, ==, got {short_repr(self.relation)}")
+        limit = to_python(self.limit)
+        if type(limit) not in (int, float) or not math.isfinite(limit):
+            raise DomainError(f"Linear: limit: expected a finite number, got {short_repr(self.limit)}")
+        object.__setattr__(self, "weights", {name: one for name, one in found.items() if one})
+        object.__setattr__(self, "limit", limit)
+
+    def __call__(self, given: Presented) -> bool:
+        terms = [weight * given.get(name, 0) for name, weight in self.weights.items()]
+        slack = ROUNDING * max(self.scale, math.fsum(map(abs, terms)), abs(self.limit))
+        excess = math.fsum([*terms, -self.limit])
+        return (
+            abs(excess) <= slack
+            if self.relation == "=="
+            else bool(RELATIONS[self.relation](self._turn(excess, slack), 0))
+        )
+
+    def _turn(self, excess: float, slack: float) -> float:
+        return excess - slack if self.relation == "<=" else excess + slack
+
+    def __hash__(self) -> int:
+        return hash((tuple(self.weights.items()), self.relation, self.limit))
+
+    def __repr__(self) -> str:
+        terms = [
+            f"{'-' if one < 0 else '+'} {'' if abs(one) == 1 else f'{abs(one):g} '}{name}"
+            for name, one in self.weights.items()
+        ]
+        return f"{' '.join(terms).removeprefix('+ ')} {self.relation} {self.limit:g}"
+
+    def to_json(self) -> Json:
+        return {"weights": dict(self.weights), "sum": self.relation, "limit": self.limit}
+
+    def bind(self, variables: Mapping[str, Variable], where: str) -> Linear:
+        """Return the constraint with its scale, in a space; raise DomainError for a variable that is no number.
+
+        variables: of the space.
+        where: the constraint in messages.
+        """
+        largest = abs(self.limit)
+        for name, weight in self.weights.items():
+            if name not in variables:
+                raise DomainError(f"{where}: unknown variable {name!r}{did_you_mean(name, variables)}")
+            axis = find_axis(0, variables[name])
+            if axis is None:
+                raise DomainError(
+                    f"{where}: expected variables that are Real, Integer, Binary or an Ordinal of numbers; {name!r} is "
+                    f"{short_repr(variables[name])}"
+                )
+            largest += abs(weight) * max(abs(axis.low), abs(axis.high))
+        return replace(self, scale=largest)
+
+
+BUILDERS["weights"] = (
+    "the weights, a relation sum and a limit",
+    lambda data, _: Linear(data["weights"], data["sum"], data["limit"]),
+)
+
+
+class Axis(NamedTuple):
+    """The numbers of one variable.
+
+    i: position of the variable. low, high: of the numbers. step: between numbers that are even and not continuous; 0 of
+    continuous ones, NaN of others. levels: all numbers by position, if listed; else None. is_log: True if they are
+    drawn evenly by their logarithms.
+    """
+
+    i: int
+    low: float
+    high: float
+    step: float
+    levels: Array | None
+    is_log: bool
+    variable: Variable
+
+    def values(self, vertices: IntArray) -> Array:
+        """Return the numbers at positions, 0 for an absent one, as many."""
+        is_absent = vertices == INACTIVE
+        known = np.where(is_absent, 0, vertices)
+        if self.levels is not None:
+            found = self.levels[known]
+        elif self.step == 1.0:
+            found = self.low + known
+        else:
+            shares = self.variable.shares(known[:, None])[:, 0]
+            found = self.low + shares * (self.high - self.low)
+            if self.is_log:
+                found = self.low * np.exp(shares * math.log(self.high / self.low))
+        return np.where(is_absent, 0.0, found)
+
+    def vertices(self, values: Array) -> IntArray:
+        """Return the positions of the nearest numbers, as many."""
+        inside = np.clip(values, self.low, self.high)
+        if self.levels is not None:
+            places = np.clip(np.searchsorted(self._sorted, inside), 1, len(self.levels) - 1)
+            nearer = inside - self._sorted[places - 1] < self._sorted[places] - inside
+            return np.argsort(self.levels)[places - nearer]
+        if self.step == 1.0:
+            return np.rint(inside - self.low).astype(np.int64)
+        shares = (inside - self.low) / (self.high - self.low)
+        if self.is_log:
+            shares = np.log(inside / self.low) / math.log(self.high / self.low)
+        return self.variable.with_shares(np.empty((len(values), 1), dtype=np.int64), shares[:, None])[:, 0]
+
+    @property
+    def _sorted(self) -> Array:
+        assert self.levels is not None
+        return np.sort(self.levels)
+
+
+def find_axis(i: int, variable: Variable) -> Axis | None:
+    """Return the numbers of a variable; None if it has others, or none."""
+    if variable.width > 1 or variable.choices is None:
+        return None
+    if variable.grid is not None:
+        ends = (float(variable.choices[0]), float(variable.choices[len(variable.choices) - 1]))
+        return Axis(i, *ends, 0.0 if variable.kind == "Real" else 1.0, None, not _is_linear(variable), variable)
+    numbers = [to_python(one) for one in variable.choices]
+    is_bit = variable.kind == "Binary"
+    if not (variable.ordered or is_bit) or not all(
+        type(one) in ((bool,) if is_bit else (int, float)) for one in numbers
+    ):
+        return None
+    levels = np.array(numbers, dtype=np.float64)
+    if not np.isfinite(levels).all():
+        return None
+    gaps = np.diff(np.sort(levels))
+    step = float(gaps[0]) if np.allclose(gaps, gaps[0], rtol=1e-9) else math.nan
+    return Axis(i, float(levels.min()), float(levels.max()), step, levels, False, variable)
+
+
+def _is_linear(variable: Variable) -> bool:
+    return not getattr(variable.grid, "log", False)
+
+
+class Direction(NamedTuple):
+    """A way to change numbers that keeps the equalities.
+
+    vector: by how much each changes (k,). is_whole: True if only integer multiples are ways.
+    """
+
+    vector: Array
+    is_whole: bool
+
+
+class Table(NamedTuple):
+    """All combinations of discrete numbers that satisfy the constraints, by partial sums.
+
+    ways: for each number, how many completions each state has, and for all (k + 1 arrays).
+    after: for each number, the next state by state and value, -1 for none (k arrays (states, values)).
+    """
+
+    ways: list[npt.NDArray[np.longdouble]]
+    after: list[IntArray]
+
+    def draw(self, m: int, rng: np.random.Generator) -> IntArray:
+        """Draw positions uniformly among all combinations (m, k)."""
+        found, state = [], np.zeros(m, dtype=np.int64)
+        for ways, after in zip(self.ways[1:], self.after, strict=True):
+            following = after[state]
+            chances = np.where(following >= 0, ways[following], 0.0)
+            sums = np.cumsum(chances, axis=1)
+            chosen = (rng.random((m, 1)) * sums[:, -1:] >= sums).sum(axis=1)
+            found.append(chosen)
+            state = following[np.arange(m), chosen]
+        return np.column_stack(found)
+
+
+class LinearSystem:
+    """The linear constraints of a space, on the numbers that a set of its points has.
+
+    axes: of the numbers that are in some constraint, k of them.
+    rules: the constraints.
+    """
+
+    def __init__(self, axes: Sequence[Axis], rules: Sequence[Linear], names: Sequence[str]) -> None:
+        self.axes, self.rules = list(axes), list(rules)
+        weights = np.array([[rule.weights.get(names[axis.i], 0.0) for axis in axes] for rule in rules])
+        self._weights = weights = weights.reshape(len(rules), len(axes))
+        limits, slacks = np.array([rule.limit for rule in rules]), ROUNDING * np.array([rule.scale for rule in rules])
+        is_equal = np.array([rule.relation == "==" for rule in rules], dtype=bool)
+        signs = np.array([-1.0 if rule.relation == ">=" else 1.0 for rule in rules])
+        self.equal, self.total = weights[is_equal], limits[is_equal]
+        self.upper = (weights * signs[:, None])[~is_equal]
+        self.limit = (limits * signs)[~is_equal]
+        self.slacks = slacks[is_equal], slacks[~is_equal]
+        self.low = np.array([axis.low for axis in axes])
+        self.high = np.array([axis.high for axis in axes])
+
+    def holds(self, values: Array) -> Mask:
+        """Tell which points satisfy all constraints (m,).
+
+        values: numbers (m, k), 0 of absent ones.
+        """
+        meets = np.abs(values @ self.equal.T - self.total) <= self.slacks[0]
+        keeps = values @ self.upper.T <= self.limit + self.slacks[1]
+        return np.all(meets, axis=1) & np.all(keeps, axis=1)
+
+    def find_point(self, rules: Sequence[int] | None = None, goal: Array | None = None) -> Array | None:
+        """Return numbers that satisfy the constraints (k,), found by HiGHS; None if there are none.
+
+        rules: positions of the constraints that count; None for all.
+        goal: minimized, a weight of each number (k,); None for none.
+
+        Raises TimeoutError if 10 seconds do not decide.
+        """
+        from scipy.optimize import Bounds, LinearConstraint, milp
+
+        k, blocks = len(self.axes), [i for i, axis in enumerate(self.axes) if math.isnan(axis.step)]
+        sizes = [len(self.axes[i].levels) for i in blocks]  # type: ignore[arg-type]  # of levels that are not even
+        n, first, limits = k + sum(sizes), k, []
+        for i, size in zip(blocks, sizes, strict=True):  # one of the levels each
+            chosen, is_level = np.zeros(n), np.zeros(n)
+            chosen[first : first + size] = 1.0
+            is_level[first : first + size], is_level[i] = self.axes[i].levels, -1.0
+            limits += [LinearConstraint(chosen, 1.0, 1.0), LinearConstraint(is_level, 0.0, 0.0)]
+            first += size
+        lattice = np.array([axis.step if axis.step > 0.0 else 0.0 for axis in self.axes])
+        unit = np.where(lattice > 0.0, lattice, 1.0)
+        offset = np.where(lattice > 0.0, self.low, 0.0)
+        for r in range(len(self.rules)) if rules is None else rules:
+            rule = self.rules[r]
+            row = np.zeros(n)
+            row[:k] = self._weights[r]
+            shift = float(row[:k] @ offset)
+            row[:k] *= unit
+            slack = ROUNDING * rule.scale
+            low = -np.inf if rule.relation == "<=" else rule.limit - shift - (slack if rule.relation == ">=" else 0.0)
+            high = np.inf if rule.relation == ">=" else rule.limit - shift + (slack if rule.relation == "<=" else 0.0)
+            limits.append(LinearConstraint(row, low, high))
+        for i in blocks:
+            unit[i], offset[i] = 1.0, 0.0
+        lower: Any = np.append((self.low - offset) / unit, np.zeros(n - k))  # Bounds is typed for numbers alone
+        upper: Any = np.append((self.high - offset) / unit, np.ones(n - k))
+        bounds = Bounds(lower, upper)
+        costs = np.zeros(n)
+        costs[:k] = 0.0 if goal is None else goal * unit
+        kinds = np.append(lattice > 0.0, np.ones(n - k)).astype(int)
+        found = milp(
+            costs, integrality=kinds, bounds=bounds, constraints=limits, options={"time_limit": SOLVER_SECONDS}
+        )
+        if found.x is None and found.status != 2:
+            raise TimeoutError(found.message)
+        if found.x is None:
+            return None
+        values = np.where(lattice > 0.0, np.rint(found.x[:k]), found.x[:k])
+        return np.clip(offset + unit * values, self.low, self.high)
+
+    def find_conflict(self) -> list[int]:
+        """Return the positions of constraints that exclude one another, none of which can be left out."""
+        kept = list(range(len(self.rules)))
+        for r in list(kept):
+            others = [one for one in kept if one != r]
+            if self.find_point(others) is None:
+                kept = others
+        return kept
+
+    def sample(self, m: int, rng: np.random.Generator) -> IntArray:
+        """Draw m points as positions (m, k), uniformly among those that satisfy the constraints.
+
+        Raises DomainError if there is none.
+        """
+        if self.table is not None:
+            if not self.table.ways[0][0]:
+                raise DomainError(f"constraints: no point satisfies {', '.join(map(repr, self.rules))}")
+            return self.table.draw(m, rng)
+        return self._to_positions(self._run_chain(m, rng))
+
+    @cached_property
+    def n_points(self) -> int | None:
+        """The number of combinations that satisfy the constraints; None if there is no table that counts them."""
+        if self.table is None or self.table.ways[0][0] > EXACT:
+            return None
+        return int(self.table.ways[0][0])
+
+    def moves(self, values: Array) -> Array:
+        """Return the points that steps along directions lead to, several numbers at once (q, k).
+
+        values: numbers of one point (k,).
+        """
+        steps = []
+        for vector, is_whole in self._neighbor_directions:
+            span = np.abs(vector) > 0.0
+            most = float(((self.high - self.low)[span] / np.abs(vector[span])).min())
+            sizes = [2.0**e for e in range(int(math.log2(max(most, 1.0))) + 1)] if is_whole else []
+            sizes = sizes if is_whole else [most * 2.0**-e for e in range(1, HALVINGS + 1)]
+            steps += [sign * size * vector for size in sizes for sign in (1.0, -1.0)]
+        if not steps:
+            return np.empty((0, len(values)))
+        found = values + np.array(steps)
+        margin = 1e-9 * (self.high - self.low)
+        inside = ((found >= self.low - margin) & (found <= self.high + margin)).all(axis=1)
+        return found[inside & self.holds(found)]
+
+    @cached_property
+    def table(self) -> Table | None:
+        """The table of partial sums; None if a number is continuous or not even, or the table too large."""
+        if any(axis.variable.size > MAX_CHOICES or axis.is_log for axis in self.axes):
+            return None
+        return self._build_table()
+
+    def _build_table(self) -> Table | None:
+        weights = np.concatenate([self.equal, self.upper])
+        slack = np.concatenate(self.slacks)
+        limits = np.concatenate([self.total, self.limit])
+        values = [axis.values(np.arange(axis.variable.size)) for axis in self.axes]
+        terms = [own[:, None] * weights[:, j] for j, own in enumerate(values)]
+        least = np.cumsum([one.min(axis=0) for one in terms[::-1]], axis=0)[::-1]  # of the numbers from each on
+        most = np.cumsum([one.max(axis=0) for one in terms[::-1]], axis=0)[::-1]
+        n_equal, none = len(self.equal), np.zeros(len(weights))
+        unit = np.maximum(slack, 1e-300)
+        sums, after, n_cells = np.zeros((1, len(weights))), list[IntArray](), 0
+        for j, own in enumerate(terms):
+            n_cells += len(sums) * len(own)
+            if n_cells > MAX_CELLS:
+                return None
+            reached = (sums[:, None, :] + own).reshape(-1, len(weights))
+            rest_least, rest_most = (least[j + 1], most[j + 1]) if j + 1 < len(terms) else (none, none)
+            fits = (reached + rest_least <= limits + slack).all(axis=1)
+            fits &= (reached + rest_most >= limits - slack)[:, :n_equal].all(axis=1)
+            # of an inequality that nothing to come can break, all sums are alike
+            is_free = reached[:, n_equal:] + rest_most[n_equal:] <= limits[n_equal:]
+            reached[:, n_equal:][is_free] = -np.inf
+            keys = np.where(np.isfinite(reached), np.rint(reached / unit), -(2.0**62))
+            _, where, of = np.unique(keys[fits], axis=0, return_index=True, return_inverse=True)
+            places = np.full(len(reached), -1, dtype=np.int64)
+            places[fits] = of.ravel()
+            after.append(places.reshape(len(sums), len(own)))
+            sums = reached[fits][where]
+            if not len(sums):
+                return Table([np.zeros(1, dtype=np.longdouble)] * (len(terms) + 1), after)
+        ways = [np.ones(len(sums), dtype=np.longdouble)]
+        for following in after[::-1]:
+            ways.append(np.where(following >= 0, ways[-1][following], 0.0).sum(axis=1))
+        return Table(ways[::-1], after)
+
+    def _to_positions(self, values: Array) -> IntArray:
+        found = [axis.vertices(own) for axis, own in zip(self.axes, values.T, strict=True)]
+        return np.column_stack(found).astype(np.int64).reshape(len(values), len(self.axes))
+
+    def _run_chain(self, m: int, rng: np.random.Generator) -> Array:
+        """Draw numbers by hit-and-run from the middle of what is allowed (m, k)."""
+        values, k = np.tile(self._middle, (m, 1)), len(self.axes)
+        uneven = [j for j, axis in enumerate(self.axes) if math.isnan(axis.step)]
+        logs = [j for j, axis in enumerate(self.axes) if axis.is_log]
+        directions, smooth = self._directions, self._smooth_basis
+        n_kinds = len(directions) + len(uneven) + (len(directions) if len(smooth) > 1 else 0)
+        for kind in rng.integers(0, max(n_kinds, 1), size=int(CHAIN_STEPS * k * (1.0 + math.log(k)))).tolist():
+            if kind < len(directions):
+                moved = self._hit_and_run(values, directions[kind], rng)
+            elif kind < len(directions) + len(uneven):
+                moved = self._change_level(values, uneven[kind - len(directions)], rng)
+            elif len(smooth) > 1:
+                moved = self._hit_and_run(values, Direction(rng.normal(size=len(smooth)) @ smooth, False), rng)
+            else:
+                continue
+            if logs:  # even by logarithms: Metropolis, for proposals are even by numbers
+                ratio = np.prod(values[:, logs] / np.maximum(moved[:, logs], 1e-300), axis=1)
+                moved = np.where((rng.random(m) < ratio)[:, None], moved, values)
+            values = moved
+        return values
+
+    def _hit_and_run(self, values: Array, direction: Direction, rng: np.random.Generator) -> Array:
+        """Move each point to a uniform one of its line within the limits (m, k)."""
+        vector, is_whole = direction
+        own = np.flatnonzero(vector)
+        ends = np.stack([(self.low - values)[:, own] / vector[own], (self.high - values)[:, own] / vector[own]])
+        low, high = ends.min(axis=0).max(axis=1), ends.max(axis=0).min(axis=1)
+        slopes = self.upper @ vector
+        room = self.limit - values @ self.upper.T
+        for r in np.flatnonzero(np.abs(slopes) > 1e-12 * np.abs(self.upper).sum(axis=1)).tolist():
+            end = room[:, r] / slopes[r]
+            low, high = (low, np.minimum(high, end)) if slopes[r] > 0.0 else (np.maximum(low, end), high)
+        low, high = np.minimum(low, 0.0), np.maximum(high, 0.0)
+        if is_whole:
+            first = np.ceil(low - 1e-9)
+            drawn = first + np.floor(rng.random(len(values)) * (np.floor(high + 1e-9) - first + 1.0))
+        else:
+            drawn = low + rng.random(len(values)) * (high - low)
+        return values + drawn[:, None] * vector
+
+    def _change_level(self, values: Array, j: int, rng: np.random.Generator) -> Array:
+        """Propose another level of a number, another number making up for it in equalities, where that is allowed."""
+        levels = self.axes[j].levels
+        assert levels is not None
+        moved = values.copy()
+        moved[:, j] = rng.choice(levels, size=len(values))
+        partners = [i for i, axis in enumerate(self.axes) if i != j and self.equal[:, i].any() and axis.step >= 0.0]
+        if self.equal[:, j].any() and partners:
+            i = int(rng.choice(partners))
+            row = int(np.argmax(np.abs(self.equal[:, i])))
+            moved[:, i] -= self.equal[row, j] / self.equal[row, i] * (moved[:, j] - values[:, j])
+            if (step := self.axes[i].step) > 0.0:
+                whole = (moved[:, i] - self.low[i]) / step
+                moved[np.abs(whole - np.rint(whole)) > 1e-6, j] = np.nan
+        margin = 1e-12 * (self.high - self.low)
+        valid = ((moved >= self.low - margin) & (moved <= self.high + margin)).all(axis=1) & self.holds(
+            np.nan_to_num(moved)
+        )
+        return np.where(valid[:, None], moved, values)
+
+    @cached_property
+    def _middle(self) -> Array:
+        """A point from which draws begin: of continuous numbers the mean of extreme points (k,)."""
+        first = self.find_point()
+        if first is None:
+            raise DomainError(f"constraints: no point satisfies {', '.join(map(repr, self.rules))}")
+        if not all(axis.step == 0.0 for axis in self.axes):
+            return first
+        rng, found = np.random.default_rng(0), [first]
+        for _ in range(INTERIOR_GOALS):
+            goal = rng.normal(size=len(self.axes)) / (self.high - self.low)
+            found += [one for sign in (1.0, -1.0) if (one := self.find_point(goal=sign * goal)) is not None]
+        return np.mean(found, axis=0)
+
+    @cached_property
+    def _smooth_basis(self) -> Array:
+        """Directions of the continuous numbers that keep the equalities, scaled by their ranges (f, k)."""
+        own = [j for j, axis in enumerate(self.axes) if axis.step == 0.0]
+        found = np.zeros((0, len(self.axes)))
+        if own:
+            span = (self.high - self.low)[own]
+            basis = _find_null_space(self.equal[:, own] * span)
+            found = np.zeros((len(basis), len(self.axes)))
+            found[:, own] = basis * span
+        return found
+
+    @cached_property
+    def _directions(self) -> list[Direction]:
+        """Directions of few numbers each that keep the equalities, and such as keep one inequality as well."""
+        found = self._list_directions(self.equal)
+        for row in self.upper:
+            found += self._list_directions(np.concatenate([self.equal, row[None]]))
+        return list({tuple(np.round(one.vector / np.abs(one.vector).max(), 9)): one for one in found}.values())
+
+    @cached_property
+    def _neighbor_directions(self) -> list[Direction]:
+        """The directions that change two numbers or more, none of which is on a logarithmic scale."""
+        logs = [axis.is_log for axis in self.axes]
+        return [one for one in self._directions if np.count_nonzero(one.vector) > 1 and not one.vector[logs].any()]
+
+    def _list_directions(self, kept: Array) -> list[Direction]:
+        """Return the directions of as few numbers as keep some sums.
+
+        kept: weights of the sums (e, k).
+        """
+        even = [j for j, axis in enumerate(self.axes) if not math.isnan(axis.step)]
+        found, used = [], 0
+        for size in range(1, min(np.linalg.matrix_rank(kept) if len(kept) else 0, 3) + 2):
+            for own in map(list, itertools.combinations(even, size)):
+                if (used := used + 1) > MAX_SUBSETS:
+                    return found
+                null = _find_null_space(kept[:, own] * (self.high - self.low)[own])
+                if len(null) != 1 or np.abs(null[0]).min() < 1e-9:
+                    continue  # none, or fewer numbers do
+                vector = null[0] * (self.high - self.low)[own]
+                steps = np.array([self.axes[j].step for j in own])
+                ratio = _find_whole(vector[steps > 0.0] / steps[steps > 0.0])
+                if ratio is None:
+                    continue
+                whole = np.zeros(len(self.axes))
+                whole[own] = vector * ratio
+                found.append(Direction(whole, bool((steps > 0.0).any())))
+        return found
+
+
+def _find_null_space(matrix: Array) -> Array:
+    """Return an orthonormal basis of the vectors that a matrix takes to 0 (f, k)."""
+    if not len(matrix):
+        return np.eye(matrix.shape[1])
+    _, scales, vectors = np.linalg.svd(matrix)
+    rank = int((scales > 1e-10 * max(scales.max(initial=0.0), 1e-300)).sum())
+    return vectors[rank:]
+
+
+def _find_whole(units: Array) -> float | None:
+    """Return the smallest factor that makes some numbers whole; None if none does with small denominators."""
+    if not len(units):
+        return 1.0
+    ratios = [Fraction(float(one / units[0])).limit_denominator(LARGEST_DENOMINATOR) for one in units]
+    if any(
+        abs(float(ratio) - one / units[0]) > 1e-7 * abs(one / units[0])
+        for ratio, one in zip(ratios, units, strict=True)
+    ):
+        return None
+    common = math.lcm(*(ratio.denominator for ratio in ratios))
+    shared = math.gcd(*(int(ratio * common) for ratio in ratios))
+    return abs(common / shared / float(units[0]))
+
+
+class SpaceLinear:
+    """The linear constraints of a space, whatever variables a point has: those that it lacks count as 0.
+
+    variables: of the space, by name, in order.
+    rules: its linear constraints.
+    starts: the first column of each variable.
+    apply_conditions: rows, generator -> rows in which variables exist where their conditions hold.
+    """
+
+    def __init__(
+        self,
+        variables: Mapping[str, Variable],
+        rules: Sequence[Linear],
+        starts: IntArray,
+        apply_conditions: Callable[[IntArray, np.random.Generator], IntArray],
+    ) -> None:
+        self.names, self.rules, self._apply_conditions = list(variables), list(rules), apply_conditions
+        used = {name for rule in rules for name in rule.weights}
+        found = [find_axis(i, one) for i, (name, one) in enumerate(variables.items()) if name in used]
+        self.axes = [axis for axis in found if axis is not None]
+        self.columns = starts[[axis.i for axis in self.axes]]
+        self.has_conditions = any(one.when for one in variables.values())
+        self._systems: dict[bytes, LinearSystem | None] = {}
+
+    @cached_property
+    def whole(self) -> LinearSystem:
+        """The constraints on points that have all variables."""
+        return LinearSystem(self.axes, self.rules, self.names)
+
+    def values(self, rows: IntArray) -> Array:
+        """Return the numbers of points in the constraints (m, k), 0 of absent ones."""
+        return np.column_stack([axis.values(rows[:, c]) for axis, c in zip(self.axes, self.columns, strict=True)])
+
+    def holds(self, rows: IntArray) -> Mask:
+        """Tell which points satisfy all linear constraints (m,)."""
+        return self.whole.holds(self.values(rows)) if len(rows) else np.zeros(0, dtype=bool)
+
+    def redraw(self, rows: IntArray, rng: np.random.Generator) -> IntArray:
+        """Return points whose numbers in the constraints are drawn anew within them, if they can be (m, columns)."""
+        drawn, has = rows.copy(), rows[:, self.columns] != INACTIVE
+        for mask in np.unique(has, axis=0):
+            own = np.flatnonzero((has == mask).all(axis=1))
+            if (system := self._system(mask)) is not None and len(own):
+                drawn[np.ix_(own, self.columns[mask])] = system.sample(len(own), rng)
+        return self._apply_conditions(drawn, rng) if self.has_conditions else drawn
+
+    def moves(self, row: IntArray) -> IntArray:
+        """Return the points that steps of several numbers at once lead to (q, columns)."""
+        mask = row[self.columns] != INACTIVE
+        system = self._system(mask)
+        if system is None or not mask.any():
+            return np.empty((0, len(row)), dtype=np.int64)
+        found = system._to_positions(system.moves(self.values(row[None])[0][mask]))
+        rows = np.repeat(row[None], len(found), axis=0)
+        rows[:, self.columns[mask]] = found
+        rows = rows[self.holds(rows) & (rows != row).any(axis=1)]
+        return rows[np.sort(np.unique(rows, axis=0, return_index=True)[1])]
+
+    def refuse_infeasible(self, masks: Sequence[Mask]) -> None:
+        """Raise DomainError, naming constraints that exclude one another, if no branch of a space has a point.
+
+        masks: the numbers that points of each branch have (k,).
+        """
+        try:
+            is_kept = self.whole.holds(np.zeros((1, len(self.axes))))[0]
+            if any(self._system(mask) is not None or (is_kept and not mask.any()) for mask in masks):
+                return
+            mask = max(masks, key=np.count_nonzero)
+            conflict = self._restrict(mask).find_conflict()
+        except TimeoutError:
+            warnings.warn(
+                f"constraints: whether a point satisfies all of them was not decided in {SOLVER_SECONDS:g} seconds",
+                stacklevel=count_own_frames(),
+            )
+            return
+        named = ", ".join(repr(self.rules[r]) for r in conflict)
+        few = {1: "", 2: "both "}.get(len(conflict), "all of ")
+        raise DomainError(
+            f"constraints: no point satisfies {few}{named}, within the bounds of the variables; leave one out, or "
+            "widen the bounds"
+        )
+
+    def limit_shares(self, rows: IntArray, continuous: Mapping[int, int], shares: Array) -> list[Polytope]:
+        """Return what the constraints leave to the continuous coordinates of points.
+
+        continuous: the coordinate of each variable that has one.
+        shares: of the points (m, c).
+        """
+        values, c = self.values(rows), shares.shape[1]
+        has = rows[:, self.columns] != INACTIVE
+        free = [(j, continuous[axis.i]) for j, axis in enumerate(self.axes) if axis.i in continuous and not axis.is_log]
+        fixed = [continuous[axis.i] for axis in self.axes if axis.i in continuous and axis.is_log]
+        found = []
+        for x, present, own in zip(values, has, shares, strict=True):
+            low, high = np.zeros(c), np.ones(c)
+            low[fixed] = high[fixed] = np.nan_to_num(own[fixed])
+            rest, matrices = x.copy(), []
+            for j, _ in free:
+                rest[j] = self.whole.low[j] if present[j] else 0.0
+            for weights in (self.whole.equal, self.whole.upper):
+                matrix = np.zeros((len(weights), c))
+                for j, at in free:
+                    matrix[:, at] = weights[:, j] * (self.whole.high[j] - self.whole.low[j]) * present[j]
+                matrices.append(matrix)
+            goals = self.whole.total - self.whole.equal @ rest, self.whole.limit - self.whole.upper @ rest
+            kept = [np.abs(matrix).max(axis=1, initial=0.0) > 0.0 for matrix in matrices]
+            (equal, upper), (total, limit) = matrices, goals
+            found.append(Polytope(low, high, equal[kept[0]], total[kept[0]], upper[kept[1]], limit[kept[1]]))
+        return found
+
+    def _restrict(self, mask: Mask) -> LinearSystem:
+        axes = [axis for axis, has in zip(self.axes, mask, strict=True) if has]
+        return LinearSystem(axes, self.rules, self.names)
+
+    def _system(self, mask: Mask) -> LinearSystem | None:
+        """Return the constraints on points that have some of the numbers; None if these have no point."""
+        key = mask.tobytes()
+        if not mask.any():
+            return None
+        if key not in self._systems:
+            system = self._restrict(mask)
+            is_known = system.table is not None and bool(system.table.ways[0][0])
+            self._systems[key] = system if is_known or system.find_point() is not None else None
+        return self._systems[key]

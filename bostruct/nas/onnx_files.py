@@ -1,0 +1,192 @@
+"""Networks in ONNX files as architectures. A file is read as data: its weights are not loaded, and it runs no code.
+
+A file is a message of protocol buffers; the numbers of its fields are those of onnx.proto (ONNX project).
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import re
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+from bostruct.checks import short_repr
+from bostruct.contracts import DomainError
+from bostruct.domains.architecture.layers import Family
+from bostruct.domains.architecture.value import Architecture
+from bostruct.nas.graphs import MAX_OPERATIONS, POOLS, SCALED, GraphNode, GraphReader
+
+MAX_FIELDS = 10 * MAX_OPERATIONS  # of a message
+MAX_BYTES = 1_000  # of a name, and of a list of numbers
+Message: TypeAlias = dict[int, list[Any]]  # the values of each field by its number: integers, or bytes
+Sizes: TypeAlias = dict[str, list[int]]  # of constants, by name
+NAMES = {  # of operators, by kind; others have their own name
+    "linear": "Gemm MatMul",
+    "batch-norm": "BatchNormalization",
+    "avg-pool": "AveragePool",
+    "mean": "GlobalAveragePool ReduceMean",
+    "logsumexp": "ReduceLogSumExp",
+    "cat": "Concat",
+    "flatten": "Reshape",
+    "relu6": "Clip",
+    "silu": "Swish",
+    "identity": "Cast Dropout Squeeze Unsqueeze",
+}
+KINDS = {name: kind for kind, names in NAMES.items() for name in names.split()}
+WITH_SETTINGS = {"flatten", "pad", "mean", "identity", "logsumexp"}  # whose further inputs are no tensors of a layer
+
+
+class OnnxNode(NamedTuple):
+    """A node of a file, and its attributes by name."""
+
+    name: str
+    operator: str
+    inputs: list[str]
+    outputs: list[str]
+    attributes: dict[str, Message]
+
+    @classmethod
+    def read(cls, data: memoryview) -> OnnxNode:
+        """Return the node of a message."""
+        found = _read_message(data)
+        inputs, outputs = ([_decode_text([name]) for name in found.get(number, [])] for number in (1, 2))
+        attributes = {_decode_text(one[1]): one for one in map(_read_message, found.get(5, []))}
+        return cls(
+            _decode_text(found.get(3, found[2])) or outputs[0], _decode_text(found[4]), inputs, outputs, attributes
+        )
+
+    def read_numbers(self, name: str, *default: int) -> tuple[int, ...]:
+        """Return an attribute that is an integer or a list of them."""
+        found = self.attributes.get(name, {})
+        return tuple(_read_integers(found.get(8, found.get(3, [])))) or default
+
+
+def from_onnx(
+    path: str | os.PathLike[str], *, family: Family | None = None, decision: str | None = None
+) -> Architecture:
+    """Return the architecture of the network in an ONNX file, as `from_torch` reads a module.
+
+    Dropout is not read. Exports often merge normalization into convolutions: if a file has no normalization, its
+    convolutions are read as normalized.
+
+    path: of a file with one input and one output. Weights, in it or in files beside it, are not read.
+    family, decision: as of `from_torch`. The operation ``LayerNormalization`` is a layer with your label
+        ``layer-normalization``.
+
+    Raises OSError; DomainError for anything but an ONNX file, and for an operation that cannot be read, by its name;
+    PointError if the layers make no valid architecture.
+    """
+    source = str(path)
+    with Path(path).open("rb") as file:
+        try:
+            data = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+            output, operations = _read_operations(_read_message(_read_message(data)[7][-1]))
+        except DomainError as error:
+            raise DomainError(f"{source}: {error}") from None
+        except (KeyError, IndexError, TypeError, ValueError):  # what other bytes are taken for
+            raise DomainError(f"{source}: expected an ONNX file, got other data") from None
+    has_norms = any(one.kind == "batch-norm" for one in operations.values())
+    return GraphReader(source, operations, family).read(output, decision, has_norms)
+
+
+def _read_operations(graph: Message) -> tuple[str, dict[str, GraphNode]]:
+    """Return the name of the output, and the operations by the names of their outputs."""
+    nodes, constants = graph.get(1, []), Sizes()
+    for tensor in map(_read_message, graph.get(5, [])):
+        constants[_decode_text(tensor[8])] = _read_integers(tensor.get(1, []))
+    inputs, outputs = ([_decode_text(_read_message(one)[1]) for one in graph.get(number, [])] for number in (11, 12))
+    inputs = [name for name in inputs if name not in constants]
+    if len(inputs) != 1 or len(outputs) != 1 or len(nodes) > MAX_OPERATIONS:
+        given = f"{len(inputs)}, {len(outputs)} and {len(nodes)}"
+        raise DomainError(f"expected one input, one output and at most {MAX_OPERATIONS} nodes, got {given}")
+    operations = {inputs[0]: GraphNode("input", "input", ())}
+    for node in map(OnnxNode.read, nodes):
+        one = _translate(node, operations, constants)
+        operations.update(dict.fromkeys(node.outputs, one) if one.inputs else {})
+        constants.update({} if one.inputs else dict.fromkeys(node.outputs, _find_sizes(node, constants)))
+    if outputs[0] not in operations:
+        raise DomainError(f"its output {short_repr(outputs[0])} does not depend on its input")
+    return outputs[0], operations
+
+
+def _translate(node: OnnxNode, known: dict[str, GraphNode], constants: Sizes) -> GraphNode:
+    """Return the operation of a node, whose inputs are `known` operations or constants."""
+    kind = KINDS.get(node.operator, re.sub("(?<=[a-z])(?=[A-Z])", "-", node.operator).lower())
+    fed = tuple(each for each in (node.inputs[:1] if kind in WITH_SETTINGS else node.inputs) if each in known)
+    one = GraphNode(node.name, kind, fed)
+    sizes = next((constants[key] for key in node.inputs[1:] if key in constants), [])  # of the weights
+    if kind in SCALED and len(fed) == 1:
+        return one._replace(kind="identity")
+    if kind == "conv" and len(sizes) == 4 and len(fed) == 1:
+        stride, dilation, groups = (node.read_numbers(own, 1, 1) for own in ("strides", "dilations", "group"))
+        one = one._replace(
+            units=sizes[0], kernel=tuple(sizes[2:]), stride=stride, dilation=max(dilation), groups=groups[0]
+        )
+    if kind == "linear" and len(sizes) == 2 and len(fed) == 1:
+        return one._replace(units=sizes[0] if node.read_numbers("transB", 0)[0] else sizes[1])
+    if kind in POOLS:
+        one = one._replace(kernel=node.read_numbers("kernel_shape"), stride=node.read_numbers("strides", 1, 1))
+    if kind == "cat" and node.read_numbers("axis", 1) == (0,):
+        return one._replace(kind="stack")
+    is_strange = one.units is None if kind in ("conv", "linear") else len(one.kernel) != 2
+    is_strange |= len(one.stride) != 2 or (node.operator == "Reshape" and sizes not in ([], [2]))
+    return one._replace(kind=f"{node.operator} of another shape") if is_strange else one
+
+
+def _find_sizes(node: OnnxNode, constants: Sizes) -> list[int]:
+    """Return the sizes of a constant that a node makes; an empty list if they are not known."""
+    if node.operator == "Constant" and "value" in node.attributes:
+        return _read_integers(_read_message(node.attributes["value"][5][-1]).get(1, []))
+    return constants.get(node.inputs[0], []) if node.operator == "Identity" else []
+
+
+def _read_message(data: memoryview) -> Message:
+    """Return the values of the fields of a message; raise ValueError for other data, DomainError for too many."""
+    found, at, n = Message(), 0, 0
+    while at < len(data):
+        key, at = _read_varint(data, at)
+        wire, n = key & 7, n + 1
+        if wire == 0:
+            value, at = _read_varint(data, at)
+        else:
+            size, at = _read_varint(data, at) if wire == 2 else ({1: 8, 5: 4}[wire], at)
+            value, at = data[at : at + size], at + size
+        if at > len(data):
+            raise ValueError("it ends within a field")
+        if n > MAX_FIELDS:
+            raise DomainError(f"expected at most {MAX_FIELDS} parts of one kind, got more")
+        found.setdefault(key >> 3, []).append(value)
+    return found
+
+
+def _read_varint(data: memoryview, at: int) -> tuple[int, int]:
+    """Return an integer of at most ten bytes, and the place behind it."""
+    value = 0
+    for i in range(10):
+        byte = data[at + i]
+        value |= (byte & 127) << (7 * i)
+        if byte < 128:
+            return value, at + i + 1
+    raise ValueError("a number of more than ten bytes")
+
+
+def _read_integers(values: list[Any]) -> list[int]:
+    """Return the integers of a field, one by one or packed; at most the first thousand."""
+    found: list[int] = []
+    for value in values[:MAX_BYTES]:
+        if isinstance(value, int):
+            found.append(value)
+            continue
+        at = 0
+        while at < min(len(value), MAX_BYTES):
+            number, at = _read_varint(value, at)
+            found.append(number)
+    return found
+
+
+def _decode_text(values: list[Any]) -> str:
+    """Return the text of a field; raise DomainError for one that is too long."""
+    if len(values[-1]) > MAX_BYTES:
+        raise DomainError(f"expected names of at most {MAX_BYTES} bytes, got one of {len(values[-1])}")
+    return bytes(values[-1]).decode(errors="replace").encode("unicode_escape").decode()

@@ -1,0 +1,156 @@
+"""ONNX files as architectures: real exports, files made by hand, and bytes that are no such file."""
+
+from __future__ import annotations
+
+import pickle
+import time
+import tracemalloc
+import zipfile
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import bostruct as bo
+from bostruct.contracts import DomainError, PointError
+from bostruct.domains import CNN
+from bostruct.nas.onnx_files import from_onnx
+from tests.nas.user_networks import NETWORKS, strip
+
+with zipfile.ZipFile(Path(__file__).parent / "onnx_exports.zip") as archive:
+    EXPORTS = {name.removesuffix(".onnx"): archive.read(name) for name in archive.namelist()}
+
+
+def varint(value):
+    found = bytearray()
+    while value > 127:
+        found.append(value & 127 | 128)
+        value >>= 7
+    return bytes([*found, value])
+
+
+def message(*fields):
+    """The bytes of (number, value) pairs: integers, texts and bytes."""
+    parts = []
+    for number, value in fields:
+        if isinstance(value, int):
+            parts.append(varint(8 * number) + varint(value))
+        else:
+            data = value.encode() if isinstance(value, str) else value
+            parts.append(varint(8 * number + 2) + varint(len(data)) + data)
+    return b"".join(parts)
+
+
+def node(operator, inputs, output, **attributes):
+    own = [message((1, name), *((8, n) for n in value)) for name, value in attributes.items()]
+    return message(*((1, name) for name in inputs), (2, output), (4, operator), *((5, one) for one in own))
+
+
+def tensor(name, *sizes):
+    return message(*((1, size) for size in sizes), (2, 1), (8, name))
+
+
+def model(nodes, tensors, inputs=("x",), outputs=("y",)):
+    ends = [(11, message((1, name))) for name in inputs] + [(12, message((1, name))) for name in outputs]
+    return message((1, 8), (7, message(*((1, one) for one in nodes), *((5, one) for one in tensors), *ends)))
+
+
+def write(folder, data):
+    path = folder / "network.onnx"
+    path.write_bytes(data)
+    return path
+
+
+CONV = node("Conv", ["x", "w"], "c", strides=[2, 2])
+TAIL = [node("Relu", ["c"], "r"), node("GlobalAveragePool", ["r"], "g"), node("Flatten", ["g"], "f")]
+LAST = node("Gemm", ["f", "v"], "y", transB=[1])
+WEIGHTS = [tensor("w", 4, 3, 3, 3), tensor("v", 10, 4)]
+SMALL = model([CONV, *TAIL, LAST], WEIGHTS)
+
+
+@pytest.mark.filterwarnings("ignore:.*the layers of")
+@pytest.mark.parametrize("name", [name for name in EXPORTS if name.partition(".")[0] in NETWORKS])
+def test_exports_of_torch(name, tmp_path):
+    found = from_onnx(write(tmp_path, EXPORTS[name]))
+    assert strip(found) == bo.Architecture.from_text(NETWORKS[name.partition(".")[0]][2], found.family)
+    separable = {own for layer in found.layers for own, _ in layer.attributes if own != "normalization"}
+    assert separable == ({"separable"} if name.startswith("mobile") else set())
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("se.old", r"network.onnx: /Mul \(mul\): the family cnn has no such layer"), ("own.new", "Reshape of another")],
+)
+def test_an_operation_that_cannot_be_read_is_named(name, words, tmp_path):
+    with pytest.raises(DomainError, match=words):
+        from_onnx(write(tmp_path, EXPORTS[name]))
+
+
+def test_a_file_by_hand(tmp_path):
+    path = write(tmp_path, SMALL)
+    assert str(from_onnx(path)) == "ip conv3-4/2 softmax op"
+    assert from_onnx(str(path), family=CNN, decision="softmax") == from_onnx(path)
+    with pytest.raises(FileNotFoundError):
+        from_onnx(tmp_path / "none.onnx")
+
+
+REFUSED = {
+    "nothing": (b"", "expected an ONNX file, got other data"),
+    "text": (b"ir_version: 8", "expected an ONNX file, got other data"),
+    "pickle": (pickle.dumps({"a": [1, 2, 3]}), "expected an ONNX file, got other data"),
+    "half": (SMALL[: len(SMALL) // 2], "expected an ONNX file, got other data"),
+    "two inputs": (model([CONV], WEIGHTS, ("x", "z")), "expected one input, one output and at most .* got 2, 1 and 1"),
+    "apart": (model([CONV, LAST], WEIGHTS, outputs=("other",)), "its output 'other' does not depend on its input"),
+    "no weights": (model([CONV, *TAIL, LAST], WEIGHTS[1:]), r"c \(Conv of another shape\): .* no such layer$"),
+    "not linear": (model([CONV], WEIGHTS, outputs=("c",)), r"c \(conv\): expected linear layers before the output"),
+    "name": (model([node("Relu", ["x"], "n" * 1001)], []), "expected names of at most 1000 bytes, got one of 1001"),
+    "nodes": (model([node("Relu", ["x"], "y")] * 20_001, []), "at most 20000 nodes, got 1, 1 and 20001"),
+    "parts": (message(*[(1, 1)] * 200_001), "expected at most 200000 parts of one kind, got more"),
+    "escapes": (model([node("\x1b[31m", ["x"], "y")], []), r"y \(\\x1b\[31m\): expected linear layers"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_other_files_are_refused(name, tmp_path):
+    data, words = REFUSED[name]
+    with pytest.raises(DomainError, match=f"network.onnx: .*{words}"):
+        from_onnx(write(tmp_path, data))
+
+
+def test_a_cycle_is_refused(tmp_path):
+    loop = [node("Concat", ["x", "x"], "a"), node("Concat", ["a", "x"], "b"), node("Concat", ["b", "x"], "a")]
+    with pytest.raises(DomainError, match=r"a \(cat\): it comes before the operations that feed it"):
+        from_onnx(write(tmp_path, model([*loop, node("Gemm", ["a", "v"], "y")], WEIGHTS)))
+
+
+@pytest.mark.filterwarnings("ignore:.*the layers of")
+@settings(max_examples=150)
+@given(st.sampled_from(sorted(EXPORTS)), st.data())
+def test_damaged_files_are_read_or_refused(tmp_path_factory, name, data):
+    damaged = bytearray(EXPORTS[name])
+    for _ in range(data.draw(st.integers(1, 4))):
+        damaged[data.draw(st.integers(0, len(damaged) - 1))] = data.draw(st.integers(0, 255))
+    path = write(tmp_path_factory.getbasetemp(), damaged[: data.draw(st.integers(1, len(damaged)))])
+    with suppress(DomainError, PointError):
+        assert isinstance(from_onnx(path), bo.Architecture)
+
+
+def test_weights_of_a_gigabyte_are_not_read(tmp_path):
+    """The file has a hole, and takes no place on disk."""
+    size = 2**30
+    large = WEIGHTS[0] + varint(8 * 9 + 2) + varint(size)
+    ends = (11, message((1, "x"))), (12, message((1, "y")))
+    graph = message(*((1, one) for one in [CONV, *TAIL, LAST]), (5, WEIGHTS[1]), *ends)
+    graph += varint(8 * 5 + 2) + varint(len(large) + size) + large
+    head = message((1, 8)) + varint(8 * 7 + 2) + varint(len(graph) + size) + graph
+    path = write(tmp_path, head)
+    with path.open("r+b") as file:
+        file.truncate(len(head) + size)
+    tracemalloc.start()
+    began = time.perf_counter()
+    assert str(from_onnx(path)) == "ip conv3-4/2 softmax op"
+    assert time.perf_counter() - began < 2
+    assert tracemalloc.get_traced_memory()[1] < 10**6
+    tracemalloc.stop()
