@@ -110,7 +110,9 @@ def for_space(domain: Domain) -> BayesianSearch:
 
     Two models are fitted. One expects next to no noise, the other expects a third of the variance to be noise and has
     four times the prior probability. Among points that do not repeat, little but the prior tells noise from a rough
-    function; some 20 values of a function without noise overcome it. Labels of success and failure are taken for quiet.
+    function; some 20 values of a function without noise overcome it. If the noisy model is chosen among choices without
+    order, a third model, which expects a smoother function, serves in its place. Labels of success and failure are taken
+    for quiet.
 
     From 50 trials on, the models are fitted again whenever the data have grown by a fiftieth, and those of success
     whenever the points that succeeded or those that failed have. From 1,000 trials on, they learn from the best 500
@@ -150,7 +152,9 @@ def for_space(domain: Domain) -> BayesianSearch:
     noisy = replace(quiet, noise_prior=Normal(-1.0, 1.0), initial_log_noise=-1.0)
     success = success_model(domain, replace(quiet, latest=0), most=MOST_POINTS)
     growth = SCHEDULE_GROWTH if scheduled else GROWTH
-    smooth = replace(noisy, kernel=build_kernel(domain, LOG_SMOOTHNESS))
+    variables = domain.variables.values()
+    has_names_alone = all(one.choices is not None and one.grid is None and not one.ordered for one in variables)
+    smooth = replace(noisy, kernel=build_kernel(domain, LOG_SMOOTHNESS)) if has_names_alone else None
     model = NoiseSelection(quiet, noisy, log_odds=math.log(4.0), growth=growth, smooth=smooth)
     surrogate = select_variables(domain, model)
     search = default_search(domain)

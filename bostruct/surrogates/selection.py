@@ -43,7 +43,7 @@ CLIMBS = 2  # from the best of these starts
 PERTURBATIONS = 2  # of the best subset
 
 
-class Subset(NamedTuple):
+class VariableSubset(NamedTuple):
     """A subset of the variables under its best setting.
 
     variables: their positions, ascending.
@@ -69,7 +69,7 @@ class SubsetSearch:
     apart: npt.NDArray[np.float32]
     values: Array
 
-    def select(self, last: Sequence[int], rng: np.random.Generator) -> Subset:
+    def select(self, last: Sequence[int], rng: np.random.Generator) -> VariableSubset:
         """Return the best subset found.
 
         The search climbs from the last subset, and from the best two of other starts: the variables with the largest
@@ -85,13 +85,13 @@ class SubsetSearch:
             best = max(best, self.climb(self.make(self._perturb(best.variables, rng))), key=lambda one: one.score)
         return best
 
-    def make(self, variables: Iterable[int]) -> Subset:
+    def make(self, variables: Iterable[int]) -> VariableSubset:
         """Return a subset under the best setting of the grid."""
         own = sorted(int(i) for i in variables)
         total = self.apart[own].sum(axis=0, dtype=np.float64)
         return self._choose(own, total, GRID)
 
-    def climb(self, subset: Subset) -> Subset:
+    def climb(self, subset: VariableSubset) -> VariableSubset:
         """Add or drop one variable at a time, as long as the score rises."""
         for _ in range(MOST_STEPS):
             slopes, own = self.find_slopes(subset), subset.variables
@@ -116,7 +116,7 @@ class SubsetSearch:
         log_prior = math.lgamma(size + 1) + math.lgamma(d - size + 1) - math.lgamma(d + 2)
         return log_prior - 0.5 * n * math.log(variance) - float(np.log(lower.diagonal()).sum())
 
-    def find_slopes(self, subset: Subset) -> Array:
+    def find_slopes(self, subset: VariableSubset) -> Array:
         """Return the derivatives of the log evidence in the weights of the variables (d,), up to a factor."""
         (scale, weight, _), mean = subset.setting, subset.total / len(subset.variables)
         lower, residual, variance = self._fit(mean, subset.setting)
@@ -145,14 +145,14 @@ class SubsetSearch:
         left = white[:, 0] - center * white[:, 1]
         return lower, self.values - center, float(left @ left) / len(left)
 
-    def _choose(self, variables: list[int], total: Array, settings: Iterable[Setting]) -> Subset:
+    def _choose(self, variables: list[int], total: Array, settings: Iterable[Setting]) -> VariableSubset:
         scores = {one: self.score(total, len(variables), one) for one in settings}
         best = max(scores, key=lambda one: scores[one])
-        return Subset(variables, total, best, scores[best])
+        return VariableSubset(variables, total, best, scores[best])
 
-    def _eliminate(self) -> list[Subset]:
+    def _eliminate(self) -> list[VariableSubset]:
         """Drop the least useful quarter of the variables again and again; return the small subsets."""
-        subset, found = self.make(range(len(self.apart))), list[Subset]()
+        subset, found = self.make(range(len(self.apart))), list[VariableSubset]()
         while len(subset.variables) > FEWEST_LEFT:
             own = np.array(subset.variables)
             slopes = self.find_slopes(subset)[own]
