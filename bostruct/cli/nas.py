@@ -248,7 +248,7 @@ def published_searcher(search: Search, method: str, domain: Any) -> str | Search
 
 
 def _build_search(dataset: str, data: str | None, download: bool, chosen: Facts, changed: Facts) -> Search:
-    """Build the search that the options ask for; raise UsageError where they do not belong together."""
+    """Build the search that the options ask for; raise UsageError if they do not belong together."""
     import torch
 
     from bostruct.nas import cifar
@@ -285,7 +285,7 @@ def _build_search(dataset: str, data: str | None, download: bool, chosen: Facts,
 
 
 def _make_folder(folder: Path) -> None:
-    """Make the folder; raises BadParameter where nothing can be left there."""
+    """Make the folder; raises BadParameter if nothing can be left there."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):

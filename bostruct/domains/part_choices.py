@@ -84,7 +84,7 @@ def list_choices(name: str, variable: Variable, columns: Sequence[int]) -> list[
 def draw_values(name: str, variable: Variable, rng: np.random.Generator) -> tuple[list[list[Choice]], Array]:
     """Return values of a structure as their choices (a), and their weights (a,), which sum to 1.
 
-    All values are there where they are few, each by its chance in a draw; else equally weighted draws.
+    All values are there if they are few, each by its chance in a draw; else equally weighted draws.
 
     rng: the only source of chance.
     """
@@ -179,7 +179,7 @@ class DescribedParts:
 
 
 def no_facts(parts: Sequence[Point]) -> Mapping[str, int]:
-    """Return no decisions of the first part: what is known of it where it does not depend on others."""
+    """Return no decisions of the first part: what is known of it if it does not depend on others."""
     del parts
     return {}
 
@@ -202,7 +202,7 @@ class PartDecisions:
         return (*others, *(way[k] for k in free))
 
     def options(self, made: Sequence[int]) -> int:
-        """Count the choices that the next decision has; 0 where none is left. Raises Infeasible."""
+        """Count the choices that the next decision has; 0 if none is left. Raises Infeasible."""
         i, own = self.split(made)[-1]
         return self._options((i, tuple(own)))
 

@@ -60,7 +60,7 @@ class Rule(NamedTuple):
     """One row of the table that `auto` reads from the top.
 
     serves: whether a domain is of this row.
-    note: domain -> which method it is and why, for the record; None where a kernel of this package knows the domain.
+    note: domain -> which method it is and why, for the record; None if a kernel of this package knows the domain.
     """
 
     serves: Callable[[Domain], bool]
@@ -105,7 +105,7 @@ def for_space(domain: Domain) -> BayesianSearch:
     sizes of these. The data say how much of it is needed, so that few of them show what the length does.
 
     Where there are ordered choices, a third kernel has main effects that know no order. Next to nothing is expected of
-    it, but the data may say otherwise: where an order misleads, each choice then has an effect of its own. So it is
+    it, but the data may say otherwise: if an order misleads, each choice then has an effect of its own. So it is
     where descriptors or a matrix say which choices are alike, and mislead.
 
     Two models are fitted. One expects next to no noise, the other expects a third of the variance to be noise and has
@@ -250,7 +250,7 @@ def for_parts(domain: Domain) -> BayesianSearch:
 
 
 def _note_many(kernel: SpaceKernel) -> str | None:
-    """Say how many variables share lengthscales, where some do."""
+    """Say how many variables share lengthscales, if some do."""
     served = [(one.variables, one.parameters) for one in kernel.factors if one.parameters]
     shared = [(len(variables), len(own)) for variables, own in served if len(own) < len(variables)]
     d, n = sum(variables for variables, _ in shared), sum(own for _, own in shared)

@@ -172,7 +172,7 @@ def search_of(
 
 
 def _with_layers(search: Search, file: str) -> Search:
-    """Return a search with the layers of a file; begins at the file's pool, or at its own where there is none."""
+    """Return a search with the layers of a file; begins at the file's pool, or at its own if there is none."""
     own = read_layers(file)
     if own.family.image != search.domain().family.image:
         needed = "images" if search.domain().family.image else "features"
@@ -182,7 +182,7 @@ def _with_layers(search: Search, file: str) -> Search:
 
 
 def _cifar10(path: str | Path, protocol: str, paper: PaperSpace | None, scale: float) -> Search:
-    """Four fifths of the official training images to train on, as all protocols have it, also where there are fewer."""
+    """Four fifths of the official training images to train on, as all protocols have it, also if there are fewer."""
     chosen = PROTOCOLS[check_choice("protocol", protocol, PROTOCOLS)]
     images = [max(round(count * scale), len(CLASSES)) for count in (50_000, 10_000)]
     official = synthetic_cifar10(*images) if path == SYNTHETIC else read_cifar10(path)

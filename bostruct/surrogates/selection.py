@@ -189,7 +189,7 @@ class VariableSelection(Surrogate):
     parents: of each variable, the positions of those that its conditions name; they go with it.
     margin: of the log evidence, in nats.
     growth: of the data, before the next selection, at least 0.
-    variances: known variances of the noise of the values, as of `with_variances`; None where all are learned.
+    variances: known variances of the noise of the values, as of `with_variances`; None if all are learned.
 
     Raises TypeError, ValueError.
     """

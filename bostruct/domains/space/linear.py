@@ -453,7 +453,7 @@ class LinearSystem:
         return values + drawn[:, None] * vector
 
     def _change_level(self, values: Array, j: int, rng: np.random.Generator) -> Array:
-        """Propose another level of a number, another number making up for it in equalities, where that is allowed."""
+        """Propose another level of a number, another number making up for it in equalities, if that is allowed."""
         levels = self.axes[j].levels
         assert levels is not None
         moved = values.copy()
@@ -567,7 +567,7 @@ class SpaceLinear:
     variables: of the space, by name, in order.
     rules: its linear constraints.
     starts: the first column of each variable.
-    apply_conditions: rows, generator -> rows in which variables exist where their conditions hold.
+    apply_conditions: rows, generator -> rows in which variables exist if their conditions hold.
     """
 
     def __init__(
