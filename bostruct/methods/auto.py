@@ -111,8 +111,8 @@ def for_space(domain: Domain) -> BayesianSearch:
     Two models are fitted. One expects next to no noise, the other expects a third of the variance to be noise and has
     four times the prior probability. Among points that do not repeat, little but the prior tells noise from a rough
     function; some 20 values of a function without noise overcome it. If the noisy model is chosen among choices without
-    order, a third model, which expects a smoother function, serves in its place. Labels of success and failure are taken
-    for quiet.
+    order, a third model serves in its place, which expects a smoother function. Labels of success and failure are
+    taken for quiet.
 
     From 50 trials on, the models are fitted again whenever the data have grown by a fiftieth, and those of success
     whenever the points that succeeded or those that failed have. From 1,000 trials on, they learn from the best 500

@@ -32,6 +32,7 @@ from bostruct.surrogates.standardization import standardize
 Setting: TypeAlias = tuple[float, float, float]
 LENGTHSCALES, WEIGHTS, NOISES = (0.5, 0.9, 1.6), (0.3, 0.8), (1e-3, 0.03, 0.2, 0.6)
 GRID: list[Setting] = [(scale, weight, noise) for scale in LENGTHSCALES for weight in WEIGHTS for noise in NOISES]
+REST_MARGIN = 3.0  # nats by which small effects of all variables have to improve the predictions
 FEWEST_VALUES = 10
 MOST_VALUES = 200  # to select by: the best half, and the last ones
 MOST_NUMBERS = 2**24  # of dissimilarities
@@ -199,7 +200,7 @@ class VariableSelection(Surrogate):
     measure: Callable[[Batch], npt.NDArray[np.float32]]
     names: tuple[str, ...]
     parents: tuple[tuple[int, ...], ...]
-    margin: float = 3.0
+    margin: float = 10.0
     growth: float = 0.05
     variances: Array | None = field(default=None, compare=False)
 
@@ -247,7 +248,7 @@ class VariableSelection(Surrogate):
         if parts and not is_new:
             return parts[0][0], told | {"selection": parts[0][1]}, parts[0][2]
         whole = self.full.condition(xs, values, told["full"], rng)
-        handicap = (0.0, self.margin / len(values))  # small effects of all variables have to show
+        handicap = (0.0, REST_MARGIN / len(values))
         densities = [compute_held_out_density(one[0]) - less for one, less in zip(parts, handicap, strict=False)]
         if parts and max(densities) > compute_held_out_density(whole[0]):
             part = parts[int(np.argmax(densities))]
