@@ -76,7 +76,8 @@ def _is_single(variable: Variable) -> bool:
 def _show_variables(variables: Mapping[str, Variable]) -> str:
     """Name variables and their kinds, a few of them if they are many."""
     named = [
-        f"the {one.kind} variable {name!r}" + ("" if one.is_real else " of more than 1000 values, or with log=True")
+        f"the {one.kind} variable {name!r}"
+        + (" of more than 1000 values, or with log=True" if one.grid is not None and not one.is_real else "")
         for name, one in variables.items()
     ]
     if len(named) > MOST_NAMED:

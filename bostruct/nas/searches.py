@@ -71,7 +71,7 @@ class Search:
         """Return the network of a point of the domain."""
         return point if self.space is None else self.space.network(point, self.scale)
 
-    def minimized(self) -> Callable[[Any], float]:
+    def minimized(self) -> Callable[[Presented], float]:
         """Return what the search minimizes, of a point of the domain."""
         error = self.objective()
         return error if self.space is None else self.space.objective(error, self.scale)

@@ -31,7 +31,7 @@ from bostruct.storage.writing import defer_signals_and_note, retry_rolled_back
 from bostruct.study.history import ATTRIBUTES, CANCELED, DOUBLE, MACHINE, NO_DATA, Trial
 from bostruct.study.point_forms import Kept, find_moved_numbers, find_names, restore_numbers, write_point_text
 from bostruct.study.records import read_goals, read_initial, read_trial, show_outcome, write_trial
-from bostruct.study.space_changes import current_row, is_over, read_trials
+from bostruct.study.space_changes import current_row, is_over, reread_trials
 from bostruct.study.trial_table import Record, TrialTable
 
 RETRIES = 2  # of a failure that is no fault of the point, unless another number is asked for
@@ -82,7 +82,7 @@ class Ledger(TrialTable):
         self._where = where = f"{label}: study {row.name!r}"
         self._initial = read_initial(row, domain, where) if is_over(row, domain) else []
         with pause_collector():
-            for one, found in zip(stored.trials, read_trials(stored, self._form, where), strict=True):
+            for one, found in zip(stored.trials, reread_trials(stored, self._form, where), strict=True):
                 self._enter(found.trial, found.kept, one, found.text)
             self._close_stored(stored.trials)
 

@@ -148,7 +148,7 @@ class Composition(Variable):
     def encode(self, columns: Sequence[int]) -> Json:
         return dict(self.present(columns))
 
-    def _read(self, numbers: list[Any]) -> list[int]:
+    def _read(self, numbers: list[float]) -> list[int]:
         """Return the columns of the values of all parts; raise PointError."""
         raise NotImplementedError
 
@@ -157,7 +157,7 @@ class Composition(Variable):
         few = "" if limits is None else f", at most {limits} of them above 0"
         return f"{len(self.parts)} parts that sum to {self.total}{few}, each within its bounds"
 
-    def _refuse_parts(self, columns: IntArray, numbers: Sequence[Any]) -> None:
+    def _refuse_parts(self, columns: IntArray, numbers: Sequence[float]) -> None:
         """Raise PointError, naming the part that is outside of its bounds, or too many parts; the sum is not asked."""
         least, most = self.compositions.bounds
         may_have = self.compositions.may_have(columns[None])[0]
@@ -292,7 +292,7 @@ class Mixture(Composition):
         names = ("total", "bounds", "max_parts", "min_share", "required", "sum_tolerance")
         return cls(data["parts"], **{name: data[name] for name in names if name in data})
 
-    def _read(self, numbers: list[Any]) -> list[int]:
+    def _read(self, numbers: list[float]) -> list[int]:
         for name, one in zip(self.parts, numbers, strict=True):
             if isinstance(one, bool) or not isinstance(one, int | float) or not 0.0 <= one < math.inf:
                 raise PointError(f"{name}: expected a number from 0 to {self.total:g}, got {short_repr(one)}")
@@ -394,7 +394,7 @@ class Allocation(Composition):
         names = ("bounds", "max_parts", "slack")
         return cls(data["items"], data["total"], **{name: data[name] for name in names if name in data})
 
-    def _read(self, numbers: list[Any]) -> list[int]:
+    def _read(self, numbers: list[float]) -> list[int]:
         columns = []
         for name, one in zip(self.parts, numbers, strict=True):
             is_whole = isinstance(one, int | float) and not isinstance(one, bool) and math.isfinite(one)

@@ -34,7 +34,7 @@ class NoDefault:
 NO_DEFAULT = NoDefault()
 
 
-class PartNumbers(dict[str, Any]):
+class PartNumbers(dict[str, float]):
     """A value that is a dict of numbers, each of which has a column of its own in tables."""
 
 
