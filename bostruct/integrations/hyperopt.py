@@ -15,7 +15,7 @@ ERROR = 3  # hyperopt.JOB_STATE_ERROR
 OURS = ("value", "status", "reason")  # columns of results
 
 
-def read_trials(
+def read_hyperopt(
     trials: object, choices: Mapping[str, Sequence[object]] | None = None, objective: str = "loss"
 ) -> DataFrame:
     """Read trials of Hyperopt as a data frame for `Study.add_frame`; needs the extra `pandas`.
@@ -32,7 +32,7 @@ def read_trials(
 
     >>> trial = {"state": 2, "misc": {"vals": {"x": [0.5], "kind": [1]}}, "result": {"loss": 2.0, "status": "ok"}}
     >>> study = bo.Study({"x": bo.Real(0, 1), "kind": ["linear", "tree"]})
-    >>> study.add_frame(read_trials([trial], choices={"kind": ["linear", "tree"]}))[0].point
+    >>> study.add_frame(read_hyperopt([trial], choices={"kind": ["linear", "tree"]}))[0].point
     {'x': 0.5, 'kind': 'tree'}
     """
     pandas = optional_import("pandas", "pandas")
