@@ -40,7 +40,7 @@ def read_hyperopt(
     if not isinstance(documents, Sequence) or isinstance(documents, str):
         raise TypeError(f"trials: expected Trials of Hyperopt, or its list trials.trials, got {short_repr(trials)}")
     options = choices or {}
-    rows = [_read_trial(f"trials[{i}]", one, options, objective) for i, one in enumerate(documents)]
+    rows = [_read_row(f"trials[{i}]", one, options, objective) for i, one in enumerate(documents)]
     labels = list(dict.fromkeys(name for row in rows for name in row if name not in OURS))
     for name in options if rows else ():
         if name not in labels:
@@ -48,7 +48,7 @@ def read_hyperopt(
     return pandas.DataFrame(rows, columns=[*labels, *OURS], dtype=object)
 
 
-def _read_trial(
+def _read_row(
     place: str, document: Any, choices: Mapping[str, Sequence[object]], objective: str
 ) -> dict[str, Presented]:
     """Return a trial's values by their labels, with its value, status and reason."""
