@@ -45,12 +45,12 @@ NOT_FAILED = UNMEASURED | frozenset((  # texts of a column of failures, in lower
     "paused", "preempted", "pruned", "skipped", "succeeded", "success", "successful", "terminated", "unfinished",
     "valid",
 ))
-FAILED_STATUSES = frozenset((
-    "compilationfailed", "computationfailed", "crash", "crashed", "devicelimitsexceeded", "error", "errored", "fail",
-    "failed", "failure", "infeasible", "validationfailed",
-))
+FAILURES = frozenset(("crash", "crashed", "error", "errored", "fail", "failed", "failure"))  # without a reason
+FAILED_STATUSES = FAILURES | {
+    "compilationfailed", "computationfailed", "devicelimitsexceeded", "infeasible", "validationfailed",
+}
 STATUSES = NOT_FAILED | FAILED_STATUSES
-FAILED_WORDS = frozenset(("1", "1.0", "t", "true", "y", "yes", *FAILED_STATUSES)) - {"infeasible"}  # without a reason
+FAILED_WORDS = FAILURES | {"1", "1.0", "t", "true", "y", "yes"}
 # fmt: on
 WITH_COMMA = re.compile(r"[+-]?[\d.,]*,\d[\d.]*([eE][+-]?\d+)?")  # a number
 

@@ -321,6 +321,8 @@ def test_what_is_left_out_of_an_export_is_named(write, capsys):
 def test_reasons_and_variables_with_the_names_of_other_programs(write):
     text, objective, *_ = EXPORTS["ax, standard errors"]
     assert load(write(text), objective).trials[1].reason == "oom"
+    text = "Kernel name,Status,Time (ms),WG,VW\nadd,Ok,1.5,8,1\nadd,Ok,2.5,16,2\nadd,CompilationFailed,,8,2\n"
+    assert load(write(text), "Time", failed="Status").trials[2].reason == "CompilationFailed"
     text = "State,threads,y\nok,2,1\nfailed,4,2\n"
     space = {"State": ["ok", "failed"], "threads": bo.Integer(1, 8)}
     assert [one.point for one in load(write(text), space=space).trials] == [
