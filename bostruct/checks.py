@@ -31,11 +31,11 @@ Trait = TypeVar("Trait", bound=Domain)
 Part = TypeVar("Part")
 ROUNDING = 1e-13  # a spread that is a smaller share of the values than this is rounding
 SMALLEST_SCALE = 1e-150  # whose square does not underflow
-MEMORY_UNKNOWN = 2**33  # bytes, taken where the system does not say
+MEMORY_UNKNOWN = 2**33  # bytes, taken if the system does not say
 
 
 def short_repr(value: object, limit: int = 80) -> str:
-    """Return `repr` of a value in one line, cut where it grows too long for a message.
+    """Return `repr` of a value in one line, cut if it grows too long for a message.
 
     value: anything.
     limit: the most characters.
@@ -91,7 +91,7 @@ def check_number(
 
 
 def _describe_interval(low: float, high: float, above: float, below: float) -> str:
-    """Return the interval of what is allowed, empty where that is any number."""
+    """Return the interval of what is allowed, empty if that is any number."""
     least, most = max(low, above), min(high, below)
     if least == -np.inf and most == np.inf:
         return ""
@@ -100,7 +100,7 @@ def _describe_interval(low: float, high: float, above: float, below: float) -> s
 
 
 def _as_float(value: int | float | np.integer | np.floating) -> float:
-    """Return a number as float, infinite where it is an integer beyond the largest one."""
+    """Return a number as float, infinite if it is an integer beyond the largest one."""
     try:
         return float(value)
     except OverflowError:
@@ -128,7 +128,7 @@ def hide_addresses(text: str) -> str:
 
 
 def did_you_mean(given: object, names: Iterable[object]) -> str:
-    """Write the end of a refusal that asks for the name most like the one given; nothing where none is like it."""
+    """Write the end of a refusal that asks for the name most like the one given; nothing if none is like it."""
     from difflib import get_close_matches
 
     known = {str(name).lower(): repr(name) if isinstance(name, str) else str(name) for name in names}
@@ -199,7 +199,7 @@ def count_own_frames() -> int:
 
 
 def try_mutation(domain: Domain, x: Point, rng: np.random.Generator) -> Point | None:
-    """Mutate a point; return None where bounds or constraints leave it no other. A predicate that fails goes through.
+    """Mutate a point; return None if bounds or constraints leave it no other. A predicate that fails goes through.
 
     rng: the only source of chance.
     """

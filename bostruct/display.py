@@ -54,7 +54,7 @@ def pluralize(n: int, noun: str) -> str:
 
 
 def show_count(count: int) -> str:
-    """Write a number of points or values, by its power of ten where that is 9 or more.
+    """Write a number of points or values, by its power of ten if that is 9 or more.
 
     count: at least 1.
     """
@@ -67,7 +67,7 @@ def show_rules(count: int) -> str:
 
 
 def show_parts(parts: Mapping[str, object], rest: str = "", limit: int = 200) -> str:
-    """Write the parts of a space in one line; where that grows too long, the first ones and how many more there are."""
+    """Write the parts of a space in one line; if that grows too long, the first ones and how many more there are."""
     shown = [f"{name!r}: {short_repr(part, limit)}" for name, part in parts.items()]
     ends = list(accumulate(len(one) + 2 for one in shown))
     n = len(shown) if ends[-1] <= limit else max(1, sum(end <= limit - len(", ... 9999 more") for end in ends))

@@ -91,7 +91,7 @@ def minimize(
     constraints: limits on numbers that each evaluation measures, a sense and a bound by name, such as
         ``{"latency": ("<=", 10.0)}``; the objective returns ``{"value": ..., "constraints": {"latency": ...}}`` then.
         None for none.
-    repeats: ``auto`` where a told point of a noisy objective may be asked for again; None where no point ever is.
+    repeats: ``auto`` where a told point of a noisy objective may be asked for again; None if no point ever is.
     suggest_seconds: that a suggestion is to take at most, as of `Study`; None for as long as it takes.
     objective_name: what axes, tables and reports call the value, as of `Study`; None for ``value``.
     storage: a file, or a `Storage` object; None keeps all in memory. With one, the same call again
@@ -110,7 +110,7 @@ def minimize(
     reraise: exceptions that end the run, beside failing their trial.
     stopping_rule: such as `bostruct.MedianRule`, stops trials early by what the objective tells `bostruct.report`; None
         for none.
-    retries: how often a trial that failed or timed out is evaluated again, from 0; at least twice where the objective
+    retries: how often a trial that failed or timed out is evaluated again, from 0; at least twice if the objective
         raised `bostruct.Transient`.
     max_initial_failures: failed trials without a completed one that end the run, from 1; ``auto`` for 10 or more, as of
         `Study.optimize`; None for no end.

@@ -31,8 +31,8 @@ class Outcome:
         instead.
     failed, infeasible: the reason why there is no value; of more than 10,000 characters the middle is left out.
     constraints: a finite number for each constraint, by its name.
-    cost: of the evaluation, a finite number from 0; None where nobody said.
-    sd: standard deviation of the noise in the values, a finite number from 0; None where nobody said.
+    cost: of the evaluation, a finite number from 0; None if nobody said.
+    sd: standard deviation of the noise in the values, a finite number from 0; None if nobody said.
     repeats: finite numbers, several measurements of the same point.
     attributes: what else was measured or made, such as the path of a file, JSON by name, for `Trial.attributes`. No
         model learns from it.
@@ -102,12 +102,12 @@ class Outcome:
 
     @property
     def value(self) -> float | None:
-        """The value of the only objective; None where there are several, or a reason."""
+        """The value of the only objective; None if there are several, or a reason."""
         return self.values[0] if len(self.values) == 1 else None
 
     @property
     def reason(self) -> str | None:
-        """The reason why there is no value; None where there is one."""
+        """The reason why there is no value; None if there is one."""
         return self.failed if self.failed is not None else self.infeasible
 
     @property
@@ -256,7 +256,7 @@ def parse_outcome(
 ) -> Outcome:
     """Return the outcome of which exactly one of a value, repeats and a reason is given.
 
-    sd: standard deviation of the noise in the value, from 0; None where nobody knows it.
+    sd: standard deviation of the noise in the value, from 0; None if nobody knows it.
     repeats: several measurements of the same point, whose mean is the value; None for none.
     constraints: the measured number of each limit by its name; None for none.
 
@@ -317,7 +317,7 @@ def _make_outcome(
 
 
 def _explain_infinity(value: object, values: tuple[float, ...]) -> str:
-    """Return the end of a sentence where a value is an integer or a fraction beyond float64; "" elsewhere."""
+    """Return the end of a sentence if a value is an integer or a fraction beyond float64; "" elsewhere."""
     given = value if isinstance(value, tuple) else (value,)
     is_beyond = any(isinstance(one, Rational) and math.isinf(read) for one, read in zip(given, values, strict=False))
     return ": a number too large for a float" if is_beyond else ""

@@ -114,7 +114,7 @@ def explain_taken(group: str, taken: Iterable[str]) -> dict[str, str]:
 
 
 def load_plugin(argument: str, point: EntryPoint) -> Any:
-    """Load an entry point; raise ValueError, which names it and its package, where that fails."""
+    """Load an entry point; raise ValueError, which names it and its package, if that fails."""
     try:
         return point.load()
     except Exception as error:

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from benchmarks.peers.curves import read_best
 from benchmarks.peers.figures import COLORS, STYLE
 from benchmarks.peers.verdicts import LEAST_SEEDS, Found, Index
-from benchmarks.published.cases import CASES, REFERENCE, SEARCHES, title
+from benchmarks.published.cases import CASES, MORE, REFERENCE, SEARCHES, title
 from benchmarks.published.regrets import find_mean_optimum
 
 COLUMNS = 4
@@ -50,12 +50,12 @@ def _draw_panel(axes: Axes, index: Index, name: str) -> None:
     case, optimum = CASES[name], find_mean_optimum(index, name)
     assert optimum is not None
     at = np.unique(np.round(np.geomspace(FIRST, case.trials, N_POINTS)))
-    for search in SEARCHES:
+    for search in (*SEARCHES, *MORE):
         runs = list(index.get((name, search), {}).values())
         if len(runs) >= LEAST_SEEDS:
             mean = np.maximum(np.mean([_find_regrets(run, at) for run in runs], axis=0), LEAST)
             style: Any = {"linestyle": (0, (4, 1.6))} if search in DASHED else {}
-            axes.plot(at, mean, color=COLORS[search], lw=2.4 if search == "auto" else 1.3, label=search, **style)
+            axes.plot(at, mean, color=COLORS.get(search), lw=2.4 if search == "auto" else 1.3, label=search, **style)
     published = max(case.published[REFERENCE][0] - optimum, LEAST)
     axes.plot([case.trials], [published], "k*", ms=8, label=f"{REFERENCE}, published", clip_on=False, zorder=5)
     axes.set(yscale="log", xlim=(FIRST, case.trials))

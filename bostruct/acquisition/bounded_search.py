@@ -21,7 +21,7 @@ LARGEST_BLOCK = 1024  # what a posterior predicts in one go: larger blocks cost 
 
 
 def best(score: Score, domain: Domain, xs: Batch, k: int) -> tuple[npt.NDArray[np.int64], Array]:
-    """Return the indices of the k best points, best first, and their scores; all where there are fewer.
+    """Return the indices of the k best points, best first, and their scores; all if there are fewer.
 
     k: at least 1.
     """

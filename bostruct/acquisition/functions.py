@@ -140,7 +140,7 @@ class ProbabilityOfImprovement(AcquisitionFunction):
         return scipy.special.log_ndtr(_standardize(prediction, incumbent - self.margin)[0])
 
     def upper_bounds(self, prediction: Prediction, incumbent: float) -> Array:
-        """Return 0 where the mean is below incumbent - margin, else the score (s, m).
+        """Return 0 if the mean is below incumbent - margin, else the score (s, m).
 
         Below it a smaller variance only helps, up to certainty, whose logarithm is 0. Rounding is added to the score.
 

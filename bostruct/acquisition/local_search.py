@@ -29,7 +29,7 @@ class LocalSearch(Maximizer):
     num_restarts: how many of the best candidates are climbed from, in lockstep, at least 1.
     large_steps: also step by half of an ordered variable's choices, a quarter and so on, so that many choices in a row
         cost few steps; without, the search is as published.
-    most: number of neighbors looked at by all ascents together, after which they end where they are, at least 1; None:
+    most: number of neighbors looked at by all ascents together, after which they end if they are, at least 1; None:
         they end at local maxima, as published.
     neighbors: how many neighbors of one point a step looks at, at least 1; of more that many are drawn.
     distinct: drop candidates that repeat others, and take all points of a domain that lists them and has no more than
@@ -79,7 +79,7 @@ class LocalSearch(Maximizer):
 def draw_with_neighbors(
     domain: LocalDomain, raw_samples: int, num_spray_points: int, starts: Batch, rng: np.random.Generator
 ) -> Batch:
-    """Draw candidates: points of the domain, fewer where it would repeat them, and neighbors of known points.
+    """Draw candidates: points of the domain, fewer if it would repeat them, and neighbors of known points.
 
     raw_samples: number of points, at least 1.
     num_spray_points: number of neighbors of each start, at least 0.
@@ -92,7 +92,7 @@ def draw_with_neighbors(
 def draw_distinct(
     domain: LocalDomain, raw_samples: int, num_spray_points: int, starts: Batch, rng: np.random.Generator
 ) -> Batch:
-    """Return all points of the domain where they can be listed and are few, else `draw_with_neighbors` without repeats.
+    """Return all points of the domain if they can be listed and are few, else `draw_with_neighbors` without repeats.
 
     Of a domain so large that fewer than one draw in 200 repeats another, no repeats are looked for.
 

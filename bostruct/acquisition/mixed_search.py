@@ -115,7 +115,7 @@ class MixedSearch(Maximizer):
     def _climb(
         self, score: Score, domain: LocalDomain, climbers: Climbers, rng: np.random.Generator
     ) -> tuple[Climbers, Info]:
-        """Let points climb in turns; return where they end, and the info to record."""
+        """Let points climb in turns; return if they end, and the info to record."""
         varied = score.input_vjp(climbers.points) if domain.n_continuous else None
         if varied is None:
             points, scores, steps = ascend(
@@ -128,7 +128,7 @@ class MixedSearch(Maximizer):
             climbers, calls = self._climb_by_gradient(score, varied, domain, climbers)
             points, scores, steps = ascend(score, rest, *climbers, rng, most=self.most, neighbors=self.neighbors)
             climbers, gradients, turns = Climbers(points, scores), gradients + calls, turns + 1
-            leads_on = turns < self.turns and steps > 1  # the first step led nowhere where it is the only one
+            leads_on = turns < self.turns and steps > 1  # the first step led nowhere if it is the only one
             varied = score.input_vjp(points) if leads_on else None
         return climbers, {"turns": turns, "gradients": gradients}
 
@@ -211,7 +211,7 @@ def _slope(matrix: Array, values: Array) -> Array:
 
 
 def _keep_better(domain: LocalDomain, climbers: Climbers, points: Batch, scores: Array) -> Climbers:
-    """Return the points that climbed where they are better than before."""
+    """Return the points that climbed if they are better than before."""
     better = np.flatnonzero(scores > climbers.scores)
     taken = np.arange(len(scores))
     taken[better] += len(scores)
@@ -243,7 +243,7 @@ def _replace(shares: Array, has: npt.NDArray[np.bool_], values: Array) -> Array:
 
 
 def _move_coordinate(domain: LocalDomain, points: Batch, begin: Array, end: Array) -> Batch:
-    """Return each point with other shares, where that is valid; else part of the way to them, or where it was."""
+    """Return each point with other shares, if that is valid; else part of the way to them, or where it was."""
     moved = domain.with_shares(points, end)
     for i in range(len(begin)):
         for part in RETREATS:

@@ -29,7 +29,7 @@ COST_OF_LINE, COST_OF_BORDER, COST_OF_LABEL = 0.3, 3.0, 6.0  # of such a place, 
 COST_OF_DISTANCE, COST_OF_RANK = 0.5, 0.01
 ROOM = 3.0  # points around a label: half the width of a dot
 Kind = Literal["linear", "log", "symlog"]
-ROOMY = 1.6  # all values are shown where they take at most so many times the room of those that matter
+ROOMY = 1.6  # all values are shown if they take at most so many times the room of those that matter
 FAR = 10.0  # times the room of most values, which the farthest take from which on they are left out
 FEW = 5  # values, fewer than which are all shown
 LOG_VALUE_RATIO = 20.0  # of positive values that matter, from which on the axis is logarithmic
@@ -114,7 +114,7 @@ def lie_outside(values: Array, low: float, high: float) -> npt.NDArray[np.bool_]
 
 
 def choose_scale(values: Array, matters: Array) -> ValueScale:
-    """Choose a scale that shows what matters, and all other values where they leave it enough room.
+    """Choose a scale that shows what matters, and all other values if they leave it enough room.
 
     values: all finite values that are drawn (n,); may be empty.
     matters: those that must be seen well, such as the best so far (m,); empty for all.
@@ -191,7 +191,7 @@ def choose_ends_from_best(values: Array, direction: str) -> tuple[float, float]:
 def _find_room(values: Array, inner: Array) -> float:
     """Return the room that inner values take; of one number, the median distance from it of the other distinct values.
 
-    Returns 0 where all values are one number up to rounding.
+    Returns 0 if all values are one number up to rounding.
     """
     room, rounding = float(np.ptp(inner)), ROUNDING * float(np.max(np.abs(inner)))
     if room > rounding:
@@ -210,7 +210,7 @@ def clip_to_axis(values: npt.ArrayLike) -> Array:
 
 
 def pad_ends(low: float, high: float, share: float) -> tuple[float, float]:
-    """Return the ends of an axis with room beside them, also where both are the same number."""
+    """Return the ends of an axis with room beside them, also if both are the same number."""
     pad = share * (high - low) or share * max(abs(low), 1.0)
     return low - pad, high + pad
 
@@ -229,9 +229,9 @@ def pick_what_matters(values: Array, incumbents: Array, chosen: Array, direction
 
     values: all that were told (n,).
     incumbents: the best so far, from the end of the initial phase on (m,).
-    chosen: values of the points that the method chose (k,); empty where it chose none.
+    chosen: values of the points that the method chose (k,); empty if it chose none.
     direction: ``minimize`` or ``maximize``.
-    optimum: shown where it is no farther from the best than the best has come; None where unknown.
+    optimum: shown if it is no farther from the best than the best has come; None if unknown.
     """
     several = clip_to_axis(chosen if len(chosen) >= 4 else values)
     share = WORSE_SHARE if direction == "minimize" else 1.0 - WORSE_SHARE
@@ -262,7 +262,7 @@ class ValueMark(NamedTuple):
 def mark_values(axes: Axes, at: Array, values: Array, mark: ValueMark) -> int:
     """Mark values, those beyond the axis by triangles at its border, and return how many lie beyond.
 
-    The legend shows a mark that is in the picture: the dot, or a triangle where all values lie beyond.
+    The legend shows a mark that is in the picture: the dot, or a triangle if all values lie beyond.
 
     at: places on the x axis (n,).
     values: (n,).
@@ -357,7 +357,7 @@ FARTHER = tuple(place._replace(x=2.5 * place.x, y=2.5 * place.y) for place in BE
 
 
 def label_points(axes: Axes, labels: Sequence[tuple[str, float, float]], dots: Array, line: Array) -> None:
-    """Write labels beside points on a white halo, where they cover the fewest dots and the least of a line.
+    """Write labels beside points on a white halo, if they cover the fewest dots and the least of a line.
 
     dots: places of all points (n, 2).
     line: places of its corners (m, 2), m from 0.

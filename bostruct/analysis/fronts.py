@@ -56,7 +56,7 @@ def plot_front(result: Result | Study, ax: Axes | None = None, objectives: tuple
     ax: axes to draw on, None for those of a new figure.
     objectives: the positions of the two to draw, across and up.
 
-    Raises MissingExtra without matplotlib, TypeError or ValueError where there is nothing to draw.
+    Raises MissingExtra without matplotlib, TypeError or ValueError if there is nothing to draw.
     """
     result = require_result(result)
     objectives = _check(result, objectives)
@@ -98,7 +98,7 @@ def plot_front(result: Result | Study, ax: Axes | None = None, objectives: tuple
 def _end_behind_front(
     axes: Axes, told: list[Trial], front: list[Trial], objectives: tuple[int, int], directions: Sequence[str]
 ) -> int:
-    """End the axes behind the front and most other trials where the rest is far, and return how many lie beyond."""
+    """End the axes behind the front and most other trials if the rest is far, and return how many lie beyond."""
     values, best = np.array(_read(told, objectives)), np.array(_read(front, objectives))
     turned = [directions[position] for position in objectives]
 
@@ -126,14 +126,14 @@ def _list_ends(front: list[Trial], objectives: tuple[int, int]) -> list[tuple[st
 
 
 def _name_projection(k: int, objectives: tuple[int, int]) -> str:
-    """Say which two of k objectives a picture shows, and which not; nothing where it shows all."""
+    """Say which two of k objectives a picture shows, and which not; nothing if it shows all."""
     hidden = [str(position) for position in range(k) if position not in objectives]
     drawn = " and ".join(map(str, objectives))
     return f"projection (objectives {drawn}, not {', '.join(hidden)})" if hidden else ""
 
 
 def _check(result: Result, objectives: object) -> tuple[int, int]:
-    """Return the positions of two objectives; raise TypeError or ValueError where they cannot be drawn."""
+    """Return the positions of two objectives; raise TypeError or ValueError if they cannot be drawn."""
     k = result.goals.n_objectives
     if k < 2:
         raise ValueError("result: expected one of several objectives; plot_history draws one of a single objective")
@@ -177,7 +177,7 @@ def plot_hypervolume(
     ax: axes to draw on, None for those of a new figure.
     reference: a number for each objective, the corner up to which volume counts; None for that of all results together.
 
-    Raises MissingExtra without matplotlib, TypeError or ValueError where there is nothing to draw.
+    Raises MissingExtra without matplotlib, TypeError or ValueError if there is nothing to draw.
     """
     groups = _group_by_name(results)
     runs = [result for group in groups.values() for result in group]
@@ -241,7 +241,7 @@ def _explain_zero(axes: Axes, drawn: list[Line2D], runs: list[Result]) -> None:
 
 
 def _check_goals(runs: list[Result]) -> None:
-    """Raise ValueError where there is no run, and where two of them have different goals."""
+    """Raise ValueError if there is no run, and where two of them have different goals."""
     if not runs:
         raise ValueError("results: expected at least one Result, got none")
     first = runs[0].goals
@@ -264,7 +264,7 @@ def find_corner(runs: list[Result]) -> list[float] | None:
 
     runs: of equal goals, at least one.
 
-    Returns None where no trial of them keeps all limits, so that all hypervolumes are 0.
+    Returns None if no trial of them keeps all limits, so that all hypervolumes are 0.
     """
     goals = runs[0].goals
     feasible = [trial for run in runs for trial in run.list_completed() if trial.is_feasible]

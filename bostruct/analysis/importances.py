@@ -77,7 +77,7 @@ def importance(
     By functional analysis of variance (Hutter et al. 2014) of a random forest on the completed trials, over the whole
     space, each value equally likely; where only some points have a choice, over points that are drawn from the space.
     Of more than 1,000 trials the forest learns from 1,000, evenly by the ranks of their values.
-    Variables of a part, another domain inside the space, have the names ``part.variable``, with more dots where a name
+    Variables of a part, another domain inside the space, have the names ``part.variable``, with more dots if a name
     has some itself. A `Permutation`, a `Subset` or a `Sequence` has one share, which is that of the places of its
     items, of the items in it, or of the letters in its places together. Of one with more than 1000 values the shares
     are over 1000 draws. Parts that are not made of named choices, such as networks, are left out.
@@ -116,7 +116,7 @@ def importance(
 def plot_importance(found: Importances, ax: Axes | None = None, most: int = 20) -> Axes:
     """Draw bars of the largest shares that `bostruct.importance` found, with their spread, and return the axes.
 
-    The title names the study, and of several objectives the one that is explained. A bar is hatched where the spread
+    The title names the study, and of several objectives the one that is explained. A bar is hatched if the spread
     from tree to tree is as large as the share. The title says so, and where a search chose the trials.
 
     found: main effects and, where they were asked for, pairs.
@@ -187,7 +187,7 @@ def plot_effects(
 ) -> Axes:
     """Draw what a random forest expects for the values of two variables, all others averaged, and return the axes.
 
-    Points are the trials, so that one sees where the forest knows something. The mean is over the whole space, each
+    Points are the trials, so that one sees if the forest knows something. The mean is over the whole space, each
     value of the other variables equally likely (the marginal of Hutter, Hoos and Leyton-Brown 2014). Combinations that
     constraints exclude have a shade, too, and no trials. Values far worse than most others count as the worst of these,
     and the picture says how many. Values far better stay as they are, so that the best cell is the darkest.
@@ -327,7 +327,7 @@ def _find_choices(domain: Domain) -> ChoiceDomain | DescribedParts | StructureCh
 
 
 def _parts_without_choices(described: object) -> tuple[str, ...]:
-    """Return the paths of the parts that are left out: the empty one where nothing else is there."""
+    """Return the paths of the parts that are left out: the empty one if nothing else is there."""
     if isinstance(described, _LeftOut):
         return ("",)
     if isinstance(described, StructureChoices):
@@ -354,7 +354,7 @@ def _find_structures(described: object) -> dict[str, Variable]:
 def _join_structures(
     features: Sequence[Feature], design: Array, structures: Mapping[str, Variable], rng: np.random.Generator
 ) -> list[Feature]:
-    """Return the features, where the choices of each structure are one feature."""
+    """Return the features, if the choices of each structure are one feature."""
     groups: dict[str, list[Feature]] = {}
     for feature in features:
         groups.setdefault(feature.name.partition(MARK)[0], []).append(feature)
@@ -371,7 +371,7 @@ class _Scale(NamedTuple):
     """The values of a variable in the picture.
 
     atoms: in the columns of its feature (a, c). labels: of the values that are named, by position. places: of the
-    trials on this axis (n,), NaN where they lack the variable and it has no place for that. is_listed: False for a
+    trials on this axis (n,), NaN if they lack the variable and it has no place for that. is_listed: False for a
     continuous variable. cells: of the draws of a space with conditions (m,), -1 for none.
     """
 
@@ -383,7 +383,7 @@ class _Scale(NamedTuple):
 
 
 def _compute_means(forest: Any, data: DesignData, chosen: tuple[int, int], scales: list[_Scale]) -> Array:
-    """Return the mean prediction for the values of two variables (a, b), NaN where the space has no such point."""
+    """Return the mean prediction for the values of two variables (a, b), NaN if the space has no such point."""
     first, second = scales
     if data.draws is None or first.cells is None or second.cells is None:
         return mean_effect(forest, data.features, chosen, (first.atoms, second.atoms))
@@ -392,7 +392,7 @@ def _compute_means(forest: Any, data: DesignData, chosen: tuple[int, int], scale
 
 
 def _draw_map(axes: Axes, means: Array, scales: list[_Scale], direction: str, label: str) -> None:
-    """Draw the map, darker where it is better, the trials on it, and what the shades mean."""
+    """Draw the map, darker if it is better, the trials on it, and what the shades mean."""
     shades = "cividis" if direction == "minimize" else "cividis_r"
     drawn = axes.imshow(means, origin="lower", aspect="auto", cmap=shades, interpolation="nearest")
     figure: Any = axes.figure
@@ -455,7 +455,7 @@ def _name_numbers(variable: Variable | None, count: int) -> dict[float, str]:
 
 
 def _name_atoms(variable: Variable | None, atoms: Array, kept: IntArray) -> dict[float, str]:
-    """Return labels of listed values, every so many of them where they are many."""
+    """Return labels of listed values, every so many of them if they are many."""
     values: list[object] = []
     if variable is not None and variable.size <= len(atoms):
         values = [variable.present(row) for row in variable.enumerate().tolist()]

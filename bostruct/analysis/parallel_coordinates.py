@@ -55,7 +55,7 @@ def plot_parallel_coordinates(
     ax: axes to draw on, None for those of a new figure.
     objective: the position of the objective, from 0.
 
-    Raises MissingExtra without matplotlib; BostructError where no trial has completed, and for points that are not made
+    Raises MissingExtra without matplotlib; BostructError if no trial has completed, and for points that are not made
     of named variables; TypeError, ValueError.
     """
     result = require_result(result)

@@ -66,7 +66,7 @@ def thin_trials(result: Result, trials: list[Trial], objective: int, most: int) 
 
 
 def describe_thinning(drawn: Sequence[Trial], told: Sequence[Trial]) -> str:
-    """Say how many trials are drawn; empty where all are."""
+    """Say how many trials are drawn; empty if all are."""
     return f"{len(drawn):,} of {len(told):,} trials drawn, evenly by rank" if len(drawn) < len(told) else ""
 
 
@@ -181,7 +181,7 @@ def count_beginning(result: Result) -> int:
 
 
 def shorten_label(text: object, most: int = MOST_LETTERS) -> str:
-    """Write a name or a value on one line of a picture, its middle left out where it is long.
+    """Write a name or a value on one line of a picture, its middle left out if it is long.
 
     most: number of letters, at least 3.
     """
@@ -222,14 +222,14 @@ def set_title(axes: Axes, result: Result, what: str = "", *, note: str = "", has
 
 
 def describe_study(result: Result) -> str:
-    """Return the name of a study where it has one, its method, and how many trials were told."""
+    """Return the name of a study if it has one, its method, and how many trials were told."""
     count = len(result.order)
     name = f"{_leave_out_middle(result.name, 48)}: " if result.name not in ("", UNNAMED) else ""
     return f"{name}{_leave_out_middle(result.method, MOST_LETTERS)}, {count} trial{'s' * (count != 1)}"
 
 
 def describe_means(what: str, groups: Collection[Sequence[Result]]) -> str:
-    """Say what a picture averages over how many runs of how many trials, and the name of the study where all have one.
+    """Say what a picture averages over how many runs of how many trials, and the name of the study if all have one.
 
     groups: the runs of each curve, at least one.
     """
@@ -273,7 +273,7 @@ def clear_frame(axes: Axes, grid: str = "y") -> None:
 
 
 def put_legend_below(axes: Axes, columns: int = 5) -> None:
-    """Put the legend below the axes, where it covers no data; nothing without labels.
+    """Put the legend below the axes, if it covers no data; nothing without labels.
 
     columns: of the legend at most, from 1.
     """
@@ -296,7 +296,7 @@ def compress_beginning(axes: Axes, beginning: int, total: int, label: str) -> No
     """Give the first trials a seventh of the width at most, on gray, so that the rest of the run has the room.
 
     axes: whose x axis counts trials from 1.
-    beginning: number of first trials; none are compressed where they are few, or all.
+    beginning: number of first trials; none are compressed if they are few, or all.
     total: number of trials.
     """
     axes.set_xlim(0.5, max(total, 1) + 0.5)

@@ -79,15 +79,15 @@ def plot_history(result: Result | Study, ax: Axes | None = None, optimum: float 
     The axis of values shows what happened after the initial phase: it is linear, logarithmic where positive values
     spread over decades, and values beyond its ends are triangles at the border, which the axis counts. The initial
     phase is on gray and takes little room. Values are marked by how their points were chosen, with bars of one standard
-    deviation where their noise was told or they were measured several times. They are hollow where they break a limit,
-    and dashes where a stopping rule ended the trial early. Trials that failed or were infeasible are marked at the
+    deviation if their noise was told or they were measured several times. They are hollow if they break a limit,
+    and dashes if a stopping rule ended the trial early. Trials that failed or were infeasible are marked at the
     border. Where no trial satisfies all constraints, the title names the limits and the nearest trial.
 
     result: a result or a study, of one objective.
     ax: axes to draw on, None for those of a new figure.
     optimum: drawn as a line where known.
 
-    Raises MissingExtra without matplotlib, TypeError, BostructError for several objectives, and ValueError where no
+    Raises MissingExtra without matplotlib, TypeError, BostructError for several objectives, and ValueError if no
     trial has finished.
     """
     result = require_single("result", require_result(result))
@@ -133,7 +133,7 @@ def plot_convergence(
     ax: axes to draw on, None for those of a new figure.
     optimum: drawn as a line where known.
 
-    Raises MissingExtra without matplotlib, BostructError for several objectives, TypeError or ValueError where there is
+    Raises MissingExtra without matplotlib, BostructError for several objectives, TypeError or ValueError if there is
     no result to draw.
     """
     if isinstance(getattr(results, "result", results), Result):
@@ -192,7 +192,7 @@ class _Told(NamedTuple):
 
 
 def draw_optimum(axes: Axes, optimum: float) -> None:
-    """Draw the optimum as a line with its value, or name it in the legend alone where the axis does not reach it.
+    """Draw the optimum as a line with its value, or name it in the legend alone if the axis does not reach it.
 
     optimum: in the user's units.
     """
@@ -206,7 +206,7 @@ def draw_optimum(axes: Axes, optimum: float) -> None:
 def choose_run_scale(result: Result, optimum: float | None = None) -> ValueScale:
     """Return the scale on which `plot_history` draws the values of a run.
 
-    optimum: shown where it is near; None where unknown.
+    optimum: shown if it is near; None if unknown.
     """
     steps, beginning = result.incumbents, count_beginning(result)
     told = [step.told for step in steps if step.told.status == "completed"]
@@ -272,7 +272,7 @@ def _draw_without_value(axes: Axes, told: list[_Told], direction: str) -> None:
 
 
 def _draw_best(axes: Axes, result: Result, best: np.ndarray) -> None:
-    """Draw the best so far as a stair, and name the best trial; say so where no trial has a value."""
+    """Draw the best so far as a stair, and name the best trial; say so if no trial has a value."""
     trial = result.incumbents[-1].trial
     if trial is None:
         if not result.list_completed():
@@ -285,7 +285,7 @@ def _draw_best(axes: Axes, result: Result, best: np.ndarray) -> None:
     axes.plot(at[is_known], best[is_known], drawstyle="steps-post", color=INK, linewidth=1.8, label=label, zorder=3)
     found, value = result.order.index(trial.number) + 1, float(best[-1])
     axes.scatter([found], [value], s=90, marker="*", color=INK, zorder=5)
-    name = f"\N{BLACK STAR} best {value:.6g}, {name_trial(result, trial.number)}"  # above the axes, where no value is
+    name = f"\N{BLACK STAR} best {value:.6g}, {name_trial(result, trial.number)}"  # above the axes, if no value is
     axes.annotate(
         name, (1, 1), (0, 3), "axes fraction", "offset points", ha="right", va="bottom", fontsize=9, color=INK
     )
@@ -308,7 +308,7 @@ class _Curve(NamedTuple):
 def best_so_far(results: Sequence[Result]) -> tuple[Array, Array]:
     """Return trials (t,) from the first by which every result has a value, and best values (r, t).
 
-    Raises ValueError where one has no value at all.
+    Raises ValueError if one has no value at all.
     """
     curves = [[math.nan if s.best_value is None else s.best_value for s in result.incumbents] for result in results]
     if any(not curve or math.isnan(curve[-1]) for curve in curves):
@@ -320,7 +320,7 @@ def best_so_far(results: Sequence[Result]) -> tuple[Array, Array]:
 
 
 def _group_by_method(results: object) -> dict[str, list[Result]]:
-    """Return the results of each curve by its name; raise TypeError where one has none, BostructError."""
+    """Return the results of each curve by its name; raise TypeError if one has none, BostructError."""
     groups = results if isinstance(results, Mapping) else {"": results}
     named = {str(label): list_runs(str(label), group) for label, group in groups.items()}
     if not named or not all(named.values()):

@@ -1,4 +1,4 @@
-"""The variables of points as numbers on an axis, with a gap where a point lacks one."""
+"""The variables of points as numbers on an axis, with a gap if a point lacks one."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class PointColumn(NamedTuple):
     """One variable of n points on an axis.
 
     name: of the variable, ``part.variable`` in a part.
-    places: on the axis (n,), NaN where a point lacks the variable.
-    categories: the values at the places 0, 1, ...; empty where places are the numbers themselves.
-    is_log: True where the axis is logarithmic.
-    is_whole: True where all values told are integers.
+    places: on the axis (n,), NaN if a point lacks the variable.
+    categories: the values at the places 0, 1, ...; empty if places are the numbers themselves.
+    is_log: True if the axis is logarithmic.
+    is_whole: True if all values told are integers.
     """
 
     name: str
@@ -37,7 +37,7 @@ class PointColumn(NamedTuple):
     choices: tuple[float, ...] = ()
 
     def shares(self) -> Array:
-        """Return the places between 0 and 1 on the axis, 0.5 where all are the same (n,)."""
+        """Return the places between 0 and 1 on the axis, 0.5 if all are the same (n,)."""
         scaled = np.log(self.places) if self.is_log else self.places
         low, high = (
             (0.0, float(len(self.categories) - 1)) if self.categories else (np.nanmin(scaled), np.nanmax(scaled))
@@ -121,7 +121,7 @@ def _walk(point: Mapping[Any, object], prefix: str) -> Iterator[tuple[str, objec
 
 
 def _read_column(name: str, values: list[Any], variable: Variable | None) -> PointColumn | None:
-    """Return the values on an axis; None where they are no numbers, and too many to list."""
+    """Return the values on an axis; None if they are no numbers, and too many to list."""
     present = [value for value in values if value is not _ABSENT]
     if all(_is_number(value) for value in present) and (variable is None or variable.ordered):
         places = np.array([np.nan if value is _ABSENT else float(value) for value in values])

@@ -79,7 +79,7 @@ def plot_slices(
     axes: one for each variable to draw on; None for those of a new figure.
     objective: the position of the objective, from 0.
 
-    Raises MissingExtra without matplotlib; BostructError where no trial has completed, and for points that are not made
+    Raises MissingExtra without matplotlib; BostructError if no trial has completed, and for points that are not made
     of named variables; TypeError, ValueError.
     """
     result = require_result(result)
@@ -114,10 +114,10 @@ def plot_slices(
 
 
 class Slice(NamedTuple):
-    """The expectations of the model where one variable of the best point changes.
+    """The expectations of the model if one variable of the best point changes.
 
     places: on the axis of the variable (n,).
-    mean, sd: of the values there (n,), NaN where the changed point is none of the space.
+    mean, sd: of the values there (n,), NaN if the changed point is none of the space.
     """
 
     places: Array
@@ -130,7 +130,7 @@ def draw_panel(
 ) -> None:
     """Draw the trials, the best of them, and what the model expects through it; triangles stand for what lies beyond.
 
-    best: position of the best of them; None where none satisfies all constraints.
+    best: position of the best of them; None if none satisfies all constraints.
     objective: to draw, its position from 0.
     found: what the model expects; None without a model.
     """
@@ -200,7 +200,7 @@ def _are_apart(seen: Array) -> bool:
 
 
 def _name_categories(axes: Axes, names: list[str]) -> None:
-    """Write names below their places: level, slanted where they are long, upright where they are many, too."""
+    """Write names below their places: level, slanted if they are long, upright if they are many, too."""
     slot = 72.0 * axes.bbox.width / axes.figure.dpi / len(names)  # points
     crowded = LETTER * max(map(len, names)) > slot
     upright = crowded and slot < STEEP * LINE
@@ -255,7 +255,7 @@ def _take_panels(axes: NDArray[np.object_] | None, count: int) -> NDArray[np.obj
 
 
 def find_best(result: Result, trials: list[Trial], objective: int) -> int | None:
-    """Return the position of the best trial that keeps all limits; None where none does.
+    """Return the position of the best trial that keeps all limits; None if none does.
 
     objective: that is compared, its position from 0.
     """

@@ -19,7 +19,7 @@ def format_measured(value: float | None, error: float | None) -> tuple[str, str]
     """Write a number with as many digits as its standard error allows, and the error with two.
 
     value: None and what is not finite are written as a dash.
-    error: at least 0; where it is None, 0 or not finite the number has six significant digits.
+    error: at least 0; if it is None, 0 or not finite the number has six significant digits.
 
     Returns both as text.
     """

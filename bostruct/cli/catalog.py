@@ -93,7 +93,7 @@ def _describe_installed() -> tuple[list[Facts], dict[str, str]]:
 
 
 def _entry(name: str) -> Facts:
-    """Describe a problem with its defaults; where it needs a file, without what only the file knows."""
+    """Describe a problem with its defaults; if it needs a file, without what only the file knows."""
     from bostruct.problems import registry
 
     if name not in registry.ENTRIES:
@@ -236,7 +236,7 @@ def summary(name: str) -> str:
 
 
 def coverage(name: str) -> dict[str, str | None]:
-    """Return for each kind of domain None where a method searches it, else why the method refuses."""
+    """Return for each kind of domain None if a method searches it, else why the method refuses."""
     from bostruct.contracts import BostructError
     from bostruct.methods import find_method
 

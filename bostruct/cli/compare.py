@@ -75,7 +75,7 @@ def compare(
     progress: bool | None,
     as_json: bool,
 ) -> None:
-    """Compare methods on a problem, each with several seeds; the same line goes on where it stopped.
+    """Compare methods on a problem, each with several seeds; the same line goes on if it stopped.
 
     PROBLEM is one of `bostruct problems`, or module:name, or file.py:name, of your own: a bostruct.Problem, an object
     with objective and space, or a function that returns one. A method may be module:name, too.
@@ -121,7 +121,7 @@ def _report(compared: ProblemComparison, seeds: int, folder: Path, as_json: bool
 
 
 def _draw_picture(compared: ProblemComparison, path: Path, overwrite: bool) -> Path | None:
-    """Draw the picture and return its path; None where it cannot be drawn, which a line on stderr then says."""
+    """Draw the picture and return its path; None if it cannot be drawn, which a line on stderr then says."""
     from bostruct.analysis.plots import save_figure
     from bostruct.contracts import MissingExtra
 

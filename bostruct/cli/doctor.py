@@ -72,7 +72,7 @@ def doctor(shows_all: bool, compiles: bool, as_json: bool) -> None:
 
 
 def examine() -> Facts:
-    """Collect everything that the command prints; `problems` is empty where all is well."""
+    """Collect everything that the command prints; `problems` is empty if all is well."""
     from bostruct.checks import install_command
 
     needed = requirements(requires("bostruct") or []) if installed_version("bostruct") else {}
@@ -115,7 +115,7 @@ def requirements(lines: Sequence[str]) -> dict[str, list[str]]:
 
 
 def installed_version(name: str) -> str | None:
-    """Return the version of a package, None where it is not installed."""
+    """Return the version of a package, None if it is not installed."""
     try:
         return version(name)
     except PackageNotFoundError:
@@ -123,7 +123,7 @@ def installed_version(name: str) -> str | None:
 
 
 def load_torch() -> tuple[ModuleType | None, list[str]]:
-    """Import torch where it is installed; the list says why an installed one cannot be imported."""
+    """Import torch if it is installed; the list says why an installed one cannot be imported."""
     if installed_version("torch") is None:
         return None, []
     try:
@@ -152,9 +152,9 @@ def notes(packages: Sequence[str], extras: Sequence[str]) -> list[str]:
 
 
 def thread_pools(torch: ModuleType | None) -> list[Facts]:
-    """List the libraries with threads that numerical work loads, torch where it is given, and their threads.
+    """List the libraries with threads that numerical work loads, torch if it is given, and their threads.
 
-    torch: the module, None where it is not installed.
+    torch: the module, None if it is not installed.
     """
     import numpy  # noqa: F401  (loads its BLAS)
     import scipy.linalg  # noqa: F401
@@ -170,7 +170,7 @@ def thread_pools(torch: ModuleType | None) -> list[Facts]:
 
 
 def pot_warnings() -> list[str]:
-    """Return a warning where the POT that is installed is one of the oversized builds, else none."""
+    """Return a warning if the POT that is installed is one of the oversized builds, else none."""
     if installed_version("POT") is None:
         return []
     found = distribution("POT")

@@ -50,7 +50,7 @@ class WatchServer(GuardedServer):
 
     port: 0 for a free one.
 
-    Raises OSError where the address cannot be had.
+    Raises OSError if the address cannot be had.
     """
 
     def __init__(self, host: str, port: int, read: Callable[[], Page]) -> None:
@@ -185,7 +185,7 @@ class LivePage:
 
     name: of one study; None for all, or with a space for the only one.
 
-    Raises UsageError; StorageError where the file cannot be read at first. Later the page says so, above what was last
+    Raises UsageError; StorageError if the file cannot be read at first. Later the page says so, above what was last
     read.
     """
 
@@ -220,7 +220,7 @@ class LivePage:
         began = monotonic()
         try:
             runs, note, seen = self._read_runs(), None, now
-        # also where the file is half written, or holds studies that the options do not choose from: read after a pause
+        # also if the file is half written, or holds studies that the options do not choose from: read after a pause
         except (BostructError, OSError, click.ClickException) as error:
             said = f"The file cannot be read now: {error_text(error)}. Below is what was last read."
             runs, note, seen = self._runs, element("p", said, class_="alert", role="alert"), None

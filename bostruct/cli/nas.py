@@ -26,7 +26,7 @@ from bostruct.cli.options import (
 from bostruct.cli.text import Facts, echo_json, format_pairs
 
 if TYPE_CHECKING:
-    from bostruct.contracts import Searcher
+    from bostruct.contracts import Domain, Searcher
     from bostruct.nas.outcomes import Trained
     from bostruct.nas.searches import RetrainedScore, Search
     from bostruct.study.result import Result
@@ -193,45 +193,40 @@ def nas(
         from bostruct.study.progress import trial_bar
         from bostruct.study.study import Study
 
-        chosen: dict[str, Any] = {"protocol": protocol, "space": space, "scale": scale}
-        search = _build_search(
-            dataset, data, download, chosen, epochs=epochs, device=device, devices=devices, layers=layers
-        )
-        method = method or search.method
-        name, n_trials = f"nas {search.title} {method} seed={seed}", trials or search.trials
-        domain, initial = search.domain(), list(search.initial) or None
-        searcher = published_searcher(search, method, domain)
-        with (
-            Study(domain, method=searcher, seed=seed, storage=storage, name=name, initial_points=initial) as study,
-            trial_bar("trials", study, n_trials, progress) as show,
-        ):
+        chosen: Facts = {"protocol": protocol, "space": space, "scale": scale}
+        changed: Facts = {"epochs": epochs, "device": device, "devices": devices, "layers": layers}
+        search = _build_search(dataset, data, download, chosen, changed)
+        method, n_trials, domain = method or search.method, trials or search.trials, search.domain()
+        asked: Facts = {"method": published_searcher(search, method, domain), "seed": seed, "storage": storage}
+        asked |= {"name": f"nas {search.title} {method} seed={seed}", "initial_points": list(search.initial) or None}
+        with Study(domain, **asked) as study, trial_bar("trials", study, n_trials, progress) as show:
             _make_folder(folder)  # once the storage is open, and before anything is trained
             n_workers = workers or (2 if search.devices is None else len(search.devices))
-            how: dict[str, Any] = {"workers": n_workers, "max_initial_failures": max_initial_failures}
+            how: Facts = {"workers": n_workers, "max_initial_failures": max_initial_failures}
             result = study.optimize(search.minimized(), n_trials, progress=False, callbacks=show, **how)
         best = search.network(result.best_point)
         trained = retrain_networks(search, best)
         found, by_hand = average_test_error(trained), retrain(search, search.network_by_hand())
         files = _write_files(search, result, folder, overwrite) + _write_network(search, trained, folder, overwrite)
-    summary: Facts = {
-        "dataset": dataset,
-        "space": space,
-        "method": method,
+    summary: Facts = {"dataset": dataset, "space": space, "method": method, **_describe_search(search, result)}
+    summary |= {"test_error": found._asdict(), "test_error_by_hand": by_hand._asdict(), "files": files}
+    echo_json(summary) if as_json else click.echo(_nas_text(summary, search, found, by_hand, best))
+
+
+def _describe_search(search: Search, result: Result) -> Facts:
+    """Return what a search has found, but for the test errors."""
+    return {
         "trials": len(result.trials),
         "failed": result.n_failed,
         "infeasible": result.n_infeasible,
         "validation_error": result.best_value,
-        "test_error": found._asdict(),
-        "test_error_by_hand": by_hand._asdict(),
         "by_hand": search.by_hand,
-        "architecture": best.to_json(),
+        "architecture": search.network(result.best_point).to_json(),
         "reduced": search.reduced,
-        "files": files,
     }
-    echo_json(summary) if as_json else click.echo(_nas_text(summary, search, found, by_hand, best))
 
 
-def published_searcher(search: Search, method: str, domain: Any) -> str | Searcher:
+def published_searcher(search: Search, method: str, domain: Domain) -> str | Searcher:
     """Return a method with the settings of the paper whose space is searched; the name itself if there are none.
 
     search: its trials set how many points are random, whatever --trials says, so that the same line goes on.
@@ -244,16 +239,16 @@ def published_searcher(search: Search, method: str, domain: Any) -> str | Search
         return methods.combo(domain, n_initial=len(search.initial) or 20)
     if method == "wrs":
         return methods.wrs(domain, n_random=methods.wrs_trials(search.trials))
-    if search.space.protocol == "deeparchitect" and method == "mcts":
+    if search.protocol == "deeparchitect" and method == "mcts":
         return methods.mcts(domain, rewards="value")
-    if search.space.protocol == "deeparchitect" and method == "regularized-evolution":
+    if search.protocol == "deeparchitect" and method == "regularized-evolution":
         n_initial = min(100, max(search.trials // 2, 1))
         return methods.regularized_evolution(domain, n_initial=n_initial, replacement=False)
     return method
 
 
-def _build_search(dataset: str, data: str | None, download: bool, chosen: Facts, **changed: Any) -> Search:
-    """Build the search that the options ask for; raise UsageError where they do not belong together."""
+def _build_search(dataset: str, data: str | None, download: bool, chosen: Facts, changed: Facts) -> Search:
+    """Build the search that the options ask for; raise UsageError if they do not belong together."""
     import torch
 
     from bostruct.nas import cifar
@@ -290,7 +285,7 @@ def _build_search(dataset: str, data: str | None, download: bool, chosen: Facts,
 
 
 def _make_folder(folder: Path) -> None:
-    """Make the folder; raises BadParameter where nothing can be left there."""
+    """Make the folder; raises BadParameter if nothing can be left there."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):

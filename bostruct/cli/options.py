@@ -83,7 +83,7 @@ NEVER_READ = frozenset({"csv", "plot", "out", "name"})  # parameters that name n
 def check_folder(context: click.Context, option: click.Parameter, path: str | None) -> str | None:
     """Return a path, and refuse before any work what could not be written after it; raises BadParameter.
 
-    path: of a file to write, whose folder must exist; None where the option was not given. A `~` that it begins with is
+    path: of a file to write, whose folder must exist; None if the option was not given. A `~` that it begins with is
         the home directory.
     """
     del context
@@ -98,7 +98,7 @@ def check_folder(context: click.Context, option: click.Parameter, path: str | No
 def check_picture(context: click.Context, option: click.Parameter, path: str | None) -> str | None:
     """Return a path, and refuse before a long run what would fail after it; raises BadParameter.
 
-    path: of a picture to write, with a known ending, whose folder must exist; None where the option was not given.
+    path: of a picture to write, with a known ending, whose folder must exist; None if the option was not given.
     """
     if path is not None and not path.endswith(PICTURES):
         raise click.BadParameter(f"expected a file that ends in {', '.join(PICTURES)}; got {path}", param=option)
@@ -223,7 +223,7 @@ def warn_if_exposed(server: GuardedServer, host: str, does: str) -> None:
 
 
 def add_relabel(spec: str, relabel: int | None) -> str:
-    """Return the specification with `relabel=SEED` added; raise UsageError where it is there already.
+    """Return the specification with `relabel=SEED` added; raise UsageError if it is there already.
 
     relabel: seed of the relabeling, from 0; None for none.
     """
@@ -245,7 +245,7 @@ def open_place(storage: str) -> Storage:
 
 
 def check_not_empty(place: Storage, names: Sequence[str]) -> None:
-    """Raise StorageError where a storage holds no study, as where there is no such file."""
+    """Raise StorageError if a storage holds no study, as if there is no such file."""
     from bostruct.storage.protocol import StorageError
 
     if not names:
@@ -260,7 +260,7 @@ def short_name(place: Storage) -> str:
 
 
 def load_problem(spec: str) -> AnyProblem:
-    """Load a problem; raise UsageError where there is none, ClickException where it needs what is not installed."""
+    """Load a problem; raise UsageError if there is none, ClickException if it needs what is not installed."""
     from bostruct.contracts import MissingExtra
     from bostruct.problems import registry
 
@@ -289,7 +289,7 @@ def name_on_record(problem: AnyProblem) -> str:
 
 
 def load_space(spec: str | None) -> Domain | None:
-    """Return a space, or that of a problem; None where none is given; raise what `load_problem` raises.
+    """Return a space, or that of a problem; None if none is given; raise what `load_problem` raises.
 
     spec: a problem, as the command line names it, or ``module:name`` of a space or of a dict of variables.
     """
@@ -323,7 +323,7 @@ def load_to_read(place: Storage, name: str | None, space: Domain | None = None) 
     name: of the study; None for the only one there.
     space: that --problem gave; None for that of the file.
 
-    Raises StorageError, also where the study has trials and not one of them can be read in the space that was given.
+    Raises StorageError, also if the study has trials and not one of them can be read in the space that was given.
     """
     from bostruct.checks import short_repr
     from bostruct.display import pluralize
@@ -369,7 +369,7 @@ def check_method(name: str, problem: AnyProblem) -> str:
 
 
 def check_config(problem: AnyProblem, config: int) -> int:
-    """Return the number of a set of initial points; raise UsageError where the problem has no such set.
+    """Return the number of a set of initial points; raise UsageError if the problem has no such set.
 
     config: number of the set; of a problem of your own any seed.
     """

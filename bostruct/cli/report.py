@@ -75,7 +75,7 @@ def report(
 
 
 def _write_page(page: Path, text: str, *, is_chosen: bool, overwrite: bool) -> None:
-    """Write a page; raise OSError, which says how to choose another one where the user chose none."""
+    """Write a page; raise OSError, which says how to choose another one if the user chose none."""
     from bostruct.output_files import OutputRefused, write_output
 
     try:
@@ -109,7 +109,7 @@ def open_studies(file: str, name: str | None, space: Domain | None = None) -> It
     name: of one; None for all.
     space: of the one study, which the file does not hold whole; None for that of the file.
 
-    Raises StorageError, also where no trial of the study can be read in the space given; UsageError where a space is
+    Raises StorageError, also if no trial of the study can be read in the space given; UsageError if a space is
     given for several studies.
     """
     place = open_place(file)

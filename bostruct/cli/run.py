@@ -230,7 +230,7 @@ def format_summary(summary: Facts, result: Result) -> str:
 
 
 def _judged_rows(summary: Facts, result: Result) -> Rows:
-    """Write how good the best and the recommended trial are; nothing where there is none, and of several objectives."""
+    """Write how good the best and the recommended trial are; nothing if there is none, and of several objectives."""
     if result.goals.n_objectives > 1 or not result.has_feasible:
         return []
     known = summary["best_known"] if summary["optimum"] is None else summary["optimum"]
@@ -249,7 +249,7 @@ def _judged_rows(summary: Facts, result: Result) -> Rows:
 
 
 def _target(problem: AnyProblem) -> float:
-    """Return the value that ends the run; raises UsageError where no value is known to be the least."""
+    """Return the value that ends the run; raises UsageError if no value is known to be the least."""
     if problem.optimum is None or problem.noisy:
         raise click.UsageError(f"--until-optimum: the optimum of {problem.name} is not known, or hidden by noise")
     margin = 1e-9 * max(1.0, abs(problem.optimum))

@@ -137,7 +137,7 @@ def _is_there(file: str | None) -> bool:
 
 
 def _start(studies: list[Study], file: str | None, create: bool) -> Service:
-    """Serve these studies, and the others in a file; raise UsageError where there is nothing to serve."""
+    """Serve these studies, and the others in a file; raise UsageError if there is nothing to serve."""
     from bostruct.serving.service import Service
 
     if file is not None and _is_there(file):
@@ -162,7 +162,7 @@ def _open_problem(spec: str, method: str, seed: int, name: str | None, file: str
 
 
 def _open_described(path: str, file: str | None) -> Study:
-    """Open the study that a file of JSON describes; raise UsageError where it describes none."""
+    """Open the study that a file of JSON describes; raise UsageError if it describes none."""
     from bostruct.serving.descriptions import read_description
     from bostruct.serving.messages import Refusal, read_request
     from bostruct.serving.service import CREATED, read_text
@@ -180,7 +180,7 @@ def _open_described(path: str, file: str | None) -> Study:
 
 
 def _check_readable(file: str | None, name: str, space: Domain, given: str, named_by: str) -> None:
-    """Raise StorageError where a stored study has trials, of which not one can be read in a space; it is left as is.
+    """Raise StorageError if a stored study has trials, of which not one can be read in a space; it is left as is.
 
     file: that holds studies; None for memory.
     """

@@ -202,7 +202,7 @@ def _show_one(study: Study, csv: str | None, plot: str | None, overwrite: bool, 
 
 
 def _past_of(facts: Facts) -> list[tuple[str, str]]:
-    """Return rows that say how the study's space changed, and which version made it where that is another one."""
+    """Return rows that say how the study's space changed, and which version made it if that is another one."""
     rows = [("space changed", text) for text in facts["space_changes"]]
     if facts["unread"]:
         rows.append(("no data", f"{pluralize(facts['unread'], 'trial')} not in the space that the study now has"))
@@ -227,7 +227,7 @@ def _describe_changes(study: Study) -> list[str]:
 
 
 def check_target(context: click.Context, option: click.Parameter, target: str) -> str:
-    """Return where a copy goes, and refuse a file whose folder is not there; raises BadParameter."""
+    """Return if a copy goes, and refuse a file whose folder is not there; raises BadParameter."""
     return target if "://" in target else str(check_folder(context, option, target))
 
 
@@ -324,7 +324,7 @@ def copy_studies(source: str, target: str) -> None:
 
 
 def _check_free(target: str, names: list[str]) -> None:
-    """Raise StorageError where a database holds a study of one of these names, or one is too long for it."""
+    """Raise StorageError if a database holds a study of one of these names, or one is too long for it."""
     from bostruct.storage.protocol import StorageError, check_new_name
 
     place = open_place(target)

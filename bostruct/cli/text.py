@@ -63,7 +63,7 @@ def describe_findings(result: Result, reference: Sequence[float] | None = None) 
     reference: of several objectives, a number for each, the corner up to which the hypervolume counts; None for that
         of `Result.hypervolumes`.
 
-    `nothing_feasible` says why no trial has a value and keeps all limits; it is there where none does.
+    `nothing_feasible` says why no trial has a value and keeps all limits; it is there if none does.
     """
     several = result.goals.n_objectives > 1
     n_feasible = sum(trial.is_feasible for trial in result.trials)

@@ -94,7 +94,7 @@ class Plan:
     def build_method(self, label: str, domain: Domain) -> str | Searcher:
         """Return a method as `Study` takes it: its name, or a searcher.
 
-        Raises what the method raises for the domain, and TypeError where a function builds something else.
+        Raises what the method raises for the domain, and TypeError if a function builds something else.
         """
         given = self.methods.get(label, label)
         if isinstance(given, str | Searcher):
@@ -121,11 +121,11 @@ class Plan:
         return describe_run(self.problem, problem.space, problem.goals, method, searcher)
 
     def check_methods(self) -> None:
-        """Raise DomainError where a method of the plan cannot search the problem, ValueError where there is none."""
+        """Raise DomainError if a method of the plan cannot search the problem, ValueError if there is none."""
         _ = self.described
 
     def find_difference(self, cell: RunKey, stored: StudyRow) -> str | None:
-        """Return in words what sets a stored run apart from that of this plan; None where nothing does."""
+        """Return in words what sets a stored run apart from that of this plan; None if nothing does."""
         given = next(iter(self.described.values()))._replace(seed=cell.seed)
         if cell not in self.cells:
             return find_run_difference(stored, given._replace(method=stored.method, initial=stored.initial))
@@ -171,13 +171,13 @@ def describe_run(name: str, domain: Domain, goals: Goals, method: str | Searcher
 
 
 def find_run_difference(stored: StudyRow, given: StudyRow) -> str | None:
-    """Return in words what sets a run apart from the one that is asked for; None where nothing does."""
+    """Return in words what sets a run apart from the one that is asked for; None if nothing does."""
     same = can_continue_method(stored, given)
     return find_difference(stored, given._replace(method=stored.method) if same else given)
 
 
 def read_record(path: Path) -> dict[str, ParsedJson]:
-    """Return what comparison.json holds, nothing where there is none; raise StorageError where it makes no sense."""
+    """Return what comparison.json holds, nothing if there is none; raise StorageError if it makes no sense."""
     if not path.exists():
         return {}
     try:
@@ -190,7 +190,7 @@ def read_record(path: Path) -> dict[str, ParsedJson]:
 
 
 def find_record_difference(record: Mapping[str, ParsedJson], given: Mapping[str, StudyRow]) -> str | None:
-    """Return in words what sets a recorded comparison apart from the one that is asked for; None where nothing does.
+    """Return in words what sets a recorded comparison apart from the one that is asked for; None if nothing does.
 
     Raises KeyError, TypeError, ValueError or the like for a record that makes no sense.
     """

@@ -1,4 +1,4 @@
-"""The runs of a comparison, over processes: each is a study in its own file, and goes on where it was."""
+"""The runs of a comparison, over processes: each is a study in its own file, and goes on if it was."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def execute_run(plan: Plan, cell: RunKey) -> int:
 
 
 def _check_run(plan: Plan, cell: RunKey) -> None:
-    """Raise StudyMismatch where the file of a run holds one of another space, goals, method or initial points."""
+    """Raise StudyMismatch if the file of a run holds one of another space, goals, method or initial points."""
     try:
         stored = SqliteStorage(plan.file(cell)).read(None)
     except StorageError:  # it holds no study yet; what else is wrong shows when it is opened
@@ -180,7 +180,7 @@ def name_in_file(path: str | Path | None, name: str) -> str:
 
 
 def finished_trials(plan: Plan, cell: RunKey) -> int:
-    """Count the trials of a run that are on disk; 0 where it has no file, or a file without a study."""
+    """Count the trials of a run that are on disk; 0 if it has no file, or a file without a study."""
     path = plan.file(cell)
     if not path.exists():
         return 0
@@ -207,8 +207,8 @@ def read_runs(plan: Plan) -> tuple[dict[RunKey, Result], dict[RunKey, str]]:
 def read_result(plan: Plan, cell: RunKey) -> Result:
     """Return the first `trials` trials of a run.
 
-    Raises StorageError, StudyMismatch where the run is of another space, goals, method or initial points than those of
-    the plan, and BostructError where there are fewer trials.
+    Raises StorageError, StudyMismatch if the run is of another space, goals, method or initial points than those of
+    the plan, and BostructError if there are fewer trials.
     """
     _check_run(plan, cell)
     space = plan.load_problem().space

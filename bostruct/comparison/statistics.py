@@ -31,12 +31,12 @@ class MethodRow(NamedTuple):
     feasible: number of these whose run has a figure of merit: all of several objectives, else those with a completed
         trial that keeps all limits.
     pairs: number of these seeds; 0 for the first method itself.
-    low, high: ends of the 95% interval of the difference; NaN where all differences are equal, and not zero.
-    p, p_holm: of the test that the difference is zero, as it is and corrected for the number of methods; None where
+    low, high: ends of the 95% interval of the difference; NaN if all differences are equal, and not zero.
+    p, p_holm: of the test that the difference is zero, as it is and corrected for the number of methods; None if
         there is no interval.
     optima: number of runs that reached the optimum.
-    cpu_seconds: mean CPU seconds of such a suggestion, where the runs have a record of them.
-    reported, reported_error: of what runs are judged by, None where that is the value.
+    cpu_seconds: mean CPU seconds of such a suggestion, if the runs have a record of them.
+    reported, reported_error: of what runs are judged by, None if that is the value.
     """
 
     method: str
@@ -143,7 +143,7 @@ class Difference(NamedTuple):
     """The mean of paired differences.
 
     low, high: ends of its 95% interval, Student's t.
-    p: of the two-sided t test that the mean is zero; None where the differences are equal, and not zero, for which the
+    p: of the two-sided t test that the mean is zero; None if the differences are equal, and not zero, for which the
         test is not defined. The interval has no width then.
     n: number of pairs, at least 2.
     """
@@ -195,7 +195,7 @@ def _final_value(problem: AnyProblem, result: Result) -> float:
 
 
 def value_without_noise(problem: AnyProblem, point: Presented) -> float | None:
-    """Return the value of a point without noise; None where the problem has no noise, or its mean is not known."""
+    """Return the value of a point without noise; None if the problem has no noise, or its mean is not known."""
     return float(problem.noise_free(point)) if problem.noisy and problem.noise_free is not None else None
 
 
@@ -205,7 +205,7 @@ def is_chosen(trial: Trial) -> bool:
 
 
 def suggestion_seconds(result: Result) -> float | None:
-    """Return the median seconds of the points that the method chose by itself; None where there are none."""
+    """Return the median seconds of the points that the method chose by itself; None if there are none."""
     chosen = [trial.info["suggest_seconds"] for trial in result.trials if is_chosen(trial)]
     return median(chosen) if chosen else None
 
@@ -213,7 +213,7 @@ def suggestion_seconds(result: Result) -> float | None:
 def reported_value(problem: AnyProblem, result: Result) -> float | None:
     """Return the figure that runs on the problem are judged by, such as a test error, at the best point.
 
-    Returns None where that is the value of the best point.
+    Returns None if that is the value of the best point.
     """
     if isinstance(problem, ArchitectureProblem) and problem.report is not None:
         return problem.reported(result.best_point)

@@ -45,7 +45,7 @@ class ProblemComparison:
 
     @cached_property
     def rows(self) -> list[MethodRow]:
-        """A row of statistics for each method; empty where no run can be compared."""
+        """A row of statistics for each method; empty if no run can be compared."""
         return method_rows(self.problem, self.results, self.cpu) if self.results else []
 
     @cached_property
@@ -110,7 +110,7 @@ class ProblemComparison:
         ax: axes to draw on, None for those of a new figure.
 
         Of one objective, runs without a feasible trial are left out, and the title says so. Raises MissingExtra without
-        matplotlib, and ValueError where there is no run to draw.
+        matplotlib, and ValueError if there is no run to draw.
         """
         several = self.problem.goals.n_objectives > 1
         groups: dict[str, list[Result]] = {}
@@ -283,7 +283,7 @@ def _with_error(value: float | None, error: float | None) -> str:
 
 
 def describe_rows(rows: Sequence[MethodRow]) -> str:
-    """Explain the columns of differences and of feasible runs in a line; nothing where there are none."""
+    """Explain the columns of differences and of feasible runs in a line; nothing if there are none."""
     said = []
     if any(row.pairs > 1 for row in rows):
         said.append(

@@ -1,7 +1,7 @@
 """The contracts between the parts of a Bayesian optimizer over structures.
 
 A domain says what a point is, a kernel how alike two points are, a surrogate what the data say, an acquisition
-function what evaluating a point promises, a maximizer where the best one is, a searcher strings them together, and a
+function what evaluating a point promises, a maximizer if the best one is, a searcher strings them together, and a
 study (`bostruct.study.study`) has points evaluated and loses nothing.
 
 Letters used everywhere: ``n`` training points, ``m`` candidates, ``d`` variables, ``p`` kernel parameters, ``s``

@@ -33,7 +33,7 @@ class Prior(ABC):
 
         By default the derivatives are central differences, one-sided at an end of the support, and 0 outside.
 
-        theta: (k,), unconstrained. Returns a float, -inf where a parameter is outside the support, and an array (k,).
+        theta: (k,), unconstrained. Returns a float, -inf if a parameter is outside the support, and an array (k,).
         """
         steps = DIFFERENCE * np.array([-1.0, 0.0, 1.0])
         logs = np.array([[self.log_density(float(t) + step) for step in steps] for t in theta]).reshape(-1, 3)

@@ -187,7 +187,7 @@ class Posterior(ABC):
         return None
 
     def leave_one_out(self) -> HeldOut | None:
-        """Predict each value that it learned from, given all others; None where it cannot without new fits.
+        """Predict each value that it learned from, given all others; None if it cannot without new fits.
 
         The hyperparameters stay as they are.
         """
@@ -228,7 +228,7 @@ class Surrogate(ABC):
 
     @property
     def has_covariance(self) -> bool:
-        """False where it is known, before it learns anything, that its posterior has no covariances."""
+        """False if it is known, before it learns anything, that its posterior has no covariances."""
         return True
 
     def initial_state(self) -> State:
@@ -252,7 +252,7 @@ class Surrogate(ABC):
     def condition_at(self, xs: Batch, values: Array, state: State) -> Posterior | None:
         """Return the posterior at the hyperparameters of a state, without a fit; raises NumericalError.
 
-        None where the state holds no hyperparameters of this surrogate, and by default: then `condition` is called.
+        None if the state holds no hyperparameters of this surrogate, and by default: then `condition` is called.
 
         xs: n points.
         values: (n,), in the user's units, minimized.
@@ -265,7 +265,7 @@ class Surrogate(ABC):
 
         By default it is the surrogate itself, which learns the noise, or does without.
 
-        variances: of the noise of each value (n,), at least 0, in the user's units squared; NaN where it is to be
+        variances: of the noise of each value (n,), at least 0, in the user's units squared; NaN if it is to be
             learned.
         """
         return self
@@ -487,9 +487,9 @@ class SuccessModel(ABC):
 
         points: n points.
         succeeded: for each, whether it did (n,), bool.
-        state: None, or what the last call returned, where a fit may start; plain JSON.
+        state: None, or what the last call returned, if a fit may start; plain JSON.
         rng: random number generator.
-        keep: whether the hyperparameters of the state serve, so that nothing is fitted where that takes long.
+        keep: whether the hyperparameters of the state serve, so that nothing is fitted if that takes long.
 
         Returns the chance, and the state for the next call.
         """

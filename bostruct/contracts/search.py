@@ -31,11 +31,11 @@ class HistoryView:
     failed: points that were told without a value, whether their trials failed or were infeasible.
     seen: the keys of all points ever suggested or observed, whatever became of them.
     objectives: of each completed point (n, k), minimized.
-    violations: by how much each completed point breaks each limit (n, c), at most 0 where it keeps it; (n, 0) without
+    violations: by how much each completed point breaks each limit (n, c), at most 0 if it keeps it; (n, 0) without
         limits.
-    variances: known variances of the noise of the one objective (n,), NaN where unknown; None where none is known. Of
-        `values` they are those where all limits are kept.
-    whole: the history that this one is a part of to save time; None where nothing was left out for that.
+    variances: known variances of the noise of the one objective (n,), NaN if unknown; None if none is known. Of
+        `values` they are those if all limits are kept.
+    whole: the history that this one is a part of to save time; None if nothing was left out for that.
     """
 
     completed: Batch
@@ -129,7 +129,7 @@ class TrainingPrediction(NamedTuple):
     """A method's judgement of the n completed points, in the order observed.
 
     eligible: the points to recommend one of (n,). prediction: of the latent objective (s, n), None without a model.
-    why: what makes points eligible, for the record; empty where all are.
+    why: what makes points eligible, for the record; empty if all are.
     """
 
     eligible: npt.NDArray[np.bool_]
@@ -166,12 +166,12 @@ class Searcher(ABC):
 
     domain: the points to search, a `Domain`.
     n_initial: number of points that the method chooses before it learns from values.
-    repeats: True where observed points may be suggested again, as suggestions of the origin ``repeat``. Once every
+    repeats: True if observed points may be suggested again, as suggestions of the origin ``repeat``. Once every
         point has been seen, the searcher may go on with repeats in place of raising `SpaceExhausted`.
-    has_model: True where a model answers `predict`.
-    bounds_regret: False where the model, before it learns anything, is known to bound no regret.
-    cross_validates: True where a model may answer `cross_validate`.
-    reads_objectives: True where several objectives are served as they are, or need not be read.
+    has_model: True if a model answers `predict`.
+    bounds_regret: False if the model, before it learns anything, is known to bound no regret.
+    cross_validates: True if a model may answer `cross_validate`.
+    reads_objectives: True if several objectives are served as they are, or need not be read.
     note: goes on record with each suggestion, as ``info["auto"]``; None for nothing. It is no setting.
     """
 
@@ -196,8 +196,8 @@ class Searcher(ABC):
     def suggest_jointly(self, history: HistoryView, state: State, rng: np.random.Generator) -> Iterator[Suggestion]:
         """Yield points to evaluate side by side, each with those before it running; the first is that of `suggest`.
 
-        It ends where another fit is needed, after one point or more: by default after one. Override it where one fit,
-        and one search, serve several. Raises `SpaceExhausted` where no unseen point is left for the first.
+        It ends where another fit is needed, after one point or more: by default after one. Override it if one fit,
+        and one search, serve several. Raises `SpaceExhausted` if no unseen point is left for the first.
 
         history: all that was observed so far.
         state: of `initial_state`, or of the last suggestion.
@@ -242,7 +242,7 @@ class Searcher(ABC):
         state: of the last suggestion.
         rng: random number generator.
 
-        Raises NumericalError where the model cannot be fitted.
+        Raises NumericalError if the model cannot be fitted.
         """
         return TrainingPrediction(np.ones(len(history.values), dtype=np.bool_), None)
 
@@ -254,7 +254,7 @@ class Searcher(ABC):
         xs: m points.
         rng: random number generator.
 
-        Raises NumericalError where the model cannot be fitted, or nothing has completed, BostructError without a model.
+        Raises NumericalError if the model cannot be fitted, or nothing has completed, BostructError without a model.
         """
         raise BostructError(f"predict: {type(self).__name__} has no model")
 
@@ -290,14 +290,14 @@ class Searcher(ABC):
     def cross_validate(
         self, history: HistoryView, state: State, objective: int, rng: np.random.Generator
     ) -> LeaveOneOut:
-        """Predict each observed value from all others, where the searcher `cross_validates`.
+        """Predict each observed value from all others, if the searcher `cross_validates`.
 
         history: at least one completed point.
         state: of the last suggestion.
         objective: its position, from 0.
         rng: random number generator.
 
-        Raises BostructError where the model cannot.
+        Raises BostructError if the model cannot.
         """
         raise BostructError(f"cross_validate: {type(self).__name__} has no model that predicts values left out")
 

@@ -39,7 +39,7 @@ class FidelityLevels:
         return int(self._rows([x])[0][self._column])
 
     def at_level(self, x: Point, level: int) -> Point:
-        """Return the same point at another fidelity; raises PointError where a constraint forbids it.
+        """Return the same point at another fidelity; raises PointError if a constraint forbids it.
 
         Variables that exist at that fidelity, and not at the point's, are drawn by a generator that the other variables
         seed: so one point leads to one point at each fidelity, and different points try different values.

@@ -64,7 +64,7 @@ class Joint(LocalDomain, ChoiceDomain, TreeDomain):
     """A product of named domains, as made by `joint_domain`.
 
     A user writes, and an objective receives, a dict of the parts. A batch is a list. Neighbors, named choices and
-    decisions are there where all parts have them.
+    decisions are there if all parts have them.
     """
 
     part_names: tuple[str, ...]
@@ -107,7 +107,7 @@ class Joint(LocalDomain, ChoiceDomain, TreeDomain):
 
     @property
     def pool(self) -> list[JointPoint]:
-        """The pools of the parts side by side, repeated to equal lengths; empty where no part has one.
+        """The pools of the parts side by side, repeated to equal lengths; empty if no part has one.
 
         Parts without a pool are drawn, the same in every study, as pools are.
         """
@@ -133,7 +133,7 @@ class Joint(LocalDomain, ChoiceDomain, TreeDomain):
 
         seen: frozenset of keys (`keys`).
 
-        Raises SpaceExhausted where there is none, or the parts find none.
+        Raises SpaceExhausted if there is none, or the parts find none.
         """
         if (x := draw_unseen(self.sample, self.keys, seen, rng)) is not None:
             return x
@@ -197,7 +197,7 @@ class Joint(LocalDomain, ChoiceDomain, TreeDomain):
         return [JointPoint(part, key) for part, key in zip(parts, keys, strict=True)]
 
     def mutate(self, x: JointPoint, rng: np.random.Generator) -> JointPoint:
-        """Mutate one part, each with equal chance; raises DomainError where none has another point."""
+        """Mutate one part, each with equal chance; raises DomainError if none has another point."""
         for i in rng.permutation(len(self.domains)).tolist():
             changed = try_mutation(self.domains[i], x.parts[i], rng)
             if changed is not None:  # else that part has no other point; the next may have
@@ -227,7 +227,7 @@ class Joint(LocalDomain, ChoiceDomain, TreeDomain):
         return self._keep_valid(self._apply(x, self._changes(x, near)))
 
     def sample_neighbors(self, x: JointPoint, m: int, rng: np.random.Generator) -> list[JointPoint]:
-        """Return `neighbors`, or m of them drawn without replacement where there are more.
+        """Return `neighbors`, or m of them drawn without replacement if there are more.
 
         m: int >= 0.
 
@@ -246,7 +246,7 @@ class Joint(LocalDomain, ChoiceDomain, TreeDomain):
         return self._valid_changes(x, self._changes(x, self._sample_near(x, more, rng)), m, rng)
 
     def _sample_near(self, x: JointPoint, most: Sequence[float], rng: np.random.Generator) -> list[Batch]:
-        """Return neighbors of each part of x, up to as many as `most` says, all where that is infinite."""
+        """Return neighbors of each part of x, up to as many as `most` says, all if that is infinite."""
         parts = zip(self._local_parts, x.parts, most, strict=True)
         return [
             domain.neighbors(part) if n == math.inf else domain.sample_neighbors(part, int(n), rng)

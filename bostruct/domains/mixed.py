@@ -85,7 +85,7 @@ class PartTest:
     def holds(self, x: Point) -> bool:
         """Tell whether the test holds.
 
-        Raises PredicateError where the predicate itself fails.
+        Raises PredicateError if the predicate itself fails.
         """
         key = self.domain.key(x)
         if key not in self._answers:
@@ -201,7 +201,7 @@ class MixedSpace(Joint):
 
     @property
     def pool(self) -> list[JointPoint]:
-        """The pools of the parts side by side; empty where no part has one.
+        """The pools of the parts side by side; empty if no part has one.
 
         Parts without a pool are drawn, the same in every study, and anew until the constraints hold. Points for which
         they do not are left out.
@@ -252,7 +252,7 @@ class MixedSpace(Joint):
         m: int >= 0.
 
         Under constraints points are drawn until m are valid. Where they are too rare for that, the others are a few
-        changes away from those that were found. Raises DomainError where none is found; TypeError, ValueError.
+        changes away from those that were found. Raises DomainError if none is found; TypeError, ValueError.
         """
         check_draw(m, rng)
         if not self.constraints:
@@ -272,7 +272,7 @@ class MixedSpace(Joint):
         return found
 
     def sample_unseen(self, seen: AbstractSet[Hashable], rng: np.random.Generator) -> JointPoint:
-        """Draw a valid point whose key is not in `seen`; raises SpaceExhausted where there is none, or none is found.
+        """Draw a valid point whose key is not in `seen`; raises SpaceExhausted if there is none, or none is found.
 
         seen: frozenset of keys (`keys`).
         """
@@ -327,7 +327,7 @@ class MixedSpace(Joint):
         return self._read(data, "decode")
 
     def decode_from(self, data: ParsedJson, description: ParsedJson) -> JointPoint:
-        """Rebuild a point that a space of another description encoded; raise PointError where this one has it not.
+        """Rebuild a point that a space of another description encoded; raise PointError if this one has it not.
 
         Variables are read as `Space.decode_from` reads them. So are those of parts that are spaces: a part that the
         point lacks has the defaults of its variables, and one for which this space has no place must be at its
@@ -354,7 +354,7 @@ class MixedSpace(Joint):
         return self._point([row, *others.values()])
 
     def mutate(self, x: JointPoint, rng: np.random.Generator) -> JointPoint:
-        """Mutate one part, each with equal chance, to a valid point; raises DomainError where none is found."""
+        """Mutate one part, each with equal chance, to a valid point; raises DomainError if none is found."""
         for i in rng.permutation(len(self.domains)).tolist():
             for _ in range(TRIES):
                 part = try_mutation(self.domains[i], x.parts[i], rng)
@@ -369,7 +369,7 @@ class MixedSpace(Joint):
         """Cross each part where its domain can; else take that of x or that of y, with equal chance.
 
         A variable that another part makes exist has the value that x has, else that of y; one that neither has is
-        drawn. Returns x where no valid child is found.
+        drawn. Returns x if no valid child is found.
         """
         for _ in range(TRIES):
             child = self._apply_conditions([super().crossover(x, y, rng)], rng, (x, y))[0]
@@ -473,7 +473,7 @@ class MixedSpace(Joint):
         return found[:m], sum(count >= 0 for count in counts), first
 
     def _walk(self, x: JointPoint, rng: np.random.Generator) -> JointPoint:
-        """Return a valid point some changes away, x itself where there is none."""
+        """Return a valid point some changes away, x itself if there is none."""
         for _ in range(len(self.order)):
             if (y := try_mutation(self, x, rng)) is None:
                 break
@@ -601,9 +601,9 @@ def _build_part(name: str, given: object) -> Domain:
 
 
 def _migrate_part(name: str, domain: Domain, data: ParsedJson, description: ParsedJson | None) -> Point:
-    """Read a part that another form of a space encoded; raise PointError, naming it, where its domain has it not.
+    """Read a part that another form of a space encoded; raise PointError, naming it, if its domain has it not.
 
-    description: of the domain that encoded it; None where there was no such part.
+    description: of the domain that encoded it; None if there was no such part.
     """
     if description is None and not (domain.reads_earlier_forms and domain.named_values):
         raise PointError(f"{name}: the trial has no value of it, and a domain that is no space has no default=")

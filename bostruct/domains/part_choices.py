@@ -35,12 +35,12 @@ class StructureChoices:
     @property
     def left_out(self) -> tuple[str, ...]:
         """The names of the variables whose columns are no choices."""
-        return tuple(name for name in list_wide(self.domain) if not _has_choices(self.domain.variables[name]))
+        return tuple(name for name in list_wide(self.domain) if not _can_be_listed(self.domain.variables[name]))
 
     @property
     def structures(self) -> dict[str, Variable]:
         """The variables of several choices, by name."""
-        return {name: one for name, one in self.domain.variables.items() if one.width > 1 and _has_choices(one)}
+        return {name: one for name, one in self.domain.variables.items() if one.width > 1 and _can_be_listed(one)}
 
     def coordinates(self, x: Point) -> list[Choice]:
         """List the choices of a point."""
@@ -56,7 +56,7 @@ class StructureChoices:
         ]
 
 
-def _has_choices(variable: Variable) -> bool:
+def _can_be_listed(variable: Variable) -> bool:
     return variable.n_codes > 0 or variable.n_continuous > 0
 
 
@@ -84,7 +84,7 @@ def list_choices(name: str, variable: Variable, columns: Sequence[int]) -> list[
 def draw_values(name: str, variable: Variable, rng: np.random.Generator) -> tuple[list[list[Choice]], Array]:
     """Return values of a structure as their choices (a), and their weights (a,), which sum to 1.
 
-    All values are there where they are few, each by its chance in a draw; else equally weighted draws.
+    All values are there if they are few, each by its chance in a draw; else equally weighted draws.
 
     rng: the only source of chance.
     """
@@ -179,7 +179,7 @@ class DescribedParts:
 
 
 def no_facts(parts: Sequence[Point]) -> Mapping[str, int]:
-    """Return no decisions of the first part: what is known of it where it does not depend on others."""
+    """Return no decisions of the first part: what is known of it if it does not depend on others."""
     del parts
     return {}
 
@@ -202,7 +202,7 @@ class PartDecisions:
         return (*others, *(way[k] for k in free))
 
     def options(self, made: Sequence[int]) -> int:
-        """Count the choices that the next decision has; 0 where none is left. Raises Infeasible."""
+        """Count the choices that the next decision has; 0 if none is left. Raises Infeasible."""
         i, own = self.split(made)[-1]
         return self._options((i, tuple(own)))
 

@@ -44,8 +44,8 @@ def register_domain(kind: str, builder: Callable[[ParsedJson], Domain]) -> None:
     """Register a domain class, so that studies over it load from their files alone.
 
     kind: the name under which ``to_json()["domain"]`` of your domain goes.
-    builder: description -> an equal domain, where description is what `to_json` returned; raises DomainError where that
-        does not hold enough, ValueError where it is malformed. To register the same function again changes nothing.
+    builder: description -> an equal domain, where description is what `to_json` returned; raises DomainError if that
+        does not hold enough, ValueError if it is malformed. To register the same function again changes nothing.
 
     Raises TypeError, and ValueError for a kind that another function builds.
     """
@@ -69,7 +69,7 @@ def as_domain(given: object) -> Domain:
 def domain_from_json(data: ParsedJson) -> Domain:
     """Rebuild a domain from its description.
 
-    Raises DomainError where it does not hold enough, ValueError or another error of parsing where it is malformed.
+    Raises DomainError if it does not hold enough, ValueError or another error of parsing if it is malformed.
     """
     kind = data.get("domain")
     if kind in BUILDERS:

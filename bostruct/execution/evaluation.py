@@ -44,11 +44,11 @@ Judge = Callable[[int, float], bool]  # of one trial: called at each report with
 class Evaluation(NamedTuple):
     """The outcome of a trial as its pool hands it over, with the exception behind a failure.
 
-    error: the exception, None where nothing was raised.
-    trace: its traceback as text, None where nothing was raised.
-    ended: seconds since the epoch when the objective ended; None where it is told at once.
+    error: the exception, None if nothing was raised.
+    trace: its traceback as text, None if nothing was raised.
+    ended: seconds since the epoch when the objective ended; None if it is told at once.
     reports: the steps and values that it reported, ascending by step.
-    stopped_at: the step at which a rule stopped it; None where none did.
+    stopped_at: the step at which a rule stopped it; None if none did.
     machine: the cause of a failure of the machine, as of `CAUSES`; None for any other outcome.
     is_declared: True if the objective returned the outcome itself, as an `Outcome`.
     attributes: plain JSON by name, of the outcome and of `set_attribute`.
@@ -79,7 +79,7 @@ def _pack_error(error: BaseException) -> bytes:
 
     try:
         packed = cloudpickle.dumps(error)
-        # What ends a process, or takes its time, must do so here, where it costs its own trial alone.
+        # What ends a process, or takes its time, must do so here, if it costs its own trial alone.
         pickle.loads(packed)
     except BaseException:  # of any kind: this is the objective's own code; the text travels with the outcome
         return b""
@@ -242,7 +242,7 @@ class TrialStopped(BaseException):
 class WatchedPoint(NamedTuple):
     """A point, and who decides at each report whether its evaluation goes on.
 
-    judge: called with each step and value in turn, and true where the evaluation is to stop; None for never.
+    judge: called with each step and value in turn, and true if the evaluation is to stop; None for never.
     sign: by which values are multiplied for the judge, 1.0 or -1.0: it takes values to be minimized.
     """
 
@@ -280,7 +280,7 @@ class Reporter:
         return self._kept[-1] == self._last
 
     def take(self, step: int, value: object) -> None:
-        """Keep a report; raise TrialStopped where the evaluation is to end, and for every report after that.
+        """Keep a report; raise TrialStopped if the evaluation is to end, and for every report after that.
 
         step: an integer from 0, larger than the last one.
 

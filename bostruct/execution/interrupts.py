@@ -23,7 +23,7 @@ from time import monotonic, sleep
 from types import CodeType, FrameType
 from typing import Any, ClassVar, TypeVar
 
-SEND_SECONDS = 0.01  # between looks at whether a signal may be sent that would have been lost where it came
+SEND_SECONDS = 0.01  # between looks at whether a signal may be sent that would have been lost if it came
 SENT_AFTER = 5.0  # seconds for which it waits at most
 TERMINATED = 143  # the exit status of who ends by SIGTERM, as shells and schedulers count
 FORK_SECONDS = 0.5  # for which a fork waits for a lock, at most
@@ -59,7 +59,7 @@ def defer_signals_of_fork() -> SignalDeferral | None:
 
     Others do not wait: a child may be sent SIGTERM as soon as it is there.
 
-    Returns what is to end behind the fork, in the parent alone; None where there is nothing to end.
+    Returns what is to end behind the fork, in the parent alone; None if there is nothing to end.
     """
     if SignalDeferral.current is not None or threading.current_thread() is not threading.main_thread():
         return None
@@ -95,7 +95,7 @@ def _wrap(step: Function, is_firm: bool, is_unseen: bool = False) -> Function:
 class SignalDeferral:
     """Signals whose handlers wait for the end of a block: this object is their handler meanwhile.
 
-    is_firm: whether they wait as long as the block does, even where it has not begun to change anything.
+    is_firm: whether they wait as long as the block does, even if it has not begun to change anything.
     is_unseen: whether what a handler raises behind the block would be lost, as in a finalizer. It is called later then.
     """
 
@@ -149,7 +149,7 @@ class SignalDeferral:
             self.__exit__()
 
     def _restore(self) -> None:
-        """Put the handlers back, all of them, also where one that is back already raises meanwhile."""
+        """Put the handlers back, all of them, also if one that is back already raises meanwhile."""
         try:
             for number, handler in self._before.items():
                 if get_handler(number) is self:  # and no handler has set another one
@@ -192,7 +192,7 @@ def _send_later(numbers: Sequence[int]) -> bool:
 
 
 def _find_caller() -> tuple[int, int] | None:
-    """Return the place where Python came to call a finalizer or a hook; None where the interpreter is ending."""
+    """Return the place where Python came to call a finalizer or a hook; None if the interpreter is ending."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_globals.get("__name__") in _CALLED_UNSEEN:
         frame = frame.f_back
@@ -335,7 +335,7 @@ def _hold_locks() -> None:
     """Take the locks that a fork waits for, during which signals wait, since Python drops what a hook raises."""
     if locks := _list_locks(_delaying):
         _fork.signals = defer_signals_of_fork()
-        # No line of Python is run between taking a lock and noting that, where a signal could raise; so it is below.
+        # No line of Python is run between taking a lock and noting that, if a signal could raise; so it is below.
         _fork.locks.extend(compress(locks, map(methodcaller("acquire", True, FORK_SECONDS), locks)))
 
 

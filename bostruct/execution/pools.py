@@ -176,7 +176,7 @@ class ExecutorPool(Pool):
         return sorted(finished, key=lambda pair: pair[0])
 
     def _note_loss(self, number: int, error: Exception) -> FinishedTrials:
-        """Return the failure of a trial that was lost; where that came too often, see whether anything is evaluated."""
+        """Return the failure of a trial that was lost; if that came too often, see whether anything is evaluated."""
         losses = self._losses.setdefault(number, [])
         if self._objective.refusal is not None or len(losses) >= MAX_LOSSES:
             self._break(error)
@@ -236,7 +236,7 @@ class PackedObjective:
         self._packed: bytes | None = None
 
     def pack_with(self, point: object) -> tuple[bytes, bytes]:
-        """Return the bytes of the objective and of a point; raise TypeError, and keep it, where there are none."""
+        """Return the bytes of the objective and of a point; raise TypeError, and keep it, if there are none."""
         try:
             if self._packed is None:
                 self._packed = pickle_for_worker("objective", self.function)
@@ -305,7 +305,7 @@ class LostTask:
 def pickle_for_worker(name: str, value: Any) -> bytes:
     """Pickle a value by cloudpickle, and modules of every kind by their names.
 
-    Raises TypeError where it cannot be pickled.
+    Raises TypeError if it cannot be pickled.
 
     Libraries put instances of subclasses of ModuleType into `sys.modules`, such as `torch.ops`, which no pickle takes.
     cloudpickle meets them without being asked to: a function that reads `torch` takes along each loaded submodule whose

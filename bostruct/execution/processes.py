@@ -59,7 +59,7 @@ class ProcessPool(Pool):
     timeout: seconds for one, None for ever.
     load_timeout: seconds that a process gets to load the objective; another one is then tried.
 
-    Raises TypeError where the objective cannot be pickled, BostructError where the system is not POSIX.
+    Raises TypeError if the objective cannot be pickled, BostructError if the system is not POSIX.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class ProcessPool(Pool):
         return self._look(0.0)
 
     def wait(self) -> FinishedTrials:
-        """Return finished trials; raise BostructError where no process can load the objective."""
+        """Return finished trials; raise BostructError if no process can load the objective."""
         while True:
             deadlines = [worker.deadline for worker in self._busy.values() if worker.deadline is not None]
             patience = min([CHECKING, *(max(0.0, deadline - monotonic()) for deadline in deadlines)])
@@ -162,7 +162,7 @@ class ProcessPool(Pool):
                 self._replace(worker, attempt, str(error))
 
     def _find_worker(self, attempt: int) -> WorkerProcess | None:
-        """Return an idle process or a new one; None, or the end of the run in words, where the system refuses one."""
+        """Return an idle process or a new one; None, or the end of the run in words, if the system refuses one."""
         while self._idle and attempt == 1:
             worker = self._idle.pop()
             if worker.is_alive():
@@ -179,7 +179,7 @@ class ProcessPool(Pool):
         return worker
 
     def _note_refusal(self, error: OSError) -> None:
-        """Wait for the trials that run, or a while where none does: others may leave room for a process."""
+        """Wait for the trials that run, or a while if none does: others may leave room for a process."""
         now = monotonic()
         if self._busy:
             self._refused_since = None
@@ -260,7 +260,7 @@ class WorkerProcess:
     attempt: processes that have been started for the same trial, from 1, this one included.
     slot: its number among the processes of the pool, from 0, which its environment has as `WORKER_NUMBER`.
 
-    Raises OSError where the system refuses another process, or what it needs.
+    Raises OSError if the system refuses another process, or what it needs.
     """
 
     def __init__(self, objective: BinaryIO, workers: int, attempt: int = 1, slot: int = 0) -> None:
@@ -305,7 +305,7 @@ class WorkerProcess:
             self._send_point(timeout)
 
     def finish_loading(self, timeout: float | None) -> str | None:
-        """Take what the process says of loading the objective, and begin; returns the traceback where it refuses.
+        """Take what the process says of loading the objective, and begin; returns the traceback if it refuses.
 
         timeout: seconds for the evaluation, None for ever.
 
@@ -321,7 +321,7 @@ class WorkerProcess:
         return None
 
     def receive_evaluation(self) -> Evaluation:
-        """Return the evaluation of its trial; raise WorkerLost where the process died or sent something else."""
+        """Return the evaluation of its trial; raise WorkerLost if the process died or sent something else."""
         match self._receive():
             case (self.number, Evaluation() as evaluation):
                 return evaluation
@@ -394,7 +394,7 @@ class WorkerProcess:
 
 
 def share_bytes(content: bytes) -> BinaryIO:
-    """Return a file that holds these bytes for all worker processes, in memory where the system can do that.
+    """Return a file that holds these bytes for all worker processes, in memory if the system can do that.
 
     Each process reads the file when it is ready to. Over the sockets they would have to be sent to one after another.
     """

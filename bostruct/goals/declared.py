@@ -37,7 +37,7 @@ class Limit:
     bound: float
 
     def violation(self, measured: float) -> float:
-        """Return by how much a measured number breaks the limit, at most 0 where it keeps it.
+        """Return by how much a measured number breaks the limit, at most 0 if it keeps it.
 
         A violation beyond 1e150, whose square models could not take, is 1e150.
         """
@@ -87,7 +87,7 @@ class Goals:
 
     @property
     def direction(self) -> Direction:
-        """The direction of the only objective; raises BostructError where there are several."""
+        """The direction of the only objective; raises BostructError if there are several."""
         if self.n_objectives > 1:
             raise BostructError(f"the study has {self.n_objectives} objectives: read directions")
         return self.directions[0]
@@ -100,7 +100,7 @@ class Goals:
         )
 
     def violations(self, outcome: Outcome) -> tuple[float, ...]:
-        """Return by how much each limit is broken, at most 0 where it is kept."""
+        """Return by how much each limit is broken, at most 0 if it is kept."""
         return tuple(limit.violation(outcome.constraints[limit.name]) for limit in self.limits)
 
     def find_broken(self, outcome: Outcome) -> tuple[str, ...]:
@@ -112,8 +112,8 @@ class Goals:
     def check(self, outcome: Outcome) -> Outcome:
         """Return an outcome that has what these goals ask for, no more and no less.
 
-        Raises TypeError where it has another number of values, LimitError where a limit was not measured or a number
-        was that has no limit, ValueError where noise is told of several objectives, or its variance is not finite.
+        Raises TypeError if it has another number of values, LimitError if a limit was not measured or a number
+        was that has no limit, ValueError if noise is told of several objectives, or its variance is not finite.
         """
         if outcome.sd is not None and not math.isfinite(outcome.sd * outcome.sd):
             raise ValueError(f"sd: expected a number whose square is finite, up to 1.3e154, got {outcome.sd!r}")
@@ -211,7 +211,7 @@ def declare_goals(
     directions: one for each of several objectives, which goes without `direction`; None for one objective.
     constraints: limits, each a sense and a bound by the name of what is measured, ``{"latency": ("<=", 10.0)}``; None
         for none.
-    repeats: ``auto`` where a point may be asked for again; None where none is. One objective without limits alone.
+    repeats: ``auto`` where a point may be asked for again; None if none is. One objective without limits alone.
     suggest_seconds: that a suggestion is to take at most, at least 0.001; None for as long as it takes.
     objective_name: of the objective, a text of 1 to 100 characters, or a list with one for each; None for none.
 

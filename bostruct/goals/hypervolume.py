@@ -148,7 +148,7 @@ class LogHypervolumeImprovement:
 
     @cached_property
     def _log_unit(self) -> float:
-        """The logarithm of the volume between the ideal point and the reference; 0 where the front is empty."""
+        """The logarithm of the volume between the ideal point and the reference; 0 if the front is empty."""
         return sum(math.log(edges[-1] - edges[1]) for edges in self.boxes.edges if len(edges) > 2)
 
     def _log_terms(self, predictions: Sequence[Prediction]) -> Array:

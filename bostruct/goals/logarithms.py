@@ -23,7 +23,7 @@ def log_density(z: Array) -> Array:
 def hazard(z: Array) -> Array:
     """Return the density over the distribution function of the standard normal distribution, elementwise.
 
-    Both are 0 far below the mean, where it is close to -z.
+    Both are 0 far below the mean, if it is close to -z.
     """
     return math.sqrt(2.0 / math.pi) / scipy.special.erfcx(-z / math.sqrt(2.0))
 

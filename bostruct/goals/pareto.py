@@ -29,7 +29,7 @@ def is_feasible(violations: Array) -> npt.NDArray[np.bool_]:
 
 
 def measure_violations(violations: Array) -> Array:
-    """Return by how much each point breaks its limits in all (n,), 0 where it keeps them.
+    """Return by how much each point breaks its limits in all (n,), 0 if it keeps them.
 
     It is the sum of the positive violations, each divided by the median of those of the same limit. So the units of
     limits do not count, and one extreme violation does not hide the others.
@@ -109,7 +109,7 @@ def find_nondominated(objectives: Array) -> IntArray:
 
 
 def extend_front(front: Array, x: Array) -> Array:
-    """Return a front with one more point: the same array where the front has or dominates it.
+    """Return a front with one more point: the same array if the front has or dominates it.
 
     front: (n, k), distinct points of which none dominates another.
     x: (k,).
@@ -189,7 +189,7 @@ def _penalize(values: Array, violations: Array, feasible: npt.NDArray[np.bool_])
 
 
 def hypervolume(front: Array, reference: Array) -> float:
-    """Return the volume of what some points dominate and a reference point bounds, infinity where no float is as large.
+    """Return the volume of what some points dominate and a reference point bounds, infinity if no float is as large.
 
     front: (n, k); points that are dominated, or not below the reference in each objective, add nothing.
     reference: (k,).
@@ -202,7 +202,7 @@ def hypervolume(front: Array, reference: Array) -> float:
 def exclusive_volume(x: Array, front: Array, reference: Array) -> float:
     """Return the volume of what a point dominates and no point of a front does, up to a reference point.
 
-    x: (k,); it adds nothing where it is not below the reference in each objective.
+    x: (k,); it adds nothing if it is not below the reference in each objective.
     front: (n, k), any points.
     reference: (k,).
 
@@ -268,6 +268,6 @@ def distant_reference(objectives: Array) -> Array:
 
 
 def _step_behind(worst: Array, ranges: Array) -> Array:
-    """Return values behind the worst ones by a tenth of their ranges, and by some floats where that is less (k,)."""
+    """Return values behind the worst ones by a tenth of their ranges, and by some floats if that is less (k,)."""
     sizes = np.where(ranges > 0.0, ranges, np.where(worst == 0.0, 1.0, np.abs(worst)))
     return worst + np.maximum(REFERENCE_MARGIN * sizes, SPACINGS * np.spacing(np.abs(worst)))

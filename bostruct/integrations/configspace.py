@@ -157,7 +157,7 @@ def write_point(point: dict[str, Any], configuration_space: ConfigurationSpace) 
 
 
 def _has_other_conditions(configuration_space: ConfigurationSpace) -> bool:
-    """Tell whether conditions are joined by "or", or hold where a parent is inactive, which `when=` may not express."""
+    """Tell whether conditions are joined by "or", or hold if a parent is inactive, which `when=` may not express."""
     kinds = (conditions.OrConjunction, conditions.NotEqualsCondition)
     return any(
         isinstance(part, kinds) for given in configuration_space.conditions for part in _split_conjunction(given)
@@ -244,7 +244,7 @@ class SpaceReader:
 
     @cached_property
     def idle(self) -> list[str]:
-        """The variables that a point may have where its configuration has them not."""
+        """The variables that a point may have if its configuration has them not."""
         return [name for name in self.variables if self.active[name] != self.present[name]]
 
     def read(self) -> Space:
@@ -310,7 +310,7 @@ class SpaceReader:
         return holds
 
     def _test_value(self, child: str, parent: str, given: Condition) -> Clause | bool:
-        """Return a condition on the value of one variable as a clause; False where no value fulfills it."""
+        """Return a condition on the value of one variable as a clause; False if no value fulfills it."""
         variable = self.variables[parent]
         if variable.grid is not None:
             return ValueOf(parent, _condition_clause(child, variable, given))
@@ -394,7 +394,7 @@ class SpaceReader:
         return self._list_pairs(given, left, right)
 
     def _compare_with(self, name: str, relation: str, value: Presented) -> Clause | bool:
-        """Return the comparison of a variable with a constant as a clause; False where it never holds."""
+        """Return the comparison of a variable with a constant as a clause; False if it never holds."""
         variable = self.variables[name]
         if variable.grid is None:
             held = [choice for choice in variable.choices if RELATIONS[relation](choice, value)]
@@ -456,7 +456,7 @@ def _as_clause(parent: str, test: Any) -> Clause:
 
 
 def _holds_of_nothing(condition: Condition) -> bool:
-    """Tell whether ConfigSpace takes a condition as fulfilled where its parent is inactive, which is NaN there."""
+    """Tell whether ConfigSpace takes a condition as fulfilled if its parent is inactive, which is NaN there."""
     if isinstance(condition, conditions.AndConjunction):
         return all(map(_holds_of_nothing, condition.components))
     if isinstance(condition, conditions.OrConjunction):
@@ -481,7 +481,7 @@ def _compared(name: str, variable: ChoiceVariable, relation: str, value: Present
 
 
 def _exact(name: str, variable: ChoiceVariable, value: Presented) -> Presented:
-    """Return a value of a number; raise DomainError where the variable has it not exactly."""
+    """Return a value of a number; raise DomainError if the variable has it not exactly."""
     try:
         if variable.present(variable.parse(value)) == value:
             return to_python(value)

@@ -40,7 +40,7 @@ class GramKernel(Kernel):
     """A `gpytorch.kernels.Kernel` that computes with a kernel of bostruct.
 
     kernel: any.
-    points: None where inputs are points themselves, integer-coded rows of a `Space` (..., n, d). Else a batch, and
+    points: None if inputs are points themselves, integer-coded rows of a `Space` (..., n, d). Else a batch, and
         inputs are row numbers in it (..., n, 1): what the kernel prepares for its points is prepared once. A row
         holds the lowest int64, -2^63, in the columns of a variable that its conditions leave out.
     n_choices: number of choices of each column, against which inputs are checked; None for no such check.
@@ -54,7 +54,7 @@ class GramKernel(Kernel):
     (*batch_shape, 1, size).
 
     Raises ValueError for inputs that are no integers in range or that ask for a gradient of
-    their own, RuntimeError for a second derivative, DomainError where `priors` is asked of a prior without a gradient.
+    their own, RuntimeError for a second derivative, DomainError if `priors` is asked of a prior without a gradient.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class GramKernel(Kernel):
     ) -> Tensor:
         """Return the Gram matrix (..., n, m), or its diagonal (..., n); leading dimensions broadcast.
 
-        x1: (..., n, d), or (..., n, 1) where inputs are row numbers.
+        x1: (..., n, d), or (..., n, 1) if inputs are row numbers.
         x2: (..., m, d), or (..., m, 1).
         diag: return the diagonal; needs n = m.
         last_dim_is_batch: must be False.

@@ -27,14 +27,14 @@ class _MinusValue:
     """The objective of a black box that is made to be maximized: minus its value.
 
     name: of the black box.
-    function: from a sequence to the value to maximize; an infinite one or NaN where the sequence is infeasible.
+    function: from a sequence to the value to maximize; an infinite one or NaN if the sequence is infeasible.
     """
 
     name: str
     function: Callable[[Letters], float]
 
     def __call__(self, point: Mapping[str, Any]) -> float:
-        """Return minus the value of one point; raise Infeasible where the black box has none.
+        """Return minus the value of one point; raise Infeasible if the black box has none.
 
         point: dict with `sequence`.
         """
@@ -49,7 +49,7 @@ def read_test_function(
 ) -> Problem:
     """Read a test function of pytorch-holo, such as an Ehrlich function (Stanton et al. 2024), as a problem.
 
-    The value is minus that of the function, to minimize; a sequence where that is not finite raises Infeasible.
+    The value is minus that of the function, to minimize; a sequence if that is not finite raises Infeasible.
 
     function: callable from codes of letters (n, dim) to values (n,), with `num_states` and `dim`, and where it has them
         `initial_solution` and the optimal value. Its instance is drawn from its own seed.
@@ -91,17 +91,17 @@ def read_black_box(
 ) -> Problem:
     """Read a black box of poli as a problem: `problem = poli.create(...)` has `problem.black_box` and `problem.x0`.
 
-    The value is minus that of the black box, to minimize; a sequence where that is not finite raises Infeasible.
+    The value is minus that of the black box, to minimize; a sequence if that is not finite raises Infeasible.
 
     black_box: callable from an array of letters (1, length) to values (1, 1), with `alphabet`, or `info` that has it.
     x0: arrays of letters (n, length), or texts (n,), which the runs of every seed begin with; None for ten at random,
         other ones for each seed.
     length: int, or (shortest, longest); None for what `info` says: `sequence_length`, or from 1 to
         `max_sequence_length` where `fixed_length` is False.
-    optimum: the greatest value of the black box, None where it is not known.
+    optimum: the greatest value of the black box, None if it is not known.
 
     Letters of several characters are allowed; sequences are tuples of them then, else texts. Raises DomainError, naming
-    the argument, where the interface does not say what is needed.
+    the argument, if the interface does not say what is needed.
     """
     info = getattr(black_box, "info", None)
     letters = getattr(black_box, "alphabet", None) or getattr(info, "alphabet", None)

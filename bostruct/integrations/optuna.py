@@ -73,7 +73,7 @@ log = logging.getLogger(__name__)
 class BostructSampler(BaseSampler):
     """A sampler of Optuna whose suggestions are those of a method of bostruct.
 
-    search_space: a `Space`, a dict of variables or of distributions of Optuna, or any other domain: where it is given,
+    search_space: a `Space`, a dict of variables or of distributions of Optuna, or any other domain: if it is given,
         it holds before the first trial, and conditions (`when=`) and constraints are known. None for what the
         trials with values tell, after a first one at random: parameters that all of them have, and others whose
         presence the value of one categorical or integer tells. All further ones are drawn at random.
@@ -157,7 +157,7 @@ class BostructSampler(BaseSampler):
         param_name: of the parameter.
         param_distribution: as the objective asks for it.
 
-        Raises ValueError where the search space has the parameter with other values.
+        Raises ValueError if the search space has the parameter with other values.
         """
         if self._domain is not None:
             point = self._find_point(study, trial.number)
@@ -186,7 +186,7 @@ class BostructSampler(BaseSampler):
         if name in (given := trial.user_attrs):
             return read_structure(domain, name, given[name])
         if self._domain is None:
-            _ = trial.relative_params  # has the point chosen where nothing has yet
+            _ = trial.relative_params  # has the point chosen if nothing has yet
         encoded = self._encode_point(trial.study, trial.number)
         if name not in encoded:
             raise ValueError(f"name: expected one that the point of trial {trial.number} has, but it has no {name!r}")
@@ -198,7 +198,7 @@ class BostructSampler(BaseSampler):
 
         trial: of an objective. Plain values are its parameters from now on, structured ones its user attributes.
 
-        Raises BostructError without an explicit search space, and PointError where fixed parameters make no point.
+        Raises BostructError without an explicit search space, and PointError if fixed parameters make no point.
         """
         domain = self._domain
         if domain is None:
@@ -245,7 +245,7 @@ class BostructSampler(BaseSampler):
         return self._trials
 
     def _find_point(self, study: OptunaStudy, number: int) -> Presented:
-        """Return the point of a running trial as its domain presents it, chosen now where none was."""
+        """Return the point of a running trial as its domain presents it, chosen now if none was."""
         with self._lock:
             found = self._read(study)
             if number not in found.points:
@@ -264,7 +264,7 @@ class BostructSampler(BaseSampler):
             return chosen
 
     def _find_domain(self, study: OptunaStudy, search_space: Mapping[str, BaseDistribution]) -> Domain | None:
-        """Return the space of some parameters and the structured ones, the same object as before where it is equal."""
+        """Return the space of some parameters and the structured ones, the same object as before if it is equal."""
         read = {name: self._read_parameter(name, one) for name, one in search_space.items()}
         variables = {name: one for name, one in read.items() if one is not None} | self._list_structures()
         if not variables:
@@ -278,7 +278,7 @@ class BostructSampler(BaseSampler):
         return {name: one for name, one in given if isinstance(one, Variable) and write_variable(one) is None}
 
     def _read_parameter(self, name: str, distribution: BaseDistribution) -> Variable | None:
-        """Return the variable of a distribution; None where it has one value, or none stands for it."""
+        """Return the variable of a distribution; None if it has one value, or none stands for it."""
         given = self._structure.get(name)
         if given is not None:
             return read_structured(name, given, distribution)
@@ -395,7 +395,7 @@ class SeenTrials:
         """Remember the point of a trial, here and in the storage: whoever reads it knows what was not asked for.
 
         study: of Optuna.
-        trial: as the storage has it, None where it has it not.
+        trial: as the storage has it, None if it has it not.
         number: of the trial.
         x: the point.
         """
@@ -406,7 +406,7 @@ class SeenTrials:
             study._storage.set_trial_system_attr(trial._trial_id, CHOSEN, chosen)
 
     def find_chosen(self, study: OptunaStudy, number: int) -> dict[str, ParsedJson] | None:
-        """Return the values that were chosen for a running trial as JSON, None where nobody knows any.
+        """Return the values that were chosen for a running trial as JSON, None if nobody knows any.
 
         study: of Optuna.
         number: of the trial.
@@ -496,7 +496,7 @@ class Model:
             self._take(x, read_outcome(trial, self._limits))
 
     def find_point(self, trial: FrozenTrial) -> Point | None:
-        """Return the point of a trial, None where the domain has it not, such as of one that lacks parameters.
+        """Return the point of a trial, None if the domain has it not, such as of one that lacks parameters.
 
         trial: of Optuna.
         """
@@ -595,7 +595,7 @@ def read_structured(name: str, given: str | Variable, distribution: BaseDistribu
     given: ``"ordinal"`` or a variable.
     distribution: as the objective asks for it.
 
-    Raises ValueError where they do not go together.
+    Raises ValueError if they do not go together.
     """
     if isinstance(given, Variable) and write_variable(given) is None:
         raise ValueError(
@@ -640,7 +640,7 @@ def fix_parameters(domain: Domain, x: Point, fixed: Mapping[str, object], rng: n
     fixed: values of parameters, by name.
     rng: draws the variables that the point gains.
 
-    The point itself comes back where the domain is no space, and where the fixed ones lead to no point.
+    The point itself comes back if the domain is no space, and where the fixed ones lead to no point.
     """
     if not isinstance(domain, Space) or not domain.variables.keys() & fixed.keys():
         return x

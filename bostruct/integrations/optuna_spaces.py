@@ -63,7 +63,7 @@ def read_distribution(name: str, distribution: BaseDistribution) -> Variable:
 
 
 def write_variable(one: Variable | None) -> BaseDistribution | None:
-    """Return the distribution of a variable, None where its values are no plain ones.
+    """Return the distribution of a variable, None if its values are no plain ones.
 
     one: a variable; None for a domain inside a space.
 
@@ -198,7 +198,7 @@ def fit_value(name: str, value: Presented, distribution: BaseDistribution) -> An
     value: as the variable presents it.
     distribution: as the objective asks for it. Of more than 1,000 steps the nearest one is taken.
 
-    Raises ValueError where the distribution does not have it.
+    Raises ValueError if the distribution does not have it.
     """
     if isinstance(distribution, CategoricalDistribution):
         equal = [choice for choice in distribution.choices if choice == value]
@@ -244,7 +244,7 @@ def drop_inactive(domain: Domain, point: Presented) -> Presented:
 
 
 def _answer_tests(space: MixedSpace, point: Presented) -> dict[str, bool]:
-    """Return whether each test of a part holds, which conditions of variables ask, where the point has the part."""
+    """Return whether each test of a part holds, which conditions of variables ask, if the point has the part."""
     answers = {}
     for test in space.tests:
         if (name := space.part_names[test.part]) in point:
@@ -255,7 +255,7 @@ def _answer_tests(space: MixedSpace, point: Presented) -> dict[str, bool]:
 def infer_conditions(
     trials: Sequence[Params], distributions: Mapping[str, BaseDistribution]
 ) -> dict[str, dict[str, OneOf] | None]:
-    """Return the `when=` of each parameter of which the trials tell when it is there, None where it always is.
+    """Return the `when=` of each parameter of which the trials tell when it is there, None if it always is.
 
     trials: parameters of the trials with values.
     distributions: of all parameters that have one distribution alone, of several values.
@@ -296,7 +296,7 @@ def add_conditions(
 def _infer_condition(
     name: str, parents: Sequence[str], trials: Sequence[Params], distributions: Mapping[str, BaseDistribution]
 ) -> dict[str, OneOf] | None:
-    """Return the condition of a parameter on the first parent that tells; None where none does."""
+    """Return the condition of a parameter on the first parent that tells; None if none does."""
     for parent in parents:
         if any(name in one and parent not in one for one in trials):
             continue
@@ -309,7 +309,7 @@ def _infer_condition(
 
 
 def _separate(distribution: BaseDistribution, present: Sequence[Any], absent: Sequence[Any]) -> list[Any]:
-    """Return the values of a parent with which a parameter is there; none where they do not tell."""
+    """Return the values of a parent with which a parameter is there; none if they do not tell."""
     if isinstance(distribution, CategoricalDistribution):
         inside = [choice for choice in distribution.choices if choice in present]
         return [] if any(choice in absent for choice in inside) else inside
@@ -356,7 +356,7 @@ def read_outcome(trial: FrozenTrial, limits: Collection[str]) -> Outcome:
 
 
 def read_value(trial: FrozenTrial) -> float | tuple[float, ...]:
-    """Return the value of a trial that has values, a tuple where there are several objectives.
+    """Return the value of a trial that has values, a tuple if there are several objectives.
 
     trial: of Optuna.
     """
@@ -364,7 +364,7 @@ def read_value(trial: FrozenTrial) -> float | tuple[float, ...]:
 
 
 def count_limits(trials: Iterable[FrozenTrial], before: frozenset[str] | None = None) -> frozenset[str] | None:
-    """Return the names of the constraints that all trials with values have; None where there is no such trial.
+    """Return the names of the constraints that all trials with values have; None if there is no such trial.
 
     trials: of Optuna; those without values are left out.
     before: of trials that were counted already.

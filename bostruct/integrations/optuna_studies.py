@@ -52,7 +52,7 @@ def mirror_study(study: Study, storage: str | os.PathLike[str] | BaseStorage) ->
     """Write a study to a storage of Optuna, under its name; mirrored again, what is new is added.
 
     study: of bostruct.
-    storage: the path of a journal file, which is made where there is none, or any storage of Optuna.
+    storage: the path of a journal file, which is made if there is none, or any storage of Optuna.
 
     `StudyMirror` says what is written, and mirrors a study while it runs. Raises what its call raises.
     """
@@ -62,7 +62,7 @@ def mirror_study(study: Study, storage: str | os.PathLike[str] | BaseStorage) ->
 class StudyMirror:
     """A callback of `Study.optimize` that keeps a study of Optuna equal to one of bostruct.
 
-    storage: the path of a journal file, which is made where there is none, or any storage of Optuna. SQLite is an order
+    storage: the path of a journal file, which is made if there is none, or any storage of Optuna. SQLite is an order
         of magnitude slower than a journal.
 
     The study of Optuna has the name and the directions of ours. Plain values are parameters, absent ones are left out,
@@ -91,7 +91,7 @@ class StudyMirror:
         study: of bostruct.
         trial: ignored, for all that is new is written.
 
-        Raises ValueError where the storage has another study of this name, or one with other directions, and where
+        Raises ValueError if the storage has another study of this name, or one with other directions, and where
         choices changed and the storage is relational, such as SQLite, which refuses that. Raises DomainError for a
         study that was loaded without its space.
         """
@@ -112,7 +112,7 @@ class StudyMirror:
                 )
 
     def _open(self, study: Study) -> int:
-        """Return the id of the study in the storage, which is made where there is none."""
+        """Return the id of the study in the storage, which is made if there is none."""
         storage, wanted = self._storage, [StudyDirection[one.upper()] for one in study.goals.directions]
         try:
             study_id = storage.get_study_id_from_name(study.name)
@@ -127,7 +127,7 @@ class StudyMirror:
         return study_id
 
     def _describe(self, study: Study, study_id: int) -> None:
-        """Write what Optuna has no place for of a study, where the storage does not say so already."""
+        """Write what Optuna has no place for of a study, if the storage does not say so already."""
         told = {"space": study.domain.to_json(), "goals": study.goals.to_json(), "changes": len(study.space_changes)}
         told = json.loads(json.dumps(told))
         stored = self._storage.get_study_user_attrs(study_id).get(MIRRORED, {})
@@ -185,7 +185,7 @@ def _list_moved(study: Study) -> dict[str, ParsedJson]:
 
 
 def _parse_point(study: Study, trial: Trial) -> Point | None:
-    """Return the point of a trial, None where the domain has it not."""
+    """Return the point of a trial, None if the domain has it not."""
     try:
         return None if trial.unread is not None else study.domain.parse(trial.point)
     except PointError:  # failed before predicates changed
@@ -284,7 +284,7 @@ def _infer_space(own: Mapping[str, ParsedJson], trials: Sequence[FrozenTrial]) -
     own: what the mirror wrote of the study, empty for another one.
     trials: finished ones.
 
-    Raises DomainError where that takes knowledge that the storage does not hold.
+    Raises DomainError if that takes knowledge that the storage does not hold.
     """
     if "space" in own:
         try:

@@ -27,7 +27,7 @@ class RayExecutor(Executor):
         it is given: `Study.optimize` itself hands out again what died with its worker.
 
     Calls run on the cluster that ``ray.init`` has connected to, or on one of this machine that the first call starts.
-    Shutting the executor down leaves Ray running. Canceling a future ends its call; where it runs already, its
+    Shutting the executor down leaves Ray running. Canceling a future ends its call; if it runs already, its
     worker process is killed.
     """
 

@@ -50,7 +50,7 @@ class BostructSearch(Searcher):
     method: a name, such as ``auto``.
     seed: an integer from 0; None draws one. Nothing global is seeded.
     points_to_evaluate: configurations to begin with, complete ones.
-    evaluated_rewards: their values where they were evaluated already; None where they are to be.
+    evaluated_rewards: their values if they were evaluated already; None if they are to be.
     threads: for model work, from 1; None leaves them alone.
 
     A trial that ends in an error, or without the metric, has failed, and a scheduler that stops one early leaves its
@@ -89,7 +89,7 @@ class BostructSearch(Searcher):
         self._max_concurrent: int | None = None
 
     def set_search_properties(self, metric: Any, mode: Any, config: dict[str, Any], **spec: Any) -> bool:
-        """Take what the tuner was given, where the searcher was not given it; False where it has a space already.
+        """Take what the tuner was given, if the searcher was not given it; False if it has a space already.
 
         metric, mode: as of the class.
         config: the ``param_space``.
@@ -122,8 +122,8 @@ class BostructSearch(Searcher):
         """Learn from the end of a trial.
 
         trial_id: of Tune; one that this searcher did not suggest is ignored.
-        result: its last report; None where it made none.
-        error: True where it ended in an error.
+        result: its last report; None if it made none.
+        error: True if it ended in an error.
         """
         if (number := self._numbers.pop(trial_id, None)) is None:
             return
@@ -149,8 +149,8 @@ class BostructSearch(Searcher):
 
         parameters: its configuration, a complete one.
         value: its metric.
-        error: True where it ended in an error.
-        pruned: True where it was stopped early; its last value counts.
+        error: True if it ended in an error.
+        pruned: True if it was stopped early; its last value counts.
         intermediate_values: its reports; the last one is the value of a pruned trial without one.
         """
         if pruned and value is None and intermediate_values:
@@ -220,7 +220,7 @@ class BostructSearch(Searcher):
             raise ValueError(f"mode: expected one for each of the metrics {self._metric}, got {short_repr(mode)}")
 
     def _open(self) -> Study:
-        """Return the study, made or restored now where it was not."""
+        """Return the study, made or restored now if it was not."""
         if self._study is None:
             if self._space is None or self._metric is None or self._mode is None:
                 raise BostructError(
@@ -335,7 +335,7 @@ class TuneSpace:
 
         config: with a value for each variable.
 
-        Raises PointError where a value is missing or no multiple of its step.
+        Raises PointError if a value is missing or no multiple of its step.
         """
         if not self._paths:
             return dict(config)
@@ -404,7 +404,7 @@ class Grid:
     step: float
 
     def read(self, name: str, value: float) -> int:
-        """Return how often a value has the step; raise PointError where it is no multiple.
+        """Return how often a value has the step; raise PointError if it is no multiple.
 
         name: of the variable.
         value: of a configuration.

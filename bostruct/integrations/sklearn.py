@@ -30,7 +30,7 @@ Candidate = dict[str, Presented]  # parameters of the estimator
 
 
 class BostructSearchCV(BaseSearchCV):
-    """Search the parameters of an estimator by cross-validation, where a model of the scores chooses the candidates.
+    """Search the parameters of an estimator by cross-validation, if a model of the scores chooses the candidates.
 
     Parameters and attributes are those of `sklearn.model_selection.RandomizedSearchCV`, with `method` beside them.
 
@@ -38,7 +38,7 @@ class BostructSearchCV(BaseSearchCV):
     param_distributions: dict from names of parameters to `scipy.stats` uniform, loguniform or randint, to a list of
         choices, or to a variable of bostruct, whose `when=` may name other parameters. Arrays of ascending numbers are
         ordered. A list of dicts is searched as one space, in which a choice says which dict counts.
-    n_iter: candidates to evaluate, at least 1; fewer where the space has fewer.
+    n_iter: candidates to evaluate, at least 1; fewer if the space has fewer.
     method: name of a method of bostruct, or a searcher.
     scoring: as in scikit-learn. The search maximizes the score, or of several the one that `refit` names; where `refit`
         is a function, the first.
@@ -46,7 +46,7 @@ class BostructSearchCV(BaseSearchCV):
         time, each with those before it running.
     refit, cv, verbose, pre_dispatch, return_train_score: as in scikit-learn.
     random_state: int, `numpy.random.RandomState` or None. The same int, with the same number of candidates asked at a
-        time, gives the same candidates where the scores are the same.
+        time, gives the same candidates if the scores are the same.
     error_score: score of a fold whose fit fails, or "raise". NaN makes the candidate a failure, from which the method
         learns to avoid its like; a number is told as a score.
 
@@ -214,7 +214,7 @@ def _label_parameters(dicts: list[dict[str, Variable]], i: int) -> dict[str, str
 
 
 def _only_in(i: int, name: str, given: Variable) -> Variable:
-    """Return a variable that exists where the i-th dict counts."""
+    """Return a variable that exists if the i-th dict counts."""
     if given.when:
         raise DomainError(f"{name}: when: expected none in a list of dicts; give one dict, with when= on its variables")
     found = type(given).from_json(given.to_json()) if not isinstance(given, Categorical) else Categorical(given.choices)

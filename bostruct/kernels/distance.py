@@ -75,7 +75,7 @@ class FeatureDistance:
 class DistanceKernel(ExponentialKernel):
     """The kernel exp(-rate d(x, y)) of a distance d.
 
-    It is positive semi-definite where the distance is Euclidean, or of negative type (Schoenberg 1938); elsewhere it is
+    It is positive semi-definite if the distance is Euclidean, or of negative type (Schoenberg 1938); elsewhere it is
     a similarity for `SpectrumClip`.
 
     distance: n points, m points -> their distances (n, m).
@@ -167,7 +167,7 @@ def _find_pairs(w: int, resources: Resources | None) -> tuple[IntArray, IntArray
 
 
 def _sign_pairs(orders: IntArray, resources: Resources | None, absent: int) -> Floats:
-    """Return, for each pair of items, 1 where the first stands before the second, else -1; 0 if both are absent."""
+    """Return, for each pair of items, 1 if the first stands before the second, else -1; 0 if both are absent."""
     n, w = orders.shape
     sign = _sign_bytes if n * len(_find_pairs(w + absent, resources)[0]) <= MOST_SIGNS else _sign_bytes.__wrapped__
     return sign(orders.astype(np.int64).tobytes(), w, resources, absent)

@@ -1,9 +1,9 @@
 """A kernel on programs of a search-space language, on their choices.
 
 k(x, y) = exp(-sum_g rate_g D_g(x, y)), where D_g sums over the choices of kind g the distance between two values: 0
-where equal, 1 where not, |i - j| / (count - 1) of positions where values are ordered, the share of pairs in another
-order where values are orders of things, and 1 where only one of the two programs has the choice. Choices at one place
-are one where they also agree in how many values there are, or how many things they order, and whether these are
+where equal, 1 if not, |i - j| / (count - 1) of positions where values are ordered, the share of pairs in another
+order where values are orders of things, and 1 if only one of the two programs has the choice. Choices at one place
+are one if they also agree in how many values there are, or how many things they order, and whether these are
 ordered; else each program has one that the other lacks. An order that several choices tell together counts once.
 
 Each choice has so a metric of negative type on its values and "absent": a line of length 1 with a point at distance 1
@@ -35,7 +35,7 @@ ChoiceFunction = Callable[[Point], Sequence[Choice]]
 class ChoiceKey(NamedTuple):
     """The key under which choices of two programs are the same one.
 
-    size: number of values, infinite where the choice is continuous; of an order the number of things.
+    size: number of values, infinite if the choice is continuous; of an order the number of things.
     ordered: whether the values are ordered.
     is_order: whether the values are orders of things.
     """
@@ -51,7 +51,7 @@ Places = dict[ChoiceKey, int]  # the choices of one kind that some points have -
 
 
 class Columns(NamedTuple):
-    """Values of n points in the choices of one kind, INACTIVE where a point has no such choice.
+    """Values of n points in the choices of one kind, INACTIVE if a point has no such choice.
 
     unordered: (n, c), positions in choices without an order.
     ordered: (n, c), positions over (count - 1), or shares of a continuous range, in [0, 1].

@@ -133,10 +133,10 @@ def searcher(method: str | Searcher, domain: Domain) -> Searcher:
     """Build a searcher from the name of a method, or return a searcher as it is.
 
     method: a name as of `find_method`, or a searcher.
-    domain: the domain to search; unused where a searcher is given.
+    domain: the domain to search; unused if a searcher is given.
 
     Raises ValueError for an unknown name, and for a part of your own that cannot be imported or fails, TypeError for
-    anything else, DomainError where the method cannot search the domain.
+    anything else, DomainError if the method cannot search the domain.
     """
     if isinstance(method, str):
         build = find_method(method)

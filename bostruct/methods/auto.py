@@ -60,7 +60,7 @@ class Rule(NamedTuple):
     """One row of the table that `auto` reads from the top.
 
     serves: whether a domain is of this row.
-    note: domain -> which method it is and why, for the record; None where a kernel of this package knows the domain.
+    note: domain -> which method it is and why, for the record; None if a kernel of this package knows the domain.
     """
 
     serves: Callable[[Domain], bool]
@@ -105,12 +105,14 @@ def for_space(domain: Domain) -> BayesianSearch:
     sizes of these. The data say how much of it is needed, so that few of them show what the length does.
 
     Where there are ordered choices, a third kernel has main effects that know no order. Next to nothing is expected of
-    it, but the data may say otherwise: where an order misleads, each choice then has an effect of its own. So it is
+    it, but the data may say otherwise: if an order misleads, each choice then has an effect of its own. So it is
     where descriptors or a matrix say which choices are alike, and mislead.
 
     Two models are fitted. One expects next to no noise, the other expects a third of the variance to be noise and has
     four times the prior probability. Among points that do not repeat, little but the prior tells noise from a rough
-    function; some 20 values of a function without noise overcome it. Labels of success and failure are taken for quiet.
+    function; some 20 values of a function without noise overcome it. If the noisy model is chosen among choices without
+    order, a third model serves in its place, which expects a smoother function. Labels of success and failure are
+    taken for quiet.
 
     From 50 trials on, the models are fitted again whenever the data have grown by a fiftieth, and those of success
     whenever the points that succeeded or those that failed have. From 1,000 trials on, they learn from the best 500
@@ -150,7 +152,9 @@ def for_space(domain: Domain) -> BayesianSearch:
     noisy = replace(quiet, noise_prior=Normal(-1.0, 1.0), initial_log_noise=-1.0)
     success = success_model(domain, replace(quiet, latest=0), most=MOST_POINTS)
     growth = SCHEDULE_GROWTH if scheduled else GROWTH
-    smooth = replace(noisy, kernel=build_kernel(domain, LOG_SMOOTHNESS))
+    variables = domain.variables.values()
+    has_names_alone = all(one.choices is not None and one.grid is None and not one.ordered for one in variables)
+    smooth = replace(noisy, kernel=build_kernel(domain, LOG_SMOOTHNESS)) if has_names_alone else None
     model = NoiseSelection(quiet, noisy, log_odds=math.log(4.0), growth=growth, smooth=smooth)
     surrogate = select_variables(domain, model)
     search = default_search(domain)
@@ -246,7 +250,7 @@ def for_parts(domain: Domain) -> BayesianSearch:
 
 
 def _note_many(kernel: SpaceKernel) -> str | None:
-    """Say how many variables share lengthscales, where some do."""
+    """Say how many variables share lengthscales, if some do."""
     served = [(one.variables, one.parameters) for one in kernel.factors if one.parameters]
     shared = [(len(variables), len(own)) for variables, own in served if len(own) < len(variables)]
     d, n = sum(variables for variables, _ in shared), sum(own for _, own in shared)

@@ -60,11 +60,11 @@ def bayesian(
         choices, OTMANN, products over the parts of a joint domain, else exp(-rate * distance), where the domain has
         distances or features, whose negative eigenvalues are clipped and go on record.
     acquisition: the worth of a prediction.
-    maximizer: searches the domain; None for local search where the domain has neighbors, evolution where it has
+    maximizer: searches the domain; None for local search if the domain has neighbors, evolution if it has
         mutations, random points elsewhere.
     n_initial: points before the model is asked, at least 1; None for as many as the domain's pool has, or 12.
 
-    Raises DomainError where no kernel is given and none is known, TypeError for another kernel, ValueError.
+    Raises DomainError if no kernel is given and none is known, TypeError for another kernel, ValueError.
     """
     check_part("domain", domain, Domain)
     lacking = find_part_without_kernel(domain) if kernel is None else None

@@ -72,7 +72,7 @@ def success_model(domain: Domain, surrogate: Surrogate, most: int | None = None)
 
     The regression learns limits on sums of numbers and levels, the noisy-OR learns combinations that are forbidden.
 
-    surrogate: of a label that is 1 where points succeed, 0 where they fail.
+    surrogate: of a label that is 1 if points succeed, 0 if they fail.
     most: how many points the label is learned from, of more the last; None for all.
     """
     regressed = RegressedSuccess(surrogate, domain.take, most)
@@ -81,7 +81,7 @@ def success_model(domain: Domain, surrogate: Surrogate, most: int | None = None)
 
 
 def find_codes(domain: Domain) -> ChoiceCodes | None:
-    """Return the choices of a domain's variables; None where none of them has choices that are few enough."""
+    """Return the choices of a domain's variables; None if none of them has choices that are few enough."""
     columns, sizes, steps = list[int](), list[int](), list[tuple[int, int]]()
     start = 0
     for _, group in itertools.groupby(domain.variables.values(), _name_row):
@@ -115,7 +115,7 @@ def has_distance(domain: Domain) -> bool:
 
 
 def find_part_without_kernel(domain: Domain, name: str = "") -> str | None:
-    """Name the domain that `default_kernel` has no kernel for, or such a part of it; None where there is none."""
+    """Name the domain that `default_kernel` has no kernel for, or such a part of it; None if there is none."""
     if domain.parts:
         parts = domain.parts.items()
         return next((found for own, part in parts if (found := find_part_without_kernel(part, own))), None)
@@ -147,7 +147,7 @@ def distance_kernel(domain: Domain) -> DistanceKernel:
     Features are divided by their standard deviations over 32 drawn points. At the median distance of these points
     rate d is about 1.
 
-    Raises DomainError where one of these distances is not finite.
+    Raises DomainError if one of these distances is not finite.
     """
     xs = domain.sample(N_SCALE_POINTS, np.random.default_rng(0))
     traits = domain.traits
@@ -180,7 +180,7 @@ def space_kernel(domain: Domain, log_smoothness: float = 0.0) -> SpaceKernel:
     """Build the product kernel of variables, whose log-normal lengthscales grow as the root of the number of variables.
 
     The prior is that of Hvarfner et al. 2024, stated on the lengthscale that is equivalent to each edge weight. The
-    mode is theirs. The spread is smaller than theirs; it was chosen among a few on random weighted Max-3-SAT, where the
+    mode is theirs. The spread is smaller than theirs; it was chosen among a few on random weighted Max-3-SAT, if the
     differences were hardly statistically significant.
 
     More than 1,000 variables on equal graphs share one lengthscale: a fit of so many takes long, and few values hardly

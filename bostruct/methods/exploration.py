@@ -45,7 +45,7 @@ class BranchExploration(Exploration):
         check_integer("every", self.every, 2)
 
     def __call__(self, domain: Domain, history: HistoryView, state: State, rng: np.random.Generator) -> ExplorationStep:
-        """Return a random unseen point of the branch with the fewest trials, where it is its turn.
+        """Return a random unseen point of the branch with the fewest trials, if it is its turn.
 
         It is not where all unseen points drawn are of one branch.
 
@@ -98,7 +98,7 @@ def _find_variables(domain: Domain, xs: Batch) -> npt.NDArray[np.bool_]:
 
 
 def explore_branches(domain: Domain) -> BranchExploration | None:
-    """Return the rule for a domain: None where all points have the same variables."""
+    """Return the rule for a domain: None if all points have the same variables."""
     return BranchExploration() if has_conditions(domain) else None
 
 
@@ -219,7 +219,7 @@ def recall_best(memory: State, values: Array) -> float:
 
 
 def mutate_best(domain: Domain, history: HistoryView, rng: np.random.Generator) -> Point | None:
-    """Return an unseen mutation of the best observed point, of equal ones the last; None where 20 tries find none.
+    """Return an unseen mutation of the best observed point, of equal ones the last; None if 20 tries find none.
 
     history: all that was observed so far, at least one value.
     rng: random number generator.

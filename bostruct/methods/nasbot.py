@@ -26,7 +26,7 @@ from bostruct.surrogates.warping import OutputWarping
 
 NOISE_SHARES = (0.005, 0.2)  # of the variance of the values
 AMPLITUDE_SHARES = (0.02, 200.0)  # two amplitudes of 0.01 to 100 each, added
-MEAN_REACH = 0.1  # standard deviations of the values around their median, where the released code has the mean
+MEAN_REACH = 0.1  # standard deviations of the values around their median, if the released code has the mean
 
 SurrogateBuilder = Callable[[Kernel, Domain], PSDDiagnostics]  # (kernel of architectures, domain) -> surrogate
 

@@ -33,7 +33,7 @@ def bocs(domain: Domain, order: int = 2, minimizer: Literal["relaxation", "annea
     domain: a `Space` without `Real` variables, or long or logarithmic `Integer` ones.
     order: the most choices in one product, 1 to 3.
     minimizer: of posterior samples: "relaxation", semidefinite, for orders 1 and 2; "annealing" for any order. None:
-        the relaxation where the order allows it.
+        the relaxation if the order allows it.
 
     Raises DomainError, TypeError, ValueError.
     """

@@ -51,7 +51,7 @@ def _nested_parts(domain: Domain) -> list[tuple[str, Domain]]:
 
 
 def refuse_numbers(method: str, domain: Domain) -> None:
-    """Raise DomainError, naming the variables, where a space has a `Real`, or integers that are not listed."""
+    """Raise DomainError, naming the variables, if a space has a `Real`, or integers that are not listed."""
     variables = _list_variables(domain)
     if numbers := {name: one for name, one in variables.items() if one.grid is not None}:
         which = "it is" if len(numbers) == 1 else "each is"
@@ -61,7 +61,7 @@ def refuse_numbers(method: str, domain: Domain) -> None:
 
 
 def refuse_structures_beside_numbers(method: str, domain: Domain) -> None:
-    """Raise DomainError, naming the variables, where a space has both structures and numbers that are not listed."""
+    """Raise DomainError, naming the variables, if a space has both structures and numbers that are not listed."""
     variables = _list_variables(domain)
     numbers = [name for name, one in variables.items() if one.grid is not None]
     if numbers and not all(map(_is_single, variables.values())):
@@ -74,9 +74,10 @@ def _is_single(variable: Variable) -> bool:
 
 
 def _show_variables(variables: Mapping[str, Variable]) -> str:
-    """Name variables and their kinds, a few of them where they are many."""
+    """Name variables and their kinds, a few of them if they are many."""
     named = [
-        f"the {one.kind} variable {name!r}" + ("" if one.is_real else " of more than 1000 values, or with log=True")
+        f"the {one.kind} variable {name!r}"
+        + (" of more than 1000 values, or with log=True" if one.grid is not None and not one.is_real else "")
         for name, one in variables.items()
     ]
     if len(named) > MOST_NAMED:
@@ -95,7 +96,7 @@ def _list_variables(domain: Domain) -> dict[str, Variable]:
 
 
 def refuse_conditions(method: str, domain: Domain) -> None:
-    """Raise DomainError, naming the variable, where a space has a variable with `when=`."""
+    """Raise DomainError, naming the variable, if a space has a variable with `when=`."""
     named = [name for name, one in domain.variables.items() if one.when]
     if named:
         raise DomainError(f"method: {method} cannot search spaces with conditions, and {named[0]!r} has when=")

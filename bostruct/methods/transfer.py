@@ -43,7 +43,7 @@ def learn_from(searcher: Searcher, tasks: Sequence[PriorTask], who: str = "") ->
 
     tasks: at least one.
 
-    Raises DomainError where the method has no such surrogate.
+    Raises DomainError if the method has no such surrogate.
     """
 
     def refuse(more: str = "") -> NoReturn:

@@ -75,7 +75,7 @@ def save_checkpoint(path: Path | None, state: TrainingState, about: Mapping[str,
 def load_checkpoint(path: Path | None, state: TrainingState, about: Mapping[str, str]) -> None:
     """Bring a training to where the file left it.
 
-    Where there is no file, or with a warning where it is damaged or of another training, it is left as it is.
+    Where there is no file, or with a warning if it is damaged or of another training, it is left as it is.
 
     path: of the file, None for no checkpoint.
     """
@@ -126,7 +126,7 @@ def _contents(state: TrainingState) -> dict[str, Any]:
 
 def _restore(state: TrainingState, saved: Mapping[str, Any]) -> None:
     state.network.load_state_dict(saved["network"])
-    # Groups are those of this optimizer: it may have graphs where the one in the file had none, or the other way round.
+    # Groups are those of this optimizer: it may have graphs if the one in the file had none, or the other way round.
     groups = state.optimizer.state_dict()["param_groups"]
     rates = [group["lr"] for group in groups]
     state.optimizer.load_state_dict({"state": saved["optimizer"]["state"], "param_groups": groups})

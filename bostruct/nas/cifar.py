@@ -1,7 +1,7 @@
 """CIFAR-10 (Krizhevsky 2009) from its official files or a folder of images, and objectives by the papers' protocols.
 
 Nothing is downloaded unless asked for. Archives, and batches of the python archive unpacked, are read only where their
-MD5 is the official one: they are unpickled. Binary batches unpacked can hold any images; where their SHA-1 is not the
+MD5 is the official one: they are unpickled. Binary batches unpacked can hold any images; if their SHA-1 is not the
 official one a warning says so. Folders of images are taken as they are.
 """
 
@@ -70,7 +70,7 @@ def cifar10(
     validation: number of images to validate with, the last ones, from 1.
     shuffled: by ``numpy.random.RandomState(0)`` first, as Oh et al. 2019 do.
 
-    Raises what `read_cifar10` raises, ValueError where the two parts overlap.
+    Raises what `read_cifar10` raises, ValueError if the two parts overlap.
     """
     official = path if isinstance(path, OfficialSplit) else read_cifar10(path)
     images, labels = official.train
@@ -127,7 +127,7 @@ def read_cifar10(path: str | Path) -> OfficialSplit:
     path: the official python or binary archive or the folder it unpacks to; or a folder with folders ``train`` and
         ``test`` that hold a folder of images for each class.
 
-    Raises DataMissing; BostructError where a file that is unpickled is not the official one, or a binary one is
+    Raises DataMissing; BostructError if a file that is unpickled is not the official one, or a binary one is
     damaged; DomainError for images of other sizes. Warns where binary files are not the official ones.
     """
     where = Path(path).expanduser()
@@ -306,7 +306,7 @@ def _unpickle_batch(raw: bytes, name: str) -> Images:
 
 
 def _binary_folder(folder: Path) -> OfficialSplit:
-    """Binary batches unpacked; a warning where they are not the official ones."""
+    """Binary batches unpacked; a warning if they are not the official ones."""
     raws = {name: _read_batch(folder / f"{name}.bin") for name in BATCHES}
     if wrong := [name for name, raw in raws.items() if _digest_archive(raw, "sha1") != BINARY_SHA1[name]]:
         files = ", ".join(f"{name}.bin" for name in wrong)

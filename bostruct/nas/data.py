@@ -40,7 +40,7 @@ class Examples(NamedTuple):
     def to(self, device: torch.device) -> Examples:
         """Return the examples on a device.
 
-        device: where they are wanted.
+        device: if they are wanted.
         """
         return Examples(self.inputs.to(device), self.targets.to(device))
 
@@ -219,7 +219,7 @@ def _check_targets(name: str, targets: Tensor, count: int) -> Tensor:
 
 
 def _check_finite(name: str, values: Tensor) -> None:
-    """By the least and the greatest, which are NaN where any number is: no tensor as large is made."""
+    """By the least and the greatest, which are NaN if any number is: no tensor as large is made."""
     if values.is_floating_point() and not all(math.isfinite(one) for one in values.aminmax()):
         raise ValueError(f"{name}: expected finite numbers of float32, got NaN or an infinite one")
 

@@ -107,7 +107,7 @@ class DeviceContext:
 
     A GPU has one fast way: bfloat16, below compute capability 8.0 float32, and steps as CUDA graphs on a stream of the
     training's own. Its fallback is the way of a CPU, step by step on the current stream. The fallback is taken where
-    anything is in doubt: where torch is not built with CUDA, where all streams are taken, and where a capture has
+    anything is in doubt: where torch is not built with CUDA, if all streams are taken, and where a capture has
     failed in this process.
 
     Everything that a training does happens within `activate`: then torch's global random numbers are its own, and go on
@@ -165,7 +165,7 @@ class DeviceContext:
         return torch.autocast(self.device.type, torch.bfloat16, enabled=self._bfloat16)
 
     def make_graphed_callable(self, body: StepBody) -> StepBody:
-        """Return a callable that repeats a step: as a CUDA graph where there are graphs, else as it is.
+        """Return a callable that repeats a step: as a CUDA graph if there are graphs, else as it is.
 
         The callable raises CaptureFailed.
         """
@@ -177,7 +177,7 @@ class DeviceContext:
             torch.cuda.synchronize(self._index)
 
     def free_memory(self) -> float:
-        """Return the bytes the device could give to anybody; not counted on a CPU, nor where a GPU does not answer."""
+        """Return the bytes the device could give to anybody; not counted on a CPU, nor if a GPU does not answer."""
         with suppress(RuntimeError):
             return torch.cuda.mem_get_info(self._index)[0] if self.cuda else math.inf
         return math.inf
@@ -299,7 +299,7 @@ class GraphedStep:
 
 
 def take_stream(number: int, owner: object) -> torch.cuda.Stream | None:
-    """Take a stream that no other training has, None where all are taken; it is given back when its owner is gone.
+    """Take a stream that no other training has, None if all are taken; it is given back when its owner is gone.
 
     When a graph goes, torch frees the working memory of cuBLAS on its stream, also where another graph that was
     captured on the same stream still writes there.
@@ -319,7 +319,7 @@ def take_stream(number: int, owner: object) -> torch.cuda.Stream | None:
 
 
 def memory_reason(error: BaseException | None, free_memory: Callable[[], float]) -> str | None:
-    """Return the first line about memory in an error or what led to it; None where it is about something else.
+    """Return the first line about memory in an error or what led to it; None if it is about something else.
 
     A capture that runs out of memory can raise an error about the capture, with the cause as its context. cuDNN passes
     over convolutions that have no room for their work, and in the end says only that it found none.

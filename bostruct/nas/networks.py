@@ -103,7 +103,7 @@ def program_to_torch(program: Program, input_shape: Sequence[int]) -> nn.Module:
         `bostruct.nas.spaces.nasnet`.
     input_shape: of one example.
 
-    Raises TypeError, ValueError; DomainError where no output is called so, CompileError where it cannot be built.
+    Raises TypeError, ValueError; DomainError if no output is called so, CompileError if it cannot be built.
     """
     network = program.to_torch((2, *check_input_shape(input_shape)))
     if len(program.outputs) == 1:
@@ -253,10 +253,10 @@ def _concatenate(inputs: Sequence[Tensor]) -> Tensor:
 
 
 class Residual(nn.Module):
-    """Two convolutions and a shortcut (He et al. 2016), which is pooled where the image is halved.
+    """Two convolutions and a shortcut (He et al. 2016), which is pooled if the image is halved.
 
-    The shortcut's channels are filled up with zeros where the convolutions give more, and mapped by a convolution of
-    size 1 where they give fewer.
+    The shortcut's channels are filled up with zeros if the convolutions give more, and mapped by a convolution of
+    size 1 if they give fewer.
     """
 
     def __init__(self, entering: int, units: int, kernel: int, stride: int, dilation: int, normalized: bool) -> None:
@@ -418,7 +418,7 @@ def cost(
     classes: of an `Architecture`, as of `to_torch`; others bring their own.
     builders: of an `Architecture`, as of `to_torch`; None for others.
 
-    Raises TypeError; ValueError where the network does not take such examples; DomainError, CompileError where it
+    Raises TypeError; ValueError if the network does not take such examples; DomainError, CompileError if it
     cannot be built.
     """
     shape = check_input_shape(input_shape)

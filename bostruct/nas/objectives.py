@@ -232,7 +232,7 @@ def train_ensemble(
     data, recipe: as of `train`.
     seeds: one each a training.
     seconds: at most, a training, which is charged its share.
-    all_or_none: where one fails the others are `Stopped`; else a training that fails fails alone.
+    all_or_none: if one fails the others are `Stopped`; else a training that fails fails alone.
     watch: called with the number of the training, the number of the epoch, and what it came to.
     """
     context = DeviceContext(CPU, 0)
@@ -286,7 +286,7 @@ class Ensemble:
     def train_epoch(self, longest: float) -> None:
         """Pass once over the training examples, each member in its own order, and note what the running ones come to.
 
-        longest: seconds a member; where there is no more time all end.
+        longest: seconds a member; if there is no more time all end.
         """
         recipe, examples, done = self._recipe, self._parts.train, max(map(len, self.epochs))
         n = len(examples)
@@ -324,7 +324,7 @@ class Ensemble:
             self.outcomes[member] = failure
 
     def _end_if_late(self, longest: float) -> bool:
-        """End all members where there is no more time, and tell whether that was so."""
+        """End all members if there is no more time, and tell whether that was so."""
         if self.seconds() <= longest:
             return False
         self.end_all(out_of_time_failure(max(map(len, self.epochs))))
@@ -345,7 +345,7 @@ class Ensemble:
         return torch.stack([decision_loss(one.float(), targets, self._task, self._recipe) for one in given]).sum()
 
     def _validation_errors(self, longest: float) -> list[float]:
-        """Return the validation error of every member; an empty list where there is no more time."""
+        """Return the validation error of every member; an empty list if there is no more time."""
         examples = self._parts.validation
         total = torch.zeros(len(self._networks), dtype=torch.float64)
         with torch.no_grad():
@@ -398,7 +398,7 @@ def _clip(gradients: Sequence[Tensor], most: float) -> None:
 
 
 def _raise_failures(outcomes: Sequence[Trained | TrainingFailed]) -> list[Trained]:
-    """Return all trainings; where some failed, raise the failure because of which others were stopped."""
+    """Return all trainings; if some failed, raise the failure because of which others were stopped."""
     failed = [one for one in outcomes if isinstance(one, TrainingFailed)]
     if failed:
         raise min(failed, key=lambda one: isinstance(one, Stopped))
@@ -426,7 +426,7 @@ class TrainingRequest:
 def parse_request(point: object) -> TrainingRequest:
     """Take a point apart into its network, its settings of the recipe and its fraction.
 
-    Raises PointError where there is no network, more than one, a name that no recipe knows, or a setting twice.
+    Raises PointError if there is no network, more than one, a name that no recipe knows, or a setting twice.
     """
     networks: list[Architecture | Program] = []
     settings: TrainingSettings = {}
@@ -460,7 +460,7 @@ def check_fraction(given: object, data: Dataset) -> float:
 
     given: the entry of a point, in (0, 1].
 
-    Raises PointError where it is no such number, or leaves no whole example.
+    Raises PointError if it is no such number, or leaves no whole example.
     """
     try:
         fraction, n = check_number(FRACTION, given, 0.0, 1.0), len(data.train.inputs)
@@ -479,8 +479,8 @@ def sketch_network(
     data: gives the shape of an example and the number of classes.
     dropout: probability before the decision layers of an architecture.
 
-    Raises PointError where the network takes or gives something else than the data has, and for a program with
-    dropout; DomainError, CompileError where there is no such network.
+    Raises PointError if the network takes or gives something else than the data has, and for a program with
+    dropout; DomainError, CompileError if there is no such network.
     """
     if isinstance(network, Architecture):
         _check_examples(network, data)

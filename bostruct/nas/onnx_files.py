@@ -102,7 +102,7 @@ def _read_operations(graph: Message) -> tuple[str, dict[str, GraphNode]]:
         raise DomainError(f"expected one input, one output and at most {MAX_OPERATIONS} nodes, got {given}")
     operations = {inputs[0]: GraphNode("input", "input", ())}
     for node in map(OnnxNode.read, nodes):
-        one = _translate(node, operations, constants)
+        one = _read_operator(node, operations, constants)
         operations.update(dict.fromkeys(node.outputs, one) if one.inputs else {})
         constants.update({} if one.inputs else dict.fromkeys(node.outputs, _find_sizes(node, constants)))
     if outputs[0] not in operations:
@@ -110,7 +110,7 @@ def _read_operations(graph: Message) -> tuple[str, dict[str, GraphNode]]:
     return outputs[0], operations
 
 
-def _translate(node: OnnxNode, known: dict[str, GraphNode], constants: Sizes) -> GraphNode:
+def _read_operator(node: OnnxNode, known: dict[str, GraphNode], constants: Sizes) -> GraphNode:
     """Return the operation of a node, whose inputs are `known` operations or constants."""
     kind = KINDS.get(node.operator, re.sub("(?<=[a-z])(?=[A-Z])", "-", node.operator).lower())
     fed = tuple(each for each in (node.inputs[:1] if kind in WITH_SETTINGS else node.inputs) if each in known)

@@ -266,7 +266,7 @@ def out_of_time_failure(epoch: int) -> TrainingFailed:
 
 
 def nonfinite_failure(number: int, epoch: Epoch) -> TrainingFailed | None:
-    """Return the failure of a training whose loss or error in this epoch is not finite, None where both are.
+    """Return the failure of a training whose loss or error in this epoch is not finite, None if both are.
 
     number: of the epoch, from 0.
     """
@@ -276,7 +276,7 @@ def nonfinite_failure(number: int, epoch: Epoch) -> TrainingFailed | None:
 
 
 def out_of_memory_failure(error: Exception, context: DeviceContext) -> OutOfMemory | None:
-    """Turn an error for lack of memory into a failure; None where memory was not short.
+    """Turn an error for lack of memory into a failure; None if memory was not short.
 
     The failure has none of the error's traceback frames, which hold device memory.
     """

@@ -82,7 +82,7 @@ def build_own_layer(where: str, layer: Layer, label: Label, entering: Shape, bui
 
     layer: to be built, with its units, stride and attributes.
 
-    Raises DomainError where the function returns no module, where the module does not take such examples, and where it
+    Raises DomainError if the function returns no module, if the module does not take such examples, and where it
     gives another shape than the label says.
     """
     source = f"builders[{layer.label!r}]"
@@ -114,7 +114,7 @@ def build_own_layer(where: str, layer: Layer, label: Label, entering: Shape, bui
 class OwnLayers(NamedTuple):
     """Layers of a file.
 
-    pool: architectures to start from, as texts; None where the file has none.
+    pool: architectures to start from, as texts; None if the file has none.
     """
 
     family: Family
@@ -140,7 +140,7 @@ class FileBuilder:
 def read_layers(path: str | os.PathLike[str]) -> OwnLayers:
     """Run a Python file that defines ``FAMILY``, ``BUILDERS``, and where it likes ``POOL``.
 
-    Raises DomainError where there is no such file or it cannot be run, and for what is missing in it or something else.
+    Raises DomainError if there is no such file or it cannot be run, and for what is missing in it or something else.
     """
     file = Path(path).expanduser().absolute()
     if not file.is_file():

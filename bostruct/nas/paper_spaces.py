@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from bostruct.contracts import Domain, Presented
 from bostruct.domains.architecture.domain import Bounds, cnn_domain, cnn_pool
@@ -55,7 +54,7 @@ class PaperSpace:
         """Return the network of a point of the domain."""
         return point
 
-    def objective(self, error: Callable[[Any], float], scale: float) -> Callable[[Any], float]:
+    def objective(self, error: Callable[[Presented], float], scale: float) -> Callable[[Presented], float]:
         """Return what the paper minimizes, of a point of the domain.
 
         error: of a network.
@@ -69,7 +68,7 @@ class CellsByBits(PaperSpace):
     def network(self, point: Presented, scale: float) -> Program:
         return program_of([int(point[f"bit_{i}"]) for i in range(31)], scale_widths((16, 32, 64), scale))
 
-    def objective(self, error: Callable[[Any], float], scale: float) -> Callable[[Any], float]:
+    def objective(self, error: Callable[[Presented], float], scale: float) -> Callable[[Presented], float]:
         return ComboObjective(error, scale_widths((16, 32, 64), scale))
 
 

@@ -35,7 +35,7 @@ class Recipe:
     flip: half of the training images are mirrored.
     statistics: of batch normalization when a network is scored, ``running`` averages or those of the ``batch`` itself.
     score: the ``best`` epoch on the validation examples, or the ``last``.
-    patience: stop where none of the last so many epochs reaches the one before them; 0 never.
+    patience: stop if none of the last so many epochs reaches the one before them; 0 never.
     label_smoothing: in [0, 1).
     gradient_norm: gradients are scaled down to it; 0 never.
     dropout: probability before the decision layers of an architecture, in [0, 1).

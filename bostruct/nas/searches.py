@@ -36,6 +36,7 @@ class Search:
     domain: gives the domain; one of architectures takes ``pool`` and ``family`` as `cnn_domain` does.
     longest: seconds a training, None for no limit.
     method: what searches unless a method is named.
+    protocol: of CIFAR-10; empty for others.
     space: a space of a paper, None for our chains.
     scale: of a reduced search, in (0, 1].
     reduced: what the scale has reduced, in words; empty at 1.
@@ -56,6 +57,7 @@ class Search:
     call: str = ""
     builders: LayerBuilders | None = None
     method: str = "nasbot"
+    protocol: str = ""
     space: PaperSpace | None = None
     scale: float = 1.0
     reduced: str = ""
@@ -69,7 +71,7 @@ class Search:
         """Return the network of a point of the domain."""
         return point if self.space is None else self.space.network(point, self.scale)
 
-    def minimized(self) -> Callable[[Any], float]:
+    def minimized(self) -> Callable[[Presented], float]:
         """Return what the search minimizes, of a point of the domain."""
         error = self.objective()
         return error if self.space is None else self.space.objective(error, self.scale)
@@ -170,7 +172,7 @@ def search_of(
 
 
 def _with_layers(search: Search, file: str) -> Search:
-    """Return a search with the layers of a file; begins at the file's pool, or at its own where there is none."""
+    """Return a search with the layers of a file; begins at the file's pool, or at its own if there is none."""
     own = read_layers(file)
     if own.family.image != search.domain().family.image:
         needed = "images" if search.domain().family.image else "features"
@@ -180,7 +182,7 @@ def _with_layers(search: Search, file: str) -> Search:
 
 
 def _cifar10(path: str | Path, protocol: str, paper: PaperSpace | None, scale: float) -> Search:
-    """Four fifths of the official training images to train on, as all protocols have it, also where there are fewer."""
+    """Four fifths of the official training images to train on, as all protocols have it, also if there are fewer."""
     chosen = PROTOCOLS[check_choice("protocol", protocol, PROTOCOLS)]
     images = [max(round(count * scale), len(CLASSES)) for count in (50_000, 10_000)]
     official = synthetic_cifar10(*images) if path == SYNTHETIC else read_cifar10(path)
@@ -199,6 +201,7 @@ def _cifar10(path: str | Path, protocol: str, paper: PaperSpace | None, scale: f
         chosen.repeats,
         longest=None,
         method="nasbot" if paper is None else paper.method,
+        protocol=protocol,
         space=paper,
         scale=scale,
     )

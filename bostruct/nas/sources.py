@@ -59,7 +59,7 @@ def to_source(network: nn.Module) -> str:
 
     network: one that `to_torch` built of an architecture whose layers are all of this package.
 
-    Raises TypeError for any other module; DomainError where a layer is built by a user's function, whose source is
+    Raises TypeError for any other module; DomainError if a layer is built by a user's function, whose source is
     not known.
     """
     if not isinstance(network, ArchitectureNetwork):

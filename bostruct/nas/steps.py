@@ -48,7 +48,7 @@ def make_step(
 class Batches:
     """The training examples of an epoch in a new order, in batches of one size.
 
-    What is left over waits for another epoch; where there are too few examples for one batch it is all of them.
+    What is left over waits for another epoch; if there are too few examples for one batch it is all of them.
 
     It has position, int64 (1,), which batch is next, and losses, (steps,), of this epoch, both on the device.
     """
@@ -150,7 +150,7 @@ def decision_loss(given: Tensor, targets: Tensor, task: Task, recipe: Recipe) ->
 def make_optimizer(parameters: Sequence[Tensor], recipe: Recipe, context: DeviceContext) -> torch.optim.Optimizer:
     """Return the recipe's optimizer for these parameters.
 
-    With CUDA graphs it is fused, and its learning rate is on the device, where the graphs read it at every step.
+    With CUDA graphs it is fused, and its learning rate is on the device, if the graphs read it at every step.
 
     context: tells whether there are graphs.
     """
@@ -169,7 +169,7 @@ def make_optimizer(parameters: Sequence[Tensor], recipe: Recipe, context: Device
 
 
 def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
-    """Set the learning rate of all parameters; where it is a tensor it stays that tensor.
+    """Set the learning rate of all parameters; if it is a tensor it stays that tensor.
 
     rate: above 0.
     """

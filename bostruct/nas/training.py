@@ -111,13 +111,13 @@ def train_together(
     data, recipe, device: as of `train`.
     seconds: at most, of a training's own turns.
     deadline: of all of them, by `time.monotonic`.
-    all_or_none: where one fails, for another reason than memory, the others are `Stopped`.
+    all_or_none: if one fails, for another reason than memory, the others are `Stopped`.
     watch: called with the number of the training, the number of the epoch, and what it came to.
 
     A training that fails fails alone, and its failure is in its place, also where `build` or the network raised it (a
     wrong shape); one that runs out of memory is tried once more when the others have ended. What `watch` raises is the
     caller's: it is raised here and ends all. On a CPU every result is, bit for bit, that of `train`, and nothing is
-    gained. Trainings beyond the 32 streams of a GPU have no graphs. Raises ValueError where numbers differ.
+    gained. Trainings beyond the 32 streams of a GPU have no graphs. Raises ValueError if numbers differ.
     """
     files = [None] * len(builds) if checkpoints is None else list(checkpoints)
     if not len(builds) == len(seeds) == len(files):
@@ -233,7 +233,7 @@ class Training:
 
         position: of the step in the epoch, from 0.
 
-        Raises TrainingFailed where there is no more time.
+        Raises TrainingFailed if there is no more time.
         """
         if position == 0:
             self._state.network.train()
@@ -248,7 +248,7 @@ class Training:
 
         position: of the batch, from 0.
 
-        Raises TrainingFailed where there is no more time.
+        Raises TrainingFailed if there is no more time.
         """
         if position == 0:
             self._loss = float(self._batches.losses.mean())
@@ -257,7 +257,7 @@ class Training:
         self._check_time()
 
     def end_epoch(self) -> None:
-        """Note what the epoch has come to, and write the checkpoint; raise TrainingFailed where it is not finite."""
+        """Note what the epoch has come to, and write the checkpoint; raise TrainingFailed if it is not finite."""
         epochs, epoch = self._state.epochs, Epoch(self._loss, self._scoring.end())
         if (failure := nonfinite_failure(len(epochs), epoch)) is not None:
             raise failure
@@ -278,7 +278,7 @@ class Training:
         """Return the trained network, in evaluation mode, and its epochs."""
         network = self._state.network
         network.zero_grad(set_to_none=True)  # gradients are in the graph's memory
-        network.eval()  # also where a checkpoint held all epochs
+        network.eval()  # also if a checkpoint held all epochs
         seconds = self._clock.seconds()
         return training_result(network, self._state.epochs, self._data, self._recipe, self._device, seconds)
 
@@ -415,7 +415,7 @@ class RoundRobin:
             self._members[number].context.release()
 
     def _stop_others(self) -> None:
-        """Stop all others once one has failed for good, where all are wanted or none."""
+        """Stop all others once one has failed for good, if all are wanted or none."""
         failures = [one for one in self.outcomes.values() if isinstance(one, TrainingFailed)]
         if self._all_or_none and any(not isinstance(one, OutOfMemory | NotCaptured) for one in failures):
             for number in list(self.running):

@@ -35,8 +35,8 @@ class SpaceProblem:
 
     vertex_objective: a function from vertices (m, d) to values (m,).
     initial: a function from the number of a set of initial points to their vertices (n, d).
-    optimum: the least value, None where it is not proved.
-    optimal_vertices: a point that has the optimum, None where none is known.
+    optimum: the least value, None if it is not proved.
+    optimal_vertices: a point that has the optimum, None if none is known.
     mean: of a noisy objective only, its mean over the noise, estimated from a number of simulations.
     """
 
@@ -56,7 +56,7 @@ class SpaceProblem:
 
     @property
     def noisy(self) -> bool:
-        """True where `noise_free` differs from the objective."""
+        """True if `noise_free` differs from the objective."""
         return self.mean is not None
 
     @property
@@ -66,7 +66,7 @@ class SpaceProblem:
 
     @property
     def optimal_point(self) -> dict[str, Presented] | None:
-        """A point with the least value, None where none is known."""
+        """A point with the least value, None if none is known."""
         return None if self.optimal_vertices is None else self.space.present(np.array(self.optimal_vertices))
 
     def __call__(self, point: Mapping[str, object]) -> float:
@@ -116,8 +116,8 @@ class ArchitectureProblem(Generic[AnyDomain]):
     objective, mean and report are functions of a point as the domain holds it.
 
     n_initial: number of points of a set of initial points.
-    optimum: the least value without noise, None where unknown.
-    optimal: a point that has the optimum, None where none is known.
+    optimum: the least value without noise, None if unknown.
+    optimal: a point that has the optimum, None if none is known.
     """
 
     name: str
@@ -138,12 +138,12 @@ class ArchitectureProblem(Generic[AnyDomain]):
 
     @property
     def noisy(self) -> bool:
-        """True where `noise_free` differs from the objective."""
+        """True if `noise_free` differs from the objective."""
         return self.mean is not None
 
     @property
     def optimal_point(self) -> Presented:
-        """A point with the least value, None where none is known."""
+        """A point with the least value, None if none is known."""
         return None if self.optimal is None else self.space.present(self.optimal)
 
     def __call__(self, point: object) -> float:
@@ -182,8 +182,8 @@ class ArchitectureProblem(Generic[AnyDomain]):
 class StructuredProblem:
     """A generated benchmark to minimize, without noise.
 
-    optimum: the least value that keeps all limits, None where it is not proved, and for several objectives.
-    optimal_point: a point that has the optimum, None where none is known.
+    optimum: the least value that keeps all limits, None if it is not proved, and for several objectives.
+    optimal_point: a point that has the optimum, None if none is known.
     """
 
     name: str

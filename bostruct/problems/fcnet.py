@@ -109,7 +109,7 @@ def fcnet_joint(file: str, data: str = "protein_structure", noise_seed: int | No
 
     noise_seed: None for the mean over the trainings; a seed for one of them, drawn by it.
 
-    Raises ValueError, also where the file's networks are not those of FC-Net; MissingExtra for HDF5 without h5py.
+    Raises ValueError, also if the file's networks are not those of FC-Net; MissingExtra for HDF5 without h5py.
     """
     space, table = _load_table(file, data)
     listed = list(space.variables)
@@ -168,7 +168,7 @@ def _space(file: str) -> Space:
 
 
 def _space_of(file: str, listed: Iterable[tuple[str, Sequence[object]]]) -> Space:
-    """Return the space of the variables, ordered where the values are numbers, not where they are texts."""
+    """Return the space of the variables, ordered if the values are numbers, not where they are texts."""
     listed = [(name, list(values)) for name, values in listed]
     names = [name for name, _ in listed]
     if twice := [name for i, name in enumerate(names) if name in names[:i]]:

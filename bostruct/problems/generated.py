@@ -22,7 +22,7 @@ def max3sat_formula(n_variables: int, n_clauses: int, seed: int) -> tuple[Formul
     """Return random three-literal clauses with weights U(0, 1), and a hidden assignment that satisfies all of them.
 
     The hidden assignment is drawn at random, then each clause uniformly (three different variables, random signs), and
-    again where the hidden assignment does not satisfy it.
+    again if the hidden assignment does not satisfy it.
 
     n_variables: 3 to 1000.
     n_clauses: 1 to 1,000,000.
@@ -70,7 +70,7 @@ def max3sat(n_variables: int = 60, n_clauses: int = 300, seed: int = 0) -> Space
 def johnson_graph(n: int, k: int) -> tuple[int, list[tuple[int, int]]]:
     """Return a Johnson graph as its number of vertices, and its edges.
 
-    Its vertices are the k-subsets of n, joined where they share as little as possible.
+    Its vertices are the k-subsets of n, joined if they share as little as possible.
 
     n: number of elements.
 

@@ -127,7 +127,7 @@ def ising(case: int = 1286, strength: float = 0.0) -> SpaceProblem:
         initial=InitialPoints(seeds, (2,) * 24),
         source=SOURCE,
         configs=tuple(seeds),
-        optimum=0.0 if strength == 0 else optimum,  # a divergence: 0 where every coupling is kept
+        optimum=0.0 if strength == 0 else optimum,  # a divergence: 0 if every coupling is kept
         optimum_source="proved by enumeration of all 2^24 points",
         optimal_vertices=(1,) * 24 if strength == 0 else vertices,
     )

@@ -1,6 +1,6 @@
 """A landscape over architectures to search without training: a documented formula in place of a test error.
 
-The value reads like an error in percent: a floor, and terms that are 0 where one thing is right and grow, smoothly and
+The value reads like an error in percent: a floor, and terms that are 0 if one thing is right and grow, smoothly and
 mostly to a limit, as it goes wrong. No term can be mended alone. Depth lowers the bias but makes training hard, unless
 skips shorten the path of the gradient; skips cost connectivity beyond a best share of them; width, kernels and early
 resolution buy fit with arithmetic, which has a price of its own. `terms` gives the parts by name.
@@ -26,7 +26,7 @@ from bostruct.problems.base import ArchitectureProblem
 
 SOURCE = "bostruct: synthetic, no training behind it"
 FLOOR = 4.0
-SHORTCUT = 0.5  # of the obstacle that a layer is to the gradient, where it has a residual connection
+SHORTCUT = 0.5  # of the obstacle that a layer is to the gradient, if it has a residual connection
 BEST_EXTRA_EDGES = 0.3  # a processing layer, beyond those that a tree needs
 INPUT_SIDE = 32  # pixels
 N_INITIAL = 10
@@ -219,7 +219,7 @@ def _on_easiest_paths(x: Architecture, own: Sequence[float]) -> float:
 
 
 def _mean_or_zero(values: Sequence[float]) -> float:
-    """Return the mean of some numbers, 0 where there are none."""
+    """Return the mean of some numbers, 0 if there are none."""
     return math.fsum(values) / len(values) if values else 0.0
 
 

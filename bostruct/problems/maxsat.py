@@ -70,7 +70,7 @@ def maxsat(file: str | Path, weights: str = "raw") -> SpaceProblem:
     """Return the weighted MaxSAT problem of a file, over binary variables x1, x2, ...
 
     file: .wcnf, or .cnf, whose clauses weigh 1 each; plain, .gz, .bz2 or .xz.
-    weights: "raw" minimizes the weight of the unsatisfied clauses, where a hard clause weighs the sum of all soft ones
+    weights: "raw" minimizes the weight of the unsatisfied clauses, if a hard clause weighs the sum of all soft ones
     plus 1; "standardized" minimizes what the COMBO paper did: minus the sum over satisfied clauses of (w - mean) / std,
     which makes light clauses count against a point.
 
@@ -193,7 +193,7 @@ def standardized_costs(formula: Formula) -> ClauseWeight:
 
     Clauses lighter than the mean then count as worse satisfied than not: it is not the MaxSAT optimum any more.
 
-    Raises ValueError where there are hard clauses or all weights are equal.
+    Raises ValueError if there are hard clauses or all weights are equal.
     """
     if formula.hard.any():
         raise ValueError("weights: expected 'raw' for a formula with hard clauses; 'standardized' needs soft ones only")
@@ -229,7 +229,7 @@ def read_wcnf(path: str | Path) -> Formula:
     path: a file with `p wcnf variables clauses [top]` and `weight literals 0`, with `p cnf variables clauses` and
         `literals 0`, or without header, `h` for hard. Under a header, a clause may go on in the next line.
 
-    Raises OSError where the file cannot be opened, and ValueError, naming file and line, where it is malformed, or
+    Raises OSError if the file cannot be opened, and ValueError, naming file and line, if it is malformed, or
     where the path is that of no regular file.
     """
     header, clauses, weights = None, [], []
@@ -339,7 +339,7 @@ def _read_dimacs_number(token: str, read: Callable[[str], float]) -> float:
 def prove_optimum(problem: SpaceProblem, seconds: float = 60.0) -> SpaceProblem:
     """Return the problem with its optimum proved.
 
-    The proof is by enumeration up to 14 variables, or 28 where no clause has more than two literals; else by the MaxSAT
+    The proof is by enumeration up to 14 variables, or 28 if no clause has more than two literals; else by the MaxSAT
     solver RC2 of python-sat (extra `sat`), which needs all costs positive, as with weights="raw".
 
     seconds: in the solver, at most, roughly.

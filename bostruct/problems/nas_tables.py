@@ -65,7 +65,7 @@ def nasbench201(file: str, data: str = "cifar100", noise_seed: int | None = None
 
     `reported` is the mean test error.
 
-    file: an .npz with ``edges`` (n, 6), and for each data set (c10, c100, in16) ``_val_200ep`` (n, seeds), NaN where a
+    file: an .npz with ``edges`` (n, 6), and for each data set (c10, c100, in16) ``_val_200ep`` (n, seeds), NaN if a
     seed was not trained, and ``_test_200ep_mean`` (n,), accuracies in percent; or the official folder or file of
     NATS-Bench or NAS-Bench-201, as `official.read_nats` reads it.
     data: "cifar10", "cifar100" or "imagenet16-120".

@@ -57,7 +57,7 @@ MACRO_FILE = "nas-bench-macro_cifar10.json"
 FCNET_FILES = "fcnet_*_data.hdf5 or a folder of them"
 EPOCHS = 200
 MAX_CURVE_VALUES = 1_000_000  # of one configuration; published are 4 trainings of 100 epochs
-SETS = {  # our name of a data set: where it is validated, where it is tested
+SETS = {  # our name of a data set: if it is validated, if it is tested
     "c10": (("cifar10-valid", "x-valid"), ("cifar10", "ori-test")),
     "c100": (("cifar100", "x-valid"), ("cifar100", "x-test")),
     "in16": (("ImageNet16-120", "x-valid"), ("ImageNet16-120", "x-test")),
@@ -84,7 +84,7 @@ def is_hdf5(file: str | Path) -> bool:
 
 
 def starts_with(file: str | Path, *marks: bytes) -> bool:
-    """Tell whether a file begins with one of the marks, white space left out; False where it is no file.
+    """Tell whether a file begins with one of the marks, white space left out; False if it is no file.
 
     marks: bytes to look for.
     """
@@ -231,7 +231,7 @@ def _pickle(path: Path) -> Iterator[IO[bytes]]:
 
 
 def _member(path: Path) -> str | None:
-    """Find the object's pickle in an archive, as torch.save writes since 1.6; None where there is none."""
+    """Find the object's pickle in an archive, as torch.save writes since 1.6; None if there is none."""
     try:
         with zipfile.ZipFile(path) as archive:
             return next((name for name in archive.namelist() if name.endswith("/data.pkl")), None)
@@ -413,7 +413,7 @@ def _unpickle_nats(path: Path) -> Pickled:
 
 
 def _parse_cell(results: Pickled, where: str) -> tuple[tuple[int, ...], dict[str, list[float]], dict[str, list[float]]]:
-    """Return operations on the edges; accuracies of each data set, by seed, where it validates and where it tests."""
+    """Return operations on the edges; accuracies of each data set, by seed, if it validates and where it tests."""
     try:
         trained = results[str(EPOCHS)]
         edges = _parse_edges(trained["arch_str"])

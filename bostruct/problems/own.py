@@ -33,13 +33,13 @@ class Problem:
     directions: of several objectives, one each; None for one objective. Runs are compared by hypervolume.
     constraints: limits on numbers that each evaluation measures, as of `Study`; None for none. Runs are compared by the
         best value that keeps all of them.
-    optimum: the best value there is, without noise; None where it is unknown.
+    optimum: the best value there is, without noise; None if it is unknown.
     initial: the points that every run of a seed begins with, whatever its method: how many are drawn at random, from 0;
         a list of points for all seeds; or a function from a seed to a list of points.
     reference: of several objectives, a number each, the corner up to which the hypervolume counts; None for the worst
         values of the front of all runs and a tenth of their range beyond.
     noise_free: of a noisy objective, a function from a point to its value without noise, by which runs are compared;
-        None where the objective has no noise, or its mean is unknown.
+        None if the objective has no noise, or its mean is unknown.
 
     Raises TypeError, ValueError.
     """
@@ -93,7 +93,7 @@ class Problem:
 
     @property
     def noisy(self) -> bool:
-        """True where the value without noise is known."""
+        """True if the value without noise is known."""
         return self.noise_free is not None
 
     def initial_points(self, seed: int) -> list[Presented]:

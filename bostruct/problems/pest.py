@@ -19,7 +19,7 @@ PEST_STAGES = 25
 PEST_SIMULATIONS = 100
 PEST_LIMIT = 0.1  # U: largest fraction of products with pests that is acceptable
 PESTICIDE_PRICES = (1.0, 0.8, 0.7, 0.5)
-DISCOUNT = (0.2, 0.3, 0.3, 0.0)  # largest, where the pesticide is used at all stages
+DISCOUNT = (0.2, 0.3, 0.3, 0.0)  # largest, if the pesticide is used at all stages
 EFFECT = (2 / 7, 3 / 7, 3 / 7, 5 / 7)  # second parameter of its Beta at first: the smaller, the stronger
 TOLERANCE = (1 / 7, 2.5 / 7, 2 / 7, 0.5 / 7)  # by how much that would grow if it were used at all stages
 AnyGenerator: TypeAlias = np.random.Generator | np.random.RandomState  # the legacy one drew the published values
@@ -53,7 +53,7 @@ def simulate(row: IntArray, rng: AnyGenerator, n_simulations: int = PEST_SIMULAT
     value = 0.0
     for action in map(int, row):
         value += float(np.mean(fraction > PEST_LIMIT))
-        spread = rng.beta(1, 17 / 3, size=n_simulations)  # drawn even where it goes unused
+        spread = rng.beta(1, 17 / 3, size=n_simulations)  # drawn even if it goes unused
         if action == 0:
             fraction = spread * (1 - fraction) + fraction
             continue

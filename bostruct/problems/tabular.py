@@ -23,7 +23,7 @@ MAX_LISTED_CODES = 100_000  # codes of a space
 
 Arrays = dict[str, np.ndarray]
 
-# What reading a damaged file can raise; MemoryError where it claims a size that nobody has.
+# What reading a damaged file can raise; MemoryError if it claims a size that nobody has.
 BROKEN_NPZ = (
     ValueError, OSError, EOFError, AttributeError, MemoryError, RuntimeError, zipfile.BadZipFile, zlib.error,
     struct.error,

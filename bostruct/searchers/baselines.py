@@ -25,7 +25,7 @@ from bostruct.contracts import (
 )
 from bostruct.searchers.proposals import Design, draw_blindly, fall_back, random_design
 
-MUTATION_TRIES = 100  # of the center, where its neighbors cannot be listed
+MUTATION_TRIES = 100  # of the center, if its neighbors cannot be listed
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class HillClimbing(Searcher):
         return Suggestion(chosen, restarted, {"origin": "random", "why": "restarted at a local optimum"})
 
     def _unseen_neighbor(self, history: HistoryView, center: int, rng: np.random.Generator) -> Point | None:
-        """Draw one of the unseen neighbors, uniformly; return None where all were seen."""
+        """Draw one of the unseen neighbors, uniformly; return None if all were seen."""
         x = history.completed[center]
         local = self.domain.traits.local
         if local is None or (not self.best_improvement and self.domain.n_continuous > 0):
@@ -154,7 +154,7 @@ class EvolutionSearch(Searcher):
         return Suggestion(x, state, {"origin": self.origin, PARENT_POSITION: parent})
 
     def _child(self, history: HistoryView, rng: np.random.Generator) -> tuple[Point, int] | None:
-        """Return an unseen mutation and the position of its parent; None where every try met a point that was seen."""
+        """Return an unseen mutation and the position of its parent; None if every try met a point that was seen."""
         parents = rng.choice(len(history.values), size=self.tries, p=self.selection(-history.values))
         for parent in parents.tolist():
             x = try_mutation(self.domain, history.completed[parent], rng)
@@ -200,7 +200,7 @@ class Annealing(Searcher):
         }
 
     def initial_state(self) -> State:
-        """Return current, where the walk stands; told, values proposed to it; steps, told since it was heated."""
+        """Return current, if the walk stands; told, values proposed to it; steps, told since it was heated."""
         return {"current": None, "told": 0, "steps": 0}
 
     def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
@@ -241,7 +241,7 @@ class Annealing(Searcher):
     def _walk(
         self, history: HistoryView, current: Point, heat: float, rng: np.random.Generator
     ) -> tuple[Point, Point | None]:
-        """Walk until an unseen point is met; return where the walk stands, and that point or None."""
+        """Walk until an unseen point is met; return if the walk stands, and that point or None."""
         known = find_values(self.domain, history)
         value = known[self.domain.key(current)]
         for _ in range(self.free_steps):

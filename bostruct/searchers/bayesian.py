@@ -70,7 +70,7 @@ Neighborhood = Callable[[Any, Point, np.random.Generator], Batch]
 class ExplorationStep(NamedTuple):
     """The answer of a rule of exploration.
 
-    point: unseen, to suggest in place of the model's; None where the model is to suggest one.
+    point: unseen, to suggest in place of the model's; None if the model is to suggest one.
     state: for its next call; plain JSON.
     origin: how the point was chosen, for the record: ``random``, or ``mutation`` of a point that was told.
     """
@@ -118,7 +118,7 @@ class BayesianSearch(Searcher):
     design: (domain, seen, rng) -> an unseen initial point.
     neighborhood: (domain, x, rng) -> points around x, suggested when all that the maximizer found was seen before.
     exploration: whether another point is suggested than the model's; None never explores.
-    repeats: whether an observed point may be suggested again, where a value there is worth more than a new point, or no
+    repeats: whether an observed point may be suggested again, if a value there is worth more than a new point, or no
         new point is left; such a suggestion has the origin ``repeat``.
     note: goes on record with each suggestion, as ``info["auto"]``; None for nothing.
 
@@ -290,7 +290,7 @@ class BayesianSearch(Searcher):
         objective: its position, from 0.
         rng: random number generator.
 
-        Points that are told several times, of which the model keeps some, are left out. Raises BostructError where the
+        Points that are told several times, of which the model keeps some, are left out. Raises BostructError if the
         model is no Gaussian process, learns from other studies, too, or has no model of the limits; NumericalError.
         """
         held_out = self._learn(history, state, rng).outputs[objective].leave_one_out()
@@ -304,9 +304,9 @@ class BayesianSearch(Searcher):
         return LeaveOneOut(positions, self.surrogate.restore_units(found, history.objectives[:, objective]))
 
     def _learn(self, history: HistoryView, state: State, rng: np.random.Generator) -> Posterior:
-        """Return the posterior of all that was told; raise NumericalError, or BostructError where limits have no model.
+        """Return the posterior of all that was told; raise NumericalError, or BostructError if limits have no model.
 
-        A surrogate of one output learns a constrained rank where there are limits, which is no objective.
+        A surrogate of one output learns a constrained rank if there are limits, which is no objective.
         """
         if not len(history.values):
             raise NumericalError("no trial has completed")
@@ -345,7 +345,7 @@ class BayesianSearch(Searcher):
     def _choose_point(
         self, maxima: Batch, score: Score, believed: Posterior, history: HistoryView, rng: np.random.Generator
     ) -> tuple[Point, str]:
-        """Return a new point, or a told one where that is worth more or no new one is left, and its origin.
+        """Return a new point, or a told one if that is worth more or no new one is left, and its origin.
 
         Raises SpaceExhausted.
         """
@@ -387,7 +387,7 @@ class BayesianSearch(Searcher):
             fresh = self._unseen(self.neighborhood(self.domain, x, rng), history)
             if len(fresh):
                 return _best(fresh, score)
-        one = self.domain.sample_unseen(history.seen, rng)  # first: where none is left it says so before many draws do
+        one = self.domain.sample_unseen(history.seen, rng)  # first: if none is left it says so before many draws do
         drawn_too = self.domain.sample_candidates(MAX_FALLBACK_DRAWS, maxima, rng)
         return _best(self._unseen(self.domain.join([one], drawn_too), history), score)
 
@@ -396,10 +396,10 @@ class BayesianSearch(Searcher):
 
 
 def _find_learned(domain: Domain, completed: Batch, learned: Batch) -> tuple[IntArray, IntArray]:
-    """Return where the points that a model learned from are among those told, and among those learned.
+    """Return if the points that a model learned from are among those told, and among those learned.
 
     Of observed points several times those are left out of which the model did not keep all: no value says which it
-    kept. Raises BostructError where the model learned from more points than were told.
+    kept. Raises BostructError if the model learned from more points than were told.
     """
     if len(learned) > len(completed):
         raise BostructError("cross_validate: the model learns from earlier studies, too, and mixes them with this one")
@@ -468,14 +468,14 @@ def _climb(xs: Batch, score: Score, look_around: Callable[[Point], Batch]) -> Po
 
 
 def choose_repeat(domain: Domain, posterior: Posterior, history: HistoryView, x: Point | None) -> Point | None:
-    """Return the observed point that is worth more to ask again than a new point is to ask; None where there is none.
+    """Return the observed point that is worth more to ask again than a new point is to ask; None if there is none.
 
     Both are judged by the knowledge gradient: by how much the best posterior mean among the observed points of the best
     means and the new point is expected to fall with one more value.
 
     posterior: of the objective, with the running points believed; one without covariances or noise repeats nothing.
     history: at least one completed point; with several objectives, or limits, nothing is repeated.
-    x: the new point; None where none is left: then the observed point of the largest gain is returned, however small
+    x: the new point; None if none is left: then the observed point of the largest gain is returned, however small
         that is. Whether values are noisy, repeats alone can tell.
 
     Source: Frazier, Powell and Dayanik 2009, section 2.

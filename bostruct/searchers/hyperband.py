@@ -40,7 +40,7 @@ LARGEST_COUNTS = "the largest fidelity counts"  # in `TrainingPrediction.why`
 
 
 def move_to_level(fidelities: FidelityLevels, x: Point, level: int) -> Point | None:
-    """Return a point at another level; None where a constraint ties the fidelity to the rest.
+    """Return a point at another level; None if a constraint ties the fidelity to the rest.
 
     level: of the fidelity, from 0.
     """
@@ -58,7 +58,7 @@ class Hyperband(Searcher):
 
     reduction: eta, above 1: of n points at a level, n / eta go up.
     halving: use only the bracket of the lowest level (successive halving).
-    proposals: searcher that proposes new points, None for random ones; where it names a point that was evaluated at
+    proposals: searcher that proposes new points, None for random ones; if it names a point that was evaluated at
         some level, that point goes up by one (MOBSTER: Klein et al. 2020).
 
     A bracket that begins at level b gets in proportion reduction^(top - b) * (levels / (top - b + 1)) new points, top
@@ -142,7 +142,7 @@ class Hyperband(Searcher):
         return [] if self.proposals is None else self.proposals.sample_hyperparameters(history, state, rng)
 
     def _promote(self, rungs: Rungs, seen: AbstractSet[Hashable]) -> Point | None:
-        """Return the best point that may go up, moved up, looking from the highest level down; None where none may."""
+        """Return the best point that may go up, moved up, looking from the highest level down; None if none may."""
         for level in range(len(self.fidelities.costs) - 2, -1, -1):
             for bracket in range(level + 1):
                 found = sorted(rungs.completed(bracket, level), key=lambda one: one[0])
@@ -153,7 +153,7 @@ class Hyperband(Searcher):
         return None
 
     def _place_proposal(self, x: Point, bracket: int, rungs: Rungs, seen: AbstractSet[Hashable]) -> Point | None:
-        """Move a proposal to where its bracket begins, or a level above where it was evaluated; None where seen."""
+        """Move a proposal to where its bracket begins, or a level above if it was evaluated; None if seen."""
         key = self.fidelities.keys([x])[0]
         level = bracket if key not in rungs.bracket else rungs.highest[key] + 1
         found = move_to_level(self.fidelities, x, level) if level < len(self.fidelities.costs) else None
@@ -291,7 +291,7 @@ class SuccessiveNarrowing(Searcher):
         return TrainingPrediction(levels == levels.max(), None, LARGEST_COUNTS)
 
     def _advance(self, now: Narrowing, history: HistoryView) -> Narrowing:
-        """Return the next round where all points of this one are finished, the same one elsewhere."""
+        """Return the next round if all points of this one are finished, the same one elsewhere."""
         is_full = now.level > 0 or len(now.members) >= self.n_initial
         if not is_full or now.asked < len(now.members):
             return now

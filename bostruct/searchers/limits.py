@@ -84,7 +84,7 @@ class WithinLimits(ScoreBuilder):
     chance: log P(f < incumbent) of a violation and of the incumbent 0, such as `ProbabilityOfImprovement`; a logarithm.
     n_objectives: the number of outputs that are objectives, at least 1; all further outputs are violations.
 
-    Raises ValueError where `score` or `chance` are no logarithms.
+    Raises ValueError if `score` or `chance` are no logarithms.
     """
 
     score: ScoreBuilder

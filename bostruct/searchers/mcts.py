@@ -171,7 +171,7 @@ def descend(
     exploration: float,
     rng: np.random.Generator,
 ) -> tuple[int, ...]:
-    """Return the decisions that a tree makes, by UCT. Visits are left on the way, also where it leads nowhere.
+    """Return the decisions that a tree makes, by UCT. Visits are left on the way, also if it leads nowhere.
 
     options: choices made -> the number of choices that follow.
     exploration: weight of the second term of UCT, at least 0.
@@ -188,7 +188,7 @@ def descend(
 
 
 def roll_out(domain: TreeDomain, made: tuple[int, ...], rng: np.random.Generator) -> Point | None:
-    """Draw the remaining decisions; return None where they lead nowhere, so that the next walk goes elsewhere.
+    """Draw the remaining decisions; return None if they lead nowhere, so that the next walk goes elsewhere.
 
     rng: random number generator.
     """
@@ -279,7 +279,7 @@ class TreeSearch:
         check_number("exploration", self.exploration, 0.0)
 
     def __call__(self, domain: TreeDomain, m: int, predict: Predict, rng: np.random.Generator) -> tuple[Batch, Array]:
-        """Return the ends of the walks, fewer than m where some met, and their predicted values.
+        """Return the ends of the walks, fewer than m if some met, and their predicted values.
 
         m: number of walks, at least 1.
         predict: points -> predicted values, in standard deviations of those told.

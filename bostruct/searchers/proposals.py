@@ -28,7 +28,7 @@ Design = Callable[[Domain, AbstractSet[Hashable], np.random.Generator], Point]
 
 
 def random_design(domain: Domain, seen: AbstractSet[Hashable], rng: np.random.Generator) -> Point:
-    """Draw a random unseen point; raises SpaceExhausted where none is left.
+    """Draw a random unseen point; raises SpaceExhausted if none is left.
 
     rng: random number generator.
     """
@@ -57,7 +57,7 @@ def neighbors_of(domain: LocalDomain, x: Point, rng: np.random.Generator) -> Bat
 
 
 def mutations_of(domain: Domain, x: Point, rng: np.random.Generator) -> Batch:
-    """Return 50 mutations of a point; none where the domain leaves none.
+    """Return 50 mutations of a point; none if the domain leaves none.
 
     rng: random number generator.
     """
@@ -76,9 +76,9 @@ def nothing_around(domain: Domain, x: Point, rng: np.random.Generator) -> Batch:
 
 
 def draw_blindly(domain: Domain, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
-    """Suggest a random unseen point, as no trial has completed; raises SpaceExhausted where none is left.
+    """Suggest a random unseen point, as no trial has completed; raises SpaceExhausted if none is left.
 
-    That is a fallback where trials have failed, and the usual start of a run with many workers where they still run.
+    That is a fallback where trials have failed, and the usual start of a run with many workers if they still run.
 
     rng: random number generator.
     """
@@ -96,10 +96,10 @@ def fall_back(
     why: str,
     has_model_failed: bool = False,
 ) -> Suggestion:
-    """Suggest a random unseen point, and say why; raises SpaceExhausted where none is left.
+    """Suggest a random unseen point, and say why; raises SpaceExhausted if none is left.
 
     rng: random number generator.
-    has_model_failed: True where numbers were the reason, which a study warns of.
+    has_model_failed: True if numbers were the reason, which a study warns of.
     """
     info: dict[str, Json] = {"origin": "fallback", "why": why}
     if has_model_failed:
@@ -107,7 +107,7 @@ def fall_back(
     return Suggestion(domain.sample_unseen(history.seen, rng), state, info)
 
 
-RANDOM_DESIGN_SIZE = 12  # points before a model of architectures is asked, where there is no pool
+RANDOM_DESIGN_SIZE = 12  # points before a model of architectures is asked, if there is no pool
 
 
 def initial_design(domain: Domain) -> tuple[Design, int]:

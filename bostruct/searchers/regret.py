@@ -44,7 +44,7 @@ class ObservedFeasibility(Feasibility):
     completed: Batch
 
     def log_probability(self, xs: Batch) -> Array:
-        """Return the logarithm of the chance of each of m points (m,): 0 and -inf where it is known."""
+        """Return the logarithm of the chance of each of m points (m,): 0 and -inf if it is known."""
         learned = self.chance.log_probability(xs).tolist()
         return np.array([self._known.get(key, one) for key, one in zip(self.domain.keys(xs), learned, strict=True)])
 
@@ -82,7 +82,7 @@ def bound_regret_probability(
     rng: the only source of randomness.
     chance: that points have a value; None for certainty.
 
-    Raises NumericalError, and BostructError where the posterior has no covariances.
+    Raises NumericalError, and BostructError if the posterior has no covariances.
     """
     means = posterior.predict(completed).mean.mean(axis=0)
     best = domain.take(completed, np.argsort(means, kind="stable")[:CENTERS])
@@ -141,7 +141,7 @@ def _draw_functions(posterior: Posterior, xs: Batch, rng: np.random.Generator) -
 
 
 def _factor(covariance: Array) -> Array:
-    """Return a Cholesky factor; where it has none, that with the least jitter; raises NumericalError."""
+    """Return a Cholesky factor; if it has none, that with the least jitter; raises NumericalError."""
     largest = float(covariance.diagonal().max())
     if largest <= 0.0:  # all is known
         return np.zeros(covariance.shape)

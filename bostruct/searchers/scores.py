@@ -49,7 +49,7 @@ def best_predicted(history: HistoryView, posterior: Posterior) -> float:
     """Return the smallest posterior mean at the completed points, which noise cannot flatter.
 
     A posterior may have learned from a part of the completed points. Then the others do not count, because it does not
-    know their values; under limits, where it cannot tell the parts apart, they do. The
+    know their values; under limits, if it cannot tell the parts apart, they do. The
     running points never count, though their means are believed. With a kriging believer they would (Ginsbourger et al.
     2010); no gain by it was measured.
 
@@ -134,12 +134,12 @@ class FeasibleScore(Score):
 
 @dataclass(frozen=True, eq=False)
 class CautiousFeasibility(Feasibility):
-    """A chance that counts for less where it is below a half, so that points that hardly succeed are left alone."""
+    """A chance that counts for less if it is below a half, so that points that hardly succeed are left alone."""
 
     chance: Feasibility
 
     def log_probability(self, xs: Batch) -> Array:
-        """Return the logarithm of the chance of each of m points (m,), lowered where it is below a half."""
+        """Return the logarithm of the chance of each of m points (m,), lowered if it is below a half."""
         return _lower(self.chance.log_probability(xs))
 
     def log_probability_bound(self, xs: Batch) -> Array:
@@ -247,7 +247,7 @@ class Feasible(ScoreBuilder):
         return replace(self, score=self.score.around(change))
 
     def __call__(self, posterior: Posterior, history: HistoryView, rng: np.random.Generator) -> Score:
-        """Return the score times the chance of success, where a point has failed; raises NumericalError.
+        """Return the score times the chance of success, if a point has failed; raises NumericalError.
 
         posterior: of the objective.
         history: all that was observed so far.
@@ -293,7 +293,7 @@ class Feasible(ScoreBuilder):
     def _learn_success(
         self, history: HistoryView, state: State, rng: np.random.Generator
     ) -> tuple[Feasibility | None, State]:
-        """Return the chance that points have a value, and the state for the next call; None where no point failed."""
+        """Return the chance that points have a value, and the state for the next call; None if no point failed."""
         counts = [len(history.completed), len(history.failed)]
         if not counts[1]:
             return None, None
@@ -311,7 +311,7 @@ LatentDraw = Callable[[Posterior, np.random.Generator], Posterior | None]
 
 @dataclass(frozen=True)
 class NoisyImprovement(ScoreBuilder):
-    """A builder of scores: noisy expected improvement where values are noisy, another score where they are not.
+    """A builder of scores: noisy expected improvement where values are noisy, another score if they are not.
 
     The objective without noise is drawn at the observed points. Expected improvement on the smallest drawn value is
     averaged over draws. No method begins with it, for it was level with log EI on the best predicted mean (`python -m
@@ -354,7 +354,7 @@ class NoisyImprovement(ScoreBuilder):
 
 
 def noise_share(posterior: Posterior, history: HistoryView) -> float:
-    """Return the share of the noise in the variance of a value, by the posterior; 0 where it knows no noise.
+    """Return the share of the noise in the variance of a value, by the posterior; 0 if it knows no noise.
 
     history: at least one completed point.
     """

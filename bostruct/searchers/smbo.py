@@ -29,9 +29,9 @@ from bostruct.searchers.proposals import Design, draw_blindly, fall_back, random
 class SMBO(Searcher):
     """Sequential model-based optimization: suggest the best of many candidates by the mean of a surrogate.
 
-    Defaults are as published, where nothing is learned from before one value is told.
+    Defaults are as published, if nothing is learned from before one value is told.
 
-    candidates: number of candidates for one suggestion, at least 1; fewer where the domain says that their tokens
+    candidates: number of candidates for one suggestion, at least 1; fewer if the domain says that their tokens
         are costly (`Domain.most_described`).
     exploration: probability of suggesting a random point instead, in [0, 1].
     n_initial: number of points that `design` chooses first, at least 1.

@@ -96,7 +96,7 @@ def _distribution(one: Choice) -> Any:
 
 
 def _parameter(one: Choice, counts: dict[str, float]) -> str:
-    """Return the name of a choice in Optuna: its path, and its number of values where the first one had another.
+    """Return the name of a choice in Optuna: its path, and its number of values if the first one had another.
 
     counts: the number of values of the first choice met at each path, which this adds to.
     """

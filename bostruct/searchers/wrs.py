@@ -42,21 +42,21 @@ class WeightedRandomSearch(Searcher):
     """Weighted random search: random points, then random changes of the incumbent, of important variables more often.
 
     effects: (choices of each point, values, seed, draws) -> the main effect of each choice, from the first phase. The
-        draws are choices of points drawn from the domain, none where all points have the same choices.
+        draws are choices of points drawn from the domain, none if all points have the same choices.
     n_random: trials of the first phase, at least 2. Published is the number of trials divided by e (`wrs_trials`),
         which is too many where trials are many: docs/wrs.md has both.
     mode: how a step decides which variables change. ``shared``, as published: one uniform number decides for all, and a
-        variable changes where its probability is at least that number. ``independent``: one number for each variable.
+        variable changes if its probability is at least that number. ``independent``: one number for each variable.
         ``single``: exactly one variable changes, drawn by the probabilities. ``auto``: ``single``, but every second
         step ``independent`` once four times as many trials as there are variables brought no improvement, because a
         single change may not lead on from where the search stands.
     floor: the least probability, in (0, 1], without which a variable would freeze.
 
-    A variable's probability is its main effect over the largest one; where all effects are 0 every variable changes
+    A variable's probability is its main effect over the largest one; if all effects are 0 every variable changes
     in every step. Choices that a point does not have, and those that a change opens, are drawn. Ties count as
     improvements, as published. Unlike the published search it suggests no point twice: a change that leads to a point
     seen before is drawn again, up to 200 times, and then a random unseen point is suggested. A variable that changes
-    alone is drawn among its other values where the domain's `resample` does so, as that of a `Space`. Raises
+    alone is drawn among its other values if the domain's `resample` does so, as that of a `Space`. Raises
     TypeError, ValueError.
     """
 
@@ -112,7 +112,7 @@ class WeightedRandomSearch(Searcher):
         return np.maximum(found / largest, self.floor)
 
     def _draw(self, points: Choices, seed: int) -> Choices:
-        """Return the choices of points drawn from the domain; none where all of some points have the same choices."""
+        """Return the choices of points drawn from the domain; none if all of some points have the same choices."""
         if len({frozenset(one.path for one in point) for point in points}) == 1:
             return []
         drawn = self.domain.sample(DRAWS, np.random.default_rng(seed))

@@ -26,7 +26,7 @@ SPACE_FIELDS = ("domain", "variables", "constraints")
 class StudyDescription:
     """A study as a client describes it.
 
-    seed: None where it is to be drawn.
+    seed: None if it is to be drawn.
     """
 
     name: str

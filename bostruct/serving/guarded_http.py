@@ -53,7 +53,7 @@ class GuardedServer(ThreadingHTTPServer):
     most_connections: at a time, at least 1.
     family: of the socket; None for that of the host.
 
-    Raises OSError where the address cannot be had.
+    Raises OSError if the address cannot be had.
     """
 
     daemon_threads = True  # Ctrl-C waits for nobody
@@ -82,7 +82,7 @@ class GuardedServer(ThreadingHTTPServer):
         super().__init__(address, handler)  # type: ignore[arg-type]  # typeshed knows no Unix sockets here
 
     def server_bind(self) -> None:
-        """Bind the address, without a question to a name server; raise OSError, which names it, where it is taken."""
+        """Bind the address, without a question to a name server; raise OSError, which names it, if it is taken."""
         try:
             socketserver.TCPServer.server_bind(self)
         except OSError as error:
@@ -95,12 +95,12 @@ class GuardedServer(ThreadingHTTPServer):
 
     @property
     def has_address(self) -> bool:
-        """True where the server listens at an address and a port, False for a Unix socket."""
+        """True if the server listens at an address and a port, False for a Unix socket."""
         return self.address_family in (socket.AF_INET, socket.AF_INET6)
 
     @property
     def is_loopback(self) -> bool:
-        """True where only this machine reaches the server."""
+        """True if only this machine reaches the server."""
         return not self.has_address or _read_address(str(self.server_address[0])).is_loopback
 
     @property
@@ -126,7 +126,7 @@ class GuardedServer(ThreadingHTTPServer):
         return host.lower() in names
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Answer in a thread of its own; where there are too many, the oldest connection without a head is closed.
+        """Answer in a thread of its own; if there are too many, the oldest connection without a head is closed.
 
         Where all have sent theirs, the new one is closed.
         """
@@ -146,7 +146,7 @@ class GuardedServer(ThreadingHTTPServer):
             self.shutdown_request(request)
 
     def note_head(self, request: socket.socket) -> bool:
-        """Keep a connection, whose head has come, until it is answered; False where it was closed before."""
+        """Keep a connection, whose head has come, until it is answered; False if it was closed before."""
         with self._lock:
             if request not in self._without_head:
                 return False
@@ -203,7 +203,7 @@ class GuardedHandler(BaseHTTPRequestHandler):
         self.handle_one_request()
 
     def _read_head(self) -> bytes | None:
-        """Read a request up to its empty line, of limited length and in limited time; None where none comes."""
+        """Read a request up to its empty line, of limited length and in limited time; None if none comes."""
         head, deadline = b"", monotonic() + self.head_seconds
         while b"\r\n\r\n" not in head and len(head) <= LONGEST_HEAD:
             if not (more := receive(self.connection, 4096, deadline)):
@@ -244,7 +244,7 @@ class GuardedHandler(BaseHTTPRequestHandler):
 
 
 def receive(connection: socket.socket, most: int, deadline: float) -> bytes:
-    """Return the next bytes that come; nothing where the other side has ended, broke or is too slow.
+    """Return the next bytes that come; nothing if the other side has ended, broke or is too slow.
 
     most: how many bytes, at least 1.
     """
@@ -269,13 +269,13 @@ def _write_address(address: object) -> str:
 
 
 def _read_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
-    """Return an address without its zone, as IPv4 where a socket of IPv6 stands for that."""
+    """Return an address without its zone, as IPv4 if a socket of IPv6 stands for that."""
     address = ipaddress.ip_address(text.partition("%")[0])
     return getattr(address, "ipv4_mapped", None) or address
 
 
 def _split_host(header: str) -> str:
-    """Return the name in a Host header, without its port and without brackets; empty where it makes no sense."""
+    """Return the name in a Host header, without its port and without brackets; empty if it makes no sense."""
     try:
         url = urlsplit(f"//{header}")
         _ = url.port

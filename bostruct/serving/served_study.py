@@ -29,7 +29,7 @@ UNREAD = (StorageError, Refusal)  # which say what is wrong without our words
 class ServedStudy:
     """The requests that concern one study, each a method that returns the facts of its answer.
 
-    All methods raise Refusal, and StorageError where the file of the study is lost or cannot be written.
+    All methods raise Refusal, and StorageError if the file of the study is lost or cannot be written.
     """
 
     def __init__(self, study: Study) -> None:
@@ -57,7 +57,7 @@ class ServedStudy:
     def ask(self, n: int, lease: float | None) -> Facts:
         """Choose the next points, one after the other; tells are taken in between.
 
-        n: how many, from 1. There are fewer where no more unseen points are left.
+        n: how many, from 1. There are fewer if no more unseen points are left.
         lease: seconds after which a trial is handed out again, unless it is told or renewed; None for never.
         """
         trials: list[Trial] = []
@@ -84,7 +84,7 @@ class ServedStudy:
             if expired := self._leases.find_expired():
                 self.study.give_back(self._find_held(expired))
             for number in expired:
-                self._leases.end(number)  # not before: where the file cannot be written it is tried again
+                self._leases.end(number)  # not before: if the file cannot be written it is tried again
         return self.study.ask()
 
     def release(self, answer: Facts) -> None:
@@ -107,9 +107,9 @@ class ServedStudy:
                 self.study.give_back(ours)
 
     def tell(self, trial: int, started: float | None, outcome: Mapping[str, Any]) -> Facts:
-        """Record what came of a trial, also where its lease has run out.
+        """Record what came of a trial, also if its lease has run out.
 
-        started: as `ask` said, so that the value is kept even where another holder of the trial has told it; None where
+        started: as `ask` said, so that the value is kept even where another holder of the trial has told it; None if
             any holder is meant.
         """
         with self._queue.hurry(), self._changing:
@@ -138,7 +138,7 @@ class ServedStudy:
     def renew(self, trial: int, started: float | None, lease: float | None) -> Facts:
         """Begin the lease of a trial anew.
 
-        started: as `ask` said; None where any holder is meant.
+        started: as `ask` said; None if any holder is meant.
         lease: seconds from now; None for as many as before.
         """
         try:
@@ -156,7 +156,7 @@ class ServedStudy:
             ) from None
 
     def find_best(self) -> Facts:
-        """Return the best trial that keeps all limits; of several objectives the Pareto front; none where none is."""
+        """Return the best trial that keeps all limits; of several objectives the Pareto front; none if none is."""
         found: Sequence[Trial] = ()
         if self.study.goals.n_objectives == 1:
             best = self.study.incumbent
@@ -214,7 +214,7 @@ class ServedStudy:
         return trials[number]
 
     def _change(self, number: int, change: Callable[[], Any], expected: str) -> Any:
-        """Do what a study does with a trial, and say which trial it was where the study refuses."""
+        """Do what a study does with a trial, and say which trial it was if the study refuses."""
         try:
             return change()
         except (TypeError, ValueError) as error:
@@ -241,9 +241,9 @@ class Keys:
         self._n_bytes = 0  # of the answers that are there
 
     def run_once(self, key: str, request: str, run: Callable[[], bytes]) -> bytes:
-        """Return the answer to a request, which is run where it was not before; wait where it is being run.
+        """Return the answer to a request, which is run if it was not before; wait if it is being run.
 
-        Raises Refusal where the key was of another request.
+        Raises Refusal if the key was of another request.
         """
         digest = sha256(request.encode("utf-8", "surrogatepass")).hexdigest()  # a request may be long
         with self._lock:
@@ -302,7 +302,7 @@ class Leases:
 
         seconds: from now; None for as many as before.
 
-        Raises LookupError where the trial is not out.
+        Raises LookupError if the trial is not out.
         """
         with self._lock:
             before, _ = self._held[number]

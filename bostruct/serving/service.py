@@ -41,7 +41,7 @@ Request = dict[str, ParsedJson]
 class Service:
     """Studies that are served together.
 
-    create: makes a study of a client's description; None where clients may make none.
+    create: makes a study of a client's description; None if clients may make none.
     """
 
     def __init__(self, studies: Iterable[Study], create: Callable[[StudyDescription], Study] | None = None) -> None:
@@ -82,7 +82,7 @@ class Service:
         return list(self._studies)
 
     def _serve(self, kind: str, request: Request) -> tuple[bytes, Callable[[], None] | None]:
-        """Return the facts of an answer as a line of JSON, and what is to be done where they reach nobody."""
+        """Return the facts of an answer as a line of JSON, and what is to be done if they reach nobody."""
         if self._is_ending:
             raise Refusal("stopping", "the server is ending")
         if kind == "studies":
@@ -132,7 +132,7 @@ class Answer(NamedTuple):
     """An answer to a request.
 
     body: a line of JSON.
-    undo: to be called where the answer reaches nobody; None where nothing is to be undone.
+    undo: to be called if the answer reaches nobody; None if nothing is to be undone.
     """
 
     status: int
@@ -240,7 +240,7 @@ OF_SERVER: dict[str, tuple[str, ...]] = {"studies": (), "create": CREATED}  # re
 
 
 def check_request(given: Request) -> str:
-    """Return the kind of a request; raise Refusal where its kind, its fields or its version are not known."""
+    """Return the kind of a request; raise Refusal if its kind, its fields or its version are not known."""
     kind = given.get("request")
     known = [*OF_SERVER, *OPERATIONS]
     if not isinstance(kind, str) or kind not in known:

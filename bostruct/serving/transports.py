@@ -1,4 +1,4 @@
-"""The protocol over HTTP, where a request is the body of a POST, and over streams, where it is a line."""
+"""The protocol over HTTP, if a request is the body of a POST, and over streams, if it is a line."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ class Budget:
         self._lock = threading.Lock()
 
     def spend(self) -> bool:
-        """Take one request from the budget; return False where nothing is left of it."""
+        """Take one request from the budget; return False if nothing is left of it."""
         with self._lock:
             now = self._clock()
             self._left = min(self._burst, self._left + (now - self._seen) * self._rate)

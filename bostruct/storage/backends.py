@@ -16,7 +16,7 @@ from bostruct.storage.sqlite import SqliteStorage
 
 
 def open_storage(given: str | os.PathLike[str] | Storage | None) -> Storage:
-    """Return the storage that an argument names; raise StorageError where it names none.
+    """Return the storage that an argument names; raise StorageError if it names none.
 
     given: the path of a file, the URL of a PostgreSQL database, None for memory alone, or a back end of the user's own.
     """

@@ -25,7 +25,7 @@ _cut_off: set[FileIdentity | Path] = set()
 class OpenFile:
     """The database file at `path`, for as long as a connection has it open, or is about to have.
 
-    user: the thread whose transaction may have locks on it, as while it is opened; None where there is none.
+    user: the thread whose transaction may have locks on it, as while it is opened; None if there is none.
     """
 
     def __init__(self, path: Path) -> None:
@@ -40,9 +40,9 @@ class OpenFile:
         self.identity = _file_identity(os.stat(self._path))
 
     def find_change(self) -> str | None:
-        """Return what became of the file where it is not in its place, None where it is.
+        """Return what became of the file where it is not in its place, None if it is.
 
-        Raises OSError where the folder cannot be looked at.
+        Raises OSError if the folder cannot be looked at.
         """
         try:
             found = os.stat(self._path)
@@ -102,13 +102,13 @@ def _file_identity(stat: os.stat_result) -> FileIdentity:
 
 
 def check_system(error: Exception) -> None:
-    """Raise an error again where a signal handler of the user's raised it; return for one of the system."""
+    """Raise an error again if a signal handler of the user's raised it; return for one of the system."""
     if isinstance(error, OSError) and error.errno is None:
         raise error
 
 
 def check_writable(path: Path) -> None:
-    """Raise StorageError where a file cannot be written, for nothing can be made in its folder; else do nothing."""
+    """Raise StorageError if a file cannot be written, for nothing can be made in its folder; else do nothing."""
     try:
         folder = path.resolve().parent  # of the file itself, not of a link to it
         if not folder.is_dir() or os.access(folder, os.W_OK | os.X_OK):
@@ -133,9 +133,9 @@ NETWORK |= {"nfs4", "ocfs2", "orangefs", "pvfs2", "smb3", "smbfs", "vboxsf", "vi
 
 
 def find_network_filesystem(path: Path, mounts: Path = MOUNTS) -> str | None:
-    """Return the type of the network file system that a path is on, None where it is on a disk of this machine.
+    """Return the type of the network file system that a path is on, None if it is on a disk of this machine.
 
-    mounts: the table of mounts, as Linux writes it; where it cannot be read, as on other systems, None is returned.
+    mounts: the table of mounts, as Linux writes it; if it cannot be read, as on other systems, None is returned.
     """
     try:
         lines = mounts.read_text(encoding="utf-8", errors="surrogateescape").splitlines()

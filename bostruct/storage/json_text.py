@@ -29,7 +29,7 @@ def dump_compactly(value: object) -> str:
 
 
 def parse(text: str) -> ParsedJson:
-    """Return what JSON text holds; raise ValueError where it is none, or is nested too deeply to be read."""
+    """Return what JSON text holds; raise ValueError if it is none, or is nested too deeply to be read."""
     try:
         try:
             found, end = _DECODER.raw_decode(text)  # all of a text of `dump`, of which a long study has many

@@ -41,7 +41,7 @@ class WriterLock(ABC):
     def ask_lock(self) -> AbstractContextManager[None]:
         """Wait until no other writer decides, and decide for as long as a block lasts, or the block that it is in.
 
-        Raises BostructError where this thread decides already, through another object.
+        Raises BostructError if this thread decides already, through another object.
         """
 
     @abstractmethod
@@ -50,7 +50,7 @@ class WriterLock(ABC):
 
     @abstractmethod
     def find_other(self) -> str | None:
-        """Return another writer that is there, for messages; None where there is none."""
+        """Return another writer that is there, for messages; None if there is none."""
 
     @abstractmethod
     def leave(self) -> None:
@@ -143,7 +143,7 @@ class FileWriterLock(WriterLock):
 
 
 def find_writers(path: Path) -> frozenset[str] | None:
-    """Return the owners of trials in a file whose processes are there; None where its locks are not to be relied on."""
+    """Return the owners of trials in a file whose processes are there; None if its locks are not to be relied on."""
     file = path.resolve()
     if not has_posix() or find_network_filesystem(file) is not None:
         return None
@@ -161,7 +161,7 @@ def _escape_pattern(name: str) -> str:
 
 
 def check_turn(key: Hashable, what: str) -> None:
-    """Raise BostructError where this thread, which is about to wait for its turn, has the turn already."""
+    """Raise BostructError if this thread, which is about to wait for its turn, has the turn already."""
     if _deciders.get(key) == _name_thread():
         raise BostructError(
             f"{what}: this thread decides already, through another Study object; ask that one, or end its "
@@ -199,9 +199,9 @@ def acquire(path: Path, what: str, *, like: Path | None = None, wait: bool = Fal
     like: a file, whose users may all take the lock; None for those whom the umask allows.
     signed: whether the file says who holds it, which takes longer.
 
-    Raises StudyLocked naming the holder where it is taken, StorageError where the file cannot be made.
+    Raises StudyLocked naming the holder if it is taken, StorageError if the file cannot be made.
     """
-    fcntl = importlib.import_module("fcntl")  # there is none on Windows, where no file is opened for writing
+    fcntl = importlib.import_module("fcntl")  # there is none on Windows, if no file is opened for writing
     while True:
         try:
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
@@ -245,7 +245,7 @@ def _share(descriptor: int, like: Path) -> None:
     """Give a file of ours the group and the rights of another one."""
     try:
         wanted = os.stat(like)
-    except OSError as error:  # it was moved, as is said where it is written
+    except OSError as error:  # it was moved, as is said if it is written
         check_system(error)
         return
     found = os.fstat(descriptor)
@@ -271,7 +271,7 @@ def release(path: Path, descriptor: int) -> None:
 
 
 def find_holder(path: Path) -> str | None:
-    """Return who holds a lock, for messages; None where nobody does, and the file is removed then."""
+    """Return who holds a lock, for messages; None if nobody does, and the file is removed then."""
     fcntl = importlib.import_module("fcntl")
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)

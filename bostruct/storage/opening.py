@@ -71,11 +71,11 @@ def open_file(path: Path, *, read_only: bool) -> OpenedFile:
 def migrate(connection: sqlite3.Connection, path: Path) -> None:
     """Bring a file of an older schema version to the current one, in one transaction; a newer file stays as it is.
 
-    The file as it was is kept as ``NAME.v1`` or ``NAME.v2``, or as ``NAME.v1-2`` and so on where that exists.
+    The file as it was is kept as ``NAME.v1`` or ``NAME.v2``, or as ``NAME.v1-2`` and so on if that exists.
 
     connection: to the file, outside a transaction, with a rollback journal: nobody else may have a log open.
 
-    Raises StorageError where a row cannot be read, OSError or sqlite3.Error where nothing can be written; the file is
+    Raises StorageError if a row cannot be read, OSError or sqlite3.Error if nothing can be written; the file is
     left as it was then.
     """
     with _writing(connection):
@@ -141,7 +141,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _open_once(path: Path, read_only: bool) -> OpenedFile | None:
-    """Open a database; None where it was removed meanwhile, as by who had made it, and could not put a study in it."""
+    """Open a database; None if it was removed meanwhile, as by who had made it, and could not put a study in it."""
     try:
         is_new = not path.exists()
         with recognition:  # and not while another thread opens the file
@@ -171,7 +171,7 @@ def _open_once(path: Path, read_only: bool) -> OpenedFile | None:
 
 
 def _remove_empty(path: Path) -> None:
-    """Remove a file that was made for a database which could not be, as where the disk is full."""
+    """Remove a file that was made for a database which could not be, as if the disk is full."""
     with suppress(OSError), recognition:
         if not is_open_here(path) and os.stat(path).st_size == 0:
             os.unlink(path)

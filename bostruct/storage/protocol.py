@@ -52,7 +52,7 @@ class StudyRow(NamedTuple):
 
     name: of the study, unique in its storage.
     domain: the search space.
-    method: name, searcher and settings; where there are some, the earlier trials, and the name of the problem.
+    method: name, searcher and settings; if there are some, the earlier trials, and the name of the problem.
     seed: from 0, of any size.
     goals: JSON text, its directions and the limits that it declares, as of `bostruct.goals.declared.Goals.to_json`.
     initial: the user's own first points.
@@ -344,7 +344,7 @@ class Storage(ABC):
 
 
 def explain_second(label: str, name: str) -> StorageError:
-    """Return what `Storage.save` raises where a study of this name is there."""
+    """Return what `Storage.save` raises if a study of this name is there."""
     return StorageError(f"{label}: holds a study {name!r} already; save this one elsewhere, or with another name=")
 
 

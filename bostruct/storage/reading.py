@@ -63,7 +63,7 @@ class WholeStudy(NamedTuple):
 def read_studies(connection: Connection, where: str, version: int, name: str | None = None) -> list[FoundStudy]:
     """Return the studies of a database, oldest first; raise StorageError, naming the one that cannot be read.
 
-    version: of the schema, 0 where there are no tables.
+    version: of the schema, 0 if there are no tables.
     name: of the only one to read; None for all.
     """
     if version == 0:
@@ -81,10 +81,10 @@ def read_studies(connection: Connection, where: str, version: int, name: str | N
 
 
 def find_in(connection: Connection, name: str | None, where: str, version: int) -> FoundStudy:
-    """Return a study of a database; raise StorageError where it is not there.
+    """Return a study of a database; raise StorageError if it is not there.
 
     name: of the study; None for the only one.
-    version: of the schema, 0 where there are no tables.
+    version: of the schema, 0 if there are no tables.
     """
     found = read_studies(connection, where, version, name) or read_studies(connection, where, version)
     wanted = find_study([one.study for one in found], name, where).name
@@ -92,7 +92,7 @@ def find_in(connection: Connection, name: str | None, where: str, version: int) 
 
 
 def read_progress(connection: Connection, study: int, where: str, version: int) -> Progress:
-    """Return the progress of a study; raise StorageError where it cannot be read."""
+    """Return the progress of a study; raise StorageError if it cannot be read."""
     if version == 1:
         ((state,),) = connection.execute("SELECT state FROM studies WHERE id = ?", (study,)).fetchall()
         return Progress(study, state)
@@ -117,7 +117,7 @@ class StudyKey(NamedTuple):
         return self.study, self.checksum
 
     def check_there(self, row: Columns | None) -> Progress:
-        """Return the progress of the study; raise StorageLost where it is not there any more.
+        """Return the progress of the study; raise StorageLost if it is not there any more.
 
         row: that SELECT_PROGRESS selects; None for none.
         """
@@ -126,12 +126,12 @@ class StudyKey(NamedTuple):
         return read_progress_columns(row, self.where)
 
     def read_progress(self, connection: Connection) -> Progress:
-        """Return the progress of the study; raise StorageLost where it is not there any more."""
+        """Return the progress of the study; raise StorageLost if it is not there any more."""
         return self.check_there(connection.execute(SELECT_PROGRESS, self.parameters).fetchone())
 
 
 def find_study_key(connection: Connection, name: str, where: str, version: int) -> StudyKey:
-    """Return the key of a study of a database; raise StorageError where it is not there.
+    """Return the key of a study of a database; raise StorageError if it is not there.
 
     version: of the schema, at least 2.
     """
@@ -141,10 +141,10 @@ def find_study_key(connection: Connection, name: str, where: str, version: int) 
 
 
 def read_study(connection: Connection, name: str | None, where: str, version: int) -> WholeStudy:
-    """Return a study with its trials by number, and its progress; raise StorageError where that is not all of it.
+    """Return a study with its trials by number, and its progress; raise StorageError if that is not all of it.
 
     name: of the study; None for the only one.
-    version: of the schema, 0 where there are no tables.
+    version: of the schema, 0 if there are no tables.
     """
     study, progress = find_in(connection, name, where, version)
     where = f"{where}: study {study.name!r}"
@@ -170,7 +170,7 @@ def read_study(connection: Connection, name: str | None, where: str, version: in
 
 
 def read_later(connection: Connection, progress: Progress, revision: int, where: str) -> list[FoundTrial]:
-    """Return the trials that were changed after a step, by number; raise StorageError where one cannot be read."""
+    """Return the trials that were changed after a step, by number; raise StorageError if one cannot be read."""
     columns = ", ".join((*TRIAL_COLUMNS, "checksum"))
     later = f"SELECT {columns} FROM trials WHERE study = ? AND revision > ? ORDER BY number"
     rows = connection.execute(later, (progress.study, revision)).fetchall()
@@ -178,7 +178,7 @@ def read_later(connection: Connection, progress: Progress, revision: int, where:
 
 
 def find_trial(connection: Connection, study: int, number: int, where: str) -> FoundTrial | None:
-    """Return a trial as it is in the database, None where it is not; raise StorageError where it cannot be read."""
+    """Return a trial as it is in the database, None if it is not; raise StorageError if it cannot be read."""
     found = connection.execute(_READ_TRIAL, (study, number)).fetchone()
     return None if found is None else FoundTrial(read_trial_columns(found, where, SCHEMA_VERSION), found[-1])
 
@@ -248,7 +248,7 @@ def _make_old() -> None:
 
 
 def _start_in_child() -> None:
-    """Start the collector in a forked child, where the thread that stopped it is not there."""
+    """Start the collector in a forked child, if the thread that stopped it is not there."""
     if _stopped_by and threading.get_ident() not in _stopped_by:
         gc.enable()
         _stopped_by.clear()

@@ -156,7 +156,7 @@ class RowWriter(StudyWriter):
     def _stepping(self) -> Iterator[Transaction]:
         """Give the step that is being made, or make one of its own of the block.
 
-        Raises RolledBack where the connection was lost before it was made.
+        Raises RolledBack if the connection was lost before it was made.
         """
         if self._step is not None:
             yield self._step
@@ -237,9 +237,9 @@ class Snapshot:
         return found.stored
 
     def find_unchanged(self, progress: Progress) -> RemoteChanges | None:
-        """Return the news where nothing was written, as it is most of the time; None where they are to be read.
+        """Return the news if nothing was written, as it is most of the time; None if they are to be read.
 
-        Raises StorageLost where the database does not hold the step that the holder knows.
+        Raises StorageLost if the database does not hold the step that the holder knows.
         """
         mark = self._mark
         if progress.revision > mark.revision:
@@ -249,7 +249,7 @@ class Snapshot:
         return RemoteChanges([], progress.state, mark.n_changes)
 
     def read_update(self, connection: Connection, progress: Progress | None = None) -> Update:
-        """Return what was written since; raise StorageLost where the rest is not what the holder knows.
+        """Return what was written since; raise StorageLost if the rest is not what the holder knows.
 
         progress: of the study as it is there; None to read it.
         """
@@ -261,14 +261,14 @@ class Snapshot:
         checksums = {one.row.number: one.checksum for one in found}
         rest = add_checksums(progress.digest, *(-one for one in changes))
         if self._find_sum(self._mark.sum, checksums) != rest:
-            # The mark lags behind the checksums where an exception of another thread's making cut `take` short.
+            # The mark lags behind the checksums if an exception of another thread's making cut `take` short.
             known = add_checksums(*self._checksums)
             if self._find_sum(known, checksums) != rest:
                 raise self._explain_loss()
         return Update(RemoteChanges([one.row for one in found], progress.state, len(changes)), progress, checksums)
 
     def check_rows(self, connection: Connection) -> None:
-        """Raise StorageLost where trials are not in the database that were written, by whomever.
+        """Raise StorageLost if trials are not in the database that were written, by whomever.
 
         It takes milliseconds, as it reads the checksum of each trial.
         """
@@ -288,7 +288,7 @@ class Snapshot:
         return news
 
     def begin(self, step: Transaction) -> None:
-        """Begin to follow a step; raise StorageLost where the database does not hold the step that the holder knows."""
+        """Begin to follow a step; raise StorageLost if the database does not hold the step that the holder knows."""
         news = self.find_unchanged(step.before)
         self._pending = None if news is None else Update(news, step.before, {})
 

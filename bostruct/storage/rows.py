@@ -105,7 +105,7 @@ def change_columns(study: int, number: int, row: SpaceChange) -> Columns:
 
 
 def _dump_parts(outcome: Outcome) -> str | None:
-    """Write what value and reason do not say; None where they say all."""
+    """Write what value and reason do not say; None if they say all."""
     parts = {
         "values": list(outcome.values) if len(outcome.values) > 1 else [],
         "constraints": dict(outcome.constraints),
@@ -118,7 +118,7 @@ def _dump_parts(outcome: Outcome) -> str | None:
 
 
 def read_study_columns(columns: Columns, where: str, version: int) -> tuple[int, StudyRow]:
-    """Return the id of a study, and the study without its state; raise StorageError where a column cannot be.
+    """Return the id of a study, and the study without its state; raise StorageError if a column cannot be.
 
     columns: those of STUDY_COLUMNS and, from version 2 on, their checksum.
     version: of the schema; up to 3 the goals are a direction.
@@ -140,7 +140,7 @@ def read_study_columns(columns: Columns, where: str, version: int) -> tuple[int,
 
 
 def read_progress_columns(columns: Columns, where: str) -> Progress:
-    """Return the progress of a study; raise StorageError where a column cannot be.
+    """Return the progress of a study; raise StorageError if a column cannot be.
 
     columns: those of PROGRESS_COLUMNS, up to version 4 of the schema without the revision, and their checksum.
     """
@@ -153,7 +153,7 @@ def read_progress_columns(columns: Columns, where: str) -> Progress:
 
 
 def read_trial_columns(columns: Columns, where: str, version: int) -> TrialRow:
-    """Return a trial; raise StorageError where a column cannot be.
+    """Return a trial; raise StorageError if a column cannot be.
 
     columns: those of TRIAL_COLUMNS, and from version 2 on their checksum.
     version: of the schema; up to 4 the last column is a time, which nothing used.
@@ -176,7 +176,7 @@ def read_trial_columns(columns: Columns, where: str, version: int) -> TrialRow:
 
 
 def read_change_columns(columns: Columns, position: int, where: str) -> SpaceChange:
-    """Return a change of a space; raise StorageError where a column cannot be."""
+    """Return a change of a space; raise StorageError if a column cannot be."""
     door = _Door(where, f"change {position} of its space")
     door.integer("study", columns[0], 1)
     if columns[1] != position:
@@ -191,7 +191,7 @@ def read_change_columns(columns: Columns, position: int, where: str) -> SpaceCha
 class _Door:
     """Checks of one row, whose name opens each message.
 
-    key: its own name or number; None where there is one such row.
+    key: its own name or number; None if there is one such row.
     """
 
     def __init__(self, where: str, kind: str, key: object = None) -> None:
@@ -224,7 +224,7 @@ class _Door:
         return dump(Goals((cast(Direction, given),)).to_json())
 
     def outcome(self, status: Column, value: Column, parts: Column, reason: Column) -> Outcome | None:
-        """Return the outcome of a trial; None where it runs."""
+        """Return the outcome of a trial; None if it runs."""
         if status == "running" and (value, parts, reason) == (None, None, None):
             return None
         try:

@@ -89,7 +89,7 @@ class SqliteStorage(RowStorage):
 class SqliteWriter(RowWriter):
     """A writer of a study in a file; it is gone when its process ends, however that ends.
 
-    Raises StudyLocked where the file is on a network file system and somebody else writes the study, StorageError.
+    Raises StudyLocked if the file is on a network file system and somebody else writes the study, StorageError.
     """
 
     _lock: FileWriterLock
@@ -146,7 +146,7 @@ class Database:
 
     read_only: whether it must be there, and is not to be changed.
 
-    Raises StorageError where the file is not a sound one of ours, or is refused by the system.
+    Raises StorageError if the file is not a sound one of ours, or is refused by the system.
     """
 
     def __init__(self, path: Path, *, read_only: bool) -> None:
@@ -170,7 +170,7 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """Give the connection for queries that see one moment; raise StorageError where they fail."""
+        """Give the connection for queries that see one moment; raise StorageError if they fail."""
         try:
             with self._transaction("BEGIN", "SELECT 1 FROM sqlite_master"):
                 yield self.connection
@@ -197,7 +197,7 @@ class Database:
             raise self._explain(error, "written") from error
 
     def check_place(self) -> None:
-        """Raise StorageLost, now and at every later change, where the file is not in its place any more.
+        """Raise StorageLost, now and at every later change, if the file is not in its place any more.
 
         Nothing in a forked child.
         """
@@ -237,7 +237,7 @@ class Database:
                 self._process = 0
 
     def undo(self) -> None:
-        """Close a file that was opened in vain; remove it where it was made then, and nobody has put a study in it."""
+        """Close a file that was opened in vain; remove it if it was made then, and nobody has put a study in it."""
         with self._mutex, suppress(sqlite3.Error, OSError):
             if self._is_new and self._file is not None and self._file.find_change() is None:
                 self.connection.execute("BEGIN EXCLUSIVE")
@@ -254,7 +254,7 @@ class Database:
     def _transaction(self, *statements: str) -> Iterator[_Patience]:
         """Begin a transaction by these statements, and roll back behind a block what is left of it.
 
-        Raises sqlite3.Error where others keep its lock for minutes, StorageError within another transaction.
+        Raises sqlite3.Error if others keep its lock for minutes, StorageError within another transaction.
         """
         patience = _Patience(self.path, self._file)
         while True:
@@ -289,7 +289,7 @@ class Database:
 class _Patience:
     """The time that a transaction waits for the locks of others, which the log mentions once.
 
-    file: that is open; None where it is closed.
+    file: that is open; None if it is closed.
     """
 
     def __init__(self, path: Path, file: OpenFile | None) -> None:
@@ -298,7 +298,7 @@ class _Patience:
         self._is_told = False
 
     def is_free(self, connection: sqlite3.Connection, *statements: str) -> bool:
-        """Run statements, and tell whether their locks were free; raise sqlite3.Error where the time is over."""
+        """Run statements, and tell whether their locks were free; raise sqlite3.Error if the time is over."""
         try:
             for statement in statements:
                 connection.execute(statement).fetchall()
@@ -309,9 +309,9 @@ class _Patience:
         return True
 
     def wait(self) -> None:
-        """Wait a moment, let signals be handled where they cut nothing in two, and say once that it takes long.
+        """Wait a moment, let signals be handled if they cut nothing in two, and say once that it takes long.
 
-        Raises StorageError where this thread itself has the lock, as a finalizer or a signal handler may find.
+        Raises StorageError if this thread itself has the lock, as a finalizer or a signal handler may find.
         """
         if self._file is not None and self._file.is_used_by_caller():
             raise StorageError(f"{self._path}: this thread is in the middle of a step of another study of the file")

@@ -54,7 +54,7 @@ class Transaction:
         self._progress = progress.advance(0, 0, state)
 
     def change(self, row: TrialRow, status: str) -> None:
-        """Change a trial, all but its point; raise StorageError where no such trial has this status."""
+        """Change a trial, all but its point; raise StorageError if no such trial has this status."""
         before = find_trial(self.connection, self._progress.study, row.number, self._where)
         if before is None or before.row.status != status:
             raise StorageError(f"{self._where}: trial {row.number} is not {status} there any more; load it again")
@@ -150,7 +150,7 @@ def insert_trial(connection: Connection, progress: Progress, row: TrialRow) -> W
 
 
 def retry_rolled_back(step: Function) -> Function:
-    """Make a function begin again where it raises RolledBack, for two minutes at most."""
+    """Make a function begin again if it raises RolledBack, for two minutes at most."""
 
     @wraps(step)
     def whole(*args: Any, **kwargs: Any) -> Any:

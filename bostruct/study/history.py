@@ -33,12 +33,12 @@ class Trial:
     reason: why it failed, None unless failed or infeasible.
     info: how it was chosen (`origin`) and what that cost.
     started, finished: seconds since the epoch.
-    unread: why the point, shown as it is stored, is none of the study's space, which changed; None where it is one.
+    unread: why the point, shown as it is stored, is none of the study's space, which changed; None if it is one.
     values: one for each objective, as they were told; empty unless completed.
     constraints: the measured numbers on which the study declares limits, by name.
     broken: the names of the limits that they break.
-    sd: standard deviation of the noise in the value, as told; None where nobody said.
-    repeats: the measurements whose mean the value is; empty where one value was told.
+    sd: standard deviation of the noise in the value, as told; None if nobody said.
+    repeats: the measurements whose mean the value is; empty if one value was told.
     """
 
     number: int
@@ -137,7 +137,7 @@ class Trial:
 
     @property
     def stopped_at(self) -> int | None:
-        """The step at which a stopping rule ended it, whose value is its own; None where none did."""
+        """The step at which a stopping rule ended it, whose value is its own; None if none did."""
         return self.info.get("stopped_at")
 
     def _repr_html_(self) -> str:
@@ -153,7 +153,7 @@ class Trial:
 
 
 def tell_stop(trial: Trial) -> str:
-    """Write that a stopping rule ended a trial, and at which step; empty where none did."""
+    """Write that a stopping rule ended a trial, and at which step; empty if none did."""
     return "" if trial.stopped_at is None else f", which was stopped at step {trial.stopped_at}"
 
 
@@ -210,8 +210,8 @@ class Measured(NamedTuple):
 
     values: of the only objective, or a constrained rank that orders the points (n,).
     objectives: (n, k).
-    violations: by how much each limit is broken (n, c), at most 0 where it is kept.
-    variances: of the noise of the values (n,), NaN where unknown; None where none is known.
+    violations: by how much each limit is broken (n, c), at most 0 if it is kept.
+    variances: of the noise of the values (n,), NaN if unknown; None if none is known.
     """
 
     values: Array
@@ -257,7 +257,7 @@ def measure(goals: Goals, outcomes: Sequence[Outcome]) -> Measured:
 
 
 def _describe_noise(outcome: Outcome) -> tuple[float, float, float, float]:
-    """Return the variance as told, NaN where nobody said, the number of repeats, the sum of their squared deviations,
+    """Return the variance as told, NaN if nobody said, the number of repeats, the sum of their squared deviations,
     and the square of the largest.
     """
     told = np.nan if outcome.sd is None else min(outcome.sd * outcome.sd, LARGEST)  # an old file may hold any sd
@@ -321,7 +321,7 @@ class ArrayBuffer:
 class BatchBuffer:
     """Points of a domain, appended one at a time and read as one batch.
 
-    join: makes a batch of what is appended; None where these are points.
+    join: makes a batch of what is appended; None if these are points.
     """
 
     def __init__(self, domain: Domain, join: Callable[[list[Point]], Batch] | None = None) -> None:

@@ -31,7 +31,7 @@ from bostruct.storage.writing import defer_signals_and_note, retry_rolled_back
 from bostruct.study.history import ATTRIBUTES, CANCELED, DOUBLE, MACHINE, NO_DATA, Trial
 from bostruct.study.point_forms import Kept, find_moved_numbers, find_names, restore_numbers, write_point_text
 from bostruct.study.records import read_goals, read_initial, read_trial, show_outcome, write_trial
-from bostruct.study.space_changes import current_row, is_over, read_trials
+from bostruct.study.space_changes import current_row, is_over, reread_trials
 from bostruct.study.trial_table import Record, TrialTable
 
 RETRIES = 2  # of a failure that is no fault of the point, unless another number is asked for
@@ -59,9 +59,9 @@ class Ledger(TrialTable):
 
     It learns what other writers wrote, and takes over what they left.
 
-    store: the right to write it, None where it is only read.
+    store: the right to write it, None if it is only read.
 
-    Raises StorageError, naming the trial, where a point cannot be decoded.
+    Raises StorageError, naming the trial, if a point cannot be decoded.
     """
 
     def __init__(self, domain: Domain, stored: StoredStudy, store: StudyWriter | None, label: str) -> None:
@@ -82,7 +82,7 @@ class Ledger(TrialTable):
         self._where = where = f"{label}: study {row.name!r}"
         self._initial = read_initial(row, domain, where) if is_over(row, domain) else []
         with pause_collector():
-            for one, found in zip(stored.trials, read_trials(stored, self._form, where), strict=True):
+            for one, found in zip(stored.trials, reread_trials(stored, self._form, where), strict=True):
                 self._enter(found.trial, found.kept, one, found.text)
             self._close_stored(stored.trials)
 
@@ -93,7 +93,7 @@ class Ledger(TrialTable):
 
     @property
     def writer(self) -> StudyWriter:
-        """The right to write the study; raises BostructError where it is only read."""
+        """The right to write the study; raises BostructError if it is only read."""
         if self.store is None:
             raise BostructError(f"study {self.name!r} was loaded with read_only=True; it cannot be asked or told")
         return self.store
@@ -110,7 +110,7 @@ class Ledger(TrialTable):
 
     @property
     def owner(self) -> str | None:
-        """The name of this writer in the rows of trials that it hands out; None where it is the only one."""
+        """The name of this writer in the rows of trials that it hands out; None if it is the only one."""
         return None if self.store is None else self.store.owner
 
     @property
@@ -128,7 +128,7 @@ class Ledger(TrialTable):
         """Wait until no other writer decides on a trial, and keep them waiting for as long as a block lasts.
 
         wanted: tells whether a trial is to be handed out, by all that others wrote; it is asked in the same step, since
-            others may decide, too, where a connection is lost. None for always.
+            others may decide, too, if a connection is lost. None for always.
         """
         block = self.writer.ask_lock() if self.is_writable else nullcontext()
         block.__enter__()
@@ -145,7 +145,7 @@ class Ledger(TrialTable):
                 raise
 
     def check_wanted(self) -> None:
-        """Raise NotWanted where the block that decides wants no trial any more."""
+        """Raise NotWanted if the block that decides wants no trial any more."""
         if self._wanted is not None and not self._wanted():
             raise NotWanted(f"{self._where}: no further trial is wanted")
 
@@ -157,7 +157,7 @@ class Ledger(TrialTable):
                 self._learn(self.writer.poll())
 
     def learn_of(self, trial: object) -> None:
-        """Learn what other writers wrote where a trial that somebody means is not known to run."""
+        """Learn what other writers wrote if a trial that somebody means is not known to run."""
         number = getattr(trial, "number", trial)
         if isinstance(number, int) and number not in self._running:
             self.sync()
@@ -177,7 +177,7 @@ class Ledger(TrialTable):
                 self._take_from(record.owner, number)
 
     def note_writers(self, present: AbstractSet[str]) -> None:
-        """Show the trials of a study that is only read as waiting where their writers are gone, and write nothing."""
+        """Show the trials of a study that is only read as waiting if their writers are gone, and write nothing."""
         for number in self._running:
             if self._records[number].owner not in present:
                 self._records[number].owner = None
@@ -185,7 +185,7 @@ class Ledger(TrialTable):
     @defer_signals_once_begun
     @retry_rolled_back
     def _take_from(self, owner: str | None, number: int) -> None:
-        """Let a trial wait whose owner is gone, or fail it where that is the second time; nothing where others did.
+        """Let a trial wait whose owner is gone, or fail it if that is the second time; nothing if others did.
 
         owner: who had it when that was found; None for nobody.
         """
@@ -274,7 +274,7 @@ class Ledger(TrialTable):
         self.state = news.state
 
     def _check_agreement(self, news: RemoteChanges, found: Sequence[tuple[Trial, Kept]]) -> None:
-        """Raise StorageLost, from now on, where a trial has another point than here, or another value.
+        """Raise StorageLost, from now on, if a trial has another point than here, or another value.
 
         Neither ever changes. A server that lost steps that this process knows may have made others in their place.
         """
@@ -352,7 +352,7 @@ class Ledger(TrialTable):
                 note_unreturned(error, [number for number, _ in asked], another)
 
     def next_initial(self) -> Point | None:
-        """The first of the user's own points that was never asked nor added; None where there is none left."""
+        """The first of the user's own points that was never asked nor added; None if there is none left."""
         while self._initial and self.seen(self._initial[0]):
             self._initial.pop(0)
         return self._initial[0] if self._initial else None
@@ -385,7 +385,7 @@ class Ledger(TrialTable):
     @defer_signals_once_begun
     @retry_rolled_back
     def begin(self, found: NextPoint, waits: bool = False) -> Trial | None:
-        """Enter a new trial, running, and return it; None where another writer added the point meanwhile.
+        """Enter a new trial, running, and return it; None if another writer added the point meanwhile.
 
         waits: whether it is to be handed out by a later `ask_again`, not now.
         """
@@ -425,7 +425,7 @@ class Ledger(TrialTable):
         Where another told of it meanwhile, the outcome is another trial of its point, which names the first in
         ``info["double_of"]``. Where the file was lost the outcome is kept here, and StorageLost is raised then.
 
-        Raises ValueError where another told of it, and who tells now was not handed the trial here.
+        Raises ValueError if another told of it, and who tells now was not handed the trial here.
         """
         record, lost = self._records[number], None
         begun = self._held.get(number) if begun is None else begun

@@ -256,7 +256,7 @@ class _Loop:
         return None
 
     def _watch(self, point: object) -> object:
-        """Give the point a judge, which knows the trials that have completed by now and decides where the trial runs.
+        """Give the point a judge, which knows the trials that have completed by now and decides if the trial runs.
 
         A question to this process at each report would wait as long as this process suggests the next point, and no
         foreign executor could ask it.
@@ -271,7 +271,7 @@ class _Loop:
 
         Failures are left, since they may be due to that end. A pool that was interrupted is not asked once more.
 
-        Raises BostructError where a value cannot be told.
+        Raises BostructError if a value cannot be told.
         """
         self._tell_values(self._collected)
         if not self._is_collecting:
@@ -290,7 +290,7 @@ class _Loop:
         return self._collected
 
     def _take(self, finished: FinishedTrials, callbacks: Sequence[Callable[[Any, Trial], None]]) -> None:
-        """Tell what came of trials, and call back; raise where that shows a mistake, or an error to be raised."""
+        """Tell what came of trials, and call back; raise if that shows a mistake, or an error to be raised."""
         goals = self._study.goals
         finished = [(number, _judge(one, goals)) for number, one in finished if not self._is_given_up(number)]
         mistakes = self._failures.find_mistakes(finished)
@@ -538,7 +538,7 @@ class ThroughputEstimate:
 
     @property
     def n_ahead(self) -> int:
-        """The number of points to have ready before a worker needs them; 0 where a suggestion takes next to no time."""
+        """The number of points to have ready before a worker needs them; 0 if a suggestion takes next to no time."""
         if not self._takes_more_than(min(LOST_SHARE, BUSY_SHARE / self._slots)):
             return 0
         return min(self._slots // WORKERS_FOR_EACH, MOST_AHEAD)

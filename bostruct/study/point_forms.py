@@ -24,7 +24,7 @@ class PointForm:
 
     @property
     def is_complete(self) -> bool:
-        """True where a kept point is a key, from which all that is stored of the point can be written again."""
+        """True if a kept point is a key, from which all that is stored of the point can be written again."""
         return self._by_key is not None
 
     def keep(self, x: Point) -> Kept:
@@ -109,7 +109,7 @@ def _is_real_number(value: object) -> bool:
 
 
 def find_names(description: ParsedJson) -> tuple[str, ...] | None:
-    """Return the names that all points of a domain may have, in their order; None where points have no names.
+    """Return the names that all points of a domain may have, in their order; None if points have no names.
 
     description: of the domain, as JSON.
     """
@@ -128,7 +128,7 @@ def write_point_text(domain: Domain, x: Point, names: Sequence[str] | None) -> s
 
 
 def read_point_texts(texts: Sequence[str], domain: Domain, names: Sequence[str] | None) -> Batch | None:
-    """Return points as a batch of their domain; None where one has to be read by itself, or cannot be read."""
+    """Return points as a batch of their domain; None if one has to be read by itself, or cannot be read."""
     if names is None or type(domain) is not Space:
         return None
     try:
@@ -139,7 +139,7 @@ def read_point_texts(texts: Sequence[str], domain: Domain, names: Sequence[str] 
 
 
 def read_point_text(text: str, names: Sequence[str] | None) -> ParsedJson:
-    """Return what the domain of a point encoded; raise ValueError where the text is none, or has too many values."""
+    """Return what the domain of a point encoded; raise ValueError if the text is none, or has too many values."""
     data = parse(text)
     if names is None or not isinstance(data, list):
         return data

@@ -160,9 +160,9 @@ class Lazy:
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """The model of a study as it is now, fitted where it is called: what it recommends, predicts and leaves out.
+    """The model of a study as it is now, fitted if it is called: what it recommends, predicts and leaves out.
 
-    searcher: gives the method and its state, JSON text; raises BostructError where the study cannot have them.
+    searcher: gives the method and its state, JSON text; raises BostructError if the study cannot have them.
     outcomes: of all of them, by number; None while they run.
     """
 
@@ -308,12 +308,12 @@ def without_model(completed: Sequence[Trial]) -> Beliefs:
 def bound_regret(
     searcher: Searcher, ledger: Ledger, seed: int, regret: float, who: str, state: str | None = None
 ) -> float:
-    """Return a bound of the probability that the regret of the best completed point exceeds `regret`; 1 where unknown.
+    """Return a bound of the probability that the regret of the best completed point exceeds `regret`; 1 if unknown.
 
     regret: in the user's units, at least 0.
     state: of the searcher, JSON text; None for that of the ledger.
 
-    Raises BostructError where the method has no model that tells, or a state that it cannot use, and for several
+    Raises BostructError if the method has no model that tells, or a state that it cannot use, and for several
     objectives or limits.
     """
     check_number("regret", regret, 0.0)
@@ -359,7 +359,7 @@ def _make_generator(seed: int, history: HistoryView) -> np.random.Generator:
 
 
 def _of_each(goals: Goals) -> str:
-    """Write that a model is of each objective, where there are several."""
+    """Write that a model is of each objective, if there are several."""
     return f" of each of {goals.n_objectives} objectives" if goals.n_objectives > 1 else ""
 
 

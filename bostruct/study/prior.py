@@ -32,7 +32,7 @@ def select_trials(values: Array, most: int) -> list[int]:
     """Return the positions of the trials to learn from, ascending: the best half of `most`, and an even spread by rank.
 
     values: (n,), minimized.
-    most: number of trials, at least 1; all are taken where they are no more.
+    most: number of trials, at least 1; all are taken if they are no more.
     """
     if len(values) <= most:
         return list(range(len(values)))
@@ -52,9 +52,9 @@ def describe_prior(domain: Domain, tasks: Sequence[PriorTask]) -> list[ParsedJso
 
 
 def with_prior(searcher: Searcher, prior: Sequence[ParsedJson], who: str = "") -> Searcher:
-    """Return the searcher, which also learns from earlier tasks where there are any.
+    """Return the searcher, which also learns from earlier tasks if there are any.
 
-    Raises DomainError for a method that cannot, StorageError where a point is none of the searcher's domain.
+    Raises DomainError for a method that cannot, StorageError if a point is none of the searcher's domain.
     """
     tasks = [_decode_task(searcher.domain, task) for task in prior]
     return learn_from(searcher, tasks, who) if tasks else searcher
@@ -90,7 +90,7 @@ def _is_task(task: ParsedJson) -> bool:
 
 
 def check_same_prior(stored: StudyRow, now: Sequence[ParsedJson], given: StudyRow, where: str) -> None:
-    """Raise StudyMismatch where a call gives another prior than the one on record."""
+    """Raise StudyMismatch if a call gives another prior than the one on record."""
     known, prior = stored_prior(stored), stored_prior(given)
     if not prior or dump(prior) in (dump(known), dump(now)):
         return
@@ -108,7 +108,7 @@ PriorSource = object  # a Study, a Result, the path of a file, or a Storage with
 class EarlierTrials(NamedTuple):
     """The trials of an earlier study.
 
-    domain: of its points; None where a result was pickled, which forgets it.
+    domain: of its points; None if a result was pickled, which forgets it.
     """
 
     goals: Goals
@@ -124,7 +124,7 @@ def read_prior(given: Iterable[PriorSource] | None, domain: Domain, goals: Goals
     given: studies, results, or files with one study each; None for none.
 
     Raises TypeError, ValueError and PointError, naming the one that is wrong, and StorageError for a file. Warns of
-    `SpaceChanged` where some points of a study cannot be read.
+    `SpaceChanged` if some points of a study cannot be read.
     """
     if given is None:
         return []
@@ -142,7 +142,7 @@ def read_prior(given: Iterable[PriorSource] | None, domain: Domain, goals: Goals
 
 
 def _read_task(label: str, source: PriorSource, domain: Domain, goals: Goals) -> PriorTask:
-    """Read the trials of a study that can be read in a domain; warn of `SpaceChanged` where others cannot."""
+    """Read the trials of a study that can be read in a domain; warn of `SpaceChanged` if others cannot."""
     theirs, own, trials = _read_trials(label, source, domain)
     if theirs.directions != goals.directions:
         wanted, got = goals.direction, " and ".join(theirs.directions)
@@ -171,7 +171,7 @@ def _read_task(label: str, source: PriorSource, domain: Domain, goals: Goals) ->
 class _PointReader:
     """A function that reads points of an earlier study in a domain, by the rules of spaces that change.
 
-    own: the domain of the earlier study; None where the domain must read its points as they are, as it reads those of
+    own: the domain of the earlier study; None if the domain must read its points as they are, as it reads those of
         a domain of another kind and those of an equal one.
 
     Raises PointError for a point that it cannot read.
@@ -191,7 +191,7 @@ class _PointReader:
 
     @cached_property
     def _has_changed(self) -> bool:
-        """True where the domains differ and are forms of one kind, so that a value may have got another meaning."""
+        """True if the domains differ and are forms of one kind, so that a value may have got another meaning."""
         ours, theirs = parse(dump(self._domain.to_json())), self._theirs
         are_spaces = all(read_contents(one).names for one in (ours, theirs))
         return (are_spaces or ours.get("domain") == theirs.get("domain")) and not is_same_description(
@@ -204,7 +204,7 @@ class _PointReader:
 
 
 def _say_unread(label: str, unread: dict[str, str], n_read: int, domain: Domain, own: Domain | None) -> None:
-    """Warn of trials that are left out; raise PointError where all are, or where points must be read as they are."""
+    """Warn of trials that are left out; raise PointError if all are, or where points must be read as they are."""
     if not n_read or own is None:
         number, why = next(iter(unread.items()))
         raise PointError(f"{label}: trial {number} is no point of the new space: {why}")
@@ -231,7 +231,7 @@ def _read_trials(label: str, source: PriorSource, domain: Domain) -> EarlierTria
 
 
 def _read_stored(label: str, source: str | os.PathLike[str] | Storage, domain: Domain) -> EarlierTrials:
-    """Raise StorageError for a file that cannot be read, ValueError where only its own space can read its points."""
+    """Raise StorageError for a file that cannot be read, ValueError if only its own space can read its points."""
     place = open_storage(source)
     stored = place.read(None)
     row = check_study_rows(stored, place.label)

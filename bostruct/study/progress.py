@@ -15,12 +15,12 @@ from bostruct.study.history import Trial
 FORMAT = "{desc}: {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} [{elapsed}<{remaining}{postfix}]"
 WIDTH = 80  # columns where nothing says how many there are, as in a file
 DEFAULT_BAR, LEAST_BAR = 10, 4  # columns of the bar itself: where tqdm is free to choose, and at least
-LABEL = (40, 24, 12, 0)  # letters of a label, fewer where it has to make room
+LABEL = (40, 24, 12, 0)  # letters of a label, fewer if it has to make room
 
 
 @contextmanager
 def progress_bar(label: str, total: float | None, done: int, wanted: bool | None) -> Iterator[Any]:
-    """Show a tqdm bar on stderr where it is wanted, else give None.
+    """Show a tqdm bar on stderr if it is wanted, else give None.
 
     total: number of trials in all; None if nobody knows.
     done: number of trials finished already.

@@ -38,7 +38,7 @@ from bostruct.study.point_forms import Kept, PointForm, read_point_text
 
 
 def warn_of_alike_choices(domain: str, where: str) -> None:
-    """Warn where a file holds several choices of one variable by the same description.
+    """Warn if a file holds several choices of one variable by the same description.
 
     domain: of a study, as JSON text.
     """
@@ -142,7 +142,7 @@ def readable_domain(given: object, row: StudyRow) -> Any:
 
 
 def stored_domain(row: StudyRow) -> Domain:
-    """Rebuild a study's domain from its file; raise DomainError, with what to do, where that does not hold enough."""
+    """Rebuild a study's domain from its file; raise DomainError, with what to do, if that does not hold enough."""
     try:
         return as_domain(_rebuild_domain(row))
     except (DomainError, TypeError) as error:
@@ -159,7 +159,7 @@ def explain_rebuild(domain: Domain, row: StudyRow, error: DomainError) -> Domain
 
 
 def _rebuild_domain(row: StudyRow) -> Domain:
-    """Raise DomainError where the file cannot hold the domain, StorageError where it holds none at all."""
+    """Raise DomainError if the file cannot hold the domain, StorageError if it holds none at all."""
     try:
         return domain_from_json(parse(row.domain))
     except DomainError:
@@ -169,7 +169,7 @@ def _rebuild_domain(row: StudyRow) -> Domain:
 
 
 def check_domain(searcher: Searcher, domain: Domain) -> Searcher:
-    """Return the searcher; raise ValueError where it was built for another domain.
+    """Return the searcher; raise ValueError if it was built for another domain.
 
     searcher: of any domain.
     domain: that the study is on.
@@ -186,7 +186,7 @@ def describe_method(
 ) -> Json:
     """Return what sets a method apart from others, as JSON data: name, searcher, settings, and what it learns from.
 
-    problem: name of the problem that the study is of; left away where it is None. It says nothing of the method, and is
+    problem: name of the problem that the study is of; left away if it is None. It says nothing of the method, and is
         here because a study's description of its method never changes and may have more keys in any file.
     """
     name = method if isinstance(method, str) else None
@@ -195,9 +195,9 @@ def describe_method(
 
 
 def check_same_problem(stored: StudyRow, problem: str | None, where: str) -> None:
-    """Raise StudyMismatch where a study is on record as one of another problem.
+    """Raise StudyMismatch if a study is on record as one of another problem.
 
-    problem: name of the problem of a call; None, which agrees with any, where the call leaves it unsaid.
+    problem: name of the problem of a call; None, which agrees with any, if the call leaves it unsaid.
     """
     known = parse(stored.method).get("problem")
     if problem is None or known in (None, problem):
@@ -223,7 +223,7 @@ def rename_objectives(stored: StudyRow, given: StudyRow) -> str | None:
 def check_same_study(stored: StudyRow, given: StudyRow, where: str, *, seed_given: bool) -> None:
     """Raise StudyMismatch unless a call speaks of the study as it was made; what it leaves unsaid agrees.
 
-    seed_given: False where the call leaves the seed unsaid.
+    seed_given: False if the call leaves the seed unsaid.
 
     Warns of `OtherVersion` where the study was made by another version of bostruct, or its method has other settings.
     """
@@ -314,7 +314,7 @@ def can_continue_method(stored: StudyRow, given: StudyRow) -> bool:
 
 
 def _common_name(stored: StudyRow, given: StudyRow) -> str | None:
-    """Return the name of a method whose settings are the version's, not the user's; None where settings must agree.
+    """Return the name of a method whose settings are the version's, not the user's; None if settings must agree.
 
     A searcher that is an object must have equal settings. Settings of another version are not compared, since they
     hold the names that its parts had there: the class of the searcher stands for them.
@@ -338,7 +338,7 @@ def name_method(method: str | Searcher) -> str:
 
 
 def stored_method(row: StudyRow) -> str:
-    """Return the method's name; raise BostructError where a searcher object was given."""
+    """Return the method's name; raise BostructError if a searcher object was given."""
     method = parse(row.method)
     if method["name"] in methods.list_names():
         return method["name"]
@@ -360,7 +360,7 @@ def stored_method(row: StudyRow) -> str:
 
 
 def check_study(row: StudyRow, where: str) -> StudyRow:
-    """Return a stored study; raise StorageError where what is not the domain's own is not the JSON it must be."""
+    """Return a stored study; raise StorageError if what is not the domain's own is not the JSON it must be."""
     data: dict[str, Json] = {}
     for field in ("domain", "method", "initial", "state"):
         try:
@@ -381,7 +381,7 @@ def check_study(row: StudyRow, where: str) -> StudyRow:
 
 
 def read_goals(row: StudyRow, where: str) -> Goals:
-    """Return what a stored study declares; raise StorageError where that makes no sense."""
+    """Return what a stored study declares; raise StorageError if that makes no sense."""
     try:
         return Goals.from_json(parse(row.goals))
     except MALFORMED as error:
@@ -401,9 +401,9 @@ def read_initial(row: StudyRow, domain: Domain, where: str) -> list[Point]:
 def read_trial(
     row: TrialRow, form: PointForm, names: Sequence[str] | None, where: str, kept: Kept = None
 ) -> tuple[Trial, Kept]:
-    """Return a trial and its point as it is kept; raise StorageError, naming both, where that makes no sense.
+    """Return a trial and its point as it is kept; raise StorageError, naming both, if that makes no sense.
 
-    Raises PredicateError where a condition fails.
+    Raises PredicateError if a condition fails.
     """
     try:
         kept = form.keep(form.domain.decode(read_point_text(row.point, names))) if kept is None else kept
@@ -415,7 +415,7 @@ def read_trial(
 
 
 def show_trial(row: TrialRow, show: Callable[[Info], Presented], where: str) -> Trial:
-    """Return a trial; raise StorageError, naming it, where it makes no sense."""
+    """Return a trial; raise StorageError, naming it, if it makes no sense."""
     try:
         info = parse(row.info)
         kinds = [_READ.get(name, object) for name in info] if isinstance(info, dict) else []
@@ -453,7 +453,7 @@ def write_trial(
     outcome: of its evaluation; None while it is running.
     point: JSON text.
     told: its place in the order of telling; None while it is running.
-    owner: the writer that handed it out; None where it waits, is over, or there is one writer.
+    owner: the writer that handed it out; None if it waits, is over, or there is one writer.
     """
     info = dump(trial.info)
     return TrialRow(trial.number, point, info, trial.started, attempts, outcome, trial.finished, told, owner)

@@ -70,7 +70,7 @@ def measure_hypervolumes(
 
 
 def measure_hypervolume(told: Sequence[Trial], goals: Goals, reference: Sequence[float] | None = None) -> float:
-    """Return the volume that the front of all finished trials dominates; 0 where none is feasible.
+    """Return the volume that the front of all finished trials dominates; 0 if none is feasible.
 
     Raises TypeError, ValueError.
     """
@@ -199,44 +199,44 @@ class Result:
     def where(self, keep: Callable[[Presented], bool]) -> Result:
         """Return the result of some of the finished trials, such as those at the largest fidelity.
 
-        keep: called with a point, true where its trial is to be kept.
+        keep: called with a point, true if its trial is to be kept.
         """
         kept = tuple(number for number in self.order if keep(self.trials[number].point))
         return replace(self, order=kept)
 
     @property
     def direction(self) -> Direction:
-        """``minimize`` or ``maximize``; raises BostructError where there are several objectives."""
+        """``minimize`` or ``maximize``; raises BostructError if there are several objectives."""
         return self.goals.direction
 
     @cached_property
     def best_trial(self) -> Trial:
         """The trial with the best value among those that keep all limits, the first told of equals.
 
-        Raises BostructError where none has completed, or none keeps the limits, and where there are several objectives.
+        Raises BostructError if none has completed, or none keeps the limits, and where there are several objectives.
         """
         self._require_single("best_trial")
         return min(self._require_feasible_trials(), key=lambda trial: self.goals.orient(trial.values))
 
     @property
     def has_feasible(self) -> bool:
-        """True where a kept trial has completed and keeps all limits."""
+        """True if a kept trial has completed and keeps all limits."""
         return any(self.trials[number].is_feasible for number in self.order)
 
     @cached_property
     def pareto_front(self) -> tuple[Trial, ...]:
         """The feasible trials that no other one dominates, by their first objective.
 
-        A trial dominates another where it is no worse in each objective, and better in one. Of equals the first told
+        A trial dominates another if it is no worse in each objective, and better in one. Of equals the first told
         is taken. Of one objective it is the best trial. Over a `Fidelity`, trials at all fidelities count; `where`
-        keeps those at one. Raises BostructError where none is feasible.
+        keeps those at one. Raises BostructError if none is feasible.
         """
         feasible = self._require_feasible_trials()
         minimized = np.array([self.goals.orient(trial.values) for trial in feasible]).reshape(len(feasible), -1)
         return tuple(feasible[i] for i in find_front(minimized))
 
     def hypervolume(self, reference: Sequence[float] | None = None) -> float:
-        """Return the volume that the Pareto front dominates, larger is better; 0 where no trial is feasible.
+        """Return the volume that the Pareto front dominates, larger is better; 0 if no trial is feasible.
 
         reference: a number for each objective, in its units, as of `hypervolumes`.
         """
@@ -265,10 +265,10 @@ class Result:
         """The completed trial with the best posterior mean, with its 95% interval; for an objective without noise it
         is `best_trial`, or close to it.
 
-        The model learns from all trials of the study, also where this result keeps only some of them. Of studies over a
+        The model learns from all trials of the study, also if this result keeps only some of them. Of studies over a
         `Fidelity` by hyperband and its variants, trials at the largest fidelity evaluated are recommended. A method
         without a model, or whose model cannot be fitted, recommends the best value told, and `why` says so. Raises
-        BostructError where no trial completed.
+        BostructError if no trial completed.
         """
         self._require_single("recommended")
         completed = self._require_feasible_trials()
@@ -278,7 +278,7 @@ class Result:
     def predict(self, points: Iterable[object]) -> Predictions:
         """Predict the objective, noise aside, at any points, and the chance that they have a value and keep all limits.
 
-        The model learns from all trials of the study, also where this result keeps only some of them.
+        The model learns from all trials of the study, also if this result keeps only some of them.
 
         points: m points as the objective receives them.
 
@@ -305,7 +305,7 @@ class Result:
         return self.model
 
     def _require_completed_trials(self) -> list[Trial]:
-        """Return the completed trials that were kept, in the order told; raises BostructError where there are none."""
+        """Return the completed trials that were kept, in the order told; raises BostructError if there are none."""
         completed = self.list_completed()
         if not completed and self.n_unread and not self.order:
             raise BostructError(f"no completed trial can be read in the study's space: {self._why_unread()}")
@@ -318,7 +318,7 @@ class Result:
         return completed
 
     def _require_feasible_trials(self) -> list[Trial]:
-        """Return the completed trials that keep all limits; raises BostructError where there are none."""
+        """Return the completed trials that keep all limits; raises BostructError if there are none."""
         completed = self._require_completed_trials()
         feasible = [trial for trial in completed if trial.is_feasible]
         if not feasible:
@@ -394,7 +394,7 @@ class Result:
     def incumbents(self) -> tuple[Incumbent, ...]:
         """The best trial so far after each finished trial, in the order told.
 
-        Raises BostructError where there are several objectives, of which `hypervolumes` tells.
+        Raises BostructError if there are several objectives, of which `hypervolumes` tells.
         """
         self._require_single("incumbents")
         sign = sign_of(self.direction)
@@ -437,7 +437,7 @@ class Result:
 
         ax: axes to draw on, None for those of a new figure.
 
-        Returns the matplotlib axes. Raises MissingExtra without matplotlib, ValueError where no trial has finished.
+        Returns the matplotlib axes. Raises MissingExtra without matplotlib, ValueError if no trial has finished.
         """
         home = "fronts:plot_front" if self.goals.n_objectives > 1 else "plots:plot_history"
         return load_by_name(f"bostruct.analysis.{home}")(self, ax=ax)

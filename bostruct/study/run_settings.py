@@ -97,7 +97,7 @@ class RunSettings:
                 )
 
     def _check_ends(self) -> None:
-        """Check what ends the run; raise TypeError where nothing does."""
+        """Check what ends the run; raise TypeError if nothing does."""
         for name, least in (("n_trials", 0), ("n_more", 0), ("patience", 1)):
             if (given := getattr(self, name)) is not None:
                 check_integer(name, given, least)

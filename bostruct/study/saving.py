@@ -32,7 +32,7 @@ def write_copy(ledger: Ledger, storage: Storage, name: str | None = None) -> Non
 
 @defer_signals
 def end(ledger: Ledger, mutex: AbstractContextManager[object]) -> None:
-    """Close the storage of a study; where its file is lost, write the study to a new one and warn of that."""
+    """Close the storage of a study; if its file is lost, write the study to a new one and warn of that."""
     with mutex:
         if ledger.store is not None and ledger.store.is_open:
             _end(ledger, ledger.store)
@@ -91,7 +91,7 @@ def _save_in(folder: Path, lost: Path, ledger: Ledger) -> str:
 def copy_file(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:
     """Copy a file of studies as it is at one moment, whoever is writing it; what was told last is in the copy.
 
-    Raises StorageError where the source is not a file with studies, or the target exists or cannot be written.
+    Raises StorageError if the source is not a file with studies, or the target exists or cannot be written.
     """
     storage, target = SqliteStorage(as_path(source)), as_path(target)
     if not storage.studies():
@@ -108,7 +108,7 @@ def copy_file(source: str | os.PathLike[str], target: str | os.PathLike[str]) ->
 def new_file(target: str | os.PathLike[str]) -> Iterator[None]:
     """Make an empty file for a block that writes it, and remove the file where the block raises.
 
-    Raises StorageError where the file exists or cannot be made.
+    Raises StorageError if the file exists or cannot be made.
     """
     try:
         os.close(os.open(target, os.O_CREAT | os.O_EXCL, 0o666))

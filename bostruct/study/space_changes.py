@@ -50,7 +50,7 @@ class SpaceChanged(UserWarning):
 class Opening(NamedTuple):
     """A study as a call speaks of it.
 
-    change: of the space; None where there is none, or none that trials can follow.
+    change: of the space; None if there is none, or none that trials can follow.
     """
 
     given: StudyRow
@@ -61,8 +61,8 @@ class Opening(NamedTuple):
 class ReadTrial(NamedTuple):
     """A trial as a study shows it.
 
-    kept: its point as it is kept; None where it cannot be read.
-    text: the point as it is stored, JSON text; None where the domain writes it again.
+    kept: its point as it is kept; None if it cannot be read.
+    text: the point as it is stored, JSON text; None if the domain writes it again.
     """
 
     trial: Trial
@@ -93,7 +93,7 @@ def is_over(row: StudyRow, domain: Domain) -> bool:
 
 
 def find_change(stored: StoredStudy, given: StudyRow, domain: Domain, where: str) -> Opening:
-    """Find what becomes of a study where a call gives it another space; nothing is written.
+    """Find what becomes of a study if a call gives it another space; nothing is written.
 
     Spaces that have no name in common are no change of each other, and neither are other domains. Raises StorageError
     where what is stored cannot be read.
@@ -155,9 +155,9 @@ def check_change(
 ) -> SpaceChange | None:
     """Return the change of the space with which a call goes on with a study, None for none; nothing is written.
 
-    seed_given: False where the call leaves the seed unsaid.
+    seed_given: False if the call leaves the seed unsaid.
 
-    Raises StudyMismatch where more than the space differs, StorageError where what is stored cannot be read. Warns of
+    Raises StudyMismatch if more than the space differs, StorageError if what is stored cannot be read. Warns of
     `OtherVersion`.
     """
     row = check_study_rows(stored, where)
@@ -180,7 +180,7 @@ def warn_of_rounded(label: str, rounded: RoundedNumbers) -> None:
 def record_change(
     stored: StoredStudy, change: SpaceChange | None, store: StudyWriter, state: str, where: str
 ) -> StoredStudy:
-    """Write a change of the space, warn of `SpaceChanged` where trials cannot be read, and return the study.
+    """Write a change of the space, warn of `SpaceChanged` if trials cannot be read, and return the study.
 
     change: as found; None for none.
     state: the searcher's first one, as JSON text; that of another space is not used.
@@ -229,8 +229,8 @@ def _find_subject(reason: str, contents: Sequence[Contents]) -> str:
     return name if found == rest else f"{name}: {found}"
 
 
-def read_trials(stored: StoredStudy, form: PointForm, where: str) -> Iterator[ReadTrial]:
-    """Yield the trials of a study by number; raise StorageError, naming the trial, where one makes no sense."""
+def reread_trials(stored: StoredStudy, form: PointForm, where: str) -> Iterator[ReadTrial]:
+    """Yield the trials of a study by number; raise StorageError, naming the trial, if one makes no sense."""
     domain = form.domain
     is_current = is_over(current_row(stored), domain)
     known = parse_unread(stored, where) if is_current else None
@@ -250,7 +250,7 @@ def read_trials(stored: StoredStudy, form: PointForm, where: str) -> Iterator[Re
 
 
 def _keep_ahead(stored: StoredStudy, form: PointForm, names: Sequence[str] | None) -> Iterator[Kept]:
-    """Yield each point as it is kept, as one of the space that the study is open with; None where that is not known.
+    """Yield each point as it is kept, as one of the space that the study is open with; None if that is not known.
 
     The points are read many at once, which for a long study is faster.
     """
@@ -354,9 +354,9 @@ def is_same_kind(stored: str, given: str) -> bool:
 
 
 def _reread(text: str, domain: Domain, description: str, where: str, *, is_known: bool = False) -> Point:
-    """Read a point of another space; raise PointError where this one has it not, StorageError where it makes no sense.
+    """Read a point of another space; raise PointError if this one has it not, StorageError if it makes no sense.
 
-    Constraints are not asked again where it is known that they hold.
+    Constraints are not asked again if it is known that they hold.
     """
     try:
         described = _parse_description(description)

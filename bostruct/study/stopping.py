@@ -71,7 +71,7 @@ class Patience(StoppingCallback):
 
 
 def _find_latest_best(study: Any) -> Trial | None:
-    """Return the best trial, of several objectives the last told of the front; None where none is feasible."""
+    """Return the best trial, of several objectives the last told of the front; None if none is feasible."""
     result = study.result
     if study.goals.n_objectives == 1 or not result.has_feasible:
         return study.incumbent
@@ -96,9 +96,9 @@ class StoppingRule(ABC):
 class MedianRule(StoppingRule):
     """The median stopping rule (Golovin et al. 2017, "Google Vizier", section 3.2, median automated stopping).
 
-    A trial stops at step s where its best value by s is strictly worse than the median, over the completed trials that
+    A trial stops at step s if its best value by s is strictly worse than the median, over the completed trials that
     reached s, of the averages of their values reported up to s. Trials that were stopped are among them. From 500
-    reports of a trial on, where some may have been left out, a value counts for the steps to its next one.
+    reports of a trial on, if some may have been left out, a value counts for the steps to its next one.
 
     startup_trials: trials that must have reached a step before it stops any, from 1.
     warmup_steps: no trial stops before this step, from 0.
@@ -197,7 +197,7 @@ class _HalvingJudge:
 class Curves:
     """The reports of the trials of a study, each of which is read once.
 
-    sign: 1.0 where the values of the study are minimized, -1.0 where they are maximized.
+    sign: 1.0 if the values of the study are minimized, -1.0 if they are maximized.
     """
 
     def __init__(self, sign: float) -> None:
@@ -219,7 +219,7 @@ class Curves:
 
 
 def describe_reports(reports: Iterable[tuple[int, float]]) -> Info:
-    """Return reports as a trial has them on record, thinned as `report` does; nothing where there are none.
+    """Return reports as a trial has them on record, thinned as `report` does; nothing if there are none.
 
     reports: pairs of step and value, ascending by step.
 

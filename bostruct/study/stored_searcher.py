@@ -1,4 +1,4 @@
-"""The searcher of a stored study, with the prior on record, also where the space of the study changed since."""
+"""The searcher of a stored study, with the prior on record, also if the space of the study changed since."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def reread_prior(stored: StoredStudy, domain: Domain) -> RereadPrior:
     """Read the prior of a study in a space that may have changed since, by the rules for trials.
 
     The prior that the study was made with is read, so that a space that is back has all points again. Raises
-    StorageError where it makes no sense, PredicateError where a predicate fails.
+    StorageError if it makes no sense, PredicateError if a predicate fails.
     """
     row = current_row(stored)
     may_differ = not is_over(row, domain) or has_rules(parse(dump(domain.to_json())))
@@ -93,7 +93,7 @@ def _reread_point(data: ParsedJson, domain: Domain, description: ParsedJson) -> 
 
 
 def warn_of_lost_prior(stored: StoredStudy, prior: RereadPrior, domain: Domain, where: str) -> None:
-    """Warn of `SpaceChanged` where points of the prior cannot be read, unless the study is on record so."""
+    """Warn of `SpaceChanged` if points of the prior cannot be read, unless the study is on record so."""
     if not prior.unread or dump(prior.tasks) == dump(stored_prior(current_row(stored))):
         return
     contents = [read_contents(parse(text)) for text in (stored.study.domain, dump(domain.to_json()))]
@@ -111,7 +111,7 @@ def adopt_prior(
 ) -> tuple[Searcher, StudyRow]:
     """Return the searcher that learns from the prior on record, and the study as a call speaks of it, with that prior.
 
-    Raises StudyMismatch where the call gives another prior, or a method that cannot learn from it, which the study was
+    Raises StudyMismatch if the call gives another prior, or a method that cannot learn from it, which the study was
     not made with.
     """
     made = stored.study
@@ -142,7 +142,7 @@ def readable_searcher(given: str | Searcher | None, domain: Domain, stored: Stor
 
     given: a method by name or a searcher; None for that of the file.
 
-    A method whose settings, prior or space are not those of the file starts without a state. Raises BostructError where
+    A method whose settings, prior or space are not those of the file starts without a state. Raises BostructError if
     the method cannot be had.
     """
     if not domain.is_whole:

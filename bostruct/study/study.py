@@ -1,6 +1,6 @@
 """The study: it asks a searcher for points, is told what came of them, and loses nothing.
 
-It does no mathematics. Values flip once, here, where they are maximized.
+It does no mathematics. Values flip once, here, if they are maximized.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class Study:
     constraints: limits on numbers that each evaluation measures, a sense and a bound by name, such as
         ``{"latency": ("<=", 10.0)}``; None for none. The best trial is the best of those that keep all of them.
     repeats: ``auto`` where a told point may be asked for again, because knowing it better is worth more than a new one;
-        None where no point ever is. For one noisy objective without limits, and methods with a model.
+        None if no point ever is. For one noisy objective without limits, and methods with a model.
     suggest_seconds: that a suggestion is to take at most, from 0.001; None for as long as it takes. It is aimed at: one
         that takes longer makes the next one cheaper, from fewer values or without a model, as ``info["haste"]`` says.
     objective_name: what axes, tables and reports call the value, a text, or a list with one for each objective; another
@@ -122,8 +122,8 @@ class Study:
         in the same direction; None for none. Their points are read as those of a space that changed; a warning says
         which cannot be. At most 150 trials are used, which the study keeps. A study that is resumed needs no prior.
 
-    Raises StudyMismatch where the stored study was made otherwise, StudyLocked where somebody else has it open and
-    cannot share it, StorageError where the file cannot be used, PointError for a wrong initial point, TypeError,
+    Raises StudyMismatch if the stored study was made otherwise, StudyLocked if somebody else has it open and
+    cannot share it, StorageError if the file cannot be used, PointError for a wrong initial point, TypeError,
     ValueError.
     """
 
@@ -231,7 +231,7 @@ class Study:
         goals: of the problem, as of `bostruct.goals.declared.declare_goals`.
         space, method, seed, storage, name, initial_points: as of `Study`.
 
-        Raises StudyMismatch where the stored study is of another problem, which stays as it is, and what `Study`
+        Raises StudyMismatch if the stored study is of another problem, which stays as it is, and what `Study`
         raises.
         """
         study = cls.__new__(cls)
@@ -319,7 +319,7 @@ class Study:
             some trials lack has a condition (`when=`) where the value of one other parameter tells when it is there.
         method, seed, storage, name, threads: as of `Study`. The storage must not hold the study yet.
 
-        Raises DomainError where the trials do not tell the space: no parameter tells when another one is there, or one
+        Raises DomainError if the trials do not tell the space: no parameter tells when another one is there, or one
         has several ranges. Raises PointError for a trial with values that is not in the space, MissingExtra without
         Optuna, TypeError for what is no study of Optuna, and what `Study` raises.
         """
@@ -433,7 +433,7 @@ class Study:
         missing: counts the trials that are still wanted; None if nobody knows. If no other is wanted, a trial that
             waits after a failure of the machine is yielded before another one has completed.
 
-        Raises ValueError, TypeError, BostructError where the study cannot be asked, and SpaceExhausted where no unseen
+        Raises ValueError, TypeError, BostructError if the study cannot be asked, and SpaceExhausted if no unseen
         point is left for the first.
         """
         check_integer("n", n, 1)
@@ -460,7 +460,7 @@ class Study:
 
         n: how many are to wait, from 1.
 
-        Returns how many wait. Raises ValueError, TypeError, and BostructError where the study cannot be asked.
+        Returns how many wait. Raises ValueError, TypeError, and BostructError if the study cannot be asked.
         """
         check_integer("n", n, 1)
         with self.ask_lock(), suppress(SpaceExhausted):
@@ -476,7 +476,7 @@ class Study:
         At its beginning the study has all that others told, and the trials of those that are gone wait for an ask.
 
         wanted: tells whether one more trial is wanted, such as ``lambda: study.n_finished + study.n_remote < 100``.
-            `ask` raises NotWanted where it says no. None where that does not matter: others ask within the block only
+            `ask` raises NotWanted if it says no. None if that does not matter: others ask within the block only
             where this process has lost its connection to a database.
         """
         with self._asking:
@@ -514,7 +514,7 @@ class Study:
         trial: a running one, or its number.
         value: a number; a tuple, of several objectives; a dict with ``value`` and any of ``constraints``, ``sd`` and
             ``repeats``; or a `bostruct.outcome.Outcome`. NaN and infinities are failures.
-        sd: standard deviation of the noise in the value, from 0 to 1.3e154; None where it is to be learned.
+        sd: standard deviation of the noise in the value, from 0 to 1.3e154; None if it is to be learned.
         repeats: several measurements of the point in place of a value, which is their mean.
         constraints: the measured number of each limit, by its name.
         failed, infeasible: instead of a value, the reason why there is none, a non-empty string.
@@ -536,9 +536,9 @@ class Study:
         process that took it over, the outcome is another trial of the same point, which is returned:
         ``info["double_of"]`` is the number of the first. It is not counted by `n_trials`.
 
-        Raises TypeError for what is not a number, or a tuple where there is one objective, and ValueError for a trial
+        Raises TypeError for what is not a number, or a tuple if there is one objective, and ValueError for a trial
         that is not running, a limit that was not measured and one that the study does not declare; nothing is told
-        then. Raises StorageError where the file was removed, renamed or replaced; the outcome is kept in memory then,
+        then. Raises StorageError if the file was removed, renamed or replaced; the outcome is kept in memory then,
         for `save`.
         """
         with self._mutex:
@@ -745,7 +745,7 @@ class Study:
         reraise: exceptions that end the run, beside failing their trial.
         stopping_rule: such as `bostruct.MedianRule`, stops trials early by what their objective tells
             `bostruct.report`; None for none. The last value reported is the trial's value.
-        retries: how often a trial that failed or timed out is evaluated again, from 0; at least twice where the
+        retries: how often a trial that failed or timed out is evaluated again, from 0; at least twice if the
             objective raised `bostruct.Transient`.
         max_initial_failures: failed trials of this run that end it with ObjectiveError if none of the study, added ones
             included, has completed; ``auto`` for the largest of 10, twice the workers, and the number of initial
@@ -843,7 +843,7 @@ class Study:
 
         regret: in the units of the values, at least 0.
 
-        It can be asked of a study that is only read. Raises BostructError where the method has no model that tells, and
+        It can be asked of a study that is only read. Raises BostructError if the method has no model that tells, and
         ValueError.
         """
         with self._asking, self._mutex, self._limit():
@@ -879,7 +879,7 @@ class Study:
 
     @property
     def direction(self) -> str:
-        """``minimize`` or ``maximize``; raises BostructError where there are several objectives."""
+        """``minimize`` or ``maximize``; raises BostructError if there are several objectives."""
         return self.goals.direction
 
     @property
@@ -986,7 +986,7 @@ class Study:
 
     @property
     def incumbent(self) -> Trial | None:
-        """The best trial so far; None where none has completed and keeps the limits, and where there are several
+        """The best trial so far; None if none has completed and keeps the limits, and where there are several
         objectives."""
         return self._ledger.incumbent
 
@@ -1009,7 +1009,7 @@ class Study:
     def pareto_front(self) -> tuple[Trial, ...]:
         """The feasible trials that no other one dominates, by their first objective, as of `Result.pareto_front`.
 
-        Raises BostructError where none is feasible.
+        Raises BostructError if none is feasible.
         """
         return self.result.pareto_front
 
@@ -1021,7 +1021,7 @@ class Study:
         name: of the study there, a string of 1 to 500 characters; None for the name that it has.
 
         A study whose own file was lost goes on in the new one, under the new name; every other stays as it is, in its
-        file or in memory. Raises TypeError, ValueError, and StorageError where the file holds a study of this name or
+        file or in memory. Raises TypeError, ValueError, and StorageError if the file holds a study of this name or
         cannot be written.
         """
         if not isinstance(path, str | os.PathLike):
@@ -1051,7 +1051,7 @@ class Study:
                     with suppress(StorageError):  # `end` does what can be done
                         self._store.check_place()
         finally:
-            end(self._ledger, self._mutex)  # once more where an earlier call could not
+            end(self._ledger, self._mutex)  # once more if an earlier call could not
             self._finalizer.detach()
 
     def __enter__(self) -> Study:
@@ -1116,7 +1116,7 @@ class Study:
         return lambda: (searcher, state)
 
     def _suggestions(self) -> JointPoints:
-        """Return where the next points come from."""
+        """Return if the next points come from."""
         return JointPoints(self._writable(), self._ledger, self.seed, method_label(self._row), self._mutex)
 
     def _ask_next(self, points: JointPoints, missing: Callable[[], int] | None = None) -> Trial:

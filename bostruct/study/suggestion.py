@@ -42,7 +42,7 @@ def next_points(
 ) -> Iterator[NextPoint]:
     """Yield the next points to ask, of which those after the first need no other fit; none may be entered in between.
 
-    Raises SpaceExhausted where no point is left for the first, and BostructError where a part breaks its contract.
+    Raises SpaceExhausted if no point is left for the first, and BostructError if a part breaks its contract.
     """
     began = perf_counter()
     with lock:
@@ -144,7 +144,7 @@ class FallbackWarning(UserWarning):
 
 
 class FallbackWatch:
-    """A count of the suggestions that a model was asked for, which warns once where it fails for most of them.
+    """A count of the suggestions that a model was asked for, which warns once if it fails for most of them.
 
     A search that falls back because all that it draws was seen, as near the end of a small space, is no reason to warn.
     """

@@ -19,7 +19,7 @@ from bostruct.study.point_forms import Kept, PointForm, PointStore, find_moved_n
 class Record:
     """One trial, and what a table knows of it besides.
 
-    kept: its point, as of `PointForm.keep`; None where it cannot be read.
+    kept: its point, as of `PointForm.keep`; None if it cannot be read.
     outcome: all of it, of which the trial shows value and reason; None while it runs.
     text: the point as it is stored, JSON text, of a trial that was read; None for the domain's encoding.
     told: its position in the order of telling; None while it runs.
@@ -135,7 +135,7 @@ class TrialTable:
         return self.number(trial), trial.started
 
     def running(self, trial: Trial | int) -> int:
-        """Return the number of a running trial; raise ValueError where it is not running."""
+        """Return the number of a running trial; raise ValueError if it is not running."""
         number = self.number(trial)
         self._check_readable(number)
         begun = trial.started if isinstance(trial, Trial) else self._held.get(number)
@@ -148,7 +148,7 @@ class TrialTable:
         return number
 
     def _check_tellable(self, number: int, begun: float | None) -> None:
-        """Raise ValueError where a trial is over, unless who was handed it at this time has still to tell of it."""
+        """Raise ValueError if a trial is over, unless who was handed it at this time has still to tell of it."""
         record = self._records[number]
         if number not in self._running and begun not in record.open:
             raise ValueError(f"trial: expected a running one, but trial {number} is already {record.trial.status}")
@@ -203,7 +203,7 @@ class TrialTable:
         return sum(record.trial.status == "completed" and not record.trial.is_extra for record in self._records)
 
     def _find_other_numbers(self, x: Point, shown: Presented) -> int | None:
-        """Return the first trial of the same point whose numbers are others than those shown; None where none is."""
+        """Return the first trial of the same point whose numbers are others than those shown; None if none is."""
         if not self.seen(x):
             return None
         key, records = self._domain.key(x), enumerate(self._records)

@@ -39,7 +39,7 @@ class ChainData(NamedTuple):
     values: (n,), in the units that the priors of mean, amplitude and noise speak of.
     priors: of mean, log amplitude and log noise.
     nugget: share of the amplitude added to the diagonal of K, at least 0.
-    known: variance of the noise of each value (n,), NaN where it is sampled; None where all are.
+    known: variance of the noise of each value (n,), NaN if it is sampled; None if all are.
     """
 
     kernel: Kernel
@@ -55,7 +55,7 @@ class ChainData(NamedTuple):
 
     @property
     def is_noise_known(self) -> bool:
-        """True where the noise of each value is known."""
+        """True if the noise of each value is known."""
         return self.known is not None and not bool(np.isnan(self.known).any())
 
 
@@ -64,7 +64,7 @@ class ChainTally:
     """The counts of a chain that go on record.
 
     evaluations: log densities evaluated.
-    largest_jitter: added to the diagonal of K, in units of the amplitude; 0 where none was needed.
+    largest_jitter: added to the diagonal of K, in units of the amplitude; 0 if none was needed.
     """
 
     evaluations: int = 0
@@ -194,12 +194,12 @@ class EvidenceTerms(NamedTuple):
 def block_evidence(
     line: BlockGram, residual: Array, ratio: float | Array
 ) -> Callable[[float], EvidenceTerms | None] | None:
-    """Return the terms of the evidence as a function of theta_i; None where the largest block is not positive definite.
+    """Return the terms of the evidence as a function of theta_i; None if the largest block is not positive definite.
 
     residual: values less the mean (n,).
     ratio: added to the diagonal, at least 0; a number, or (n,).
 
-    The function returns None where the whole matrix is not positive definite.
+    The function returns None if the whole matrix is not positive definite.
     """
     *others_in_parts, large = sorted(line.parts, key=len)
     small = np.concatenate(others_in_parts)

@@ -59,7 +59,7 @@ class Effect(NamedTuple):
 
     @property
     def is_vague(self) -> bool:
-        """True where the spread is as large as the share: the trees do not agree that there is an effect."""
+        """True if the spread is as large as the share: the trees do not agree that there is an effect."""
         return self.share > 0.0 and self.spread >= self.share
 
 
@@ -67,7 +67,7 @@ class Importances(NamedTuple):
     """Effects by name.
 
     searched: share of the trials that a search chose, in [0, 1], whose points are no random sample.
-    objective: the position of the objective that they explain, from 0; None where it is the only one.
+    objective: the position of the objective that they explain, from 0; None if it is the only one.
     selected: the variables that the method's last model learned from; empty if it learned from all.
     """
 
@@ -102,7 +102,7 @@ class Importances(NamedTuple):
 
     @property
     def sample_warning(self) -> str:
-        """A sentence that a search chose the trials; empty where none did."""
+        """A sentence that a search chose the trials; empty if none did."""
         chosen = f"a search chose {self.searched:.0%} of the trials"
         return f"{chosen}: shares describe where it looked, not the whole space" if self.searched > 0.0 else ""
 
@@ -185,7 +185,7 @@ def mean_effect(forest: Any, features: Sequence[Feature], pair: tuple[int, int],
 def scale_to_unit(values: Array) -> Array:
     """Scale values to [0, 1], because trees compare squares, which overflow for the largest floats.
 
-    values: (n,); the smallest becomes 0, and all do where they are equal.
+    values: (n,); the smallest becomes 0, and all do if they are equal.
     """
     low, high = float(np.min(values)), float(np.max(values))
     half = 0.5 * high - 0.5 * low
@@ -197,7 +197,7 @@ def _summarize(shares: list[float]) -> Effect:
 
 
 def leaf_boxes(tree: Any) -> Leaves:
-    """Return the boxes of a scikit-learn tree, which goes left where a column is at most the threshold."""
+    """Return the boxes of a scikit-learn tree, which goes left if a column is at most the threshold."""
     shape, nodes = (tree.node_count, tree.n_features), np.zeros(1, dtype=np.int64)
     lower, upper = np.full(shape, -np.inf), np.full(shape, np.inf)
     while len(nodes := nodes[tree.children_left[nodes] >= 0]):  # a level of the tree at a time, from the root
@@ -213,7 +213,7 @@ def leaf_boxes(tree: Any) -> Leaves:
 class LeafAtoms(NamedTuple):
     """The atoms of one variable in each leaf.
 
-    inside: (l, a), 1 where atom a lies in leaf l. weights: of the atoms (a,). share: of each leaf (l,).
+    inside: (l, a), 1 if atom a lies in leaf l. weights: of the atoms (a,). share: of each leaf (l,).
     """
 
     inside: Array
@@ -232,7 +232,7 @@ def _leaf_atoms(boxes: Leaves, feature: Feature) -> LeafAtoms:
 
 
 def _find_inside(boxes: Leaves, feature: Feature, atoms: Array) -> Array:
-    """Return 1 where an atom of a variable (a, c) lies in a leaf (l, a)."""
+    """Return 1 if an atom of a variable (a, c) lies in a leaf (l, a)."""
     lower, upper = boxes.lower[:, feature.columns], boxes.upper[:, feature.columns]
     inside = np.ones((len(lower), len(atoms)), dtype=bool)
     is_cut = np.isfinite(lower) | np.isfinite(upper)
@@ -244,7 +244,7 @@ def _find_inside(boxes: Leaves, feature: Feature, atoms: Array) -> Array:
 
 
 def _decompose(boxes: Leaves, features: Sequence[Feature], pairs: bool) -> tuple[list[float], list[float]] | None:
-    """Return the shares of the variance of one tree; None where it has no variance."""
+    """Return the shares of the variance of one tree; None if it has no variance."""
     held = [_leaf_atoms(boxes, feature) for feature in features]
     volume = np.prod([one.share for one in held], axis=0)
     reached = volume > 0.0  # a leaf between two choices holds none
@@ -445,7 +445,7 @@ def predict_by_tree(forest: Any, draws: Array) -> Array:
 
 
 def number_levels(rows: Array) -> IntArray:
-    """Return the number of the value of a variable at each point (n,), -1 where the variable is absent.
+    """Return the number of the value of a variable at each point (n,), -1 if the variable is absent.
 
     rows: its columns of the design (n, c). One column of more than 16 values is split into 16 equal bins of [0, 1].
     """

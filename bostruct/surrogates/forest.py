@@ -14,7 +14,7 @@ from bostruct.surrogates.fanova import Feature, design_and_features, fill_design
 from bostruct.surrogates.hyperparameters import check_values
 from bostruct.surrogates.standardization import standardize
 
-SMALLEST_TREE_VARIANCE = 1e-8  # of standardized values, where all trees agree
+SMALLEST_TREE_VARIANCE = 1e-8  # of standardized values, if all trees agree
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class RandomForest(Surrogate):
 
     trees: number of trees, at least 1.
     values: m points -> the values of their choices (m, d), where all points have the same choices in the same order,
-        which is much faster; None where they have not.
+        which is much faster; None if they have not.
 
     Raises TypeError, ValueError.
     """

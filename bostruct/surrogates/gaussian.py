@@ -27,7 +27,7 @@ class CholeskyFactor(NamedTuple):
     """A lower Cholesky factor and the jitter that it took.
 
     lower: (n, n), above whose diagonal is rubbish.
-    jitter: added to the diagonal, 0 where none was needed.
+    jitter: added to the diagonal, 0 if none was needed.
     """
 
     lower: Array
@@ -38,7 +38,7 @@ class Evidence(NamedTuple):
     """The evidence log N(residual; 0, S), and the terms that it is made of.
 
     quadratic: residual' (K + ratio I)^-1 residual.
-    jitter: added to the diagonal of K, 0 where none was needed.
+    jitter: added to the diagonal of K, 0 if none was needed.
     """
 
     log_density: float
@@ -48,9 +48,9 @@ class Evidence(NamedTuple):
 
 
 def cholesky(build: Callable[[], Array], ratio: float | Array) -> CholeskyFactor:
-    """Factor K + ratio I, with jitter where it takes some.
+    """Factor K + ratio I, with jitter if it takes some.
 
-    Jitter climbs the ladder; raises NumericalError, with the smallest eigenvalue, where the ladder ends.
+    Jitter climbs the ladder; raises NumericalError, with the smallest eigenvalue, if the ladder ends.
 
     build: makes K (n, n), an array that may be overwritten, anew for each try.
     ratio: added to the diagonal, at least 0; a number, or (n,).

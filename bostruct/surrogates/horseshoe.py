@@ -69,7 +69,7 @@ class HorseshoeRegression(Regression):
         state: None, or what the last call returned.
         rng: random number generator.
 
-        Returns the polynomial, the state for the next call, and the info to record. Raises NumericalError where a
+        Returns the polynomial, the state for the next call, and the info to record. Raises NumericalError if a
         system of equations cannot be solved.
         """
         check_values(values)

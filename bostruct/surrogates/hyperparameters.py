@@ -145,7 +145,7 @@ class Hyperparameters(NamedTuple):
         """Return the diagonal that is added to K, in units of the amplitude; (n,) where variances are known.
 
         nugget: share of the amplitude, at least 0.
-        known: variance of the noise of each value (n,), NaN where it is `log_noise`; None where all are.
+        known: variance of the noise of each value (n,), NaN if it is `log_noise`; None if all are.
         """
         exponent = self.log_noise - self.log_amplitude
         learned = nugget + math.exp(exponent) if exponent < LARGEST_EXPONENT else math.inf

@@ -48,7 +48,7 @@ class TrainingData(NamedTuple):
     """Training data on the model's scale.
 
     values: (n,), standardized.
-    noise: known variance of the noise of each value (n,), NaN where it is learned; None where all are.
+    noise: known variance of the noise of each value (n,), NaN if it is learned; None if all are.
     """
 
     kernel: Kernel
@@ -62,12 +62,12 @@ class TrainingData(NamedTuple):
 
     @property
     def is_part(self) -> bool:
-        """True where more points were told than the model learns from."""
+        """True if more points were told than the model learns from."""
         return len(self.xs) < len(self.all_points)
 
     @property
     def usual_noise(self) -> float | None:
-        """The median variance of the noise, where it is known of each value; None where some is to be learned.
+        """The median variance of the noise, if it is known of each value; None if some is to be learned.
 
         A mean would be that of one value whose noise is huge.
         """
@@ -93,14 +93,14 @@ class MAPGP(Surrogate):
     kernel: of the points; a gradient of its own makes the climb quick.
     join: the domain's `join`, which adds running points to the training points.
     noise_prior: of the log noise variance of standardized values.
-    initial_log_noise: where the climb to the mode starts, log variance of standardized values.
+    initial_log_noise: if the climb to the mode starts, log variance of standardized values.
     most_steps: of L-BFGS, at least 1.
-    tolerance: the climb ends where a step raises the log density by at most this share of it, at least 0.
+    tolerance: the climb ends if a step raises the log density by at most this share of it, at least 0.
     most: how many points to learn from, at least 2: of more data those of `choose_local`; None for all.
     latest: how many of the last points are among these in any case, at least 0 and at most half of them; 0 without
         `most`.
-    near_zero: True where, of more data, the values nearest to 0 are the best: 0 is where a limit is just kept.
-    variances: known variances of the noise of the values, as of `with_variances`; None where all are learned.
+    near_zero: True if, of more data, the values nearest to 0 are the best: 0 is where a limit is just kept.
+    variances: known variances of the noise of the values, as of `with_variances`; None if all are learned.
 
     Raises TypeError, and ValueError for `most_steps`, `tolerance`, `most` and `latest`.
     """
@@ -130,7 +130,7 @@ class MAPGP(Surrogate):
 
         Where the noise of all values is known, that of a new value is taken for their median.
 
-        variances: of the noise of each value (n,), at least 0, in the user's units squared; NaN where it is learned.
+        variances: of the noise of each value (n,), at least 0, in the user's units squared; NaN if it is learned.
         """
         return replace(self, variances=check_variances(variances))
 
@@ -143,7 +143,7 @@ class MAPGP(Surrogate):
     def condition(
         self, xs: Batch, values: Array, state: State, rng: np.random.Generator
     ) -> tuple[GaussianPosterior, State, Info]:
-        """Climb to a mode from the last one, or from the prior's where that is higher.
+        """Climb to a mode from the last one, or from the prior's if that is higher.
 
         xs: n points.
         values: (n,), in the user's units.
@@ -189,7 +189,7 @@ class MAPGP(Surrogate):
         return state is not None and len(state) == 1 + sum(block.size for block in self.kernel.parameters)
 
     def find_mode(self, fit: TrainingData, state: State) -> Mode:
-        """Climb to a mode from the last one, or from the prior's where that is higher.
+        """Climb to a mode from the last one, or from the prior's if that is higher.
 
         fit: the training data.
         state: None, or the last mode; one that `accepts` refuses counts as none.
@@ -321,7 +321,7 @@ class NoiseSelection(Surrogate):
 
         Where the noise of all values is known, the two models are one: the quiet one is fitted, and serves.
 
-        variances: of the noise of each value (n,), at least 0, in the user's units squared; NaN where it is learned.
+        variances: of the noise of each value (n,), at least 0, in the user's units squared; NaN if it is learned.
         """
         return self.change_models(lambda one: one.with_variances(variances))
 

@@ -35,7 +35,7 @@ class MarginalizedGP(Surrogate):
     burn_in: sweeps before the first posterior, at least 0.
     samples: sweeps before each posterior, all of them kept, at least 1; the chain carries over.
     shared_mean: give all samples the mean of the last one, as the published code does by accident.
-    variances: known variances of the noise of the values, as of `with_variances`; None where all are learned.
+    variances: known variances of the noise of the values, as of `with_variances`; None if all are learned.
 
     Raises TypeError, ValueError.
     """
@@ -60,7 +60,7 @@ class MarginalizedGP(Surrogate):
 
         Where the noise of all values is known, that of a new value is taken for their median.
 
-        variances: of the noise of each value (n,), at least 0, in the user's units squared; NaN where it is learned.
+        variances: of the noise of each value (n,), at least 0, in the user's units squared; NaN if it is learned.
         """
         return replace(self, variances=check_variances(variances))
 

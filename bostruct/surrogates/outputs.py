@@ -14,7 +14,7 @@ from bostruct.contracts import Array, Batch, Info, Posterior, Prediction, State,
 class Outputs(Surrogate):
     """Independent surrogates of several outputs: of objectives, and then of the violations of limits.
 
-    A violation is by how much a point breaks a limit, at most 0 where it keeps it.
+    A violation is by how much a point breaks a limit, at most 0 if it keeps it.
 
     n_objectives: at least 1.
     n_violations: at least 0.

@@ -44,8 +44,8 @@ BLOCK = 1024  # candidates at a time: their covariances with the training points
 class GaussianPosterior(Posterior):
     """The posterior of a Gaussian process under several samples of its hyperparameters.
 
-    known: variance of the noise of each training value (n,) on the model's scale, NaN where it is that of the member;
-        None where all are.
+    known: variance of the noise of each training value (n,) on the model's scale, NaN if it is that of the member;
+        None if all are.
     """
 
     kernel: Kernel
@@ -124,7 +124,7 @@ class GaussianPosterior(Posterior):
         )
 
     def bound(self, xs: Batch) -> Prediction:
-        """Return bounds of mean and variance, in single precision where the kernel has it.
+        """Return bounds of mean and variance, in single precision if the kernel has it.
 
         The variance is the smaller of what the most telling training point leaves, and what the leading principal
         components of the training points leave.
@@ -235,7 +235,7 @@ class GaussianPosterior(Posterior):
         """Return the posterior once a value equal to the mean was told at each of xs, with the noise of a new value.
 
         This is the kriging believer, `fantasize` in BoTorch. Believed points move no mean, because their weights are 0.
-        They shrink the variance, by less where values are noisy.
+        They shrink the variance, by less if values are noisy.
         """
         if not len(xs):
             return self
@@ -354,10 +354,10 @@ class TrainingMeans(NamedTuple):
 class PosteriorSample(NamedTuple):
     """One sample of the hyperparameters, with what prediction needs.
 
-    weights: (K + ratio I)^-1 (y - mean), (n,); empty where no values were given.
+    weights: (K + ratio I)^-1 (y - mean), (n,); empty if no values were given.
     whitener: inverse of the Cholesky factor of K + ratio I, (n, n).
     reach: 1 / sqrt of the diagonal of K + ratio I, (n,): the share of a prior variance that one point explains.
-    jitter: added to the diagonal of K, 0 where none was needed.
+    jitter: added to the diagonal of K, 0 if none was needed.
     """
 
     hyper: Hyperparameters
@@ -413,7 +413,7 @@ def predict_left_out(one: PosteriorSample) -> Prediction:
 def read_values(one: PosteriorSample) -> Array:
     """Return the n values that a member has the weights of (n,), on the scale of the model, up to rounding.
 
-    They are its mean plus C w, where its whitener is the inverse of the lower Cholesky factor of C.
+    They are its mean plus C w, if its whitener is the inverse of the lower Cholesky factor of C.
     """
     half = scipy.linalg.solve_triangular(one.whitener, one.weights, lower=True, trans=1)
     return one.hyper.mean + scipy.linalg.solve_triangular(one.whitener, half, lower=True)

@@ -32,6 +32,7 @@ from bostruct.surrogates.standardization import standardize
 Setting: TypeAlias = tuple[float, float, float]
 LENGTHSCALES, WEIGHTS, NOISES = (0.5, 0.9, 1.6), (0.3, 0.8), (1e-3, 0.03, 0.2, 0.6)
 GRID: list[Setting] = [(scale, weight, noise) for scale in LENGTHSCALES for weight in WEIGHTS for noise in NOISES]
+REST_MARGIN = 3.0  # nats by which small effects of all variables have to improve the predictions
 FEWEST_VALUES = 10
 MOST_VALUES = 200  # to select by: the best half, and the last ones
 MOST_NUMBERS = 2**24  # of dissimilarities
@@ -43,7 +44,7 @@ CLIMBS = 2  # from the best of these starts
 PERTURBATIONS = 2  # of the best subset
 
 
-class Subset(NamedTuple):
+class VariableSubset(NamedTuple):
     """A subset of the variables under its best setting.
 
     variables: their positions, ascending.
@@ -69,7 +70,7 @@ class SubsetSearch:
     apart: npt.NDArray[np.float32]
     values: Array
 
-    def select(self, last: Sequence[int], rng: np.random.Generator) -> Subset:
+    def select(self, last: Sequence[int], rng: np.random.Generator) -> VariableSubset:
         """Return the best subset found.
 
         The search climbs from the last subset, and from the best two of other starts: the variables with the largest
@@ -85,13 +86,13 @@ class SubsetSearch:
             best = max(best, self.climb(self.make(self._perturb(best.variables, rng))), key=lambda one: one.score)
         return best
 
-    def make(self, variables: Iterable[int]) -> Subset:
+    def make(self, variables: Iterable[int]) -> VariableSubset:
         """Return a subset under the best setting of the grid."""
         own = sorted(int(i) for i in variables)
         total = self.apart[own].sum(axis=0, dtype=np.float64)
         return self._choose(own, total, GRID)
 
-    def climb(self, subset: Subset) -> Subset:
+    def climb(self, subset: VariableSubset) -> VariableSubset:
         """Add or drop one variable at a time, as long as the score rises."""
         for _ in range(MOST_STEPS):
             slopes, own = self.find_slopes(subset), subset.variables
@@ -116,7 +117,7 @@ class SubsetSearch:
         log_prior = math.lgamma(size + 1) + math.lgamma(d - size + 1) - math.lgamma(d + 2)
         return log_prior - 0.5 * n * math.log(variance) - float(np.log(lower.diagonal()).sum())
 
-    def find_slopes(self, subset: Subset) -> Array:
+    def find_slopes(self, subset: VariableSubset) -> Array:
         """Return the derivatives of the log evidence in the weights of the variables (d,), up to a factor."""
         (scale, weight, _), mean = subset.setting, subset.total / len(subset.variables)
         lower, residual, variance = self._fit(mean, subset.setting)
@@ -145,14 +146,14 @@ class SubsetSearch:
         left = white[:, 0] - center * white[:, 1]
         return lower, self.values - center, float(left @ left) / len(left)
 
-    def _choose(self, variables: list[int], total: Array, settings: Iterable[Setting]) -> Subset:
+    def _choose(self, variables: list[int], total: Array, settings: Iterable[Setting]) -> VariableSubset:
         scores = {one: self.score(total, len(variables), one) for one in settings}
         best = max(scores, key=lambda one: scores[one])
-        return Subset(variables, total, best, scores[best])
+        return VariableSubset(variables, total, best, scores[best])
 
-    def _eliminate(self) -> list[Subset]:
+    def _eliminate(self) -> list[VariableSubset]:
         """Drop the least useful quarter of the variables again and again; return the small subsets."""
-        subset, found = self.make(range(len(self.apart))), list[Subset]()
+        subset, found = self.make(range(len(self.apart))), list[VariableSubset]()
         while len(subset.variables) > FEWEST_LEFT:
             own = np.array(subset.variables)
             slopes = self.find_slopes(subset)[own]
@@ -189,7 +190,7 @@ class VariableSelection(Surrogate):
     parents: of each variable, the positions of those that its conditions name; they go with it.
     margin: of the log evidence, in nats.
     growth: of the data, before the next selection, at least 0.
-    variances: known variances of the noise of the values, as of `with_variances`; None where all are learned.
+    variances: known variances of the noise of the values, as of `with_variances`; None if all are learned.
 
     Raises TypeError, ValueError.
     """
@@ -199,7 +200,7 @@ class VariableSelection(Surrogate):
     measure: Callable[[Batch], npt.NDArray[np.float32]]
     names: tuple[str, ...]
     parents: tuple[tuple[int, ...], ...]
-    margin: float = 3.0
+    margin: float = 10.0
     growth: float = 0.05
     variances: Array | None = field(default=None, compare=False)
 
@@ -247,7 +248,7 @@ class VariableSelection(Surrogate):
         if parts and not is_new:
             return parts[0][0], told | {"selection": parts[0][1]}, parts[0][2]
         whole = self.full.condition(xs, values, told["full"], rng)
-        handicap = (0.0, self.margin / len(values))  # small effects of all variables have to show
+        handicap = (0.0, REST_MARGIN / len(values))
         densities = [compute_held_out_density(one[0]) - less for one, less in zip(parts, handicap, strict=False)]
         if parts and max(densities) > compute_held_out_density(whole[0]):
             part = parts[int(np.argmax(densities))]

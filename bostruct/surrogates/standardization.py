@@ -12,14 +12,14 @@ from bostruct.checks import SMALLEST_SCALE, has_spread, short_repr
 from bostruct.contracts import Array
 
 USUAL = 0.25  # quantile of the variances of noise: what all values have in common belongs to their scale
-LEAST_SHARE = 1e-6  # of the variance of the values: that of the objective, where all else is noise
+LEAST_SHARE = 1e-6  # of the variance of the values: that of the objective, if all else is noise
 
 
 class Standardized(NamedTuple):
     """Values on the model's scale; shift + scale * value takes them back to the user's units.
 
     values: (n,).
-    scale: their standard deviation, > 0; where they have none their distance from 0, and 1 where this is none.
+    scale: their standard deviation, > 0; if they have none their distance from 0, and 1 if this is none.
     """
 
     values: Array
@@ -35,7 +35,7 @@ def standardize(values: Array, rounding: float = 0.0, variances: Array | None = 
 
     values: (n,), finite, n at least 1.
     rounding: the share of the largest absolute value up to which a standard deviation counts as none, >= 0.
-    variances: known variances of the noise of the values (n,), NaN where unknown; None where all are.
+    variances: known variances of the noise of the values (n,), NaN if unknown; None if all are.
     """
     shift = float(np.mean(values))
     if not has_spread(values, rounding):
@@ -63,12 +63,12 @@ def check_variances(variances: Array) -> Array:
 
 
 def find_known_variances(variances: Array | None, n: int) -> Array | None:
-    """Return the variances that are known of n values; None where none is.
+    """Return the variances that are known of n values; None if none is.
 
     variances: as of `Surrogate.with_variances`, or None.
     n: number of values.
 
-    Raises ValueError where there are not as many variances as values.
+    Raises ValueError if there are not as many variances as values.
     """
     if variances is None:
         return None
@@ -80,7 +80,7 @@ def find_known_variances(variances: Array | None, n: int) -> Array | None:
 def standardize_variances(variances: Array, scale: float) -> Array:
     """Return variances of noise on the scale of standardized values (n,), at most 1e12.
 
-    variances: (n,), in the user's units squared; NaN where unknown.
+    variances: (n,), in the user's units squared; NaN if unknown.
     scale: standard deviation of the values, > 0.
     """
     with np.errstate(over="ignore"):

@@ -41,12 +41,12 @@ FEWEST_OF_EACH = 2  # successes and failures, of those that are learned from
 
 @dataclass(frozen=True)
 class RegressedSuccess(SuccessModel):
-    """Success as a label that is 1 where points succeed and 0 where they fail, which a surrogate regresses.
+    """Success as a label that is 1 if points succeed and 0 if they fail, which a surrogate regresses.
 
     The chance of success is the chance that the label exceeds a half.
 
     most: how many points to learn from, at least 4: of more, the last that succeeded and the last that failed, by their
-        shares, but two of each where there are; None for all.
+        shares, but two of each if there are; None for all.
 
     Raises TypeError or ValueError for `most`.
     """
@@ -67,7 +67,7 @@ class RegressedSuccess(SuccessModel):
 
         succeeded: for each, whether it did (n,), bool.
         state: None, or the surrogate's, of the last call.
-        keep: whether the hyperparameters of the state serve, where the surrogate can keep them.
+        keep: whether the hyperparameters of the state serve, if the surrogate can keep them.
         """
         if self.most is not None and len(succeeded) > self.most:
             kept = _keep_last(succeeded, self.most)
@@ -370,7 +370,7 @@ class _Causes:
         return self.step_starts + codes[:, first] * self.step_widths + codes[:, second]
 
     def _number_rows(self, start: int) -> tuple[IntArray, int]:
-        """Return where the steps of each row begin, a row at a time, and the number of all causes."""
+        """Return if the steps of each row begin, a row at a time, and the number of all causes."""
         starts = np.empty(len(self.steps), dtype=np.int64)
         for k, (left, _) in enumerate(self.steps.tolist()):
             if k and self.steps[k - 1, 1] == left:

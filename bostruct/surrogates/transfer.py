@@ -23,14 +23,14 @@ TaskModel = MAPGP | NoiseSelection | PSDDiagnostics
 class TransferLearning(Surrogate):
     """A choice between two models: one of the target task alone, one of the target task and earlier tasks together.
 
-    The joint model is kept where the target's values are clearly more probable under it. For the joint model their
+    The joint model is kept if the target's values are clearly more probable under it. For the joint model their
     probability is conditional on the values of the earlier tasks. For the other it is that at the mode, times the
     density of the prior there in units of its largest. So earlier tasks that do not help are ignored.
 
     task_values: their values (q,), minimized, each task standardized on its own.
     join: (points of the target, `tasks`) -> batch of both, in this order.
     least_gain: the difference of the logarithms of the two probabilities above which the joint model is kept.
-    variances: known variances of the noise of the values, as of `with_variances`; None where all are learned.
+    variances: known variances of the noise of the values, as of `with_variances`; None if all are learned.
     """
 
     alone: TaskModel
@@ -46,7 +46,7 @@ class TransferLearning(Surrogate):
 
         The noise of the earlier tasks is learned.
 
-        variances: of the noise of each value (n,), at least 0, in the user's units squared; NaN where it is learned.
+        variances: of the noise of each value (n,), at least 0, in the user's units squared; NaN if it is learned.
         """
         return replace(self, alone=self.alone.with_variances(variances), variances=variances)
 

@@ -1,6 +1,6 @@
 """Compression of values far above the median, and of violations far from 0.
 
-A point that fails badly should not set the scale for all others, nor hide where a limit just holds.
+A point that fails badly should not set the scale for all others, nor hide if a limit just holds.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class OutputWarping(Surrogate):
 
     beyond: z above which values are compressed, at least 0.
     of_distinct: True for median and unit of the distinct values, so that a value that most points share sets neither.
-    variances: known variances of the noise of the values, as of `with_variances`; None where all are learned.
+    variances: known variances of the noise of the values, as of `with_variances`; None if all are learned.
 
     Raises TypeError, ValueError.
     """
@@ -64,7 +64,7 @@ class OutputWarping(Surrogate):
         By the slope alone, a value far above the median that is mostly noise would look precise. A surrogate inside
         that cannot know the noise learns it.
 
-        variances: of the noise of each value (n,), at least 0, in the user's units squared; NaN where it is learned.
+        variances: of the noise of each value (n,), at least 0, in the user's units squared; NaN if it is learned.
         """
         return replace(self, variances=check_variances(variances))
 
@@ -126,7 +126,7 @@ class OutputWarping(Surrogate):
 class Compression(NamedTuple):
     """The compression of values far above their median.
 
-    scale: the unit of distances; 0 where no value is compressed.
+    scale: the unit of distances; 0 if no value is compressed.
     shrinkage: of logarithms above `FAR_EXCESS`, from 0 to 1.
     """
 
@@ -164,7 +164,7 @@ class Compression(NamedTuple):
         """Return values as `OutputWarping` learns them (n,), and the known variances of their noise, if any.
 
         values: (n,).
-        variances: of the noise of the values (n,), NaN where it is learned; None where all are.
+        variances: of the noise of the values (n,), NaN if it is learned; None if all are.
         """
         if not self.scale:
             return values, variances
@@ -216,7 +216,7 @@ class Compression(NamedTuple):
 
 
 def _find_scale(values: Array, middle: float) -> float:
-    """Return the unit of distances from the median, 0 where all values equal it up to rounding."""
+    """Return the unit of distances from the median, 0 if all values equal it up to rounding."""
     rounding = ROUNDING * abs(middle)
     better = values[values <= middle] - middle
     largest = float(np.max(np.abs(better)))
@@ -239,7 +239,7 @@ class ViolationWarping(Surrogate):
     """A surrogate of the violation of a limit, which learns those far from 0 in compressed form if that helps.
 
     A violation z, in units of the median distance from 0 of the violations that are not 0, becomes
-    sign(z) * (beyond + log(1 + abs(z) - beyond)) where it is further away than `beyond`. So 0, where the limit is just
+    sign(z) * (beyond + log(1 + abs(z) - beyond)) where it is further away than `beyond`. So 0, if the limit is just
     kept, stays 0, and no violation changes its sign, as it could if violations above the median were compressed as
     `OutputWarping` compresses values.
 
@@ -268,7 +268,7 @@ class ViolationWarping(Surrogate):
     ) -> tuple[Posterior, State, Info]:
         """Learn from n points and their violations.
 
-        values: violations (n,), in the user's units, at most 0 where the limit is kept.
+        values: violations (n,), in the user's units, at most 0 if the limit is kept.
         rng: random number generator.
 
         Returns the posterior, the state for the next call, and the info to record, ``compressed`` where the violations
@@ -298,7 +298,7 @@ class ViolationWarping(Surrogate):
 def _score_left_out(posterior: Posterior, farthest: float) -> float:
     """Return the mean log density of the violations near 0, each given all others; 0 without such violations.
 
-    It is 0, too, where the posterior leaves no value out.
+    It is 0, too, if the posterior leaves no value out.
     """
     found = posterior.leave_one_out()
     if found is None:
@@ -312,7 +312,7 @@ def _score_left_out(posterior: Posterior, farthest: float) -> float:
 
 
 def _find_violation_scale(violations: Array) -> float:
-    """Return the median distance from 0 of the violations that are not 0; 0 where all are.
+    """Return the median distance from 0 of the violations that are not 0; 0 if all are.
 
     Those at 0 tell no scale: half of all numbers may sit on their limit, such as errors that must not occur.
     """

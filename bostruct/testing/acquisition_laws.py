@@ -54,7 +54,7 @@ def check_acquisition(
     rng: draws predictions.
     s: posterior samples, at least 2.
     m: points, at least 2.
-    minimizes: True where a lower mean, and a larger incumbent, never make a point worth less; False for an acquisition
+    minimizes: True if a lower mean, and a larger incumbent, never make a point worth less; False for an acquisition
         function that looks for something else than small values, such as a level.
     """
     check_acquisition_gradient(check_part("acquisition", acquisition, AcquisitionFunction), rng)
@@ -293,7 +293,7 @@ class RandomScore(Score):
     """A score that any domain has: a number in 0..levels - 1, a checksum of the point's JSON.
 
     seed: of the score, a number of at most 32 bits.
-    levels: at least 1; equal scores are frequent where they are few.
+    levels: at least 1; equal scores are frequent if they are few.
     slack: the most by which a bound exceeds the score, at least 0.
     """
 

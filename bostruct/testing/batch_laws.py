@@ -58,7 +58,7 @@ def same(domain: Domain, x: Point, y: Point) -> bool:
 
 
 def forms_of(domain: Domain, xs: Iterable[Point]) -> list[Hashable]:
-    """Return what tells the forms of points apart: their encodings where a domain has several of one point, or keys."""
+    """Return what tells the forms of points apart: their encodings if a domain has several of one point, or keys."""
     return domain.encodings(domain.join(xs))
 
 

@@ -29,7 +29,7 @@ from bostruct.testing.common import no_global_randomness
 MOST_LISTED = 64  # points of a domain that is drawn down to the last one
 STEPS = 4  # points drawn, one unseen after another, of a domain that has more
 MOST_LOOKUPS = 100_000  # of keys among those seen, for one point; an endless search makes more
-DRAWS = 40  # of which two differ where a domain has two points
+DRAWS = 40  # of which two differ if a domain has two points
 SEEDS = range(6)  # with so many, few outcomes do not hide a second source
 ENOUGH = 0.1  # seconds, after which a method that is slow under constraints is asked with no further seed
 
@@ -119,7 +119,7 @@ def draw_unseen_points(domain: Domain, rng: np.random.Generator, most: int) -> l
 
 
 def draw_unseen_point(domain: Domain, seen: set[Hashable], rng: np.random.Generator) -> Point | None:
-    """Return an unseen point, after checks; None where the domain says that none is left and draws none.
+    """Return an unseen point, after checks; None if the domain says that none is left and draws none.
 
     rng: the only source of chance.
     """

@@ -28,7 +28,7 @@ MOST_NEIGHBORS = 20_000  # beyond, a law is checked on `sample_neighbors` alone
 def check_mutation(domain: Domain, x: Point, rng: np.random.Generator) -> None:
     """Check that a mutation is a valid other point, which differs in one choice where neighbors do.
 
-    A domain may refuse with DomainError where it seems to have no other point.
+    A domain may refuse with DomainError if it seems to have no other point.
     """
     try:
         with unchanged(domain, [x], "mutate"):

@@ -45,7 +45,7 @@ def is_raised(error: type[Exception], step: Callable[[], object]) -> bool:
 
 
 def read_back(data: Json) -> Json:
-    """Return what plain JSON holds of some data; raise AssertionError where JSON cannot hold it."""
+    """Return what plain JSON holds of some data; raise AssertionError if JSON cannot hold it."""
     try:
         return json.loads(json.dumps(data, allow_nan=False))
     except (TypeError, ValueError) as error:
@@ -108,7 +108,7 @@ def check_array(found: Any, n_dimensions: int, law: str) -> Array:
 
 
 def every_point(domain: Domain, most: int, rng: np.random.Generator) -> Batch | None:
-    """Return all points of a small domain as a batch; None where there are more than `most`, or none was found.
+    """Return all points of a small domain as a batch; None if there are more than `most`, or none was found.
 
     most: points, at least 1.
     rng: the only source of chance.

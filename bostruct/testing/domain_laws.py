@@ -64,7 +64,7 @@ def check_domain(domain: Domain, rng: np.random.Generator, m: int = 4, rebuildab
     domain: any.
     rng: draws the points.
     m: points drawn, at least 2.
-    rebuildable: True where its JSON description holds all of it, and its kind is registered; False where
+    rebuildable: True if its JSON description holds all of it, and its kind is registered; False if
         `domain_from_json` has to refuse it, as with constraints.
     """
     check_members(domain)
@@ -224,7 +224,7 @@ def check_continuous(domain: Domain, xs: Batch, rng: np.random.Generator) -> Non
 
 
 def _listed_choices(domain: Domain, xs: Batch) -> list[dict[str, float]]:
-    """Return the choices of each point that are no continuous coordinates, where the domain names choices."""
+    """Return the choices of each point that are no continuous coordinates, if the domain names choices."""
     if (choices := domain.traits.choices) is None:
         return []
     return [{one.path: one.value for one in choices.coordinates(x) if math.isfinite(one.count)} for x in xs]

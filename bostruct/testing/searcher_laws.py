@@ -326,7 +326,7 @@ MEMBER_LAWS: dict[str, Callable[[Searcher, HistoryView, State, int], None]] = {
 
 
 def _ask_twice(ask: Callable[[np.random.Generator], Any], seed: int) -> tuple[Any, Any] | None:
-    """Return two answers of equal generators; None where the model cannot be fitted, as it may say."""
+    """Return two answers of equal generators; None if the model cannot be fitted, as it may say."""
     try:
         with no_global_randomness():
             return ask(np.random.default_rng(seed)), ask(np.random.default_rng(seed))

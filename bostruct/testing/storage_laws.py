@@ -54,7 +54,7 @@ def check_storage(make: MakeStorage, lose: Callable[[], object] | None = None) -
     """Check every law of a storage; raise AssertionError, which names the first that is broken.
 
     make: returns the same place each time, as another process would open it; it holds no study at first.
-    lose: removes what the storage has written, as an accident would; None where nothing of it can be removed. The
+    lose: removes what the storage has written, as an accident would; None if nothing of it can be removed. The
         place is not used after it.
     """
     with naming(make()):

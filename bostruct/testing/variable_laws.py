@@ -62,7 +62,7 @@ def check_variable(variable: Variable, rng: np.random.Generator) -> None:
 
 
 def as_columns(variable: Variable, found: Any, what: str) -> Columns:
-    """Return the columns of a value as plain integers; raise AssertionError where there are not `width` of them."""
+    """Return the columns of a value as plain integers; raise AssertionError if there are not `width` of them."""
     is_row = isinstance(found, Sequence | np.ndarray) and not isinstance(found, str) and np.ndim(found) == 1
     is_right = is_row and all(isinstance(one, int | np.integer) and not isinstance(one, bool) for one in found)
     assert is_right, f"{what} returns integers: got {short_repr(found)}"
@@ -181,7 +181,7 @@ def _check_sampled_neighbors(variable: Variable, value: Columns, large_steps: bo
 def _draw_all_neighbors(
     variable: Variable, value: Columns, large_steps: bool, rng: np.random.Generator
 ) -> frozenset[bytes] | None:
-    """Return the columns of all that `sample_neighbors` draws from, after checks; None where they are very many.
+    """Return the columns of all that `sample_neighbors` draws from, after checks; None if they are very many.
 
     A variable may list some of its neighbors only, where `count_neighbors` says that there are more.
     """

@@ -216,6 +216,7 @@ def test_the_paper_sets_its_method():
     evolved = published_searcher(search, "regularized-evolution", domain)
     assert (evolved.selection.replacement, evolved.n_initial) == (False, 1)
     assert published_searcher(search, "smbo", domain) == "smbo"
+    assert published_searcher(replace(search, protocol="fast"), "mcts", domain) == "mcts"
     full = replace(search, trials=300, space=paper_spaces.PAPER_SPACES["wrs-cnn"])
     assert published_searcher(full, "wrs", domain).n_random == 110
     ours = searches.search_of("cifar10", data="synthetic", scale=0.002)

@@ -19,7 +19,7 @@ MIXED = bo.Space(
 
 
 def model_of(space: bo.Space) -> MAPGP:
-    return methods.auto(space).surrogate.surrogate.quiet  # type: ignore[attr-defined]
+    return methods.auto(space).surrogate.on_all_variables().surrogate.quiet  # type: ignore[attr-defined]
 
 
 def make_data(space: bo.Space, n: int) -> tuple[np.ndarray, np.ndarray]:

@@ -18,19 +18,28 @@ from bostruct.surrogates.map_gp import MAPGP, Mode, NoiseSelection
 SPACE = bo.Space({f"b{i}": bool for i in range(10)} | {f"o{i}": bo.Ordinal(range(5)) for i in range(3)})
 
 
-def make_data(noise: float, seed: int = 0) -> tuple[IntArray, Array]:
+BITS = bo.Space({f"b{i}": bool for i in range(13)})
+
+
+def make_data(noise: float, seed: int = 0, space: bo.Space = SPACE) -> tuple[IntArray, Array]:
     rng = np.random.default_rng(seed)
-    xs = SPACE.sample(50, rng)
-    signal = xs @ rng.normal(size=SPACE.d)
+    xs = space.sample(50, rng)
+    signal = xs @ rng.normal(size=space.d)
     return xs, signal + noise * float(signal.std()) * rng.normal(size=50)
 
 
 def selection() -> NoiseSelection:
-    return replace(smooth_selection(), smooth=None)
+    return cast(Any, methods.auto(SPACE).surrogate).surrogate
 
 
 def smooth_selection() -> NoiseSelection:
-    return cast(Any, methods.auto(SPACE).surrogate).surrogate
+    return cast(Any, methods.auto(BITS).surrogate).surrogate
+
+
+def test_only_choices_without_order_have_a_smooth_model() -> None:
+    assert smooth_selection().smooth is not None
+    assert selection().smooth is None
+    assert cast(Any, methods.auto(bo.Space({"b": bool, "x": bo.Real(0, 1)})).surrogate).surrogate.smooth is None
 
 
 @pytest.mark.parametrize(("noise", "part"), [(0.0, "quiet"), (1.0, "noisy")])
@@ -139,7 +148,7 @@ def test_a_fit_that_failed_is_not_chosen_unless_both_did(fits: list[str], expect
 @pytest.mark.parametrize(("noise", "part"), [(0.0, "quiet"), (1.0, "smooth")])
 def test_a_smooth_model_serves_if_the_noisy_one_is_chosen(noise: float, part: str) -> None:
     models, rng = smooth_selection(), np.random.default_rng(1)
-    xs, values = make_data(noise)
+    xs, values = make_data(noise, space=BITS)
     posterior, state, info = models.condition(xs, values, None, rng)
     expected, mode, alone = getattr(models, part).condition(xs, values, None, rng)
     np.testing.assert_array_equal(posterior.predict(xs).mean, expected.predict(xs).mean)
@@ -155,15 +164,17 @@ def test_noise_is_not_taken_for_a_rough_function() -> None:
     found = {"smooth": list[float](), "noisy": list[float]()}
     for seed in range(6):
         for name, noises in found.items():
-            noises.append(getattr(smooth_selection(), name).condition(*make_data(1.0, seed), None, None)[2]["noise"])
+            noises.append(
+                getattr(smooth_selection(), name).condition(*make_data(1.0, seed, BITS), None, None)[2]["noise"]
+            )
     assert np.mean(found["noisy"]) + 0.05 < np.mean(found["smooth"]) < 0.6
 
 
 def test_states_without_a_smooth_model_are_fitted_from() -> None:
     rng = np.random.default_rng(1)
     for noise in (0.0, 1.0):
-        xs, values = make_data(noise)
-        _, old, _ = selection().condition(xs, values, None, rng)
+        xs, values = make_data(noise, space=BITS)
+        _, old, _ = replace(smooth_selection(), smooth=None).condition(xs, values, None, rng)
         _, state, _ = smooth_selection().condition(xs, values, old, rng)
         modes, before = cast(Any, state)["modes"], cast(Any, old)["modes"]
         assert len(modes) == (3 if noise else 2)

@@ -51,7 +51,7 @@ class Run:
 
     @property
     def has_best(self) -> bool:
-        """True where one trial is the best: there is one objective, and a trial that keeps all limits."""
+        """True if one trial is the best: there is one objective, and a trial that keeps all limits."""
         return self.is_single and self.result.has_feasible
 
     @property
@@ -65,7 +65,7 @@ class Run:
 
     @cached_property
     def recommended(self) -> Recommendation | None:
-        """The recommended trial; None where no trial is the best."""
+        """The recommended trial; None if no trial is the best."""
         return self.result.recommended if self.has_best else None
 
     @cached_property
@@ -75,7 +75,7 @@ class Run:
 
     @cached_property
     def importances(self) -> list[Importances]:
-        """The importances for each objective; none where there are too few trials, or no named choices."""
+        """The importances for each objective; none if there are too few trials, or no named choices."""
         if len(self.result.list_completed()) < LEAST_FOR_IMPORTANCES:
             return []
         try:
@@ -111,7 +111,7 @@ class Run:
 
     @cached_property
     def busy(self) -> Busy | None:
-        """The share of time that evaluations filled; None where none has finished."""
+        """The share of time that evaluations filled; None if none has finished."""
         return measure_busy(self.result.trials)
 
 

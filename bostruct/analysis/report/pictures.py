@@ -50,7 +50,7 @@ def draw_pictures(run: Run) -> list[Html]:
 
 
 def _frame(picture: Picture, run: Run) -> Html | None:
-    """Return a picture with its title, a word where it cannot be drawn, None where there is nothing to draw."""
+    """Return a picture with its title, a word if it cannot be drawn, None if there is nothing to draw."""
     try:
         if not picture.is_drawn(run):
             return None
@@ -180,7 +180,7 @@ def _describe_hypervolume(run: Run) -> str:
 
 
 def _list_ancestors(run: Run) -> list[Trial]:
-    """Return the best trial and its ancestors; empty where no parents are recorded."""
+    """Return the best trial and its ancestors; empty if no parents are recorded."""
     told = run.result.list_completed()
     return list_ancestors(run.result.best_trial, told) if run.has_best and list_pairs(told) else []
 
@@ -193,7 +193,7 @@ def _describe_genealogy(run: Run) -> str:
 
 
 def find_architecture(point: object) -> Any:
-    """Return the first architecture in a point, or None where it has none."""
+    """Return the first architecture in a point, or None if it has none."""
     parts = point.values() if isinstance(point, Mapping) else (point,)
     return next((part for part in parts if isinstance(part, Architecture)), None)
 

@@ -63,7 +63,7 @@ def format_seconds(seconds: float) -> str:
 def describe_space(domain: Domain | None) -> str:
     """Say in words what a space is made of.
 
-    domain: of the points; None where it is not known.
+    domain: of the points; None if it is not known.
     """
     if domain is not None and domain.parts:
         return f"a space of {pluralize(len(domain.parts), 'part')}"
@@ -129,7 +129,7 @@ def count_reasons(trials: Sequence[Trial]) -> Counter[str]:
 
 
 def first_line(text: str) -> str:
-    """Return the first line of a text that is not empty; an empty text where all are."""
+    """Return the first line of a text that is not empty; an empty text if all are."""
     return (text.strip().splitlines() or [""])[0]
 
 

@@ -101,7 +101,7 @@ def tabulate_best(run: Run) -> Html:
 
 
 def tabulate_modules(run: Run) -> Html | None:
-    """Write the modules of the program to recommend, in the order of computation; None where the points are none."""
+    """Write the modules of the program to recommend, in the order of computation; None if the points are none."""
     trial = run.recommended.trial if run.recommended is not None else next(iter(run.front), None)
     nodes = getattr(None if trial is None else trial.point, "nodes", None)
     if trial is None or not isinstance(nodes, Sequence):
@@ -171,7 +171,7 @@ def tabulate_effects(found: Importances, caption: str) -> Html:
 
 
 def tabulate_model(run: Run) -> Html | None:
-    """Write what the model of the method expects; None where there is nothing to say."""
+    """Write what the model of the method expects; None if there is nothing to say."""
     facts: list[tuple[str, object]] = []
     if (found := run.recommended) is not None:
         facts.append(("recommended", f"trial {found.trial.number}, {found.why}"))
@@ -272,7 +272,7 @@ def _caption(n_trials: int, n_shown: int, n_names: int) -> str:
 
 
 def _choose_trial_rows(run: Run, most: int) -> Sequence[Trial]:
-    """Return the trials to show: the best and the last ones where there are too many, by number."""
+    """Return the trials to show: the best and the last ones if there are too many, by number."""
     result = run.result
     if len(result.trials) <= most:
         return result.trials

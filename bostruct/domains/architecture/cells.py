@@ -78,7 +78,7 @@ def wire(operations: Sequence[Layer], inputs: Sequence[Sequence[int]], last: Seq
 
 
 def _append_layer(layers: list[Layer], edges: list[tuple[int, int]], sources: Sequence[int], layer: Layer) -> int:
-    """Append a layer, fed by each source as often as it is listed; returns where it is."""
+    """Append a layer, fed by each source as often as it is listed; returns if it is."""
     feeding = list(dict.fromkeys(sources))
     for u in feeding[:] if len(feeding) < len(sources) else ():
         for _ in range(sources.count(u) - 1):
@@ -95,7 +95,7 @@ class EdgeCell:
     """Cells of four tensors 0 to 3, each the sum of operations on earlier ones; 0 enters and 3 leaves.
 
     edges: of each position, the tensors that its operation leads from and to. labels: of each choice, ``skip`` where it
-    passes on its input, None where it gives nothing.
+    passes on its input, None if it gives nothing.
     """
 
     edges: tuple[tuple[int, int], ...]
@@ -159,7 +159,7 @@ def build_blocks(code: Code) -> LayerGraph:
 
     code: for each block, 0 identity, 1 MBConv 3 x 3 or 2 MBConv 5 x 5.
 
-    The first block of a stage halves the image and sets the units, where an identity is a convolution 1 x 1, as the
+    The first block of a stage halves the image and sets the units, if an identity is a convolution 1 x 1, as the
     published numbers of weights tell; any other identity is no layer.
     """
     layers = [Layer("ip"), Layer("conv3", STEM_UNITS)]

@@ -1,4 +1,4 @@
-"""Domains of architectures: what bounds them, where they start, how one changes into another.
+"""Domains of architectures: what bounds them, if they start, how one changes into another.
 
 The initial pools are those of NASBOT (Kandasamy et al. 2018 and its released code).
 """
@@ -161,7 +161,7 @@ class ArchitectureDomain(Domain):
 
         seen: frozenset of keys (`keys`).
 
-        Raises SpaceExhausted where there is none, or none is found.
+        Raises SpaceExhausted if there is none, or none is found.
         """
         x = draw_unseen(self.sample, self.keys, seen, rng, DRAW_BLOCKS[:LISTED_AFTER])
         x = self._find_unseen(seen, rng) if x is None else x
@@ -209,7 +209,7 @@ class ArchitectureDomain(Domain):
     def mutate(self, x: Architecture, rng: np.random.Generator) -> Architecture:
         """Return a valid architecture other than x after 1 to 5 modifiers, fewer being likelier.
 
-        A later modifier that finds no site is left out, as published. Raises DomainError where bounds leave none.
+        A later modifier that finds no site is left out, as published. Raises DomainError if bounds leave none.
         """
         for _ in range(RESTARTS):
             child = x
@@ -250,7 +250,7 @@ class ArchitectureDomain(Domain):
     def _find_unseen(self, seen: AbstractSet[Hashable], rng: np.random.Generator) -> Architecture | None:
         """Find an unseen member of the pool, or a change of seen architectures that such changes reach from the pool.
 
-        Returns None where `MAX_LISTED_CHANGES` changes do not settle it; raises SpaceExhausted where all were seen.
+        Returns None if `MAX_LISTED_CHANGES` changes do not settle it; raises SpaceExhausted if all were seen.
         """
         met: set[Hashable] = set()  # with the order of the layers, on which it depends where modifiers lead
         waiting: list[Architecture] = []
@@ -297,7 +297,7 @@ def cnn_domain(
         by default the 12 of the released NASBOT code that are within the bounds.
     family: `Family` of the layers, ``cnn`` by default.
 
-    Raises DomainError where no architecture of the pool is within the bounds, or one that you pass is not; TypeError.
+    Raises DomainError if no architecture of the pool is within the bounds, or one that you pass is not; TypeError.
     """
     return _domain_within(family, bounds, pool, cnn_pool())
 
@@ -316,7 +316,7 @@ def mlp_domain(
     family: `Family` of the layers, ``mlp`` by default.
     decision: label of the decision layers of the default pool, ``linear`` (regression) or ``softmax``.
 
-    Raises DomainError where no architecture of the pool is within the bounds, or one that you pass is not; TypeError.
+    Raises DomainError if no architecture of the pool is within the bounds, or one that you pass is not; TypeError.
     """
     return _domain_within(family, bounds, pool, mlp_pool(decision))
 

@@ -30,7 +30,7 @@ SCALARS = (str, bool, int, float)
 class Layer(NamedTuple):
     """One layer of an architecture.
 
-    units: int, 1 to 10^9, None where the label has none.
+    units: int, 1 to 10^9, None if the label has none.
     stride: 1 or 2.
     attributes: anything more that sets layers apart (dropout, normalization ...), as (name, JSON scalar) sorted by
         name.
@@ -75,7 +75,7 @@ def as_layer(given: object, where: str) -> Layer:
 
 
 def layer_to_json(layer: Layer) -> Json:
-    """Return a layer's shorthand, or a dict of its fields where it has attributes."""
+    """Return a layer's shorthand, or a dict of its fields if it has attributes."""
     return (
         str(layer)
         if not layer.attributes
@@ -138,7 +138,7 @@ class Label:
     name: str of letters, digits and ``_.+-``, not ending in a hyphen and digits (``conv3-16`` is a layer of 16 units).
     role: ``input``, ``output``, ``decision`` or ``processing``.
     group: which of the family's path lengths count it, None for none.
-    units: bool, True where a layer of this kind has a number of units; one without passes on what it is given.
+    units: bool, True if a layer of this kind has a number of units; one without passes on what it is given.
     image: what becomes of an image: ``keeps`` its size, may be halved by stride 2 (``strides``), is always halved
         (``halves``), or ``collapses`` to features.
 
@@ -180,11 +180,11 @@ class Family:
     labels: tuple of `Label`, with distinct names.
     groups: tuple of str, kinds of layers that have path lengths of their own.
     costs: tuple of (label, label, cost), once for each pair that may be matched; a pair that is not listed never is.
-    image: bool, True where the input is an image (then sizes are checked), False where it is features.
+    image: bool, True if the input is an image (then sizes are checked), False if it is features.
     joins: ``concatenates`` where a layer's inputs are concatenated and their channels add up, ``adds`` where they are
         added, so that the layer has the channels of one.
 
-    Raises DomainError where costs break the triangle inequality, for the distance would too.
+    Raises DomainError if costs break the triangle inequality, for the distance would too.
     """
 
     name: str
@@ -260,7 +260,7 @@ class Family:
 
     @cached_property
     def mismatch(self) -> Array:
-        """The cost of matching a unit of mass, (labels, labels): symmetric, zero diagonal, inf where never matched."""
+        """The cost of matching a unit of mass, (labels, labels): symmetric, zero diagonal, inf if never matched."""
         table = np.full((len(self.labels), len(self.labels)), np.inf)
         np.fill_diagonal(table, 0.0)
         for first, second, cost in self.costs:

@@ -24,7 +24,7 @@ from bostruct.domains.architecture.value import Architecture
 Rng = np.random.Generator
 Modifier = Callable[[Architecture, Rng], Architecture]
 STEP = 1 / 8  # of a layer's units
-GROUPINGS = ((2, 4), (4, 8), (8, 16))  # cut into so many groups where there are at least so many internal layers
+GROUPINGS = ((2, 4), (4, 8), (8, 16))  # cut into so many groups if there are at least so many internal layers
 FLIP_STRIDE = 0.05
 STOP_WALK = 0.2
 KEEP_COPY = 0.5
@@ -141,7 +141,7 @@ def duplicate_path(x: Architecture, rng: Rng) -> Architecture:
 
 
 def skip(x: Architecture, rng: Rng) -> Architecture:
-    """Add an edge from a layer to one farther on, through average pools where the image there is smaller."""
+    """Add an edge from a layer to one farther on, through average pools if the image there is smaller."""
     u = _draw_start(x, rng, with_input=False)
     v = _draw_site([v for v in range(len(x)) if _skippable(x, u, v)], rng, f"no layer is far enough beyond layer {u}")
     n_pools = 0
@@ -169,7 +169,7 @@ MODIFIERS: tuple[tuple[Modifier, float], ...] = (  # with their relative frequen
 def draw_label(family: Family, label: str, rng: np.random.Generator) -> str:
     """Draw another label for a layer: from `SWAPS`, or any that is not there and may be matched with it.
 
-    Raises PointError where there is none.
+    Raises PointError if there is none.
     """
     costs = family.mismatch[family.index[label]]
     matched = [x.name for x in family.labels if x.name != label and costs[family.index[x.name]] < UNMATCHED]
@@ -189,7 +189,7 @@ def draw_label(family: Family, label: str, rng: np.random.Generator) -> str:
 def draw_layer(x: Architecture, parent: int, units: int, rng: np.random.Generator) -> Layer:
     """Draw a layer to follow `parent`.
 
-    units: int, the new layer's units where its label has any.
+    units: int, the new layer's units if its label has any.
 
     Fully connected after one that is; else, on images, a pool now and then (never after the input) or any convolution
     or residual block, strided now and then, or (never after the input) any other label that keeps the image as it is;
@@ -265,7 +265,7 @@ def _rounded_mean(units: list[int]) -> int:
 
 
 def _entering_units(x: Architecture, u: int) -> int:
-    """Return the rounded mean of the units of the nearest ancestors that have any; 16 where none has."""
+    """Return the rounded mean of the units of the nearest ancestors that have any; 16 if none has."""
     nearest = {u}
     while nearest:
         nearest = {p for v in nearest for p in x.parents[v]}
@@ -354,7 +354,7 @@ class ScriptedGenerator:
 def enumerate_outcomes(draw: Callable[[Any], Architecture]) -> Iterator[Architecture | None]:
     """Yield the result of a function of a generator for each way its draws can turn out.
 
-    draw: function of a generator that returns an `Architecture`; None is yielded where it raises PointError.
+    draw: function of a generator that returns an `Architecture`; None is yielded if it raises PointError.
     """
     script: list[int] = []
     while True:

@@ -27,7 +27,7 @@ from bostruct.domains.architecture.layers import Family, Layer
 from bostruct.domains.architecture.validity import AdjacencyLists, adjacency
 from bostruct.domains.architecture.value import Architecture, check_architecture
 
-CHANGE_TRIES = 100  # at a change or a child, where a table does not hold every code
+CHANGE_TRIES = 100  # at a change or a child, if a table does not hold every code
 
 SubtreeKey = tuple[int, ...]
 Number = Callable[[Hashable], int]
@@ -204,7 +204,7 @@ class TableDomain(LocalDomain):
     def mutate(self, x: Architecture, rng: np.random.Generator) -> Architecture:
         """Change one random choice in a random one of x's codes.
 
-        Returns any other point where the table has none so near. Raises DomainError where it has no other point.
+        Returns any other point where the table has none so near. Raises DomainError if it has no other point.
         """
         place = self.index_of(x)
         members = self.members[place]
@@ -224,7 +224,7 @@ class TableDomain(LocalDomain):
     def crossover(self, x: Architecture, y: Architecture, rng: np.random.Generator) -> Architecture:
         """Take each choice from the first code of x or of y with equal chance.
 
-        Returns x where the table holds no such child.
+        Returns x if the table holds no such child.
         """
         first, second = (self.members[self.index_of(parent)][0] for parent in (x, y))
         for _ in range(CHANGE_TRIES):

@@ -132,9 +132,9 @@ def check_graph(family: Family, layers: Sequence[Layer], parents: AdjacencyLists
 def image_halvings(
     family: Family, layers: Sequence[Layer], parents: AdjacencyLists, order: Sequence[int]
 ) -> tuple[int | None, ...]:
-    """Count how often the image was halved once it has left each layer; None where it has collapsed to features.
+    """Count how often the image was halved once it has left each layer; None if it has collapsed to features.
 
-    Raises PointError where parents differ in it, where a layer that needs an image is given none, or where the input
+    Raises PointError if parents differ in it, if a layer that needs an image is given none, or where the input
     feeds anything but layers that work on images and may be strided.
     """
     halved: list[int | None] = [0] * len(layers)

@@ -57,8 +57,8 @@ class Architecture:
     family: a `Family` or its name; by default the first of the package's (``cnn``, ``mlp``, ``cell``, ``mbconv``) that
         knows every label.
 
-    Isomorphic architectures are equal. Layers are kept in a topological order, the one given where it is one. A layer's
-    inputs are concatenated, or added where the family says so; the decision layers are averaged. `halvings` says how
+    Isomorphic architectures are equal. Layers are kept in a topological order, the one given if it is one. A layer's
+    inputs are concatenated, or added if the family says so; the decision layers are averaged. `halvings` says how
     often the image was halved once it has left each layer; None without one.
 
     Raises PointError, which names the layer that is wrong.
@@ -140,7 +140,7 @@ class Architecture:
         """Rebuild an architecture from the result of `to_json`.
 
         data: the dict that `to_json` returns.
-        family: `Family`, needed where the architecture is of none of the built-in ones.
+        family: `Family`, needed if the architecture is of none of the built-in ones.
 
         Raises PointError.
         """
@@ -287,7 +287,7 @@ class Architecture:
         A processing layer without units has its incoming channels as its mass (Kandasamy et al. 2018, section 3).
         Factors that a distance puts on masses come later.
 
-        Raises PointError where a mass is above 1e150, as channels may grow that are concatenated again and again.
+        Raises PointError if a mass is above 1e150, as channels may grow that are concatenated again and again.
         """
         masses: list[int] = []
         for u, layer in enumerate(self.layers):
@@ -310,7 +310,7 @@ class Architecture:
 
 
 def check_architecture(x: object, family: Family) -> Architecture:
-    """Return x where it is an `Architecture` of the family; raises PointError."""
+    """Return x if it is an `Architecture` of the family; raises PointError."""
     if not isinstance(x, Architecture):
         raise PointError(f"expected an Architecture, got {short_repr(x)}")
     if x.family is not family and x.family != family:
@@ -369,7 +369,7 @@ def canonical_order(keys: Sequence[str], parents: AdjacencyLists, children: Adja
 
 
 def _ranks(signatures: Sequence[Any]) -> list[int]:
-    """Return dense ranks, so that a color depends on what a layer is, never on where it was listed."""
+    """Return dense ranks, so that a color depends on what a layer is, never on if it was listed."""
     rank = {signature: r for r, signature in enumerate(sorted(set(signatures)))}
     return [rank[signature] for signature in signatures]
 

@@ -1,4 +1,4 @@
-"""Build the part that takes the place of a substitution module, name where it lies, and check it.
+"""Build the part that takes the place of a substitution module, name if it lies, and check it.
 
 In a valid part every input is connected or returned, and every module is of use.
 """
@@ -43,7 +43,7 @@ ENDLESS_MESSAGE = "its function calls itself without end: put a choice between, 
 def expand_module(module: Module, given: tuple[Value, ...], max_depth: int, *, keep: bool = True) -> Fragment:
     """Return the part that stands for a substitution module with these values.
 
-    keep: bool, True where it will be asked for again.
+    keep: bool, True if it will be asked for again.
 
     Raises Infeasible and LanguageError.
     """
@@ -157,7 +157,7 @@ def _check_edges(fragment: Fragment) -> None:
 
 
 def _check_outer_edge(port: Input, source: Output) -> None:
-    """Raise CycleError where an output of a part around this one depends on what this part stands for."""
+    """Raise CycleError if an output of a part around this one depends on what this part stands for."""
     around = port.module.fragment
     while around.host is not None and around.host.fragment is not source.module.fragment:
         around = around.host.fragment

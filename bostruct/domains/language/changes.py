@@ -87,7 +87,7 @@ def _combinations(at: Walk, remaining: list[Discrete]) -> Iterator[Trace]:
         yield Trace.from_valid(trace)
 
 
-LISTING_WORK = 20_000  # modules of the neighbors that one other value each makes, where all neighbors are listed
+LISTING_WORK = 20_000  # modules of the neighbors that one other value each makes, if all neighbors are listed
 OPENED_WORK = 200_000  # modules of all neighbors that are listed
 DRAWING_WORK = 200_000  # modules of all neighbors that are drawn
 
@@ -109,9 +109,9 @@ def neighbors(walk: Walk, end: Walk) -> Iterator[Trace]:
 
 
 def completions(walk: Walk, fixed: Mapping[str, Value]) -> Iterator[Trace]:
-    """Yield all ways through the space that have these values where they have these keys.
+    """Yield all ways through the space that have these values if they have these keys.
 
-    None are yielded where they cannot have one of the values.
+    None are yielded if they cannot have one of the values.
     """
     stack = [walk.copy()]
     while stack:
@@ -145,7 +145,7 @@ def _settled_completions(at: Walk, fixed: Mapping[str, Value]) -> Iterator[Trace
 
 
 def affordable_listing(walk: Walk, end: Walk) -> int | None:
-    """Return how many neighbors may be listed in about a second; None where to list them at all would take long.
+    """Return how many neighbors may be listed in about a second; None if to list them at all would take long.
 
     The work is a walk for each neighbor, through as many modules as `end` has.
     """
@@ -165,7 +165,7 @@ def count_differences(x: Mapping[str, Value], y: Mapping[str, Value]) -> int:
 
 
 def list_at_most(traces: Iterator[Trace], m: int) -> list[Trace] | None:
-    """Return all traces where they are at most m, else None.
+    """Return all traces if they are at most m, else None.
 
     traces: an iterator, of which at most m + 1 are taken.
     m: the most traces to return, at least 0.
@@ -234,7 +234,7 @@ def _change_to_one(
 
 
 def cross_over(walk: Walk, x: Trace, y: Trace, rng: np.random.Generator, max_decisions: int) -> Walk:
-    """Take each value from one of the two traces, by chance, where they have one; draw it where they have none.
+    """Take each value from one of the two traces, by chance, if they have one; draw it if they have none.
 
     Raises NoneFeasible.
     """

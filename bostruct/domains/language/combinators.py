@@ -74,7 +74,7 @@ def mimo_or(
     """Return one of several parts.
 
     fn_lst: functions that each build a part, in a list or a dict.
-    h_or: hyperparameter whose value is a position in fn_lst, or a key of it where it is a dict.
+    h_or: hyperparameter whose value is a position in fn_lst, or a key of it if it is a dict.
     input_names: names of the inputs that every part has.
     output_names: names of the outputs that every part has.
     name: str, the module's name in paths.
@@ -97,7 +97,7 @@ def siso_or(fn_lst: Builders, h_or: Hyperparameter, name: str = "SISOOr") -> IO:
     """Return one of several parts with one input and one output: `mimo_or` with the ports ``in`` and ``out``.
 
     fn_lst: functions that each build a part, in a list or a dict.
-    h_or: hyperparameter whose value is a position in fn_lst, or a key of it where it is a dict.
+    h_or: hyperparameter whose value is a position in fn_lst, or a key of it if it is a dict.
     name: str, the module's name in paths.
 
     Raises LanguageError.

@@ -45,7 +45,7 @@ def total(table: CountTable) -> int:
 def scale(table: CountTable, factor: int) -> CountTable:
     """Return a table with all counts multiplied.
 
-    table: counts by setting; returned itself where the factor is 1.
+    table: counts by setting; returned itself if the factor is 1.
     factor: at least 0.
     """
     return {setting: n * factor for setting, n in table.items()} if factor != 1 else table
@@ -68,7 +68,7 @@ def sum_rows(rows: Iterable[CountRow]) -> CountTable:
 
 
 def merge_settings(a: Setting, b: Setting) -> Setting | None:
-    """Return both settings together; None where they contradict each other."""
+    """Return both settings together; None if they contradict each other."""
     if not a or not b:
         return a or b
     both = a | b
@@ -299,7 +299,7 @@ class ProgramCounter:
     def total(self, root: Fragment) -> int:
         """Count the programs of the whole space.
 
-        Raises NotFactorable where some of what a part makes may never be looked at.
+        Raises NotFactorable if some of what a part makes may never be looked at.
         """
         try:
             return total(self.fragment(root))
@@ -310,7 +310,7 @@ class ProgramCounter:
     def fragment(self, fragment: Fragment) -> CountTable:
         """Count the programs of one part.
 
-        Raises NotFactorable where some of what it makes may never be looked at, and BudgetSpent.
+        Raises NotFactorable if some of what it makes may never be looked at, and BudgetSpent.
         """
         waiting, plain = self.open_parts(fragment)
         tables = [sum_rows(rows) for rows in self.components(waiting)]
@@ -363,7 +363,7 @@ class ProgramCounter:
             yield self._module_rows(alone, free) if isinstance(alone, Module) else list(self._rows(parts, free))
 
     def _module_rows(self, module: Module, free: tuple[Discrete, ...]) -> list[CountRow]:
-        """Count a module, from the cache where one written alike was counted and all that it looks at is as it was."""
+        """Count a module, from the cache if one written alike was counted and all that it looks at is as it was."""
         # where something inside has a value already, no other module counts the same
         name = module.path if module.path in self.entered else signature(module, free, self.values)
         if name in self.around:
@@ -436,7 +436,7 @@ class ProgramCounter:
 class CachedCount(NamedTuple):
     """The counts of a module, for others that are written alike.
 
-    inward: bool, True where what it builds looks at these by itself.
+    inward: bool, True if what it builds looks at these by itself.
     """
 
     read: dict[Discrete, Value]
@@ -480,7 +480,7 @@ def connected_components(
 
 
 def check_factorable(fragment: Fragment) -> None:
-    """Raise NotFactorable where some of what a part makes may never be looked at."""
+    """Raise NotFactorable if some of what a part makes may never be looked at."""
     read = {port.source for module in fragment.modules for port in module.inputs.values()}
     read.update(fragment.outputs.values())
     lost = any(output not in read for m in fragment.modules if m.substitution for output in m.outputs.values())

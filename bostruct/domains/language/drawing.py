@@ -30,7 +30,7 @@ class Port(NamedTuple):
 class Box(NamedTuple):
     """A module in a drawing.
 
-    waits: bool, True where a part is to take its place.
+    waits: bool, True if a part is to take its place.
     """
 
     inputs: dict[str, Port]
@@ -43,7 +43,7 @@ class Box(NamedTuple):
 class Ellipse(NamedTuple):
     """A hyperparameter in a drawing.
 
-    is_assigned: bool, True where it has a value.
+    is_assigned: bool, True if it has a value.
     """
 
     text: str

@@ -87,7 +87,7 @@ def _choice_tokens(path: str, value: Value) -> bytes:
 def count_modules(walk: Walk) -> tuple[int, int]:
     """Count the modules of a finished walk: all of them, and those in parts that no other program is likely to share.
 
-    Parts are shared where their module can have few values, and lies in a part that is shared itself.
+    Parts are shared if their module can have few values, and lies in a part that is shared itself.
     """
     every = anew = 0
     is_shared: dict[Fragment, bool] = {}

@@ -23,7 +23,7 @@ WORKERS_MAIN = "__mp_main__"  # what a script is called in the processes that it
 def canonical_data(what: str, value: object) -> Json:
     """Return JSON data for a constant, equal for equal constants.
 
-    Raises LanguageError where nothing tells the constant apart from others but its address.
+    Raises LanguageError if nothing tells the constant apart from others but its address.
     """
     if isinstance(value, np.generic):
         return canonical_data(what, value.item())
@@ -54,9 +54,9 @@ def canonical_data(what: str, value: object) -> Json:
 def canonical_value(what: str, value: object, name: Json) -> Json:
     """Return JSON data for a value of a module, equal for equal values of equal names.
 
-    name: the name by which it was chosen, or a tuple that holds such names; None where it has none.
+    name: the name by which it was chosen, or a tuple that holds such names; None if it has none.
 
-    Raises LanguageError where it has no name, and nothing but its address tells it apart from others.
+    Raises LanguageError if it has no name, and nothing but its address tells it apart from others.
     """
     if name is None:
         return canonical_data(what, value)
@@ -143,7 +143,7 @@ def traits_of_value(value: object) -> Iterator[str | None]:
 
 
 def _closure_parts(thing: object) -> Iterable[object] | None:
-    """Return the things inside that `identity_of` looks at; None where it looks at none."""
+    """Return the things inside that `identity_of` looks at; None if it looks at none."""
     if isinstance(thing, FunctionType):
         return closure_values(thing)
     if isinstance(thing, partial):

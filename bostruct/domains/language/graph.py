@@ -144,7 +144,7 @@ class Fragment:
 
 
 def number_name(name: str, taken: Container[str]) -> str:
-    """Return a name itself where it is free, else with the first number from 1 on that makes it so."""
+    """Return a name itself if it is free, else with the first number from 1 on that makes it so."""
     if name not in taken:
         return name
     return next(numbered for n in count(1) if (numbered := f"{name}-{n}") not in taken)
@@ -159,7 +159,7 @@ class Discrete:
     name: str, its key in traces, numbered from the second hyperparameter of one part and one name on, as in ``swap``,
         ``swap-1``; by default the first module that it is given to and its local name there, as in
         ``Conv2D-0.filters``.
-    ordered: bool, True where neighboring values are alike.
+    ordered: bool, True if neighboring values are alike.
 
     Where the value tells an order, `things` is how many things it orders and `steps` are the hyperparameters that tell
     it together; else they are 0 and none. To share a hyperparameter, pass the same object to several modules. Raises
@@ -247,9 +247,9 @@ class Substitution(NamedTuple):
     """The way a substitution module is replaced.
 
     keyed_by: the local names whose values are part of the place of what is built; all where None.
-    allow_input_subset: bool, True where what is built may lack inputs of the module.
-    allow_output_subset: bool, True where what is built may lack outputs of the module.
-    opens_choices: bool, False where what is built never holds a choice.
+    allow_input_subset: bool, True if what is built may lack inputs of the module.
+    allow_output_subset: bool, True if what is built may lack outputs of the module.
+    opens_choices: bool, False if what is built never holds a choice.
     """
 
     fn: Callable[[dict[str, Value]], IO]

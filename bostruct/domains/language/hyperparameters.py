@@ -45,7 +45,7 @@ def order_at(position: int, k: int) -> tuple[int, ...]:
 
 
 def read_order(h: Discrete, values: Mapping[str, Value]) -> tuple[int, ...] | None:
-    """Return the order that the value of a choice tells, or tells first; None where it tells none.
+    """Return the order that the value of a choice tells, or tells first; None if it tells none.
 
     An order that is chosen in steps belongs to the first step, and is None until all are chosen; that of the others is
     empty.
@@ -189,7 +189,7 @@ def FloatRange(low: float, high: float, steps: int, *, log: bool = False, name: 
     """Return an ordered hyperparameter of numbers from low to high, both included, at even distances.
 
     low, high: finite float, low <= high; low > 0 with log.
-    steps: int >= 1, the number of values; fewer where there are no more floats.
+    steps: int >= 1, the number of values; fewer if there are no more floats.
     log: bool, True for even distances of logarithms.
     name: str, its key in traces, as of `D`.
 
@@ -233,7 +233,7 @@ class HyperparameterSharer:
     def register(self, hyperp_name: str, hyperp_fn: Callable[[], Hyperparameter]) -> None:
         """Register a hyperparameter by name; raises LanguageError.
 
-        hyperp_name: str, its name here, and its key in traces where it has no name of its own.
+        hyperp_name: str, its name here, and its key in traces if it has no name of its own.
         hyperp_fn: function without arguments that makes the hyperparameter.
         """
         name = as_name(hyperp_name)
@@ -275,7 +275,7 @@ class HyperparameterSharer:
 
 
 def _make_shared(home: Fragment, name: str, make: Callable[[], Hyperparameter]) -> Hyperparameter:
-    """Make a hyperparameter that belongs to a part, also where that is finished."""
+    """Make a hyperparameter that belongs to a part, also if that is finished."""
     before = len(home.hyperparameters)
     with build_into(home):
         made = make()
@@ -293,7 +293,7 @@ def _make_shared(home: Fragment, name: str, make: Callable[[], Hyperparameter]) 
 
 
 def independent_ancestors(h: Hyperparameter) -> tuple[Discrete, ...]:
-    """Return the independent hyperparameters whose values give h its own; h where it is one.
+    """Return the independent hyperparameters whose values give h its own; h if it is one.
 
     They are in the order of a breadth-first search, by local name.
     """

@@ -61,13 +61,13 @@ def substitution_module(
 
     name: str, its name in paths.
     substitution_fn: function of a dict from local names to values that returns (inputs, outputs) with the names
-        declared here, or some of them where a subset is allowed. It must do the same whenever it gets the same: what it
-        builds is kept. It raises `bostruct.Infeasible` where the choices lead nowhere.
+        declared here, or some of them if a subset is allowed. It must do the same whenever it gets the same: what it
+        builds is kept. It raises `bostruct.Infeasible` if the choices lead nowhere.
     name_to_hyperp: local name -> hyperparameter or constant.
     input_names: names of its inputs.
     output_names: names of its outputs.
-    allow_input_subset: bool, True where the part may have some of the inputs only.
-    allow_output_subset: bool, True where the part may have some of the outputs only.
+    allow_input_subset: bool, True if the part may have some of the inputs only.
+    allow_output_subset: bool, True if the part may have some of the outputs only.
     keyed_by: the local names whose values tell apart what is built; hyperparameters inside keep their values when only
         others change. By default all do.
     opens_choices: bool, False to promise that what is built never holds a choice and is always feasible, so that spaces

@@ -77,7 +77,7 @@ class Backend(ABC, Generic[T]):
 
     @abstractmethod
     def make(self, node: Node, inputs: dict[str, T]) -> T | Mapping[str, T]:
-        """Return what the node gives: one thing where it has one output, else a mapping by the names of its outputs."""
+        """Return what the node gives: one thing if it has one output, else a mapping by the names of its outputs."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -104,7 +104,7 @@ class Program:
     def fingerprint(self) -> str:
         """The 32 hexadecimal digits that programs share where graphs, values and implementations are equal.
 
-        They are the same everywhere. Graphs are equal where they are isomorphic. Functions count by their module, their
+        They are the same everywhere. Graphs are equal if they are isomorphic. Functions count by their module, their
         name, and the text, numbers and functions that they hold. Lambdas and functions made inside functions share
         names, and count by their code too, which another version of Python may write otherwise. What holds lists,
         dicts or objects of your own counts as equal only at the same place.
@@ -144,7 +144,7 @@ class Program:
         """Compile the program with a backend of your own.
 
         backend: a `Backend`, whose ``make(node, inputs)`` gets a `Node` and what was made of the nodes that it
-            reads, by the names of its inputs; it returns what the node gives, a mapping where that has several outputs.
+            reads, by the names of its inputs; it returns what the node gives, a mapping if that has several outputs.
         inputs: name -> what stands for each of the program's own inputs.
 
         Returns what the backend makes, by the names of the program's outputs. Raises CompileError, TypeError for a
@@ -156,10 +156,10 @@ class Program:
     def to_torch(self, input_shapes: Example | Mapping[str, Example] | None = None) -> nn.Module:
         """Return the program as a `torch.nn.Module`, its parameters named by the places of their modules.
 
-        input_shapes: the shape of each of the program's inputs by name, or the shape itself where there is one input;
+        input_shapes: the shape of each of the program's inputs by name, or the shape itself if there is one input;
             each with the batch, such as (8, 3, 32, 32), or a tensor of that shape and type.
 
-        Shapes are inferred before anything is allocated; raises CompileError where they do not fit, which names the
+        Shapes are inferred before anything is allocated; raises CompileError if they do not fit, which names the
         module, its values and the shapes. Parameters are drawn from torch's own generator: call ``torch.manual_seed``
         before. Raises MissingExtra without torch.
         """
@@ -178,7 +178,7 @@ class Program:
     def to_function(self) -> Callable[..., Any]:
         """Return the program as a function with one argument for each of its inputs, by position or by name.
 
-        The function gives the program's output, or a dict by name where it has several. Raises CompileError.
+        The function gives the program's output, or a dict by name if it has several. Raises CompileError.
         """
         return load_by_name(f"{COMPILERS}.flow:Calculation")(self)
 
@@ -186,10 +186,10 @@ class Program:
         """Return the modules that stand for a layer as an `Architecture`, for `otmann` and the method ``nasbot``.
 
         family: as of `Architecture`.
-        decision: str, the label of the decision layer that is added where the program does not end in one.
+        decision: str, the label of the decision layer that is added if the program does not end in one.
 
         Modules that stand for no layer are contracted: what reads them reads what they read. Input and output are
-        added. Raises CompileError where `Architecture` refuses what is found.
+        added. Raises CompileError if `Architecture` refuses what is found.
         """
         return load_by_name(f"{COMPILERS}.architectures:build_architecture")(self, family, decision)
 
@@ -360,13 +360,13 @@ class PartialProgram:
 
     @property
     def is_terminal(self) -> bool:
-        """True where nothing is left to choose."""
+        """True if nothing is left to choose."""
         return not self.hyperparameters
 
     def assign(self, hyperparameter: Discrete | str, value: Value) -> Self:
         """Return the space where a visible hyperparameter has this value. This space stays as it is.
 
-        Raises TraceError; Infeasible where that leads nowhere; LanguageError where a function that builds what follows
+        Raises TraceError; Infeasible if that leads nowhere; LanguageError if a function that builds what follows
         is wrong.
         """
         if not isinstance(hyperparameter, str | Discrete):
@@ -393,14 +393,14 @@ class PartialProgram:
     def replay(self, trace: Mapping[str, Value]) -> Self:
         """Return the terminal space of a trace.
 
-        Raises TraceError where a key is unknown or missing, and Infeasible.
+        Raises TraceError if a key is unknown or missing, and Infeasible.
         """
         return self._with_walk(sampling.replay(self._walk, self.trace | Trace(trace)))
 
     def complete(self, trace: Mapping[str, Value], rng: np.random.Generator) -> Self:
         """Return a terminal space that has the values of a trace; all else is drawn.
 
-        Raises TraceError where no draw has one of its keys with such a value, and NoneFeasible.
+        Raises TraceError if no draw has one of its keys with such a value, and NoneFeasible.
         """
         return self._with_walk(sampling.complete(self._walk, Trace(trace), check_generator(rng), self.max_decisions))
 

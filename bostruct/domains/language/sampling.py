@@ -30,7 +30,7 @@ class EvenDraws:
     """Draws of traces, all equally likely, from the outermost part inwards.
 
     Parts that share no hyperparameter are drawn apart, each group of parts by how many programs each way to choose its
-    hyperparameters leaves. Counts of parts are kept from draw to draw. `is_possible` is False where the count of a part
+    hyperparameters leaves. Counts of parts are kept from draw to draw. `is_possible` is False if the count of a part
     depends on what is chosen around it and the part itself does not name, or where nothing can be factored.
     """
 
@@ -41,7 +41,7 @@ class EvenDraws:
         self.is_possible = True
 
     def values(self, rng: np.random.Generator) -> dict[str, Value] | None:
-        """Return the values of a trace by place, in no order; None where draws of this kind are not possible.
+        """Return the values of a trace by place, in no order; None if draws of this kind are not possible.
 
         Raises NoneFeasible.
         """
@@ -88,7 +88,7 @@ class EvenDraws:
 
 
 def _draw_by_size(sizes: Sequence[int], rng: np.random.Generator) -> int:
-    """Draw a position, likelier where the size is larger; sizes may be beyond what a float can hold."""
+    """Draw a position, likelier if the size is larger; sizes may be beyond what a float can hold."""
     whole = sum(sizes)
     if not whole:
         raise NoneFeasible("no choice leads to a program")
@@ -110,7 +110,7 @@ def is_overgrown(h: Discrete, walk: Walk) -> bool:
 
 
 def draw_terminating_value(h: Discrete, walk: Walk, rng: np.random.Generator) -> Value:
-    """Draw one of the values of h that are nearest to an end; raises NoneFeasible where none is near one."""
+    """Draw one of the values of h that are nearest to an end; raises NoneFeasible if none is near one."""
     touched = [module for module in walk.waiting() if opens_choices(module) and h in module_ancestors(module)]
     search = TerminationSearch(walk.max_depth, walk.values)
     for steps in range(MAX_STEPS_TO_END + 1):
@@ -247,7 +247,7 @@ def refuse_uncounted(size: Infinite | AtLeast) -> DomainError:
 def program_uniform_policy(rng: np.random.Generator, budget: int) -> Policy:
     """Return a policy under which each program is equally likely.
 
-    Its choices raise DomainError where programs cannot be counted.
+    Its choices raise DomainError if programs cannot be counted.
     """
 
     def choose(h: Discrete, walk: Walk) -> Value:
@@ -284,7 +284,7 @@ _ABSENT = object()
 
 
 def strict_trace_policy(trace: Mapping[str, Value]) -> Policy:
-    """Return a policy that takes the values of a trace; its choices raise TraceError where the trace has none."""
+    """Return a policy that takes the values of a trace; its choices raise TraceError if the trace has none."""
 
     def choose(h: Discrete, walk: Walk) -> Value:
         del walk
@@ -298,7 +298,7 @@ def strict_trace_policy(trace: Mapping[str, Value]) -> Policy:
 def replay(walk: Walk, trace: Mapping[str, Value]) -> Walk:
     """Return the end that a trace leads to.
 
-    Raises TraceError where a key is unknown or missing, and Infeasible.
+    Raises TraceError if a key is unknown or missing, and Infeasible.
     """
     end = follow(walk, strict_trace_policy(trace), len(trace) + 1)
     if len(end) < len(trace):
@@ -326,7 +326,7 @@ def specify(walk: Walk, values: Sequence[Value]) -> Walk:
 def complete(walk: Walk, trace: Trace, rng: np.random.Generator, max_decisions: int) -> Walk:
     """Return an end that has the values of a trace, all else drawn.
 
-    Raises TraceError where no draw has all of them, and NoneFeasible.
+    Raises TraceError if no draw has all of them, and NoneFeasible.
     """
     choose = trace_policy(trace, uniform_policy(rng))
     unused: list[str] = []
@@ -341,7 +341,7 @@ def complete(walk: Walk, trace: Trace, rng: np.random.Generator, max_decisions: 
 
 
 def follow_decisions(walk: Walk, made: Sequence[int]) -> Walk:
-    """Return the walk after choices by position; raises TraceError where there are no such."""
+    """Return the walk after choices by position; raises TraceError if there are no such."""
     walk = walk.copy()
     for position in made:
         h = walk.next()

@@ -72,7 +72,7 @@ class SearchSpace(PartialProgram, LocalDomain, ChoiceDomain, TreeDomain):
 
     @property
     def size(self) -> float:
-        """The number of traces, at least that of programs; ``math.inf`` where there is no end, or none was found."""
+        """The number of traces, at least that of programs; ``math.inf`` if there is no end, or none was found."""
         found = self._count
         return found.count if isinstance(found, Exact) else math.inf
 
@@ -90,7 +90,7 @@ class SearchSpace(PartialProgram, LocalDomain, ChoiceDomain, TreeDomain):
 
     @cached_property
     def is_listed(self) -> bool:
-        """True where all programs are known: at most 2,000 traces, whose programs can be compared in some seconds.
+        """True if all programs are known: at most 2,000 traces, whose programs can be compared in some seconds.
 
         Then ``sample(by="architecture")`` draws each program equally likely; elsewhere it draws each trace so.
         """
@@ -112,7 +112,7 @@ class SearchSpace(PartialProgram, LocalDomain, ChoiceDomain, TreeDomain):
 
         A draw by decisions that has become large (nested more than 8 deep after 100 choices, or deeper than half of
         `max_depth`) takes from there on values that need the fewest substitutions to end, equally likely among these.
-        Raises NoneFeasible, and DomainError where programs cannot be counted.
+        Raises NoneFeasible, and DomainError if programs cannot be counted.
         """
         check_integer("m", m, 0)
         check_generator(rng)
@@ -229,13 +229,13 @@ class SearchSpace(PartialProgram, LocalDomain, ChoiceDomain, TreeDomain):
         return list(batch)
 
     def mutate(self, x: Mapping[str, Value], rng: np.random.Generator) -> Trace:
-        """Draw another value for one choice; all other keys keep theirs where they still exist and may have them.
+        """Draw another value for one choice; all other keys keep theirs if they still exist and may have them.
 
         x: trace of the space.
         rng: `numpy.random.Generator`.
 
-        Of an order that is one choice (`OneOfKFactorial`) the value is one that `neighbors` has, where one of these is
-        feasible. Raises DomainError where nothing can be chosen, and NoneFeasible.
+        Of an order that is one choice (`OneOfKFactorial`) the value is one that `neighbors` has, if one of these is
+        feasible. Raises DomainError if nothing can be chosen, and NoneFeasible.
         """
         return self._trace(changes.mutate(self._walk, self._walk_of(x), check_generator(rng), self.max_decisions))
 
@@ -255,7 +255,7 @@ class SearchSpace(PartialProgram, LocalDomain, ChoiceDomain, TreeDomain):
         x: trace of the space.
 
         Of an order that is one choice the other value is a swap of two things, a move of one or a reversal away. Raises
-        DomainError where these are more than 100,000.
+        DomainError if these are more than 100,000.
         """
         found = changes.list_at_most(changes.neighbors(self._walk, self._walk_of(x)), NEIGHBORS_LISTED)
         if found is None:
@@ -263,7 +263,7 @@ class SearchSpace(PartialProgram, LocalDomain, ChoiceDomain, TreeDomain):
         return found
 
     def sample_neighbors(self, x: Trace, m: int, rng: np.random.Generator) -> list[Trace]:
-        """Draw m neighbors, or list all where they are fewer, in their order.
+        """Draw m neighbors, or list all if they are fewer, in their order.
 
         x: trace of the space.
         m: int >= 0.
@@ -271,7 +271,7 @@ class SearchSpace(PartialProgram, LocalDomain, ChoiceDomain, TreeDomain):
 
         Where they are more than 2,000 (in a space without end, more than 100), or to list them would take long, m
         different ones in the order drawn, changes evenly, what they open by chance; of programs of thousands of modules
-        fewer than m, where that would take seconds.
+        fewer than m, if that would take seconds.
         """
         end = self._walk_of(x)
         if (affordable := changes.affordable_listing(self._walk, end)) is not None:
@@ -419,7 +419,7 @@ def list_programs(space: SearchSpace) -> tuple[Trace, ...]:
 
 
 def draw_unseen_program(space: SearchSpace, seen: AbstractSet[Hashable], rng: np.random.Generator) -> Trace:
-    """Draw a trace whose program was not seen; raises SpaceExhausted where there is none, or none is found."""
+    """Draw a trace whose program was not seen; raises SpaceExhausted if there is none, or none is found."""
     keys = partial(map, space.key)  # one may take milliseconds: computed when it is looked at
     if (x := draw_unseen(space.sample, keys, seen, rng)) is not None:
         return x

@@ -88,5 +88,5 @@ class Trace(Mapping[str, Value]):
         return cls(data)
 
     def __or__(self, other: Mapping[str, Value]) -> Trace:
-        """Return both together, with the other's values where both have one."""
+        """Return both together, with the other's values if both have one."""
         return Trace.from_valid(self._values | dict(other))

@@ -47,7 +47,7 @@ def as_name(name: str | None) -> str | None:
 
 
 def as_properties(what: str, given: Mapping[str, Property] | None) -> Mapping[str, Property]:
-    """Return properties by local names, none where nothing is given; raises LanguageError.
+    """Return properties by local names, none if nothing is given; raises LanguageError.
 
     given: local name -> property, or None.
     """

@@ -136,7 +136,7 @@ class Walk:
         return Trace.from_valid(self._values.copy())
 
     def next(self) -> Discrete | None:
-        """Return the hyperparameter to choose now, None where all are chosen; raises Infeasible and LanguageError."""
+        """Return the hyperparameter to choose now, None if all are chosen; raises Infeasible and LanguageError."""
         while True:
             choices = self._round.choices
             while self._cursor < len(choices):
@@ -201,7 +201,7 @@ class Walk:
     def open_hyperparameters(self) -> list[Discrete]:
         """List all visible independent hyperparameters without a value, in order.
 
-        Where there are none, what depends on others is computed too: raises Infeasible where that leads nowhere.
+        Where there are none, what depends on others is computed too: raises Infeasible if that leads nowhere.
         """
         return self._find_open(self.modules())[0]
 
@@ -231,7 +231,7 @@ class Walk:
         return len({h.path for h in self._round.choices[self._cursor :]} | self._values.keys())
 
     def remaining(self) -> list[Discrete]:
-        """List the choices left, in order, where the walk is settled: also of what was visible and is no more."""
+        """List the choices left, in order, if the walk is settled: also of what was visible and is no more."""
         found = {h.path: h for h in self._round.choices[self._cursor :] if h.path not in self._values}
         return list((found | {h.path: h for h in self.open_hyperparameters() if h.path not in found}).values())
 
@@ -255,7 +255,7 @@ class Walk:
         return list(found)
 
     def reading_order(self) -> list[Module]:
-        """List the visible modules so that each follows those that it reads; raises CycleError where none is first."""
+        """List the visible modules so that each follows those that it reads; raises CycleError if none is first."""
         done: dict[Module, None] = {}
         entered: dict[Module, None] = {}
         for name in sorted(self.root.outputs):
@@ -298,7 +298,7 @@ class Walk:
 
         reader: the input that reads it, for the message; None for the whole space.
 
-        Raises PortNames where a part that replaced a module lacks the output.
+        Raises PortNames if a part that replaced a module lacks the output.
         """
         while output.module.substitution is not None:
             fragment = self.expansion(output.module)
@@ -310,7 +310,7 @@ class Walk:
         return output
 
     def expansion(self, module: Module) -> Fragment | None:
-        """Return the part that stands for a substitution module; None where it still waits for values."""
+        """Return the part that stands for a substitution module; None if it still waits for values."""
         fragment = self._expanded.get(module)
         if fragment is None:
             given = []
@@ -339,7 +339,7 @@ class Walk:
         return [self.root, *self._expanded.values()]
 
     def value(self, h: Hyperparameter) -> Value:
-        """Return the value of a hyperparameter, MISSING where it has none yet."""
+        """Return the value of a hyperparameter, MISSING if it has none yet."""
         if isinstance(h, Discrete):
             return self._values.get(h.path, MISSING)
         stack: list[Hyperparameter] = [h]  # no recursion: chains of them may be long
@@ -378,7 +378,7 @@ def opens_choices(module: Module) -> bool:
 def derive(h: DependentHyperparameter, given: dict[str, Value]) -> Value:
     """Return the value of a dependent hyperparameter.
 
-    Raises SubstitutionError where the function fails, LanguageError for a value that is none, Infeasible.
+    Raises SubstitutionError if the function fails, LanguageError for a value that is none, Infeasible.
     """
     try:
         return name_value(h.path, h.fn({name: reveal(value) for name, value in given.items()}))

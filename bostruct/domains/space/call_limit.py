@@ -32,7 +32,7 @@ class CallLimit:
 
     @property
     def is_reached(self) -> bool:
-        """True where the search in progress may call no predicate anymore."""
+        """True if the search in progress may call no predicate anymore."""
         return self.left <= self.reserved
 
 
@@ -41,7 +41,7 @@ _current: ContextVar[CallLimit] = ContextVar("call_limit", default=UNLIMITED)
 
 
 def call_limit() -> CallLimit:
-    """Return the limit of the running context, an infinite one where none was set."""
+    """Return the limit of the running context, an infinite one if none was set."""
     return _current.get()
 
 
@@ -61,7 +61,7 @@ def limit_calls(most: float = MAX_CALLS, reserved: float = RESERVED_CALLS) -> It
 
 @contextmanager
 def limit_search() -> Iterator[CallLimit]:
-    """Let the block use two thirds of the calls that are left, under a new limit where there is none."""
+    """Let the block use two thirds of the calls that are left, under a new limit if there is none."""
     if call_limit() is UNLIMITED:
         with limit_calls(), limit_search() as limit:
             yield limit
@@ -76,7 +76,7 @@ def limit_search() -> Iterator[CallLimit]:
 
 @contextmanager
 def release_calls() -> Iterator[CallLimit]:
-    """Let the block use the reserved calls too, under a new limit where there is none."""
+    """Let the block use the reserved calls too, under a new limit if there is none."""
     if call_limit() is UNLIMITED:
         with limit_calls(reserved=0) as limit:
             yield limit

@@ -41,7 +41,7 @@ class Candidates(ChoiceVariable):
 
     table: two rows or more, as a pandas frame, a dict of columns, a list of dicts, or numbers (rows, columns).
     label: name of the column that names the rows, which is no descriptor, or of the index of a frame; None for the
-        index, and for the numbers of the rows, from 0, where there is none.
+        index, and for the numbers of the rows, from 0, if there is none.
     when: mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
     default: a value, which trials had that were told before the variable existed; see docs/space-changes.md.
 
@@ -137,11 +137,11 @@ class Candidates(ChoiceVariable):
 
     @cached_property
     def is_numbered(self) -> bool:
-        """True where rows have no labels but their numbers."""
+        """True if rows have no labels but their numbers."""
         return not self.is_labeled and are_numbers_of_rows(self.choices)
 
     def decode_from(self, data: ParsedJson, description: ParsedJson) -> Sequence[int]:
-        """Rebuild the position of a row that another variable encoded; raise PointError where this one has it not.
+        """Rebuild the position of a row that another variable encoded; raise PointError if this one has it not.
 
         data: the label of the row, or a dict with its position.
         description: what `to_json` of the other returned.
@@ -158,7 +158,7 @@ class Candidates(ChoiceVariable):
         return found
 
     def _check_is_same(self, row: int, data: ParsedJson, description: ParsedJson) -> None:
-        """Raise PointError where a row has other values than the one of another table that is called `data`."""
+        """Raise PointError if a row has other values than the one of another table that is called `data`."""
         if data not in description["choices"]:
             raise PointError(f"expected a row of before, got {short_repr(data)}")
         other, at = _rebuild_table(json.dumps(description["descriptors"])), description["choices"].index(data)
@@ -180,7 +180,7 @@ class Candidates(ChoiceVariable):
 
         data: with its labels and descriptors.
 
-        Raises DomainError where the labels are Python objects, which no file holds.
+        Raises DomainError if the labels are Python objects, which no file holds.
         """
         labels, found = choices_from_json(data["choices"]), cls.__new__(cls)
         found._take_rows(labels, Descriptors.from_json(data["descriptors"]), data.get("labeled", False))
@@ -224,7 +224,7 @@ def count_substructures(smiles: Sequence[Any]) -> Any:
 
 
 def _find_labels(given: GivenTable, label: object) -> list[Any]:
-    """Return the labels in a column, which is taken out, or in the index; raise DomainError where none has the name."""
+    """Return the labels in a column, which is taken out, or in the index; raise DomainError if none has the name."""
     if str(label) in given.columns:
         return list(given.columns.pop(str(label)))
     if given.index_labels is not None and str(label) == given.index_name:

@@ -22,7 +22,7 @@ def choice_to_json(choice: Presented) -> Json:
 
 
 def choices_from_json(data: ParsedJson, what: str = "its choices") -> list[Presented]:
-    """Rebuild choices from their JSON; raises DomainError where they were not plain JSON values.
+    """Rebuild choices from their JSON; raises DomainError if they were not plain JSON values.
 
     data: list of what `choice_to_json` returned.
     what: the choices are, in the words of the message.

@@ -20,7 +20,7 @@ from bostruct.domains.space.graphs import MAX_CHOICES, CompleteGraph, PathGraph,
 from bostruct.domains.space.levels import Levels
 from bostruct.domains.space.variable import NO_DEFAULT, Variable
 
-MANY_CHOICES = {  # by kind, what to do where it has not room for all
+MANY_CHOICES = {  # by kind, what to do if it has not room for all
     "Ordinal": "; take a coarser grid, or an Integer or a Real for numbers without gaps",
 }
 BYTES_PER_CELL = 32  # a number as given, in the table, in the kernel and in the ranking
@@ -109,7 +109,7 @@ class ChoiceVariable(Variable):
             raise PointError(f"expected a vertex in 0..{self.size - 1}, got {columns[0]}")
 
     def parse(self, value: object) -> list[int]:
-        """Return the position of a choice; raises PointError where value is none of them.
+        """Return the position of a choice; raises PointError if value is none of them.
 
         value: a choice, as a Python value or a NumPy scalar; of a number also what `Levels.find` takes for it.
         """
@@ -162,7 +162,7 @@ class ChoiceVariable(Variable):
         return [vertex]
 
     def decode_from(self, data: ParsedJson, description: ParsedJson) -> Sequence[int]:
-        """Rebuild the position of a choice that another variable encoded; PointError where this one has it not.
+        """Rebuild the position of a choice that another variable encoded; PointError if this one has it not.
 
         data: a choice, or a dict with its position among the other's choices.
         description: what `to_json` of the other returned, whose kind may be another.
@@ -217,7 +217,7 @@ class ChoiceVariable(Variable):
 
         data: with its choices.
 
-        Raises DomainError where the choices are Python objects, which no file holds.
+        Raises DomainError if the choices are Python objects, which no file holds.
         """
         make: Callable[[Sequence[Presented]], ChoiceVariable] = cls  # pyright: ignore[reportAssignmentType]
         return make(choices_from_json(data["choices"]))

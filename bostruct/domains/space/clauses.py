@@ -91,7 +91,7 @@ class IsIn(Clause):
 
 @dataclass(frozen=True, repr=False)
 class ValueOf(Clause):
-    """A test of the value that a point has for a variable; it fails where the point has not the variable.
+    """A test of the value that a point has for a variable; it fails if the point has not the variable.
 
     name: of the variable.
     test: `Compare` or `IsIn`.
@@ -115,7 +115,7 @@ class ValueOf(Clause):
 
 @dataclass(frozen=True, repr=False)
 class CompareVariables(Clause):
-    """A comparison of the values of two variables of a point; it fails where the point has not both.
+    """A comparison of the values of two variables of a point; it fails if the point has not both.
 
     left, right: names of variables; for less and greater both have numbers.
     relation: of `RELATIONS`.
@@ -334,7 +334,7 @@ def predicate_name(predicate: Callable[..., object]) -> str:
 def ask_predicate(predicate: Callable[..., object], value: object, owner: str, name: str) -> bool:
     """Ask a predicate of `when=` about a value.
 
-    Raises PredicateError where the predicate fails, or answers neither True nor False.
+    Raises PredicateError if the predicate fails, or answers neither True nor False.
     """
     try:
         return check_answer(predicate(value))
@@ -357,7 +357,7 @@ def _describe_test(test: object) -> str:
 
 
 def show_when(when: When) -> str:
-    """Write conditions as a user did, predicates by name, each test cut where it grows long."""
+    """Write conditions as a user did, predicates by name, each test cut if it grows long."""
     return "{" + ", ".join(f"{name!r}: {_show_test(test)}" for name, test in when.items()) + "}"
 
 

@@ -101,7 +101,7 @@ class Compositions:
         return found
 
     def may_have(self, rows: IntArray) -> Mask:
-        """Tell which parts are within their bounds, or absent where they may be (m, w).
+        """Tell which parts are within their bounds, or absent if they may be (m, w).
 
         rows: integers (m, w).
         """

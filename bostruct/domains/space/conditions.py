@@ -82,7 +82,7 @@ def _name_level(value: Presented, variable: Variable | None) -> Presented:
 
 
 def check_value_test(test: Clause, variable: Variable, where: str, depth: int = 1) -> None:
-    """Raise DomainError where a test asks what no value of a variable could answer."""
+    """Raise DomainError if a test asks what no value of a variable could answer."""
     for leaf, _ in list_leaves(test, depth):
         if isinstance(leaf, ValueOf | CompareVariables):
             raise DomainError(f"{where}: expected Compare or IsIn, a test of one value; got {leaf!r}, one of a point")
@@ -219,7 +219,7 @@ class ParentTest:
 
         columns: of values that the parent has (m, width).
 
-        Raises PredicateError where the predicate itself fails.
+        Raises PredicateError if the predicate itself fails.
         """
         if self._table is not None:
             return self._table[columns[:, 0]]
@@ -238,7 +238,7 @@ class ParentTest:
 
     @cached_property
     def _table(self) -> Mask | None:
-        """The answer for each choice; None where the parent has too many, or several columns."""
+        """The answer for each choice; None if the parent has too many, or several columns."""
         if self.parent.choices is None or self.parent.size > MAX_CHOICES:
             return None
         return np.array([self.holds_for((vertex,)) for vertex in range(self.parent.size)], dtype=bool)
@@ -294,7 +294,7 @@ class Conditions:
 
     @property
     def is_exact(self) -> bool:
-        """True where `n_points` is the number of points."""
+        """True if `n_points` is the number of points."""
         return self._count.is_exact
 
     def has(self, rows: IntArray) -> Mask:
@@ -347,7 +347,7 @@ class Conditions:
         return self.apply(rows, lambda i, k: np.repeat([self.variables[i].fallback()], k, axis=0))
 
     def find_broken(self, row: IntArray) -> str | None:
-        """Say in words which variable a row has against its conditions, or has not; None where all is well."""
+        """Say in words which variable a row has against its conditions, or has not; None if all is well."""
         for i in self.order:
             exists, given = bool(self.holds(i, row[None])[0]), row[self.layout.columns(i)]
             if exists == bool((given == INACTIVE).any()) or (not exists and (given != INACTIVE).any()):
@@ -356,7 +356,7 @@ class Conditions:
         return None
 
     def enumerate(self) -> IntArray:
-        """List all points (m, columns), the last variable fastest; raises DomainError where a kind is not listed."""
+        """List all points (m, columns), the last variable fastest; raises DomainError if a kind is not listed."""
         rows = np.full((1, self.layout.n_columns), INACTIVE, dtype=np.int64)
         for i in self.order:
             exists, columns = self.holds(i, rows), self.layout.columns(i)
@@ -411,7 +411,7 @@ class ParentClasses(NamedTuple):
     """The values of a parent, sorted by the tests that hold for them.
 
     sizes: for each class, whether each test holds, and how many values are in the class.
-    is_exact: False where the numbers are upper bounds, because a predicate of too many values decides.
+    is_exact: False if the numbers are upper bounds, because a predicate of too many values decides.
     """
 
     sizes: tuple[tuple[tuple[bool, ...], int], ...]
@@ -422,8 +422,8 @@ class PointCount(NamedTuple):
     """The number of points of a space with conditions.
 
     n_points: number of points, or an upper bound.
-    is_exact: True where it is the number.
-    reached: whether some point has the variable, for each variable; True where that is not known.
+    is_exact: True if it is the number.
+    reached: whether some point has the variable, for each variable; True if that is not known.
     """
 
     n_points: int

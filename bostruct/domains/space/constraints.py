@@ -55,7 +55,7 @@ class _Columns(dict):
         self._are_values = len(self) <= BYTE and list(self) == list(range(len(self)))  # as of bits, and of 0, 1, 2
 
     def read(self, values: Sequence[Json]) -> IntArray:
-        """Return the columns of m values (m,); raise KeyError or TypeError where one is not listed."""
+        """Return the columns of m values (m,); raise KeyError or TypeError if one is not listed."""
         if self._are_values:
             with suppress(TypeError, ValueError):  # a float, and what no byte holds, is looked up
                 columns = np.frombuffer(bytes(values), dtype=np.uint8)  # type: ignore[arg-type]  # an eighth of the time
@@ -77,7 +77,7 @@ class KnownValues:
         self._choices = listed if are_own and len(listed) == len(variables) else None
 
     def write(self, x: IntArray) -> dict[str, Presented] | None:
-        """Return a point by names, which is what both `present` and `encode` of its variables make; None where unknown.
+        """Return a point by names, which is what both `present` and `encode` of its variables make; None if unknown.
 
         x: integer row (d,).
 
@@ -91,7 +91,7 @@ class KnownValues:
         return dict(zip(self._names, map(getitem, self._choices, columns), strict=True))
 
     def read(self, data: ParsedJson) -> IntArray | None:
-        """Return the row of a point (d,); None where the slow way has to read it, or to say what is wrong.
+        """Return the row of a point (d,); None if the slow way has to read it, or to say what is wrong.
 
         data: JSON of any form.
         """
@@ -103,7 +103,7 @@ class KnownValues:
             return None
 
     def read_values(self, points: Sequence[Sequence[Json]]) -> IntArray | None:
-        """Return the rows of points (m, d); None where one has to be read the slow way."""
+        """Return the rows of points (m, d); None if one has to be read the slow way."""
         if self._columns is None or any(len(values) != len(self._columns) for values in points):
             return None
         rows = np.empty((len(points), len(self._columns)), dtype=np.int64)
@@ -116,7 +116,7 @@ class KnownValues:
 
 
 def _tabulate(variable: Variable) -> _Columns | _DecodedColumns:
-    """Return the columns of a variable, listed where its values are its choices, and these are few scalars."""
+    """Return the columns of a variable, listed if its values are its choices, and these are few scalars."""
     if not variable.values_are_choices or variable.grid is not None:
         return _DecodedColumns(variable)
     is_plain = variable.size <= MAX_CHOICES and all(map(is_json_scalar, variable.choices))
@@ -191,8 +191,8 @@ WORK = 5_000_000  # most variables looked at by one kind of search
 class Survey(NamedTuple):
     """The findings of a search from a fixed seed in a constrained space, a function of the space alone.
 
-    points: a few valid points, integer rows (k, columns); none where none was found.
-    uniform_hits: True where one of the uniform draws was valid.
+    points: a few valid points, integer rows (k, columns); none if none was found.
+    uniform_hits: True if one of the uniform draws was valid.
     """
 
     points: IntArray
@@ -233,7 +233,7 @@ class ConstrainedProduct:
     def n_choices(self) -> IntArray:
         """The number of choices of each variable (d,).
 
-        Raises DomainError where a variable has several columns and is no single choice.
+        Raises DomainError if a variable has several columns and is no single choice.
         """
         if self._multi_column:
             i, wide = self._multi_column[0]
@@ -248,7 +248,7 @@ class ConstrainedProduct:
     def enumerate(self) -> IntArray:
         """List all valid points (m, d), the last variable fastest.
 
-        Raises DomainError where the space is not `enumerable`.
+        Raises DomainError if the space is not `enumerable`.
         """
         if not self.enumerable:
             raise DomainError(f"only spaces of up to {MAX_ENUMERATED} points before constraints are enumerated")
@@ -333,7 +333,7 @@ class ConstrainedProduct:
 
     @cached_property
     def _bounds(self) -> IntArray:
-        """The number of choices of each column; 1 where the variable draws its own values (columns,)."""
+        """The number of choices of each column; 1 if the variable draws its own values (columns,)."""
         counts = [[v.size] if v.width == 1 else [1] * v.width for v in self.variables.values()]
         bounds = np.array([count for own in counts for count in own], dtype=np.int64)
         bounds.flags.writeable = False
@@ -341,7 +341,7 @@ class ConstrainedProduct:
 
     @cached_property
     def _bounds_for_draws(self) -> IntArray | int:
-        """`_bounds`, as one number where all are equal: NumPy draws the same numbers in a quarter of the time."""
+        """`_bounds`, as one number if all are equal: NumPy draws the same numbers in a quarter of the time."""
         different = set(self._bounds.tolist())
         return different.pop() if len(different) == 1 else self._bounds
 
@@ -352,7 +352,7 @@ def work_limit(space: ConstrainedProduct) -> int:
 
 
 def count_satisfied_rules(space: ConstrainedProduct, xs: IntArray, rules: Sequence[Constraint]) -> IntArray:
-    """Count the rules that hold at each point -> (m,); raises DomainError where one itself fails.
+    """Count the rules that hold at each point -> (m,); raises DomainError if one itself fails.
 
     xs: integer rows (m, d).
     """
@@ -361,7 +361,7 @@ def count_satisfied_rules(space: ConstrainedProduct, xs: IntArray, rules: Sequen
 
 
 def count_within_limit(space: ConstrainedProduct, xs: IntArray) -> IntArray:
-    """Count the constraints that hold at each point -> (m,); raises DomainError where one itself fails.
+    """Count the constraints that hold at each point -> (m,); raises DomainError if one itself fails.
 
     None counts as one that holds, unasked, once the limit of calls is reached.
 
@@ -376,7 +376,7 @@ def count_within_limit(space: ConstrainedProduct, xs: IntArray) -> IntArray:
 
 
 def valid_mask(space: ConstrainedProduct, xs: IntArray) -> npt.NDArray[np.bool_]:
-    """Tell for each point whether all constraints hold -> (m,) of bool; raises DomainError where one itself fails.
+    """Tell for each point whether all constraints hold -> (m,) of bool; raises DomainError if one itself fails.
 
     Points are told invalid, unasked, once the limit of calls is reached.
 
@@ -445,7 +445,7 @@ def label_rules(rules: Sequence[Constraint], which: Sequence[int]) -> str:
 
 
 def satisfies_all(space: ConstrainedProduct, point: dict[str, Any]) -> bool:
-    """Tell whether all constraints hold at a point; raises DomainError where one itself fails."""
+    """Tell whether all constraints hold at a point; raises DomainError if one itself fails."""
     return all(_satisfies(space, point, rule) for rule in space.constraints)
 
 
@@ -466,7 +466,7 @@ def _satisfies(space: ConstrainedProduct, point: dict[str, Any], rule: Constrain
 def ask(rule: Constraint, point: dict[str, Any], variables: Mapping[str, Variable]) -> bool:
     """Ask a predicate, which counts as one call.
 
-    Raises PredicateError where the predicate fails.
+    Raises PredicateError if the predicate fails.
     """
     call_limit().left -= 1
     try:

@@ -90,7 +90,7 @@ class Descriptors:
             found.append(DescriptorGroup("counts", self.counts))
         for texts in self.texts.values():
             levels = {text: code for code, text in enumerate(sorted(set(texts)))}
-            if 1 < len(levels) < self.size:  # where all differ, they say as little as where none do
+            if 1 < len(levels) < self.size:  # where all differ, they say as little as if none do
                 codes = np.array([levels[text] for text in texts], dtype=np.int64)
                 found.append(DescriptorGroup("texts", codes[:, None]))
         return tuple(found)
@@ -101,7 +101,7 @@ class Descriptors:
         return len(self.groups)
 
     def find_equal_rows(self) -> tuple[int, int] | None:
-        """Return two rows that are equal in all columns; None where there are none."""
+        """Return two rows that are equal in all columns; None if there are none."""
         seen: dict[tuple[Any, ...], int] = {}
         for row in range(self.size):
             if (earlier := seen.setdefault(self.row(row), row)) != row:
@@ -229,7 +229,7 @@ class GivenTable(NamedTuple):
     """A table as the user gave it.
 
     index_labels: of a frame; None for a table of any other form.
-    index_name: of the index; None where it has no name.
+    index_name: of the index; None if it has no name.
     """
 
     columns: dict[str, Column]
@@ -238,7 +238,7 @@ class GivenTable(NamedTuple):
 
     @property
     def labels(self) -> list[Any] | None:
-        """The index; None where there is none, or one that only numbers the rows."""
+        """The index; None if there is none, or one that only numbers the rows."""
         return None if self.index_labels is None or are_numbers_of_rows(self.index_labels) else self.index_labels
 
 
@@ -282,10 +282,10 @@ def are_numbers_of_rows(labels: Sequence[Any]) -> bool:
 
 
 def find_labeled_rows(owner: str, choices: Sequence[Any], labels: Sequence[Any] | None) -> list[int] | None:
-    """Return the row of each choice by its label; None where rows have the order of the choices.
+    """Return the row of each choice by its label; None if rows have the order of the choices.
 
     choices: in order.
-    labels: of the rows; None where they have none.
+    labels: of the rows; None if they have none.
 
     Raises DomainError for a choice without a row, or with two, and where numbers of rows are only some of the choices.
     """
@@ -421,7 +421,7 @@ def _read_cells(where: str, column: Column, labels: Sequence[Any]) -> Array | tu
 
 
 def _warn_of_numbers(where: str, texts: Sequence[str]) -> None:
-    """Warn of a column of numbers that are texts, as a file has them where a few cells are no numbers."""
+    """Warn of a column of numbers that are texts, as a file has them if a few cells are no numbers."""
     others = [text for text in texts if not _is_numeric_cell(text)]
     if len(others) > MOST_OTHERS * len(texts):
         return

@@ -125,7 +125,7 @@ class Categorical(ChoiceVariable):
 
         data: with its choices, and what says how alike they are.
 
-        Raises DomainError where the choices are Python objects, which no file holds.
+        Raises DomainError if the choices are Python objects, which no file holds.
         """
         found = cls.__new__(cls)
         values = tuple(choices_from_json(data["choices"]))
@@ -161,7 +161,7 @@ class Ordinal(ChoiceVariable):
         super().__init__(values, path_graph(len(values), self.weight), when, default)
 
     def describe(self) -> dict[str, Json]:
-        """Return the choices, and the weight where it is not 1, as JSON."""
+        """Return the choices, and the weight if it is not 1, as JSON."""
         return super().describe() | ({} if self.weight == 1.0 else {"weight": self.weight})
 
     @classmethod
@@ -170,7 +170,7 @@ class Ordinal(ChoiceVariable):
 
         data: with its choices.
 
-        Raises DomainError where the choices are Python objects, which no file holds.
+        Raises DomainError if the choices are Python objects, which no file holds.
         """
         return cls(choices_from_json(data["choices"]), data.get("weight", 1.0))
 
@@ -203,7 +203,7 @@ class Graph(ChoiceVariable):
 
         data: with its nodes and weighted edges.
 
-        Raises DomainError where the nodes are Python objects, which no file holds, and for an edge that is a loop or
+        Raises DomainError if the nodes are Python objects, which no file holds, and for an edge that is a loop or
         has no positive weight.
         """
         nodes, found = choices_from_json(data["choices"]), cls.__new__(cls)

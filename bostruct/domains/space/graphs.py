@@ -157,7 +157,7 @@ class DyadicGraph(VariableGraph):
 class GeometricGraph(VariableGraph):
     """The integers from low to high on the scale of their logarithms; vertex v is low + v.
 
-    Two integers are one change apart where they differ by a power of 2, or where one is the other times
+    Two integers are one change apart if they differ by a power of 2, or where one is the other times
     (high / low)^(1/2), ^(1/4), ..., rounded down. Factors alone would lead few integers down to a far smaller one.
 
     low, high: int, 1 <= low < high.
@@ -222,7 +222,7 @@ class WeightedGraph(VariableGraph):
 def weighted_graph(graph: object) -> tuple[tuple[Hashable, ...], WeightedGraph]:
     """Return the nodes of a networkx graph, in its order, and the graph over their positions.
 
-    graph: `networkx.Graph`; the edge attribute `weight` counts, 1 where absent.
+    graph: `networkx.Graph`; the edge attribute `weight` counts, 1 if absent.
 
     Raises DomainError for a directed, multi- or disconnected graph, self loops, and weights that are not positive and
     finite.
@@ -281,7 +281,7 @@ def weighted_graph_from_json(size: int, edges: Sequence[Sequence[float]]) -> Wei
 def read_item_graph(kind: str, graph: object, items: Sequence[Any], find: Callable[[Any], int]) -> WeightedGraph:
     """Return the graph over the positions of items; raise DomainError unless it connects all of them.
 
-    graph: `networkx.Graph` between items, whose edge attribute `weight` counts, 1 where absent; or a list of edges
+    graph: `networkx.Graph` between items, whose edge attribute `weight` counts, 1 if absent; or a list of edges
         (item, item) or (item, item, weight).
     """
     edges: dict[tuple[int, int], float] = {}

@@ -70,7 +70,7 @@ class GivenMatrix:
 
     @property
     def clipped(self) -> float:
-        """The share of the spectrum that is negative and was clipped, in [0, 1); 0 where nothing was."""
+        """The share of the spectrum that is negative and was clipped, in [0, 1); 0 if nothing was."""
         return self._embedding[1]
 
     @cached_property
@@ -117,13 +117,13 @@ Likeness: TypeAlias = Descriptors | GivenMatrix
 
 
 def read_likeness(choices: Sequence[Any], descriptors: object, distances: object, kernel: object) -> Likeness | None:
-    """Read what a user says of how alike the choices of a `Categorical` are; None where nothing is given.
+    """Read what a user says of how alike the choices of a `Categorical` are; None if nothing is given.
 
     choices: in order.
-    descriptors: a table; a frame is read by its index, or in order where that only numbers the rows and has no choice.
+    descriptors: a table; a frame is read by its index, or in order if that only numbers the rows and has no choice.
     distances, kernel: matrices (n, n), as arrays or frames.
 
-    Raises DomainError. Warns where a matrix is not positive semi-definite.
+    Raises DomainError. Warns if a matrix is not positive semi-definite.
     """
     given = [
         name
@@ -153,7 +153,7 @@ def read_likeness(choices: Sequence[Any], descriptors: object, distances: object
 
 
 def likeness_to_json(likeness: Likeness | None) -> dict[str, Json]:
-    """Return how alike choices are as a member of a variable's JSON; none where nothing is known."""
+    """Return how alike choices are as a member of a variable's JSON; none if nothing is known."""
     if likeness is None:
         return {}
     is_matrix = isinstance(likeness, GivenMatrix)
@@ -172,7 +172,7 @@ def show_likeness(likeness: Likeness | None) -> str:
 
 
 def likeness_from_json(data: ParsedJson) -> Likeness | None:
-    """Rebuild how alike choices are from a variable's JSON; None where it says nothing."""
+    """Rebuild how alike choices are from a variable's JSON; None if it says nothing."""
     if "descriptors" in data:
         return Descriptors.from_json(data["descriptors"])
     for name in ("distances", "kernel"):
@@ -184,13 +184,13 @@ def likeness_from_json(data: ParsedJson) -> Likeness | None:
 def count_degrees(likeness: Likeness | None) -> int:
     """Return one, and one for each distance that says how alike the values of a variable are.
 
-    likeness: of its values; None where nothing is known.
+    likeness: of its values; None if nothing is known.
     """
     return 1 if likeness is None else 1 + likeness.n_distances
 
 
 def check_varies(owner: str, descriptors: Descriptors) -> Descriptors:
-    """Return descriptors; raise DomainError where they tell no two values apart, or all alike."""
+    """Return descriptors; raise DomainError if they tell no two values apart, or all alike."""
     if not descriptors.groups:
         raise DomainError(
             f"{owner}: expected a column that says which rows are alike; in each of {short_repr(descriptors.names)} "

@@ -55,7 +55,7 @@ class Linear(Clause):
     weights: Mapping[str, float]
     relation: str
     limit: float
-    scale: float = field(default=0.0, compare=False)  # of the largest sum, once a space has it
+    scale: float = field(default=0.0, compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.weights, Mapping) or not self.weights:
@@ -206,7 +206,7 @@ def _is_linear(variable: Variable) -> bool:
     return not getattr(variable.grid, "log", False)
 
 
-class Direction(NamedTuple):
+class NullDirection(NamedTuple):
     """A way to change numbers that keeps the equalities.
 
     vector: by how much each changes (k,). is_whole: True if only integer multiples are ways.
@@ -424,7 +424,7 @@ class LinearSystem:
             elif kind < len(directions) + len(uneven):
                 moved = self._change_level(values, uneven[kind - len(directions)], rng)
             elif len(smooth) > 1:
-                moved = self._hit_and_run(values, Direction(rng.normal(size=len(smooth)) @ smooth, False), rng)
+                moved = self._hit_and_run(values, NullDirection(rng.normal(size=len(smooth)) @ smooth, False), rng)
             else:
                 continue
             if logs:  # even by logarithms: Metropolis, for proposals are even by numbers
@@ -433,7 +433,7 @@ class LinearSystem:
             values = moved
         return values
 
-    def _hit_and_run(self, values: Array, direction: Direction, rng: np.random.Generator) -> Array:
+    def _hit_and_run(self, values: Array, direction: NullDirection, rng: np.random.Generator) -> Array:
         """Move each point to a uniform one of its line within the limits (m, k)."""
         vector, is_whole = direction
         own = np.flatnonzero(vector)
@@ -453,7 +453,7 @@ class LinearSystem:
         return values + drawn[:, None] * vector
 
     def _change_level(self, values: Array, j: int, rng: np.random.Generator) -> Array:
-        """Propose another level of a number, another number making up for it in equalities, where that is allowed."""
+        """Propose another level of a number, another number making up for it in equalities, if that is allowed."""
         levels = self.axes[j].levels
         assert levels is not None
         moved = values.copy()
@@ -499,7 +499,7 @@ class LinearSystem:
         return found
 
     @cached_property
-    def _directions(self) -> list[Direction]:
+    def _directions(self) -> list[NullDirection]:
         """Directions of few numbers each that keep the equalities, and such as keep one inequality as well."""
         found = self._list_directions(self.equal)
         for row in self.upper:
@@ -507,12 +507,12 @@ class LinearSystem:
         return list({tuple(np.round(one.vector / np.abs(one.vector).max(), 9)): one for one in found}.values())
 
     @cached_property
-    def _neighbor_directions(self) -> list[Direction]:
+    def _neighbor_directions(self) -> list[NullDirection]:
         """The directions that change two numbers or more, none of which is on a logarithmic scale."""
         logs = [axis.is_log for axis in self.axes]
         return [one for one in self._directions if np.count_nonzero(one.vector) > 1 and not one.vector[logs].any()]
 
-    def _list_directions(self, kept: Array) -> list[Direction]:
+    def _list_directions(self, kept: Array) -> list[NullDirection]:
         """Return the directions of as few numbers as keep some sums.
 
         kept: weights of the sums (e, k).
@@ -533,7 +533,7 @@ class LinearSystem:
                     continue
                 whole = np.zeros(len(self.axes))
                 whole[own] = vector * ratio
-                found.append(Direction(whole, bool((steps > 0.0).any())))
+                found.append(NullDirection(whole, bool((steps > 0.0).any())))
         return found
 
 
@@ -567,7 +567,7 @@ class SpaceLinear:
     variables: of the space, by name, in order.
     rules: its linear constraints.
     starts: the first column of each variable.
-    apply_conditions: rows, generator -> rows in which variables exist where their conditions hold.
+    apply_conditions: rows, generator -> rows in which variables exist if their conditions hold.
     """
 
     def __init__(

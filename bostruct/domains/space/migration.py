@@ -62,7 +62,7 @@ def migrate_row(space: ConstrainedProduct, data: ParsedJson, description: Parsed
 
     data: the point as JSON.
 
-    A variable that the point lacks has its default. A value for which the space has no place is left out where it is
+    A variable that the point lacks has its default. A value for which the space has no place is left out if it is
     the default of its variable, in this space or in the other. Raises PointError, naming the variable.
     """
     theirs = read_contents(description)
@@ -105,7 +105,7 @@ def fill_row(space: ConstrainedProduct, values: Mapping[str, ParsedJson], theirs
 def _migrate_value(
     variable: Variable, left: dict[str, ParsedJson], name: str, description: ParsedJson
 ) -> Sequence[int]:
-    """Take the value of a variable from what is left of a point, its default where that has none."""
+    """Take the value of a variable from what is left of a point, its default if that has none."""
     if name in left:
         return variable.decode_from(left.pop(name), description)
     if variable.default_columns is None:

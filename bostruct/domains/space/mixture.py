@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from bostruct.checks import check_integer, check_number, did_you_mean, short_repr
 from bostruct.contracts import Array, DomainError, IntArray, Json, ParsedJson, PointError, Presented
@@ -22,6 +23,7 @@ from bostruct.domains.space.variable import NO_DEFAULT, PartNumbers, Variable
 GRID = 10**9  # steps of a share of a mixture
 MOST_PARTS = 1_000
 MOST_NEIGHBORS = 4_000  # listed of one value, or of two where few
+MOST_KNOWN = 16  # values whose neighbors are remembered
 FINEST = 10  # halvings of the total that a neighbor moves
 MOST_LISTED_TOTAL = 1_000  # beyond, integers are numbers that a search moves by gradients
 SUM_TOLERANCE = 1e-6  # of sums of shares that users give, relative to the total
@@ -42,6 +44,7 @@ class Composition(Variable):
     def _build(self, compositions: Compositions, when: When | None, default: object) -> None:
         """Take the compositions; raise DomainError if there are fewer than two."""
         self.compositions, self.width = compositions, compositions.width
+        self._known: dict[tuple[tuple[int, ...], bool], IntArray] = {}
         self.degrees = self.width - 1
         self.is_even = compositions.n_cells <= MAX_CELLS
         if compositions.total <= MOST_LISTED_TOTAL:
@@ -68,6 +71,11 @@ class Composition(Variable):
     def is_fine(self) -> bool:
         return self.compositions.total >= GRID and not self.compositions.is_sparse
 
+    def find_discrete_changes(self, before: IntArray, after: IntArray) -> npt.NDArray[np.bool_]:
+        if self.compositions.total < GRID:
+            return np.ones(len(before), dtype=bool)
+        return ((before > 0) != (after > 0)).any(axis=1) & self.compositions.is_sparse
+
     @property
     def is_countable(self) -> bool:
         return self.compositions.n_cells <= MAX_CELLS
@@ -93,9 +101,12 @@ class Composition(Variable):
         return self.compositions.sample(m, rng)
 
     def neighbors(self, columns: Sequence[int], large_steps: bool = False) -> IntArray:
-        found = self.compositions
         exchanges = large_steps and self.width * (self.width - 1) <= MOST_NEIGHBORS
-        return found.neighbors(columns, self._steps[large_steps], self._near_pairs, exchanges)
+        key = tuple(columns), large_steps
+        if key not in self._known:  # searches count neighbors before they draw some
+            found = self.compositions.neighbors(columns, self._steps[large_steps], self._near_pairs, exchanges)
+            self._known = dict([*self._known.items()][1 - MOST_KNOWN :]) | {key: found}
+        return self._known[key]
 
     def move(self, columns: Sequence[int], share: float) -> list[int]:
         return self.compositions.move_pair(columns, share)
@@ -137,7 +148,7 @@ class Composition(Variable):
     def encode(self, columns: Sequence[int]) -> Json:
         return dict(self.present(columns))
 
-    def _read(self, numbers: list[Any]) -> list[int]:
+    def _read(self, numbers: list[float]) -> list[int]:
         """Return the columns of the values of all parts; raise PointError."""
         raise NotImplementedError
 
@@ -146,7 +157,7 @@ class Composition(Variable):
         few = "" if limits is None else f", at most {limits} of them above 0"
         return f"{len(self.parts)} parts that sum to {self.total}{few}, each within its bounds"
 
-    def _refuse_parts(self, columns: IntArray, numbers: Sequence[Any]) -> None:
+    def _refuse_parts(self, columns: IntArray, numbers: Sequence[float]) -> None:
         """Raise PointError, naming the part that is outside of its bounds, or too many parts; the sum is not asked."""
         least, most = self.compositions.bounds
         may_have = self.compositions.may_have(columns[None])[0]
@@ -222,7 +233,7 @@ class Mixture(Composition):
         self.total = _check_total(total)
         self.sum_tolerance = check_number("sum_tolerance", sum_tolerance, 0.0, 1.0)
         pairs = _read_bounds("Mixture", self.parts, bounds, 0.0, self.total)
-        shares = _read_numbers("Mixture", "min_share", self.parts, min_share, self.total)
+        shares = _read_min_shares("Mixture", "min_share", self.parts, min_share, self.total)
         always = _read_required("Mixture", self.parts, required)
         few = _check_max_parts("Mixture", max_parts, len(self.parts))
         self._pairs, self._min_shares = pairs, shares
@@ -281,7 +292,7 @@ class Mixture(Composition):
         names = ("total", "bounds", "max_parts", "min_share", "required", "sum_tolerance")
         return cls(data["parts"], **{name: data[name] for name in names if name in data})
 
-    def _read(self, numbers: list[Any]) -> list[int]:
+    def _read(self, numbers: list[float]) -> list[int]:
         for name, one in zip(self.parts, numbers, strict=True):
             if isinstance(one, bool) or not isinstance(one, int | float) or not 0.0 <= one < math.inf:
                 raise PointError(f"{name}: expected a number from 0 to {self.total:g}, got {short_repr(one)}")
@@ -383,7 +394,7 @@ class Allocation(Composition):
         names = ("bounds", "max_parts", "slack")
         return cls(data["items"], data["total"], **{name: data[name] for name in names if name in data})
 
-    def _read(self, numbers: list[Any]) -> list[int]:
+    def _read(self, numbers: list[float]) -> list[int]:
         columns = []
         for name, one in zip(self.parts, numbers, strict=True):
             is_whole = isinstance(one, int | float) and not isinstance(one, bool) and math.isfinite(one)
@@ -469,7 +480,7 @@ def _read_bounds(
     return found
 
 
-def _read_numbers(kind: str, argument: str, parts: Sequence[str], given: object, highest: float) -> list[float]:
+def _read_min_shares(kind: str, argument: str, parts: Sequence[str], given: object, highest: float) -> list[float]:
     """Return a number of each part, 0 by default; raise DomainError for what is none within the range."""
     found = []
     for name in parts:

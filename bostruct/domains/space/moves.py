@@ -19,7 +19,7 @@ from bostruct.domains.space.single_changes import Layout, SingleChanges, SpaceBa
 from bostruct.domains.space.variable import INACTIVE, Variable
 
 CROSSOVER_TRIES = 100  # tried of a crossover
-MUTATION_WALK_STEPS = (16, 2_000)  # steps of a mutation where no single change is valid
+MUTATION_WALK_STEPS = (16, 2_000)  # steps of a mutation if no single change is valid
 CHANGES_CHECKED = 2_000  # of a variable of several columns, at least, where constraints may leave few of them
 MUTATION_DRAWS = 64  # of other points, where no walk finds one
 QUICK = 4  # changes that are quick to draw, for each of others
@@ -175,7 +175,7 @@ class NeighborSampler(ConstrainedProduct, LocalDomain):
         rng: the only source of chance.
 
         Variables that the change makes exist are drawn. Where constraints leave no neighbor, the result is a valid
-        point a few changes away. Raises DomainError where none other than x is found.
+        point a few changes away. Raises DomainError if none other than x is found.
         """
         if self.linear is not None and len(near := self.neighbors(x)):
             return near[rng.integers(len(near))]
@@ -318,7 +318,7 @@ class Adjacency:
     def sample_changes(
         self, x: IntArray, m: int, rng: np.random.Generator, large_steps: bool = False
     ) -> tuple[IntArray, IntArray]:
-        """Draw m changes from x, all by the same chance, or list all where they are no more: (which, values), in order.
+        """Draw m changes from x, all by the same chance, or list all if they are no more: (which, values), in order.
 
         m: int >= 0.
         rng: the only source of chance.
@@ -340,10 +340,10 @@ class Adjacency:
     def change_each(self, xs: IntArray, m: int, rng: np.random.Generator) -> tuple[IntArray, IntArray, IntArray]:
         """Draw m changes of each of some points, where some may repeat, or lead back: (of, which, values).
 
-        m: int >= 0; fewer where a point has fewer.
+        m: int >= 0; fewer if a point has fewer.
         rng: the only source of chance.
 
-        A variable has a share by how many changes it has, of which m count at most, and four times m where they are
+        A variable has a share by how many changes it has, of which m count at most, and four times m if they are
         quick to draw: what has very many leaves some to a switch beside it. Returns the point, the variable and its
         columns of each change, by the point.
         """

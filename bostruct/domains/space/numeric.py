@@ -85,7 +85,7 @@ class Integer(ChoiceVariable):
 
     @property
     def arguments(self) -> str:
-        """The bounds, and the scale where it is that of logarithms, as arguments of a call."""
+        """The bounds, and the scale if it is that of logarithms, as arguments of a call."""
         more = ", log=True" if self.log else "" if self.step == 1 else f", step={self.step}"
         return f"{self.low}, {self.high}{more}"
 
@@ -112,7 +112,7 @@ class Integer(ChoiceVariable):
         return super().parse(value) if self.grid is None else [self.grid.vertex(to_python(value))]
 
     def describe(self) -> dict[str, Json]:
-        """Return the bounds, and the scale where it is that of logarithms, as JSON."""
+        """Return the bounds, and the scale if it is that of logarithms, as JSON."""
         bounds: dict[str, Json] = {"low": self.low, "high": self.high}
         return bounds | ({"log": True} if self.log else {}) | ({} if self.step == 1 else {"step": self.step})
 
@@ -120,7 +120,7 @@ class Integer(ChoiceVariable):
     def from_json(cls, data: ParsedJson) -> Integer:
         """Rebuild the variable from what `describe` returned.
 
-        data: with its bounds, and its scale where that is not even.
+        data: with its bounds, and its scale if that is not even.
         """
         return cls(data["low"], data["high"], log=data.get("log", False), step=data.get("step", 1))
 

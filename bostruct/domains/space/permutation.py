@@ -24,7 +24,7 @@ from bostruct.domains.space.variable import MAX_ENUMERATED, NO_DEFAULT, Variable
 
 MAX_ITEMS = 500
 DISTANCES = 3  # of a kernel, in each of which two orders differ as two points of so many choices do
-SEVERAL = 3  # rearrangements drawn for each neighbor, where several may lead to one
+SEVERAL = 3  # rearrangements drawn for each neighbor, if several may lead to one
 MOST_PATTERNS = 4  # rearrangements that change the same first place and the same last one
 MOST_EXCHANGES = 20_000  # of an order of some items; of more only those that leave all other items in their places
 MOST_LISTED = 4_000  # rearrangements, of longer rows those that change the fewest places in a row
@@ -36,7 +36,7 @@ class Permutation(Variable):
 
     items: 2 to 500 distinct values; or a mapping of each to how often it occurs, an int >= 1, at most 500 in all.
     resources: mapping of each item to the resource that it uses, a string or an integer, or to a list with one for each
-        time that it occurs; None where items do not wait for each other. With resources, an order is a schedule: items
+        time that it occurs; None if items do not wait for each other. With resources, an order is a schedule: items
         of one resource, and occurrences of one item, happen one after the other, all others side by side. Points and
         changes are the same as without; models learn how long each item takes.
     length: how many of the items an order has, an integer from 2 to their number; None for all. Each item occurs at
@@ -95,7 +95,7 @@ class Permutation(Variable):
 
     @property
     def has_repeats(self) -> bool:
-        """True where an item occurs more than once."""
+        """True if an item occurs more than once."""
         return self.n_codes > len(self.items)
 
     @property
@@ -113,7 +113,7 @@ class Permutation(Variable):
         return self._number(drawn[:, : self.width])
 
     def chances(self, values: IntArray) -> Array:
-        """Return one over the number of orders for each value (m,), 0 where that underflows.
+        """Return one over the number of orders for each value (m,), 0 if that underflows.
 
         values: columns of m values (m, n).
         """
@@ -224,7 +224,7 @@ class Permutation(Variable):
         return self._each_once([self._item.parse(item)[0] for item in value], value)
 
     def present(self, columns: Sequence[int]) -> Presented:
-        """Return the items in order, a tuple of their copies where they can be changed.
+        """Return the items in order, a tuple of their copies if they can be changed.
 
         columns: of an order.
         """
@@ -265,13 +265,13 @@ class Permutation(Variable):
         return list(range(self.width))
 
     def enumerate(self) -> IntArray:
-        """List all orders where they are at most 100,000 (size, n), by the item in each place; else DomainError."""
+        """List all orders if they are at most 100,000 (size, n), by the item in each place; else DomainError."""
         if self.size > MAX_ENUMERATED:
             return super().enumerate()
         return self._number(self._starts[list_orders(self.counts, self.width)])
 
     def describe(self) -> dict[str, Json]:
-        """Return the items as JSON, how often each occurs where that is not once, and resources and length, if any."""
+        """Return the items as JSON, how often each occurs if that is not once, and resources and length, if any."""
         counts: dict[str, Json] = {"counts": list(self.counts)} if self.has_repeats else {}
         resources: dict[str, Json] = {} if self.resources is None else {"resources": list(self.resources)}
         length: dict[str, Json] = {"length": self.width} if self.n_absent else {}
@@ -283,7 +283,7 @@ class Permutation(Variable):
 
         data: with its items.
 
-        Raises DomainError where the items are Python objects, which no file holds.
+        Raises DomainError if the items are Python objects, which no file holds.
         """
         found = cls(choices_from_json(data["items"]))
         counts = data.get("counts", [1] * len(found.items))

@@ -33,7 +33,7 @@ def check_row(space: ConstrainedProduct, x: IntArray) -> None:
 
 
 def refuse_dict(x: object) -> None:
-    """Raise PointError for a dict of the user's values, where a point in the form of the space is wanted."""
+    """Raise PointError for a dict of the user's values, if a point in the form of the space is wanted."""
     if isinstance(x, dict):
         raise PointError(f"point: expected one that parse made of a dict, space.parse(point), got {short_repr(x)}")
 
@@ -59,7 +59,7 @@ def check_names(space: ConstrainedProduct, point: object) -> Mapping[str, object
 def read_row(space: ConstrainedProduct, data: Mapping[str, object], read: Read) -> IntArray:
     """Read a row from a mapping that has every variable of the point, and no other (columns,).
 
-    Raises PointError, naming the variable, where its value cannot be read, and where the conditions of the space ask
+    Raises PointError, naming the variable, if its value cannot be read, and where the conditions of the space ask
     for a variable that is missing or forbid one that is there.
     """
     row = np.full(space.layout.n_columns, INACTIVE, dtype=np.int64)

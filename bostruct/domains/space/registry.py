@@ -91,7 +91,7 @@ def _is_monotone(values: np.ndarray[Any, Any]) -> bool:
 def variable_from_json(name: str, data: ParsedJson) -> Variable:
     """Rebuild a variable from its description.
 
-    Raises DomainError where that needs code or objects that no file holds, ValueError where a member is missing.
+    Raises DomainError if that needs code or objects that no file holds, ValueError if a member is missing.
     """
     kind = data.get("kind")
     if kind not in KINDS:

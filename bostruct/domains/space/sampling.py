@@ -64,7 +64,7 @@ def find_feasible(space: ConstrainedProduct) -> Survey:
 
     space: `Space` with constraints. If no point is valid, up to 10,000 calls more count the draws that satisfy each.
 
-    Raises DomainError where a constraint itself fails.
+    Raises DomainError if a constraint itself fails.
     """
     rng = np.random.default_rng(0)
     with limit_calls(MAX_SURVEY_CALLS, reserved=0) as limit:
@@ -269,11 +269,11 @@ PROPOSALS = (1, 2, 3, SWAP, SWAP)  # how many variables the walk changes; swaps 
 def random_walk(
     space: ConstrainedProduct, x: IntArray, steps: int, rng: np.random.Generator, max_moves: float = math.inf
 ) -> tuple[IntArray, int]:
-    """Walk at random over valid points from x, and return where the walk ends and how often it moved.
+    """Walk at random over valid points from x, and return if the walk ends and how often it moved.
 
     x: integer row (d,), valid.
 
-    It ends early where the limit of calls is reached. Its stationary law is that of the variables' moves, on the valid
+    It ends early if the limit of calls is reached. Its stationary law is that of the variables' moves, on the valid
     points that they connect: uniform, but even over the lengths of sequences and the sizes of subsets. Under
     conditions, variables that a proposal makes exist are drawn anew, so that branches have their chances.
     """
@@ -303,7 +303,7 @@ def random_walk(
 def _walk_under_conditions(
     space: ConstrainedProduct, x: IntArray, proposals: Iterable[Proposal], rng: np.random.Generator, max_moves: float
 ) -> tuple[IntArray, int]:
-    """Walk as `random_walk` does, where a change may make other variables exist or not."""
+    """Walk as `random_walk` does, if a change may make other variables exist or not."""
     variables, moves, limit = list(space.variables.values()), 0, call_limit()
     for kind, which, uniforms in proposals:
         if moves >= max_moves or limit.is_reached:
@@ -324,7 +324,7 @@ def find_unseen_nearby(space: ConstrainedProduct, x: IntArray, seen: AbstractSet
 
     x: integer row (d,), valid.
 
-    The search is breadth-first; None where all that is connected was seen, or a limit of work or calls is reached.
+    The search is breadth-first; None if all that is connected was seen, or a limit of work or calls is reached.
     """
     queue = deque([x])
     known = set(space.keys(x[None]))
@@ -349,7 +349,7 @@ def find_unseen_nearby(space: ConstrainedProduct, x: IntArray, seen: AbstractSet
 
 
 def _other_values(variable: Variable, columns: Sequence[int]) -> IntArray:
-    """Return all other values of a variable, or those next to one where they are too many (k, width)."""
+    """Return all other values of a variable, or those next to one if they are too many (k, width)."""
     if columns[0] == INACTIVE:
         return np.empty((0, variable.width), dtype=np.int64)
     if variable.width > 1 or variable.size > MAX_CHOICES:
@@ -382,7 +382,7 @@ def _changes_and_swaps(space: ConstrainedProduct, row: IntArray) -> IntArray:
 def _propose(
     row: list[list[int]], variables: list[Variable], kind: int, which: list[int], uniforms: list[float]
 ) -> dict[int, Sequence[int]]:
-    """Move `kind` variables to other values, or swap the choices of two variables where both have them."""
+    """Move `kind` variables to other values, or swap the choices of two variables if both have them."""
     if kind == SWAP and len(which) < 2:
         return {}
     if kind == SWAP:
@@ -459,7 +459,7 @@ def sample_satisfying(space: ConstrainedProduct, m: int, rng: np.random.Generato
 
     Independent, each variable even on its scale given those that it depends on, where at least one draw in 20 (in
     d / 2 for large spaces) is valid, or where the space can be enumerated (`draw_listed`); elsewhere dependent draws of
-    walks, some of them repeated where m exceeds what 60,000 calls of predicates reach. Raises DomainError where no
+    walks, some of them repeated where m exceeds what 60,000 calls of predicates reach. Raises DomainError if no
     valid point is found.
     """
     found = sample_distinct(space, m, np.empty((0, space.layout.n_columns), dtype=np.int64), rng)
@@ -472,7 +472,7 @@ def sample_distinct(space: ConstrainedProduct, m: int, starts: IntArray, rng: np
     m: int >= 0.
     starts: valid points to walk from, integer rows (k, columns).
 
-    Raises DomainError where no valid point is found.
+    Raises DomainError if no valid point is found.
     """
     thin = max(MIN_STEPS, space.d // 2)
     with limit_search():
@@ -494,7 +494,7 @@ def sample_distinct(space: ConstrainedProduct, m: int, starts: IntArray, rng: np
 
 
 def _rejection_draws(space: ConstrainedProduct) -> int:
-    """Return how many uniform draws to try before they are given up: 0 where the survey has shown that they miss."""
+    """Return how many uniform draws to try before they are given up: 0 if the survey has shown that they miss."""
     if not space.enumerable and not find_survey(space).uniform_hits:
         return 0
     return min(REJECTION_DRAWS, work_limit(space), space.n_points)

@@ -27,7 +27,7 @@ class NumberGrid(Sequence[float]):
     @property
     @abstractmethod
     def n_steps(self) -> int | None:
-        """The number of steps from end to end where they are even on the grid's scale; None where they are not."""
+        """The number of steps from end to end if they are even on the grid's scale; None if they are not."""
 
     @abstractmethod
     def shares(self, vertices: IntArray) -> Array:
@@ -85,7 +85,7 @@ class RealGrid(NumberGrid):
         else:
             value = self.low + share * (self.high - self.low)
             short = round(value, self._decimals) + 0.0  # which turns -0.0 into 0.0
-        # what people write, where it is the same place of the grid
+        # what people write, if it is the same place of the grid
         return short if self.low <= short <= self.high and self.vertex(short) == vertex else value
 
     def shares(self, vertices: IntArray) -> Array:
@@ -123,7 +123,7 @@ class RealGrid(NumberGrid):
     def vertices(self, values: Sequence[object]) -> IntArray:
         """Return the position of the nearest number to each of some values, as `vertex` does one by one (m,).
 
-        Raises PointError where one is no such number.
+        Raises PointError if one is no such number.
         """
         numbers = None
         if not self.log and all(kind is float for kind in map(type, values)):  # NumPy's logarithm rounds otherwise
@@ -175,7 +175,7 @@ class IntegerGrid(NumberGrid):
 
     @property
     def n_steps(self) -> int | None:
-        """The number of steps from end to end; None on the scale of logarithms, where they are not even."""
+        """The number of steps from end to end; None on the scale of logarithms, if they are not even."""
         return None if self.log else len(self) - 1
 
     def sample(self, m: int, rng: np.random.Generator) -> IntArray:

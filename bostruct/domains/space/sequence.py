@@ -40,7 +40,7 @@ class Sequence(Variable):
     when: mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
     default: a value, which trials had that were told before the variable existed; see docs/space-changes.md.
 
-    A point has a text where the alphabet is a text, else a tuple of letters. One change replaces a letter, or, where
+    A point has a text if the alphabet is a text, else a tuple of letters. One change replaces a letter, or, where
     the length varies, puts a letter in or leaves one out. All lengths are drawn by the same chance, and so are all
     sequences of one length. Raises DomainError and ValueError.
     """
@@ -86,7 +86,7 @@ class Sequence(Variable):
         return rows
 
     def chances(self, values: IntArray) -> Array:
-        """Return the chance with which `sample` draws each of some sequences (m,), 0 where that underflows.
+        """Return the chance with which `sample` draws each of some sequences (m,), 0 if that underflows.
 
         values: columns of m values (m, L).
         """
@@ -126,7 +126,7 @@ class Sequence(Variable):
         return self._edit(row, chosen)
 
     def move(self, columns: AnySequence[int], share: float) -> list[int]:
-        """Return a sequence one edit away: in half of the cases one of another length, where the length varies.
+        """Return a sequence one edit away: in half of the cases one of another length, if the length varies.
 
         columns: of a sequence.
         share: a uniform number in [0, 1), which decides.
@@ -158,7 +158,7 @@ class Sequence(Variable):
     def parse(self, value: object) -> list[int]:
         """Return the positions of letters; raise PointError for a wrong length or another letter.
 
-        value: text where the alphabet is one, else a list or tuple of letters, which any alphabet takes.
+        value: text if the alphabet is one, else a list or tuple of letters, which any alphabet takes.
         """
         value = list_entries(value)
         if self.is_text and isinstance(value, str):
@@ -169,7 +169,7 @@ class Sequence(Variable):
         return self._read(value, self._letter.parse)
 
     def present(self, columns: AnySequence[int]) -> Presented:
-        """Return the text, or a tuple of the letters, copies where they can be changed.
+        """Return the text, or a tuple of the letters, copies if they can be changed.
 
         columns: of a sequence.
         """
@@ -192,7 +192,7 @@ class Sequence(Variable):
         return self._decode_each(data, self._letter.decode)
 
     def decode_from(self, data: ParsedJson, description: ParsedJson) -> AnySequence[int]:
-        """Rebuild the positions of letters that another variable encoded; raise PointError where this one has them not.
+        """Rebuild the positions of letters that another variable encoded; raise PointError if this one has them not.
 
         data: what `encode` of the other returned.
         description: what `to_json` of the other returned, whose letters and lengths may be others.
@@ -207,7 +207,7 @@ class Sequence(Variable):
         return self._decode_each(data, self._letter.read_choices_of(list(description.get("alphabet") or ())))
 
     def enumerate(self) -> IntArray:
-        """List all sequences where they are at most 100,000 (size, L), short ones first; else raise DomainError."""
+        """List all sequences if they are at most 100,000 (size, L), short ones first; else raise DomainError."""
         if self.size > MAX_ENUMERATED:
             return super().enumerate()
         k = len(self.letters)
@@ -232,7 +232,7 @@ class Sequence(Variable):
 
         data: with its alphabet and its length.
 
-        Raises DomainError where the letters are Python objects, which no file holds.
+        Raises DomainError if the letters are Python objects, which no file holds.
         """
         alphabet, length = data["alphabet"], data["length"]
         letters = alphabet if isinstance(alphabet, str) else choices_from_json(alphabet)
@@ -260,7 +260,7 @@ class Sequence(Variable):
         return self._read(list(data), decode)
 
     def _read(self, letters: AnySequence[ParsedJson], read: Callable[[ParsedJson], AnySequence[int]]) -> list[int]:
-        """Return the columns of some letters; raise PointError where they are too few or too many."""
+        """Return the columns of some letters; raise PointError if they are too few or too many."""
         if not self.shortest <= len(letters) <= self.longest:
             raise PointError(f"expected {_say_length(self._length)} letters, got {len(letters)}: {short_repr(letters)}")
         found = [read(letter)[0] for letter in letters]
@@ -337,7 +337,7 @@ def move_letters(row: IntArray, share: float, n_letters: int, shortest: int) -> 
 
     share: a uniform number in [0, 1), which chooses the edit.
 
-    A quarter of the shares put a letter in and a quarter leave one out, where that is allowed; the rest replace one.
+    A quarter of the shares put a letter in and a quarter leave one out, if that is allowed; the rest replace one.
     There are as many places to put a letter in as the longer sequence has letters to leave out, and k letters to choose
     from. So the way there has 1 / k of the chance of the way back, and so has the longer sequence in a draw.
     """

@@ -31,7 +31,7 @@ class Layout:
 
     @cached_property
     def is_simple(self) -> bool:
-        """True where every variable has one column, so that variable i is column i."""
+        """True if every variable has one column, so that variable i is column i."""
         return all(width == 1 for width in self.widths)
 
     @cached_property
@@ -68,7 +68,7 @@ class Layout:
 
 
 def pad_columns(values: Sequence[IntArray]) -> IntArray:
-    """Join the columns of variables (k_i, w_i) into one array, where the last column of a narrow one is repeated.
+    """Join the columns of variables (k_i, w_i) into one array, if the last column of a narrow one is repeated.
 
     values: one array for each variable, at least one.
     """
@@ -129,7 +129,7 @@ class SingleChanges:
 
     @property
     def _shared_columns(self) -> slice | None:
-        """The columns that all rows change, where they are those of one variable and `values` holds no more."""
+        """The columns that all rows change, if they are those of one variable and `values` holds no more."""
         which = self.which
         is_one = len(which) > 0 and self.layout.widths[which[0]] == self.values.shape[1] and (which == which[0]).all()
         return self.layout.columns(int(which[0])) if is_one else None

@@ -208,7 +208,7 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
 
         Independent, each variable even on its scale given those that it depends on. Under tight constraints points
         come from a list of all, with the same chances, or from walks: see
-        `bostruct.domains.space.sampling.sample_satisfying`. Raises DomainError where no valid point can be
+        `bostruct.domains.space.sampling.sample_satisfying`. Raises DomainError if no valid point can be
         found; TypeError, ValueError.
         """
         check_draw(m, rng)
@@ -223,7 +223,7 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
         starts: valid points to walk from, integer rows (k, d); may be none.
         rng: `numpy.random.Generator`.
 
-        Raises DomainError where no valid point is given or found.
+        Raises DomainError if no valid point is given or found.
         """
         return sample_distinct(self, m, np.asarray(starts), rng) if self.constraints else self.sample_freely(m, rng)
 
@@ -237,7 +237,7 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
             return sample_unseen(self, self.sample, seen, rng)
 
     def count_satisfied_constraints(self, xs: IntArray) -> IntArray:
-        """Count the constraints that hold at each point -> (m,); raises DomainError where one itself fails.
+        """Count the constraints that hold at each point -> (m,); raises DomainError if one itself fails.
 
         No constraint counts as one that holds, unasked, once the limit of calls is reached.
 
@@ -295,12 +295,12 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
 
         points: the values of each point, of all variables in their order.
 
-        Returns None where a point has to be read by `decode`, or is none. Constraints are not checked.
+        Returns None if a point has to be read by `decode`, or is none. Constraints are not checked.
         """
         return self._known_values.read_values(points)
 
     def decode_from(self, data: ParsedJson, description: ParsedJson) -> IntArray:
-        """Rebuild a point that a space of another description encoded; raise PointError where this one has it not.
+        """Rebuild a point that a space of another description encoded; raise PointError if this one has it not.
 
         data: what `encode` of the other space returned.
         description: what `to_json` of the other space returned.
@@ -347,7 +347,7 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
         names: names of variables.
         rng: `numpy.random.Generator`.
 
-        Returns x where none is found in 1,000 draws.
+        Returns x if none is found in 1,000 draws.
         """
         changed = [self.positions[name] for name in names]
         if self.linear is not None and {axis.i for axis in self.linear.axes} & set(changed):
@@ -444,7 +444,7 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
 
         data: dict, as `to_json` returned it.
 
-        Raises DomainError where that needs code or objects that no file holds, ValueError where a member is missing.
+        Raises DomainError if that needs code or objects that no file holds, ValueError if a member is missing.
         """
         missing = [name for name in ("variables", "constraints") if not isinstance(data, dict) or name not in data]
         if missing:
@@ -517,7 +517,14 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
         none_differ = self._is_fine.all() and not self.conditions
         batch, of = super().sample_neighborhoods(xs[:0] if none_differ else xs, m, rng, large_steps=True)
         switches = batch.of != of  # others than the one changed
-        kept = np.flatnonzero(switches | ~self._is_fine[batch.which])
+        kept = switches | ~self._is_fine[batch.which]
+        for i, wide in self._multi_column:
+            own = np.flatnonzero(batch.which == i)
+            if wide.n_continuous and len(own):
+                width = wide.width
+                is_other = wide.find_discrete_changes(batch[own].before[:, :width], batch[own].values[:, :width])
+                kept[own] = switches[own] | is_other
+        kept = np.flatnonzero(kept)
         return batch[kept], of[kept]
 
     @property
@@ -540,7 +547,7 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
 
 
 def _check_arguments(variables: object, constraints: object) -> tuple[Constraint, ...]:
-    """Return the constraints; raise DomainError where names or constraints are none."""
+    """Return the constraints; raise DomainError if names or constraints are none."""
     if not isinstance(variables, Mapping):
         raise DomainError(f"variables: expected a mapping from name to variable, got {short_repr(variables)}")
     if not 1 <= len(variables) <= MAX_VARIABLES:

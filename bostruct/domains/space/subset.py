@@ -164,7 +164,7 @@ class Subset(Variable):
         return self._to_bits([self._item.parse(item)[0] for item in value], value)
 
     def present(self, columns: Sequence[int]) -> Presented:
-        """Return the items of a subset in the order of `items`, a tuple of their copies where they can be changed.
+        """Return the items of a subset in the order of `items`, a tuple of their copies if they can be changed.
 
         columns: bits of a subset.
         """
@@ -185,7 +185,7 @@ class Subset(Variable):
         return self._decode_each(data, self._item.decode)
 
     def decode_from(self, data: ParsedJson, description: ParsedJson) -> Sequence[int]:
-        """Rebuild the bits of items that another variable encoded; raise PointError where they are no value here.
+        """Rebuild the bits of items that another variable encoded; raise PointError if they are no value here.
 
         data: what `encode` of the other returned.
         description: what `to_json` of the other returned, whose items and sizes may be others.
@@ -226,7 +226,7 @@ class Subset(Variable):
 
         data: with its items.
 
-        Raises DomainError where the items are Python objects, which no file holds.
+        Raises DomainError if the items are Python objects, which no file holds.
         """
         items, size = choices_from_json(data["items"]), data["size"]
         edges = [(items[a], items[b], weight) for a, b, weight in data["edges"]] if "edges" in data else None
@@ -277,7 +277,7 @@ class Exchanges:
     """The changes of subsets of n items: an item leaves, an item joins, or one takes the place of another.
 
     n: number of items, at least 2.
-    graph: of the items, whose edges are the exchanges; None where each item takes the place of any other.
+    graph: of the items, whose edges are the exchanges; None if each item takes the place of any other.
     """
 
     n: int
@@ -309,7 +309,7 @@ class Exchanges:
         return len(leaving) + len(joining) + n_exchanges
 
     def draw(self, row: IntArray, m: int, rng: np.random.Generator, large_steps: bool = False) -> IntArray:
-        """Draw m subsets one change away, without repeats, or all where they are no more (k, n).
+        """Draw m subsets one change away, without repeats, or all if they are no more (k, n).
 
         row: bits of a subset (n,).
         m: int >= 0.
@@ -338,8 +338,8 @@ class Exchanges:
         row: bits of a subset (n,).
         share: in [0, 1).
 
-        A quarter of the shares take an item out and a quarter put one in, where the size allows it, half of them where
-        none or all are in; the rest exchange any two items, and change nothing where there are no two. So chances there
+        A quarter of the shares take an item out and a quarter put one in, if the size allows it, half of them where
+        none or all are in; the rest exchange any two items, and change nothing if there are no two. So chances there
         and back are as the numbers of subsets of both sizes.
         """
         size, moved = int(row.sum()), row.copy()

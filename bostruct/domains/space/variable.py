@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from bostruct.checks import hide_addresses, short_repr
 from bostruct.contracts import Array, DomainError, IntArray, Json, ParsedJson, PointError, Presented
@@ -33,7 +34,7 @@ class NoDefault:
 NO_DEFAULT = NoDefault()
 
 
-class PartNumbers(dict[str, Any]):
+class PartNumbers(dict[str, float]):
     """A value that is a dict of numbers, each of which has a column of its own in tables."""
 
 
@@ -46,11 +47,11 @@ class Variable(ABC):
 
     width: int = 1  # columns of a value
     degrees: int = 1  # how many single choices a value amounts to, for the scale of a kernel's prior
-    n_codes: int = 0  # how many entries each column may have, 0 and up, where these are choices; 0 where they are not
-    ordered: bool = False  # True where the values have an order that means something
-    has_sure_order: bool = False  # True where nobody doubts that near values of the order do alike
+    n_codes: int = 0  # how many entries each column may have, 0 and up, where these are choices; 0 if they are not
+    ordered: bool = False  # True if the values have an order that means something
+    has_sure_order: bool = False  # True if nobody doubts that near values of the order do alike
     when: When = MappingProxyType({})  # the conditions under which a point has the variable; empty for always
-    is_even: bool = True  # False where `sample` draws some values more often than others
+    is_even: bool = True  # False if `sample` draws some values more often than others
     choices: Any = None  # its values in order, if a value is one position among them; else None
     graph: VariableGraph | None = None  # says which of its choices are one change apart
     grid: NumberGrid | None = None  # its choices, if they are numbers too many to list, which models see as a number
@@ -99,6 +100,14 @@ class Variable(ABC):
     def is_fine(self) -> bool:
         """True if its steps are so small that no single step matters to a search by gradients."""
         return self.grid is not None and self.size > GRID_STEPS
+
+    def find_discrete_changes(self, before: IntArray, after: IntArray) -> npt.NDArray[np.bool_]:
+        """Tell which changes a search by gradients does not make (k,): all, by default, unless steps are fine.
+
+        before, after: columns of the values (k, width).
+        """
+        del after
+        return np.full(len(before), not self.is_fine)
 
     @property
     def is_countable(self) -> bool:
@@ -153,7 +162,7 @@ class Variable(ABC):
         """List the values one change away, in a fixed order, without repeats (k, width). The relation is symmetric.
 
         columns: of a value, width integers.
-        large_steps: True for values that are several such steps in one direction away, where the kind has directions.
+        large_steps: True for values that are several such steps in one direction away, if the kind has directions.
 
         A kind whose values have very many neighbors may list some of them only, by a relation that is symmetric, too.
         Then `count_neighbors` says how many there are, and `sample_neighbors` draws among all.
@@ -172,7 +181,7 @@ class Variable(ABC):
     def sample_neighbors(
         self, columns: Sequence[int], m: int, rng: np.random.Generator, large_steps: bool = False
     ) -> IntArray:
-        """Draw values one change away (k, width), in a fixed order, of all neighbors: m, or all where they are no more.
+        """Draw values one change away (k, width), in a fixed order, of all neighbors: m, or all if they are no more.
 
         columns: of a value.
         m: int >= 0.
@@ -186,7 +195,7 @@ class Variable(ABC):
 
     @property
     def has_quick_changes(self) -> bool:
-        """True where `change_each` is quicker than `sample_neighbors` of one value after another."""
+        """True if `change_each` is quicker than `sample_neighbors` of one value after another."""
         return False
 
     def change_each(self, rows: IntArray, rng: np.random.Generator) -> IntArray:
@@ -195,7 +204,7 @@ class Variable(ABC):
         rows: columns of k values (k, width).
         rng: the only source of chance.
 
-        A kind may draw changes that lead back to the value, where that is quick.
+        A kind may draw changes that lead back to the value, if that is quick.
         """
         changed = [(*self.sample_neighbors(row, 1, rng), row)[0] for row in rows.tolist()]
         return np.array(changed, dtype=np.int64).reshape(rows.shape)
@@ -228,7 +237,7 @@ class Variable(ABC):
 
     @abstractmethod
     def parse(self, value: object) -> Sequence[int]:
-        """Return the columns of what a user writes; raise PointError where it is no value.
+        """Return the columns of what a user writes; raise PointError if it is no value.
 
         value: in the form of `present`.
         """
@@ -268,13 +277,13 @@ class Variable(ABC):
     @classmethod
     @abstractmethod
     def from_json(cls, data: ParsedJson) -> Variable:
-        """Rebuild a variable from what `describe` returned; raise DomainError where that is impossible.
+        """Rebuild a variable from what `describe` returned; raise DomainError if that is impossible.
 
         data: dict; `to_json` adds the kind to it, which is not looked at.
         """
 
     def read_default(self, default: object) -> tuple[int, ...] | None:
-        """Return the columns of a user's `default=`, None for none; raise DomainError where it is no value.
+        """Return the columns of a user's `default=`, None for none; raise DomainError if it is no value.
 
         default: in the form of `present`, or `NO_DEFAULT`.
         """
@@ -297,7 +306,7 @@ class Variable(ABC):
         return hide_addresses(json.dumps(own)) == hide_addresses(json.dumps(other))
 
     def decode_from(self, data: ParsedJson, description: ParsedJson) -> Sequence[int]:
-        """Rebuild the columns of a value that another variable encoded; raise PointError where this one has it not.
+        """Rebuild the columns of a value that another variable encoded; raise PointError if this one has it not.
 
         data: what `encode` of the other returned.
         description: what `to_json` of the other returned.
@@ -309,7 +318,7 @@ class Variable(ABC):
         return self.decode(data)
 
     def fallback(self) -> Sequence[int]:
-        """Return the columns of the value that the variable takes where a change of another makes it exist."""
+        """Return the columns of the value that the variable takes if a change of another makes it exist."""
         return self.sample(1, np.random.default_rng(0))[0].tolist()
 
     def enumerate(self) -> IntArray:
@@ -332,7 +341,7 @@ class Variable(ABC):
         return np.array(sorted(found), dtype=np.int64)
 
     def to_json(self) -> dict[str, Json]:
-        """Return the variable as JSON: its kind, what `describe` says, and conditions and default where it has any."""
+        """Return the variable as JSON: its kind, what `describe` says, and conditions and default if it has any."""
         beside: dict[str, Json] = {"when": when_to_json(self.when)} if self.when else {}
         if self.default_columns is not None:
             beside["default"] = self.encode(self.default_columns)

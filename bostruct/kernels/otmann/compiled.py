@@ -83,7 +83,7 @@ def _add_differences(paths, low, paths2, low2, k, lengths, structure):
 
 @njit(cache=True, nogil=True)
 def _set_total_costs(base, structure, weight, cost):
-    """Set the cost of each pair at one weight, infinite where they are not matched, and of the root's arcs."""
+    """Set the cost of each pair at one weight, infinite if they are not matched, and of the root's arcs."""
     a, b = base.shape
     for i in range(a):
         cost[i, 0] = 0.0
@@ -158,7 +158,7 @@ def distances(first: StackedProfiles, second: StackedProfiles, costs: CostArrays
                 if rows[0] < rows[1] and columns[0] < columns[1]:
                     _add_block_distances(one, rows, two, columns, costs, memory, found)
             for w in range(len(found)):
-                found[w] = max(found[w], 0.0)  # rounding leaves some 1e-16 of the mass, of either sign, where all match
+                found[w] = max(found[w], 0.0)  # rounding leaves some 1e-16 of the mass, of either sign, if all match
                 out[1, i, j, w] = found[w] / (total if total > 0.0 else 1.0)
                 if symmetric:
                     out[0, j, i, w], out[1, j, i, w] = found[w], out[1, i, j, w]

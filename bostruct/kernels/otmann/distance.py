@@ -171,7 +171,7 @@ def layer_masses(architecture: Architecture, settings: Otmann) -> Array:
 
     The input, the output, and the decision layers together get what `Otmann.end_share` and `end_floor` say.
 
-    Raises ValueError where they are above 1e150 together, PointError where those of the architecture are.
+    Raises ValueError if they are above 1e150 together, PointError if those of the architecture are.
     """
     factors = {"end_share": settings.end_share, "end_floor": settings.end_floor, "dense_factor": settings.dense_factor}
     masses = np.array(all_masses(architecture, **factors))

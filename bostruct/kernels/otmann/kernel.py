@@ -28,7 +28,7 @@ SPARE = 1.25  # times a batch: room for what takes turns with it, trials that ru
 class DistanceTerms:
     """One kind of distance in the exponent, at all structural weights.
 
-    prior: of each log rate, where a rate multiplies a distance raised to `power`.
+    prior: of each log rate, if a rate multiplies a distance raised to `power`.
     initial: log rate at first.
     power: exponent of the distance, above 0; published are 1 for the distance and 2 for the normalized one.
     """
@@ -133,12 +133,12 @@ class OtmannSumKernel(Kernel):
 class DistanceTable:
     """The table of both kinds of distance among architectures; no distance in it is computed twice.
 
-    A batch drops the rows of all other architectures where the table would have more than 2000 rows with them and also
+    A batch drops the rows of all other architectures if the table would have more than 2000 rows with them and also
     more than the batch and a quarter. Another family begins the table anew. Of the last batch of candidates, too, no
     distance is computed twice: several models may ask for it.
 
-    distances: (2 * weights, rows, rows), distances then normalized ones; NaN where not asked for.
-    candidate_distances: (2 * weights, m, rows), from the candidates; NaN where not asked for.
+    distances: (2 * weights, rows, rows), distances then normalized ones; NaN if not asked for.
+    candidate_distances: (2 * weights, m, rows), from the candidates; NaN if not asked for.
     """
 
     settings: Otmann
@@ -163,13 +163,13 @@ class DistanceTable:
             known = [i for i, x in enumerate(xs) if x in self.row]
             found = np.full((2 * len(self.settings.weights), len(xs), len(self.architectures)), np.nan)
             found[:, known] = self.distances[:, [self.row[xs[i]] for i in known]]
-            self.candidates, self.candidate_distances = list(xs), found  # NaN where not computed yet
+            self.candidates, self.candidate_distances = list(xs), found  # NaN if not computed yet
         rows = np.array([self.row[y] for y in ys], dtype=np.int64)
         self._fill_between(np.unique(rows))
         return self.candidate_distances[:, :, rows]
 
     def _admit(self, batch: list[Architecture]) -> None:
-        """Give each architecture of a batch a row, NaN where it is new."""
+        """Give each architecture of a batch a row, NaN if it is new."""
         new = [x for x in batch if x not in self.row]
         if not new:
             return

@@ -1,6 +1,6 @@
 """Least-cost transport by the network simplex method, compiled; the solution of one problem is the start of the next.
 
-Mass is shipped from a rows to b columns, at most what each has. A unit costs less than 0, or infinitely much where the
+Mass is shipped from a rows to b columns, at most what each has. A unit costs less than 0, or infinitely much if the
 two are never matched; what is not shipped costs nothing. As a flow in a network (Ahuja, Magnanti and Orlin 1993,
 chapter 11): a root takes at no cost what rows keep, and fills columns with what they lack. Nodes are numbered rows 0 to
 a - 1, root a, columns a + 1 to a + b, so that costs are a table (a + 1, b + 1) whose last row and first column are the
@@ -18,7 +18,7 @@ from numba import njit
 
 from bostruct.contracts import Array, IntArray
 
-TOLERANCE = 1e-13  # what an arc must save to be used, where a unit of mass costs at most 2
+TOLERANCE = 1e-13  # what an arc must save to be used, if a unit of mass costs at most 2
 PARENT, CHILD, NEXT, PREVIOUS, DEPTH = range(5)  # rows of `Tree.links`
 NOBODY = -1
 STEPS_PER_NODE = 1000  # at most; 4 were the most of random problems of up to 300 rows
@@ -75,7 +75,7 @@ def solve(cost: Array, tree: Tree, steps_per_node: int = STEPS_PER_NODE) -> floa
 
     cost: (a + 1, b + 1), see above; infinite for a column without mass.
 
-    Raises ArithmeticError where that is too few, and where a mass is not finite.
+    Raises ArithmeticError if that is too few, and where a mass is not finite.
     """
     links, flow, arc, potential = tree
     a, width = len(cost) - 1, cost.shape[1]
@@ -168,7 +168,7 @@ def _pivot(i, j, cost, change, a, links, flow, arc, potential):
 def _shippable(i, j, a, links, flow):
     """Return the most that the cycle takes, the node below the arc that then runs empty, and whether it is i's side.
 
-    Of several such arcs the last on the cycle, which begins where the paths of i and j to the root meet: so trees stay
+    Of several such arcs the last on the cycle, which begins if the paths of i and j to the root meet: so trees stay
     strongly feasible. A cycle always has an arc that runs empty, since no arc enters a row and none leaves a column. It
     is found whatever the flow is, NaN included: the first one is compared with NaN.
     """

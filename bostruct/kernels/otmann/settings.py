@@ -37,7 +37,7 @@ def figure_costs(family: Family) -> Array:
     """Return the family's table with the costs of Figure 1 between published labels (labels, labels).
 
     0.1 sqrt(|k - l| / 2) between convolutions of sizes k and l, which alone gives the caption's digits; 0.25 between
-    pools (Table 1). Any other pair costs what the cheapest way between the two does, where that is less than the
+    pools (Table 1). Any other pair costs what the cheapest way between the two does, if that is less than the
     family's table says: `Family.with_label` filled it in by the dearer costs.
     """
     table = family.mismatch.copy()

@@ -4,7 +4,7 @@ With a = sqrt(5) |x - y| / lengthscale, a variable's kernel is p(a) exp(-a), p(a
 variables the p are multiplied and the a added up, so that a pair of points takes one logarithm, not one a variable.
 
 A number that not every point has has the kernel c^2 + (1 - c^2) p(a) exp(-a) between two points that have it. It is c
-where one of them has it, and 1 where none has. exp(-a) is a quotient of two exponentials, one a point, so that a pair
+where one of them has it, and 1 if none has. exp(-a) is a quotient of two exponentials, one a point, so that a pair
 takes none.
 """
 
@@ -30,7 +30,7 @@ def add_distances(xs: Array, ys: Array, rates: Array, is_same: bool, total: Arra
 
     xs, ys: shares of n and m points (c, n), (c, m).
     rates: sqrt(5) over the lengthscale of each variable (c,).
-    is_same: True where ys are xs.
+    is_same: True if ys are xs.
     total, product: (n, m).
     """
     c, n = xs.shape
@@ -60,7 +60,7 @@ def sum_slopes(xs: Array, ys: Array, rates: Array, is_same: bool, weighted: Arra
 
     xs, ys: shares of n and m points (c, n), (c, m).
     rates: sqrt(5) over the lengthscale of each variable (c,).
-    is_same: True where ys are xs, and `weighted` is symmetric.
+    is_same: True if ys are xs, and `weighted` is symmetric.
     weighted: (n, m).
     """
     c, n = xs.shape
@@ -201,11 +201,11 @@ def multiply_conditional(
 ) -> None:
     """Overwrite `product` by the product of the kernels of numbers that not every point has, for each pair.
 
-    xs, ys: shares of n and m points (k, n), (k, m); any within 0 to 1 where a point lacks the number.
+    xs, ys: shares of n and m points (k, n), (k, m); any within 0 to 1 if a point lacks the number.
     x_has, y_has: which points have each number (k, n), and 1.0 or 0.0 for the same (k, m).
     rates: sqrt(5) over the lengthscale of each number (k,).
     c: of each number (k,).
-    is_same: True where ys are xs.
+    is_same: True if ys are xs.
     product: (n, m).
     """
     product[:] = 1.0
@@ -214,9 +214,9 @@ def multiply_conditional(
     for k in range(len(rates)):
         rate, others = rates[k], ys[k]
         ups, downs = _grow(others, rate)
-        alone = 1.0 - (1.0 - c[k]) * y_has[k]  # 1 where neither point has it, c where y has it
+        alone = 1.0 - (1.0 - c[k]) * y_has[k]  # 1 if neither point has it, c where y has it
         high = (1.0 - c[k] ** 2) * y_has[k]
-        low = c[k] - c[k] * (1.0 - c[k]) * y_has[k]  # c^2 where both have it, c where x has it
+        low = c[k] - c[k] * (1.0 - c[k]) * y_has[k]  # c^2 if both have it, c where x has it
         for i in range(xs.shape[1]):
             row, end, x = product[i], i if is_same else m, xs[k, i]
             if not x_has[k, i]:
@@ -248,7 +248,7 @@ def sum_conditional_slopes(
 ) -> None:
     """Sum over the pairs of points that both have a number, whose kernel there is k = c^2 + (1 - c^2) p(a) exp(-a).
 
-    is_same: True where ys are xs, and `weighted` is symmetric.
+    is_same: True if ys are xs, and `weighted` is symmetric.
     weighted: (n, m).
     slopes: overwritten by the sum of weight times the derivative of log k in the log lengthscale (k,).
     losses: overwritten by the sum of weight times (1 - k) / k (k,).
@@ -310,14 +310,14 @@ def pull_conditional_shares(
 
 @njit(inline="always")
 def _grow(shares: Array, rate: float) -> tuple[Array, Array]:
-    """Return exp(rate * share) and its inverse (m,), or what must not be read where it would overflow."""
+    """Return exp(rate * share) and its inverse (m,), or what must not be read if it would overflow."""
     ups = np.exp(min(rate, LARGEST_EXPONENT) * shares)
     return ups, 1.0 / ups
 
 
 @njit(inline="always")
 def _fade_pairs(x: float, others: Array, ups: Array, downs: Array, rate: float, out: Array) -> None:
-    """Overwrite `out` by exp(-a) of one x and the first ys: the lower of two quotients, where none overflows."""
+    """Overwrite `out` by exp(-a) of one x and the first ys: the lower of two quotients, if none overflows."""
     if rate <= LARGEST_EXPONENT:
         up = math.exp(rate * x)
         down = 1.0 / up

@@ -1,6 +1,6 @@
 """Variables on complete graphs, all at once: their kernels are two numbers each, equal and different.
 
-log F_i is 0 where two points agree in variable i and log rho_i where they do not, so their sum is a constant minus a
+log F_i is 0 if two points agree in variable i and log rho_i if they do not, so their sum is a constant minus a
 product of codes: -1 and 1 for two choices, [a != b] = 1/2 - ab/2; else one column a choice, [a != b] = 1 - [a = b].
 """
 
@@ -36,7 +36,7 @@ class CompletePair(NamedTuple):
     """Two batches as choices, and as codes where codes have few columns.
 
     xs, ys: choices of n and of m points (n, c) and (m, c).
-    x_codes, y_codes: their codes, one row a point; None where they would have too many columns.
+    x_codes, y_codes: their codes, one row a point; None if they would have too many columns.
     alone: True for one batch with itself.
     """
 
@@ -66,7 +66,7 @@ def complete_line(
 
     gram: K (n, m) where this variable's rho is `there`.
     apart: true for the pairs that differ in this variable (n, m).
-    there: rho that is part of `gram`; 1 where `gram` leaves the variable out.
+    there: rho that is part of `gram`; 1 if `gram` leaves the variable out.
     """
     agree = np.where(apart, 0.0, gram)
     rest, out = gram - agree, np.empty_like(gram)

@@ -63,7 +63,7 @@ class ConditionalFactor(Factor):
         c = scipy.special.expit(theta[-1])
         log_gram = np.zeros((len(prepared.xs.values), len(prepared.ys.values)))
         log_gram[prepared.x_has] += np.log(c)
-        log_gram[:, prepared.y_has] += np.log(c)  # twice where both have it, which is overwritten
+        log_gram[:, prepared.y_has] += np.log(c)  # twice if both have it, which is overwritten
         log_gram[np.ix_(prepared.x_has, prepared.y_has)] = np.log(self._both(theta, c, prepared.inner)[1])
         return spread_pairs(log_gram, prepared.xs.at, prepared.ys.at)
 
@@ -132,7 +132,7 @@ def _sum_by_value(weighted: Array, xs: DistinctValues) -> Array:
 class ConditionalNumbersPair(NamedTuple):
     """Two batches, of which some points have some of the numbers.
 
-    xs, ys: shares of n and m points (c, n), (c, m), 0 where a point lacks a number.
+    xs, ys: shares of n and m points (c, n), (c, m), 0 if a point lacks a number.
     x_has, y_has: which points have each number (c, n), and 1.0 or 0.0 for the same (c, m).
     is_same: True for one batch with itself.
     """
@@ -147,8 +147,8 @@ class ConditionalNumbersPair(NamedTuple):
 class ShareComparison(NamedTuple):
     """Values of numbers compared with those of m points.
 
-    near: the distance of the shares, anything where one is absent (..., m).
-    both, one: True where both of them, or one of them, are present (..., m).
+    near: the distance of the shares, anything if one is absent (..., m).
+    both, one: True if both of them, or one of them, are present (..., m).
     """
 
     near: Array
@@ -251,7 +251,7 @@ class ConditionalNumbers(Factor):
         return at_shares
 
     def _read_points(self, xs: IntArray) -> tuple[npt.NDArray[np.bool_], Array]:
-        """Return which points have the numbers (c, n), and their shares, 0 where a point has none (c, n)."""
+        """Return which points have the numbers (c, n), and their shares, 0 if a point has none (c, n)."""
         has = np.ascontiguousarray((xs != INACTIVE).T)
         return has, np.where(has, shares_of(self.grids, np.where(has.T, xs, 0)), 0.0)
 

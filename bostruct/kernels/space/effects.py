@@ -30,7 +30,7 @@ RANK_ROUNDING = 4e-15  # an eigenvalue that counts as 0, as a share of the large
 class EffectKernel(ABC):
     """The effect kernel of one variable: how alike its values are in what they do.
 
-    has_unit_diagonal: True where the kernel of each value with itself is 1; False where unknown.
+    has_unit_diagonal: True if the kernel of each value with itself is 1; False if unknown.
     grid: the numbers of which it is the effect, by `NumberEffect`, whose sums are taken at once; None for others.
     """
 
@@ -164,7 +164,7 @@ class FactorEffect(EffectKernel):
 
 @dataclass(frozen=True)
 class ConditionalEffect(EffectKernel):
-    """The effect of a variable that not every point has: none where it is absent."""
+    """The effect of a variable that not every point has: none if it is absent."""
 
     inner: EffectKernel
 

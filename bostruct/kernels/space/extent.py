@@ -1,4 +1,4 @@
-"""How many letters a sequence has, or how many items a subset, where that varies: as a distance and as an effect.
+"""How many letters a sequence has, or how many items a subset, if that varies: as a distance and as an effect.
 
 Values are drawn evenly over these numbers, and objectives often depend on them smoothly. So they are compared as other
 numbers are, by shares of their range.

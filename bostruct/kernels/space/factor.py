@@ -61,7 +61,7 @@ class Factor(ABC):
     `n_variables` and `log_gram` must be written. Everything else has a slower default made of `log_gram`.
 
     n_variables: the number of its variables, c.
-    has_unit_diagonal: True where each kernel of a value with itself is 1, whatever theta is; False where unknown.
+    has_unit_diagonal: True if each kernel of a value with itself is 1, whatever theta is; False if unknown.
     """
 
     n_variables: int
@@ -101,7 +101,7 @@ class Factor(ABC):
         """
 
     def log_diag(self, theta: Array, xs: IntArray) -> Array:
-        """Return `log_gram` of each point with itself (n,), zeros where the diagonal is 1.
+        """Return `log_gram` of each point with itself (n,), zeros if the diagonal is 1.
 
         theta: (p,).
         xs: own columns of n points (n, w).
@@ -128,7 +128,7 @@ class Factor(ABC):
         theta: (p,), the parameters now.
         prepared: what `prepare` returned for n and m points.
         gram: the product (n, m), which is only read.
-        carried: True where `gram` holds the kernel of that variable at `theta`; False where it leaves that out.
+        carried: True if `gram` holds the kernel of that variable at `theta`; False if it leaves that out.
 
         Each call may overwrite what the last one returned.
         """

@@ -122,7 +122,7 @@ MAX_REFERENCE = 1_000  # values that stand for all where distances are averaged
 LONG, LONG_REFERENCE = 10_000, 200  # values beyond which fewer stand for all
 MAX_KEPT = 2**21  # numbers in a comparison that is kept: the factor and the effect ask for the same ones
 REMEMBERED = 4  # comparisons
-CHOICE = 0.25  # between any two different values, where the mean distance of descriptors is 1
+CHOICE = 0.25  # between any two different values, if the mean distance of descriptors is 1
 
 Compare: TypeAlias = Callable[[IntArray, IntArray], Array]
 

@@ -263,7 +263,7 @@ class MainEffects(Kernel):
 
     @cached_property
     def _numbers(self) -> Numbers | None:
-        """The variables that are numbers; None where there are none."""
+        """The variables that are numbers; None if there are none."""
         own = [i for i, grid in enumerate(self._grids) if grid is not None]
         if not own:
             return None

@@ -27,7 +27,7 @@ class NumberPair(NamedTuple):
 
     xs: of n points (c, n).
     ys: of m points (c, m).
-    is_same: True where both are one batch.
+    is_same: True if both are one batch.
     """
 
     xs: Array
@@ -161,11 +161,11 @@ def share_of_each(grids: Sequence[NumberGrid], which: IntArray, columns: IntArra
 
 @dataclass(frozen=True)
 class NumberEffect(EffectKernel):
-    """The main effect of a number: Matern-5/2 on the share of its range, of lengthscale 1; none where it is absent.
+    """The main effect of a number: Matern-5/2 on the share of its range, of lengthscale 1; none if it is absent.
 
     `MainEffects` adds up the effects of all numbers at once, by `sum_effects` and `change_effects`.
 
-    is_conditional: True where some points lack the number.
+    is_conditional: True if some points lack the number.
     """
 
     grid: NumberGrid = field()  # pyright: ignore[reportIncompatibleVariableOverride]

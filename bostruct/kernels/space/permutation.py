@@ -106,7 +106,7 @@ class OrderShape(NamedTuple):
     """All that a kernel knows of a `Permutation`, whatever its items are called.
 
     width: the number of places, w, at least 2.
-    resources: the number of the resource of each item (w,), from 0; None where items have none.
+    resources: the number of the resource of each item (w,), from 0; None if items have none.
     absent: the number of items that an order lacks.
     """
 

@@ -100,7 +100,7 @@ class SpaceKernel(Kernel):
     Points are rows of integers. theta (p,) has one parameter for each variable, in the order of the space, or one for
     all variables of a factor that shares it, and then one for each variable with conditions.
 
-    more: the block of the parameters of variables with conditions; None where there are none.
+    more: the block of the parameters of variables with conditions; None if there are none.
     numbers: the variable of each continuous coordinate of the space, ascending.
     """
 

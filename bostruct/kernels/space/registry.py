@@ -48,7 +48,7 @@ class VariableKernels(NamedTuple):
     conditional: as `factors`, of variables that not every point has; its factors have the parameters of `factors`, and
         then one for each variable, the logit of the correlation between points with and without it. None puts the
         factor of each into a `ConditionalFactor`.
-    lengths: a variable of this kind -> the effect of its length or size alone; None where that does not vary, or where
+    lengths: a variable of this kind -> the effect of its length or size alone; None if that does not vary, or where
         the kind has none.
     """
 
@@ -95,7 +95,7 @@ def _by_shape(
     make_effect: Callable[[Any], EffectKernel],
     lengths_of: Callable[[Any], EffectKernel | None] | None = None,
 ) -> VariableKernels:
-    """Build the kernels of a kind whose variables share factors and effects where they have equal shapes.
+    """Build the kernels of a kind whose variables share factors and effects if they have equal shapes.
 
     make_factor: shape, number of variables -> their factor.
     lengths_of: shape -> the effect of its length or size, if it varies.
@@ -195,7 +195,7 @@ def product_kernel(
     initial: theta_i at first.
     unit_diagonal: True to scale every factor to k(a, a) = 1; else the mean of its diagonal is 1.
     absence_prior: of the logit of the correlation between points with and without a variable, see `ConditionalFactor`;
-        its parameter is 0 at first. Needed where the space has conditions.
+        its parameter is 0 at first. Needed if the space has conditions.
     most_apart: variables on equal graphs that are more than this share one theta_i; None: each has its own. Those with
         conditions always have their own.
 
@@ -264,7 +264,7 @@ def _make_conditional(
 
 
 def main_effects(domain: Domain, trusts_order: bool = True, by_length: bool = False) -> MainEffects:
-    """Build the linear kernel with one effect for each variable of a domain; none where a point has not the variable.
+    """Build the linear kernel with one effect for each variable of a domain; none if a point has not the variable.
 
     trusts_order: False for effects of ordered choices that need not be smooth along their order, and of choices with
         descriptors or a matrix that need not be alike, as those of categories need not be.

@@ -26,7 +26,7 @@ class ScheduleKernel(Kernel):
     """A linear kernel on the ends of items and on the end of all, in durations that are learned.
 
     k(x, y) = v m(x) m(y) + (1 - v) sum_i e_i(x) e_i(y), where e are the ends of the items, m is the largest of them,
-    both less their means over orders drawn at random, in units of their spread, where all durations are 1. theta has
+    both less their means over orders drawn at random, in units of their spread, if all durations are 1. theta has
     the logarithms of the durations, then the log odds of v. So sums of ends, and the makespan, are functions that it
     learns, and a duration tells of all orders in which its item is waited for.
 
@@ -185,7 +185,7 @@ def find_slots(waits: Waits, orders: IntArray) -> Slots:
 
 
 def schedule(slots: Slots, durations: Array) -> Schedule:
-    """Return when each item ends, where it begins once its resource is free and its chain is done so far.
+    """Return when each item ends, if it begins once its resource is free and its chain is done so far.
 
     durations: of each item (w,), above 0.
     """
@@ -274,7 +274,7 @@ def _refine_colors(resources: Sequence[int], chains: Sequence[int], colors: Colo
 
 
 def _find_neighbors(chains: Sequence[int]) -> tuple[list[int], list[int]]:
-    """Return the items before and after each in its chain; -1 where there is none."""
+    """Return the items before and after each in its chain; -1 if there is none."""
     before, after, last = [-1] * len(chains), [-1] * len(chains), dict[int, int]()
     for item, chain in enumerate(chains):
         if chain in last:
@@ -290,7 +290,7 @@ def _rank_colors(keys: Sequence[Hashable]) -> Colors:
 
 
 def _find_tie(colors: Colors) -> int | None:
-    """Return an item of the first color that several items have; None where each has its own."""
+    """Return an item of the first color that several items have; None if each has its own."""
     first: dict[int, int] = {}
     tied = [(color, first[color]) for item, color in enumerate(colors) if first.setdefault(color, item) != item]
     return min(tied)[1] if tied else None

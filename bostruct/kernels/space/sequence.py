@@ -29,7 +29,7 @@ PAIR_SCALE = 0.25  # of a squared difference of counts: a letter that is another
 class SequenceFactor(Factor):
     """The factor exp(-sum_j D_j / (2 l_j^2)) of sequences of one shape, with lengthscales l_j.
 
-    D_j is 1 where two sequences differ in place j; then, for each gap, a quarter of the squared Euclidean distance
+    D_j is 1 if two sequences differ in place j; then, for each gap, a quarter of the squared Euclidean distance
     between the numbers of pairs of letters with this gap; last, where lengths vary, the squared difference of lengths,
     which is 10 between the ends of their range. Each variable has the logarithms of l_j as its parameters.
     """
@@ -134,7 +134,7 @@ class SequenceFactor(Factor):
 class SequencePair(NamedTuple):
     """Two batches of points as the factor compares them.
 
-    counts: the distances by pairs of letters, and by length where it varies, those of the first variable first
+    counts: the distances by pairs of letters, and by length if it varies, those of the first variable first
         (g c, n, m).
     """
 
@@ -224,7 +224,7 @@ class SequenceShape:
 
     @property
     def varies(self) -> bool:
-        """True where not all sequences are of one length."""
+        """True if not all sequences are of one length."""
         return self.shortest < self.width
 
     @property
@@ -244,11 +244,11 @@ class SequenceShape:
 
     @property
     def n_distances(self) -> int:
-        """One for each place, one for each gap, and one for the length where it varies."""
+        """One for each place, one for each gap, and one for the length if it varies."""
         return self.width + len(self.gaps) + self.varies
 
     def pair_tokens(self, xs: IntArray, gap: int) -> IntArray:
-        """Return the number of each pair of letters, -1 where there are not two (n, L - gap).
+        """Return the number of each pair of letters, -1 if there are not two (n, L - gap).
 
         xs: columns of n sequences (n, L).
         """
@@ -260,7 +260,7 @@ class SequenceShape:
 
         xs: columns of n sequences (n, L).
 
-        There is -1 where there are no two letters.
+        There is -1 if there are no two letters.
         """
         tokens, first = [xs + self.n_choices * np.arange(self.width)], self.n_choices * self.width
         for gap in self.gaps:

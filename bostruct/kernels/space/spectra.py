@@ -82,7 +82,7 @@ LARGEST_EDGE_WEIGHT = 1e300  # edge weight: short of infinity, which times the e
 
 SMALLEST_NORMAL = 1e-300  # numbers much smaller have few digits, and what follows from them moves in steps
 
-SMALLEST_PARAMETER = 1e-300  # of an elliptic integral: short of 0, where its complement is infinite
+SMALLEST_PARAMETER = 1e-300  # of an elliptic integral: short of 0, if its complement is infinite
 
 
 class Link(ABC):

@@ -53,7 +53,7 @@ def decode_bits(bits: Sequence[int]) -> tuple[CellNode, ...]:
 
     bits: 31, as of `combo_cell`.
 
-    Raises Infeasible where no path leads through the cell; TypeError, ValueError for anything but 31 bits.
+    Raises Infeasible if no path leads through the cell; TypeError, ValueError for anything but 31 bits.
     """
     b = [check_integer("bits", bit, 0, 1) for bit in bits]
     if len(b) != 31:

@@ -32,7 +32,7 @@ def darts(cells: int = 8, filters: int = 16, classes: int = 10, keep: float = 1.
         cell; earlier ones keep more.
 
     Each of four nodes sums two operations on two different states before it, 180 7^8 cells of either kind; all four are
-    joined. Defaults as searched; published, 20 cells of 36 filters are trained. Other than published: where the image
+    joined. Defaults as searched; published, 20 cells of 36 filters are trained. Other than published: if the image
     shrinks, a state is fitted by one convolution of size 1, there by two on shifted images of half the filters each; a
     ReLU precedes the last mean; there is no auxiliary output; drop-path grows with depth, there with the epoch. Raises
     TypeError, ValueError.
@@ -74,9 +74,9 @@ def _apply_darts_operation(name: str, filters: int, stride: int, rate: float, st
 
 
 def darts_operation(name: str, filters: int, stride: int) -> IO:
-    """Build an operation; a skip is a convolution of size 1 where the image shrinks.
+    """Build an operation; a skip is a convolution of size 1 if the image shrinks.
 
-    stride: 1, or 2 where the image shrinks.
+    stride: 1, or 2 if the image shrinks.
     """
     if name == "skip":
         return identity() if stride == 1 else relu_conv_bn(filters, 1, stride)

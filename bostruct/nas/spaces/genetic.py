@@ -26,7 +26,7 @@ def genetic_cnn(
 
     A stage is a 5 x 5 convolution, then 3 x 3 ones, one a node, each of the sum of what it reads; nodes that read
     nothing read the first, what nobody reads is summed and convolved once more, nodes without edges are left out.
-    Raises ValueError where there are not as many filters as stages.
+    Raises ValueError if there are not as many filters as stages.
     """
     if len(stages) != len(filters):
         raise ValueError(f"stages, filters: expected as many of each, got {len(stages)} and {len(filters)}")

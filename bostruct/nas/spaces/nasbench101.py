@@ -147,7 +147,7 @@ def _widths(width: int, used: list[int], edges: dict[tuple[int, int], Value]) ->
 
 
 def _cut_channels(outputs: dict[str, Output], have: int, want: int) -> dict[str, Output]:
-    """Keep the first channels, where a node has more than its reader wants."""
+    """Keep the first channels, if a node has more than its reader wants."""
     return outputs if have == want else apply_part(siso_torch_module("FirstChannels", _first, {"count": want}), outputs)
 
 

@@ -85,9 +85,9 @@ def _apply_nasnet_operation(name: str, filters: int, stride: int, rate: float, s
 
 
 def nasnet_operation(name: str, filters: int, stride: int) -> IO:
-    """Build an operation; ``none`` is the identity, or a convolution of size 1 where the image shrinks.
+    """Build an operation; ``none`` is the identity, or a convolution of size 1 if the image shrinks.
 
-    stride: 1, or 2 where the image shrinks.
+    stride: 1, or 2 if the image shrinks.
     """
     if name == "none":
         return identity() if stride == 1 else relu_conv_bn(filters, 1, stride)

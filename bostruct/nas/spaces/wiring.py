@@ -65,7 +65,7 @@ def apply_part(part: IO, output: Outputs) -> Outputs:
 
 
 def on_path_nodes(n: int, edges: Mapping[tuple[int, int], Value]) -> list[int]:
-    """Return the nodes on a path from the first of n nodes to the last; an empty list where there is no path.
+    """Return the nodes on a path from the first of n nodes to the last; an empty list if there is no path.
 
     n: number of nodes, at least 2.
     """

@@ -58,7 +58,7 @@ EXTRA = "postgresql"
 EXPECTED = "storage: expected postgresql://user@host:port/database"
 NO_PASSWORD = "no password supplied"  # in what libpq says
 REFUSED = re.compile(f"FATAL|ERROR|{NO_PASSWORD}")  # in what psycopg says where more tries are in vain
-SHORTEST_HIDDEN = 4  # letters: where all letters "a" of a message are hidden, everybody knows the password
+SHORTEST_HIDDEN = 4  # letters: if all letters "a" of a message are hidden, everybody knows the password
 DEFAULTS = {
     "connect_timeout": CONNECT_SECONDS,
     "keepalives_idle": SILENCE_SECONDS // 2,
@@ -111,9 +111,9 @@ class Place:
         return self._psycopg.Error
 
     def connect(self, name: str, *, writes: bool) -> psycopg.Connection:
-        """Open a connection; raise an error of psycopg where the server cannot be reached, or refuses.
+        """Open a connection; raise an error of psycopg if the server cannot be reached, or refuses.
 
-        writes: whether a standby, which may lag behind, is refused, or passed over where the URL names several hosts.
+        writes: whether a standby, which may lag behind, is refused, or passed over if the URL names several hosts.
         """
         primary = "primary" if self._psycopg.pq.version() >= 140000 else "read-write"  # 13 asks the session's settings
         wanted = {"target_session_attrs": primary} if writes else {}
@@ -198,18 +198,18 @@ def await_connection(place: Place, name: str, settings: dict[str, str], *, write
 
 
 def _find_patience(error: BaseException) -> float:
-    """Return for how many seconds a connection may fail so; none where the server refuses it."""
+    """Return for how many seconds a connection may fail so; none if the server refuses it."""
     if (getattr(error, "sqlstate", None) or "").startswith(LOST) or PASSING.search(str(error)):
         return RECONNECT_SECONDS
     return 0.0 if REFUSED.search(str(error)) else OPEN_SECONDS
 
 
 def open_connection(place: Place, name: str, settings: dict[str, str], *, writes: bool) -> psycopg.Connection:
-    """Open a connection; raise an error of psycopg where the server cannot be reached, or refuses.
+    """Open a connection; raise an error of psycopg if the server cannot be reached, or refuses.
 
     writes: whether a standby is refused.
 
-    Raises StorageError where the server is too old, or lists the connection by another name.
+    Raises StorageError if the server is too old, or lists the connection by another name.
     """
     connection = place.connect(name, writes=writes)
     try:

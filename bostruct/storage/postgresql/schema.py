@@ -105,7 +105,7 @@ LOCK_MAKING = f"SELECT pg_advisory_xact_lock({make_key('making')})"  # of tables
 
 
 def read_rows_version(connection: Connection, where: str) -> int:
-    """Return the version of the rows in a database, as `storage/reading.py` counts them; 0 where there are no tables.
+    """Return the version of the rows in a database, as `storage/reading.py` counts them; 0 if there are no tables.
 
     Raises StorageError for a schema that is newer, older, or not ours.
     """

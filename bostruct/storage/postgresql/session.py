@@ -1,4 +1,4 @@
-"""Connections to a database that are made again where they are lost, and transactions that are made again with them.
+"""Connections to a database that are made again if they are lost, and transactions that are made again with them.
 
 A transaction whose COMMIT was not answered was made or not. It is over when its lock is free, and what it was to write
 then says which. Its number would not do: a server that crashes may give it again.
@@ -60,7 +60,7 @@ class LockTaken(StorageError):
 class Writing(NamedTuple):
     """A transaction that has begun.
 
-    row: that its lock selected; None where there is none.
+    row: that its lock selected; None if there is none.
     """
 
     connection: SqlConnection
@@ -74,7 +74,7 @@ class Session:
     writes: whether a standby is refused, which may lag behind what was written.
     purpose: of the connection, for the log.
 
-    Raises StorageError where the server cannot be reached, refuses, or is too old.
+    Raises StorageError if the server cannot be reached, refuses, or is too old.
     """
 
     def __init__(
@@ -201,7 +201,7 @@ class Session:
         return False
 
     def _find_lack(self, state: str | None) -> str:
-        """Return the end of a message that says which rights are lacking, where the server refused for that."""
+        """Return the end of a message that says which rights are lacking, if the server refused for that."""
         if state in (FORBIDDEN, *REMOVED) and self._connection is not None:
             with suppress(self.place.error):
                 return describe_lack(SqlConnection(self._connection), writes=self._writes)
@@ -287,7 +287,7 @@ class Session:
         return self.explain(error, "cannot be written")
 
     def _roll_back(self, error: BaseException) -> None:
-        """Leave the connection outside a transaction, or drop it where it is lost."""
+        """Leave the connection outside a transaction, or drop it if it is lost."""
         connection = self._connection
         if connection is None:
             return
@@ -307,7 +307,7 @@ class Session:
         )
 
     def _live(self) -> psycopg.Connection:
-        """Return the connection, made again where it was lost; raises an error of psycopg."""
+        """Return the connection, made again if it was lost; raises an error of psycopg."""
         self._check_process()
         if self._connection is None:
             self._connection = open_connection(self.place, self._name, self._settings, writes=self._writes)
@@ -343,7 +343,7 @@ class Session:
 
 
 def _begin_writing(connection: SqlConnection, lock: str, parameters: Sequence[Column]) -> Writing:
-    """Begin a transaction and take its lock, at a second attempt where the first one waited in vain.
+    """Begin a transaction and take its lock, at a second attempt if the first one waited in vain.
 
     A server that stood still counts that as time waited for the lock, in which nobody could give it back.
     """

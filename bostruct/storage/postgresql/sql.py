@@ -33,7 +33,7 @@ class SqlConnection:
         return _Rows(self._connection.execute(_translate(statement), _escape_all(parameters)))
 
     def begin(self, begin: str, lock: str, parameters: Sequence[Column]) -> Columns | None:
-        """Begin a transaction and lock a row in one round trip; return the row, None where there is none.
+        """Begin a transaction and lock a row in one round trip; return the row, None if there is none.
 
         lock: selects at most one row.
         """

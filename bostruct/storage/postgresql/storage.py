@@ -99,7 +99,7 @@ class PostgresqlStorage(RowStorage):
             return None
 
     def find_writers(self) -> frozenset[str] | None:
-        """Return the writers that are there; None where that cannot be read now, and on a standby."""
+        """Return the writers that are there; None if that cannot be read now, and on a standby."""
         try:
             return self._read(lambda connection, version: list_writers(connection) if version else frozenset())
         except StorageError:
@@ -121,7 +121,7 @@ class PostgresqlStorage(RowStorage):
 
     @retry_rolled_back
     def _make(self, session: Session, stored: StoredStudy, *, is_new: bool) -> None:
-        """Write a study unless it is there; raise StorageError where it is there and was to be new."""
+        """Write a study unless it is there; raise StorageError if it is there and was to be new."""
         name = stored.study.name
         there = "SELECT 1 FROM studies WHERE name = ?"
         if not is_new and session.query(there, (name,)):
@@ -174,7 +174,7 @@ class PostgresqlWriter(RowWriter):
         super().change_space(change, state)
 
     def check_place(self) -> None:
-        """Raise StorageLost, now and at every later change, where the study or trials are not there any more."""
+        """Raise StorageLost, now and at every later change, if the study or trials are not there any more."""
         with self._noting_loss():
             self._session.read(self._snapshot.check_rows, OPEN_SECONDS)
 
@@ -286,7 +286,7 @@ class ServerWriterLock(WriterLock):
     def leave(self) -> None:
         """Remove the row, and give all locks back; nothing in a forked child."""
         self._left.put(None)
-        if threading.current_thread() is not self._heart:  # which may be using the session, where it collects garbage
+        if threading.current_thread() is not self._heart:  # which may be using the session, if it collects garbage
             self._remove()
 
     def _remove(self) -> None:
@@ -296,7 +296,7 @@ class ServerWriterLock(WriterLock):
             self._session.close()
 
     def _give_turn_back(self, run: Callable[[str], object]) -> None:
-        """Let another writer decide, where this one was to do so and has not yet; raise StorageError."""
+        """Let another writer decide, if this one was to do so and has not yet; raise StorageError."""
         if not self._session.is_open:  # in a forked child the lock may belong to a thread that is not there
             return
         with self._giving:

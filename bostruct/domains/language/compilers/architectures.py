@@ -41,7 +41,7 @@ class ArchitectureBackend(Backend[LayerIndices]):
 
 
 def layer_of(node: Node) -> Layer | None:
-    """Return the layer that a node stands for, None where it stands for none; raises CompileError."""
+    """Return the layer that a node stands for, None if it stands for none; raises CompileError."""
     if not isinstance(node.implementation, Labelled):
         return None
     try:
@@ -79,6 +79,6 @@ def build_architecture(program: Program, family: Family | str | None, decision: 
 
 
 def _family_with_labels(layers: list[Layer]) -> Family:
-    """Return the first family that knows all labels, as `Architecture` chooses it; the first of all where none does."""
+    """Return the first family that knows all labels, as `Architecture` chooses it; the first of all if none does."""
     labels = {layer.label for layer in layers}
     return next((family for family in BUILT_IN.values() if labels <= family.by_name.keys()), CNN)

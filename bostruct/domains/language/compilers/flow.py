@@ -56,7 +56,7 @@ def propagate(
 ) -> dict[str, T]:
     """Compute the outputs of a program from its inputs.
 
-    Raises CompileError where a node does not give its outputs.
+    Raises CompileError if a node does not give its outputs.
     """
     values: dict[int, Mapping[str, T]] = {}
 
@@ -87,7 +87,7 @@ def compile_program(program: Program, backend: Backend[T], inputs: Mapping[str, 
 
 
 def unwrap_single(named: Mapping[str, T]) -> T | Mapping[str, T]:
-    """Return the one thing where there is one, else all by name."""
+    """Return the one thing if there is one, else all by name."""
     return next(iter(named.values())) if len(named) == 1 else named
 
 
@@ -128,7 +128,7 @@ def _join_names(names: Iterable[str]) -> str:
 class Calculation:
     """A program that can be called: with one argument for each of its inputs, by position or by name.
 
-    A call gives the output, or a dict by name where there are several. What no module reads any more is forgotten at
+    A call gives the output, or a dict by name if there are several. What no module reads any more is forgotten at
     once.
     """
 

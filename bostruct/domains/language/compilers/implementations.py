@@ -28,7 +28,7 @@ class Labelled:
     """How a module becomes a layer of an `Architecture`.
 
     layer: function of the module's values by local name that returns a layer of an architecture, in any spelling that
-        `Architecture` reads (``"conv3-64/2"``), or None where it is none; or a layer itself.
+        `Architecture` reads (``"conv3-64/2"``), or None if it is none; or a layer itself.
 
     Modules that are no layer are left out, and what reads them reads what they read.
     """
@@ -50,7 +50,7 @@ class TorchLayer(Labelled):
 
     build: function of the values by local name, and of the shapes of the inputs by name, the batch included; returns a
         `torch.nn.Module`, or any function of tensors. That is called with the inputs in the order they were declared
-        in, and gives a tensor, or a dict by output name where there are several.
+        in, and gives a tensor, or a dict by output name if there are several.
     layer: as of `Labelled`.
 
     `build` runs twice, first on torch's meta device, where tensors have a shape and no content.
@@ -81,7 +81,7 @@ class PlainFunction(Labelled):
     """The Python function that a module stands for.
 
     fn: function of the values by local name, then the inputs in the order they were declared in; returns the output, or
-        a mapping by output name where there are several.
+        a mapping by output name if there are several.
     layer: as of `Labelled`.
     """
 
@@ -102,7 +102,7 @@ def labeled_module(
 
     name: str, its name in paths.
     layer: a layer in any spelling that `Architecture` reads (``"conv3-64/2"``), or a function of the module's values by
-        local name that returns one, or None where the module is no layer.
+        local name that returns one, or None if the module is no layer.
     name_to_hyperp: local name -> hyperparameter or constant.
     input_names: names of its inputs.
     output_names: names of its outputs.
@@ -193,7 +193,7 @@ def sklearn_module(name: str, make: Callable[..., object], name_to_hyperp: Mappi
     make: as of `SklearnStep`.
     name_to_hyperp: local name -> hyperparameter or constant.
 
-    Raises LanguageError where `make` has no parameter of such a name.
+    Raises LanguageError if `make` has no parameter of such a name.
     """
     try:
         allowed = inspect.signature(make).parameters

@@ -46,7 +46,7 @@ class Network(nn.Module):
         each per cent sign.
 
     Called with one tensor for each input of the program, by position in the program's order or by name; gives a tensor,
-    or a dict by name where the program has several outputs.
+    or a dict by name if the program has several outputs.
     """
 
     def __init__(self, wiring: Plan, layers: Mapping[str, nn.Module]) -> None:
@@ -67,7 +67,7 @@ class Network(nn.Module):
 def torch_network(program: Program, input_shapes: Example | Mapping[str, Example]) -> Network:
     """Return the program as a torch module.
 
-    Raises CompileError where a module's layers cannot take the shapes that reach it.
+    Raises CompileError if a module's layers cannot take the shapes that reach it.
     """
     inference = ShapeInference({})
     compile_program(program, inference, meta_tensors(program, input_shapes))
@@ -80,7 +80,7 @@ def torch_network(program: Program, input_shapes: Example | Mapping[str, Example
 
 @dataclass(frozen=True)
 class ShapeInference(Backend[Tensor]):
-    """The backend that finds out shapes on the meta device, where nothing is computed."""
+    """The backend that finds out shapes on the meta device, if nothing is computed."""
 
     shapes: dict[str, dict[str, tuple[int, ...]]]
 
@@ -135,7 +135,7 @@ def _meta_tensor(name: str, given: Example) -> Tensor:
 
 
 def shape_of(node: Node, name: str, given: object) -> tuple[int, ...]:
-    """Return the shape of an input; raises CompileError where it is no tensor."""
+    """Return the shape of an input; raises CompileError if it is no tensor."""
     if not isinstance(given, Tensor):
         raise CompileError(f"{node.path}: its input {name} should be a tensor, and is {short_repr(given)}")
     return tuple(given.shape)
