@@ -15,7 +15,7 @@ ERROR = 3  # hyperopt.JOB_STATE_ERROR
 OURS = ("value", "status", "reason")  # columns of results
 
 
-def read_hyperopt(
+def read_trials(
     trials: object, choices: Mapping[str, Sequence[object]] | None = None, objective: str = "loss"
 ) -> DataFrame:
     """Read trials of Hyperopt as a data frame for `Study.add_frame`; needs the extra `pandas`.
@@ -32,7 +32,7 @@ def read_hyperopt(
 
     >>> trial = {"state": 2, "misc": {"vals": {"x": [0.5], "kind": [1]}}, "result": {"loss": 2.0, "status": "ok"}}
     >>> study = bo.Study({"x": bo.Real(0, 1), "kind": ["linear", "tree"]})
-    >>> study.add_frame(read_hyperopt([trial], choices={"kind": ["linear", "tree"]}))[0].point
+    >>> study.add_frame(read_trials([trial], choices={"kind": ["linear", "tree"]}))[0].point
     {'x': 0.5, 'kind': 'tree'}
     """
     pandas = optional_import("pandas", "pandas")
@@ -40,7 +40,7 @@ def read_hyperopt(
     if not isinstance(documents, Sequence) or isinstance(documents, str):
         raise TypeError(f"trials: expected Trials of Hyperopt, or its list trials.trials, got {short_repr(trials)}")
     options = choices or {}
-    rows = [_read_row(f"trials[{i}]", one, options, objective) for i, one in enumerate(documents)]
+    rows = [_read_document(f"trials[{i}]", one, options, objective) for i, one in enumerate(documents)]
     labels = list(dict.fromkeys(name for row in rows for name in row if name not in OURS))
     for name in options if rows else ():
         if name not in labels:
@@ -48,7 +48,7 @@ def read_hyperopt(
     return pandas.DataFrame(rows, columns=[*labels, *OURS], dtype=object)
 
 
-def _read_row(
+def _read_document(
     place: str, document: Any, choices: Mapping[str, Sequence[object]], objective: str
 ) -> dict[str, Presented]:
     """Return a trial's values by their labels, with its value, status and reason."""

@@ -9,7 +9,7 @@ import pytest
 
 import bostruct as bo
 from bostruct.contracts import PointError
-from bostruct.integrations.hyperopt import read_hyperopt
+from bostruct.integrations.hyperopt import read_trials
 
 CHOICES = {"kind": ["linear", "tree"]}
 SPACE = {"x": bo.Real(0, 1), "kind": ["linear", "tree"], "depth": bo.Integer(1, 9, when={"kind": "tree"})}
@@ -37,7 +37,7 @@ TRIALS = [
 @pytest.mark.parametrize("trials", [TRIALS, SimpleNamespace(trials=TRIALS)])
 def test_trials_become_trials_of_a_study(trials):
     study = bo.Study(SPACE, method="random", seed=0)
-    study.add_frame(read_hyperopt(trials, CHOICES))
+    study.add_frame(read_trials(trials, CHOICES))
     assert [(one.point, one.value, one.status, one.reason) for one in study.trials] == [
         ({"x": 0.5, "kind": "tree", "depth": 3}, 2.0, "completed", None),
         ({"x": 0.25, "kind": "linear"}, 1.5, "completed", None),
@@ -47,14 +47,14 @@ def test_trials_become_trials_of_a_study(trials):
 
 
 def test_the_objective_may_be_another_result_and_no_trials_are_no_rows():
-    frame = read_hyperopt([make({"x": [0.5]}, loss=2.0, accuracy=0.9, status="ok")], objective="accuracy")
+    frame = read_trials([make({"x": [0.5]}, loss=2.0, accuracy=0.9, status="ok")], objective="accuracy")
     assert frame.to_dict("records") == [{"x": 0.5, "value": 0.9, "status": None, "reason": None}]
-    assert bo.Study(SPACE).add_frame(read_hyperopt([], CHOICES)) == []
+    assert bo.Study(SPACE).add_frame(read_trials([], CHOICES)) == []
 
 
 def test_an_index_without_its_options_is_no_choice():
     with pytest.raises(PointError, match=r"row 0: kind: expected"):
-        bo.Study(SPACE).add_frame(read_hyperopt(TRIALS))
+        bo.Study(SPACE).add_frame(read_trials(TRIALS))
 
 
 @pytest.mark.parametrize(
@@ -69,4 +69,4 @@ def test_an_index_without_its_options_is_no_choice():
 )
 def test_refusals(trials, choices, error, message):
     with pytest.raises(error, match=message):
-        read_hyperopt(trials, choices)
+        read_trials(trials, choices)
