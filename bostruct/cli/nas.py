@@ -26,7 +26,7 @@ from bostruct.cli.options import (
 from bostruct.cli.text import Facts, echo_json, format_pairs
 
 if TYPE_CHECKING:
-    from bostruct.contracts import Domain, Searcher
+    from bostruct.contracts import Searcher
     from bostruct.nas.outcomes import Trained
     from bostruct.nas.searches import RetrainedScore, Search
     from bostruct.study.result import Result
@@ -226,7 +226,7 @@ def _describe_search(search: Search, result: Result) -> Facts:
     }
 
 
-def published_searcher(search: Search, method: str, domain: Domain) -> str | Searcher:
+def published_searcher(search: Search, method: str, domain: Any) -> str | Searcher:
     """Return a method with the settings of the paper whose space is searched; the name itself if there are none.
 
     search: its trials set how many points are random, whatever --trials says, so that the same line goes on.
