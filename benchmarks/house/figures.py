@@ -36,7 +36,7 @@ LIMITS = (
     Limit("files", 362),
     Limit("files under 100 lines", 79),
     Limit("files over 700 lines", 1),
-    Limit("files that one file of their own folder imports", 45),
+    Limit("files that one file of their own folder imports", 47),
     Limit("code lines", 54_700),
     Limit("docstring lines", 17_300),
     Limit("imports, % of code lines", 11.2),
