@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import scipy.linalg  # noqa: F401  # opens its library here, and not when a file is read
 from click.testing import CliRunner
 
 import bostruct as bo
