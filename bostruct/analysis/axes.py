@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bostruct.analysis.pictures import GRAY, INK, shorten_label
+from bostruct.analysis.pictures import GRAY, choose_ink, shorten_label
 from bostruct.checks import ROUNDING, optional_import
 from bostruct.contracts import Array
 
@@ -384,7 +384,7 @@ def label_points(axes: Axes, labels: Sequence[tuple[str, float, float]], dots: A
         best = int(np.argmin(costs))
         label = _write(axes, text, (x, y), (*BESIDE, *FARTHER)[best], has_line=best >= len(BESIDE))
         patheffects = optional_import("matplotlib.patheffects", "plot")
-        label.set_path_effects([patheffects.withStroke(linewidth=2.5, foreground="white")])
+        label.set_path_effects([patheffects.withStroke(linewidth=2.5, foreground=axes.get_facecolor())])
         taken.append(boxes[best])
 
 
@@ -397,7 +397,7 @@ def _write(axes: Axes, text: str, point: tuple[float, float], place: _Place, *, 
         (place.x, place.y),
         textcoords="offset points",
         fontsize=9,
-        color=INK,
+        color=choose_ink(axes),
         ha=place.across,
         va=place.up,
         arrowprops=line if has_line else None,

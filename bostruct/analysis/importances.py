@@ -14,8 +14,8 @@ from bostruct.analysis.axes import choose_ends_from_best, clip_to_axis, label_va
 from bostruct.analysis.pictures import (
     BLUE,
     GRAY,
-    INK,
     ORANGE,
+    choose_ink,
     clear_frame,
     describe_study,
     escape_dollars,
@@ -132,12 +132,13 @@ def plot_importance(found: Importances, ax: Axes | None = None, most: int = 20) 
     named += [(" x ".join(both), effect, ORANGE) for both, effect in found.pairs.items()]
     shown = sorted(named, key=lambda bar: -bar[1].share)[:most][::-1]
     axes = take_axes(ax, 7.2, 1.6 + 0.28 * len(shown))
+    ink = choose_ink(axes)
     for place, (_, effect, color) in enumerate(shown):
         is_vague = effect.is_vague
         look: dict[str, Any] = (
-            {"facecolor": "white", "edgecolor": color, "hatch": "////"} if is_vague else {"color": color}
+            {"facecolor": "none", "edgecolor": color, "hatch": "////"} if is_vague else {"color": color}
         )
-        axes.barh(place, effect.share, xerr=effect.spread, ecolor=INK, error_kw={"elinewidth": 1.0}, **look)
+        axes.barh(place, effect.share, xerr=effect.spread, ecolor=ink, error_kw={"elinewidth": 1.0}, **look)
     axes.set_yticks(range(len(shown)), [shorten_label(name) for name, _, _ in shown])
     axes.set_xlabel("share of the variance, ± its standard deviation from tree to tree")
     axes.set_xlim(left=0.0)

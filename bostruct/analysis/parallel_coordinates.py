@@ -11,9 +11,9 @@ import numpy as np
 from bostruct.analysis.axes import label_values
 from bostruct.analysis.pictures import (
     GRAY,
-    INK,
     MOST_DRAWN,
     ORANGE,
+    choose_ink,
     describe_thinning,
     list_told,
     name_objective,
@@ -123,9 +123,9 @@ def _draw_columns(axes: Axes, columns: Sequence[PointColumn]) -> None:
     for x, column in enumerate(columns):
         axes.axvline(x, color=GRAY, linewidth=0.8, zorder=1)
         for height, text in _label_heights(column):
-            box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.9, "pad": 0.6}
-            axes.text(x + 0.08, height, text, fontsize=7.5, va="center", color=INK, bbox=box, zorder=5)
-    axes.axvline(len(columns), color=INK, linewidth=1.2, zorder=1)
+            box = {"facecolor": axes.get_facecolor(), "edgecolor": "none", "alpha": 0.9, "pad": 0.6}
+            axes.text(x + 0.08, height, text, fontsize=7.5, va="center", color=choose_ink(axes), bbox=box, zorder=5)
+    axes.axvline(len(columns), color=choose_ink(axes), linewidth=1.2, zorder=1)
     axes.set_xlim(-0.1, len(columns) + 0.1)
     axes.set_ylim(-0.06, 1.06)
     axes.set_yticks([])
@@ -153,7 +153,7 @@ def _name_values(axes: Axes, values: Array, sign: float, x: int, label: str) -> 
     for share in dict.fromkeys((0.0, 0.25, 0.5, 0.75, 1.0)):
         i = round(share * (len(ordered) - 1))
         height = 1.0 - i / max(len(ordered) - 1, 1)
-        axes.text(x + 0.12, height, f"{ordered[i]:.4g}", fontsize=8, va="center", color=INK)
+        axes.text(x + 0.12, height, f"{ordered[i]:.4g}", fontsize=8, va="center", color=choose_ink(axes))
         if len(ordered) == 1:
             break
-    axes.text(x + 0.12, -0.13, label, fontsize=8, va="top", ha="center", color=INK)
+    axes.text(x + 0.12, -0.13, label, fontsize=8, va="top", ha="center", color=choose_ink(axes))

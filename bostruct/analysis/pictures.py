@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 BLUE, ORANGE, INK, GRAY, PALE = "#0072B2", "#D55E00", "#1f2933", "#7b8794", "#e4e7eb"  # the first two: Okabe and Ito
+DIM = "#39424c"  # of the grid on a dark background
 COLORS = (BLUE, ORANGE, INK, "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#6B4A00", "#004D40", GRAY)
 DASHES: tuple[Any, ...] = ("solid", (0, (5, 2)), "solid", (0, (4, 1.5, 1, 1.5)), (0, (1.5, 1)))
 MARKS = "os^DvPX*<>"
@@ -261,6 +262,17 @@ def name_objective(result: Result, objective: int) -> str:
     return escape_dollars(result.goals.name_objective(objective))
 
 
+def is_dark(axes: Axes) -> bool:
+    """Tell whether the style of the axes has a dark background."""
+    to_rgb = optional_import("matplotlib.colors", "plot").to_rgb
+    return float(np.dot(to_rgb(axes.get_facecolor()), (0.299, 0.587, 0.114))) < 0.5
+
+
+def choose_ink(axes: Axes) -> str:
+    """Return the color of texts and main lines, which stands out from the background of the axes."""
+    return PALE if is_dark(axes) else INK
+
+
 def clear_frame(axes: Axes, grid: str = "y") -> None:
     """Take two sides of the frame away, and draw pale lines behind everything.
 
@@ -268,7 +280,7 @@ def clear_frame(axes: Axes, grid: str = "y") -> None:
     """
     axes.spines[["top", "right"]].set_visible(False)
     if grid:
-        axes.grid(axis=grid, color=PALE, linewidth=0.8)  # pyright: ignore[reportArgumentType]
+        axes.grid(axis=grid, color=DIM if is_dark(axes) else PALE, linewidth=0.8)  # pyright: ignore[reportArgumentType]
     axes.set_axisbelow(True)
 
 
@@ -304,7 +316,7 @@ def compress_beginning(axes: Axes, beginning: int, total: int, label: str) -> No
     if not 0 < beginning < total:
         return
     border = beginning + 0.5
-    axes.axvspan(0.5, border, color="#f1f3f5", linewidth=0, zorder=0)
+    axes.axvspan(0.5, border, color="#20262c" if is_dark(axes) else "#f1f3f5", linewidth=0, zorder=0)
     slope = min(1.0, (total - beginning) / 6.0 / beginning)
     axes.set_xscale(
         "function",

@@ -27,6 +27,7 @@ from bostruct.analysis.pictures import (
     GRAY,
     INK,
     check_optimum,
+    choose_ink,
     clear_frame,
     compress_beginning,
     count_beginning,
@@ -282,12 +283,13 @@ def _draw_best(axes: Axes, result: Result, best: np.ndarray) -> None:
     at = np.arange(1, len(best) + 1)
     is_known = ~np.isnan(best)
     label = "best so far" if is_known.sum() > 1 else None  # a line of one point is not seen
-    axes.plot(at[is_known], best[is_known], drawstyle="steps-post", color=INK, linewidth=1.8, label=label, zorder=3)
+    ink = choose_ink(axes)
+    axes.plot(at[is_known], best[is_known], drawstyle="steps-post", color=ink, linewidth=1.8, label=label, zorder=3)
     found, value = result.order.index(trial.number) + 1, float(best[-1])
-    axes.scatter([found], [value], s=90, marker="*", color=INK, zorder=5)
+    axes.scatter([found], [value], s=90, marker="*", color=ink, zorder=5)
     name = f"\N{BLACK STAR} best {value:.6g}, {name_trial(result, trial.number)}"  # above the axes, if no value is
     axes.annotate(
-        name, (1, 1), (0, 3), "axes fraction", "offset points", ha="right", va="bottom", fontsize=9, color=INK
+        name, (1, 1), (0, 3), "axes fraction", "offset points", ha="right", va="bottom", fontsize=9, color=ink
     )
 
 

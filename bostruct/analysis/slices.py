@@ -14,9 +14,9 @@ from bostruct.analysis.pictures import (
     BEGINNING,
     BLUE,
     GRAY,
-    INK,
     MOST_DRAWN,
     ORANGE,
+    choose_ink,
     clear_frame,
     describe_limits,
     describe_thinning,
@@ -147,7 +147,7 @@ def draw_panel(
         mark_values(axes, places[own & is_dot], values[own & is_dot], mark)
     if best is not None and not np.isnan(column.places[best]):
         at, value = column.places[best : best + 1], values[best : best + 1]
-        axes.scatter(at, value, s=110, marker="*", color=INK, zorder=4, label="best")
+        axes.scatter(at, value, s=110, marker="*", color=choose_ink(axes), zorder=4, label="best")
     _name_places(axes, column)
     if lacking := int(np.isnan(column.places).sum()):
         axes.set_xlabel(f"{shorten_label(column.name)} ({lacking} trials lack it)", fontsize=9)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from matplotlib.colors import to_rgb
 
 import bostruct as bo
 from bostruct.analysis import plots
@@ -146,3 +148,16 @@ def test_leaves_pyplot_alone():
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_texts_stand_out_from_a_dark_background():
+    result = bo.minimize(lambda point: point["x"], {"x": bo.Real(0.0, 1.0)}, n_trials=3, method="random", seed=0)
+    found = set()
+    for style in ("default", "dark_background"):
+        with plt.style.context(style):
+            axes = bo.plot_history(result)
+        shade = sum(to_rgb(axes.texts[0].get_color())) - sum(to_rgb(axes.get_facecolor()))
+        found.add(np.sign(shade))
+        assert abs(shade) > 2.0
+        plt.close(axes.figure)
+    assert found == {-1.0, 1.0}
