@@ -372,6 +372,17 @@ def _check_gradient(prior: Prior, theta: Array) -> None:
     assert_close(slope[:-1], numeric[:-1], rounding, "the gradient of value_and_grad is the slope of log_density")
 
 
+def _check_variables(kernel: Kernel, case: KernelCase) -> None:
+    """Check that parameters and columns belong to variables by position."""
+    owners, columns = kernel.parameter_variables, kernel.variable_columns
+    n = len(case.theta)
+    assert len(owners) == n, f"parameter_variables has one entry a parameter: expected {n}, got {len(owners)}"
+    is_position = [one is None or (isinstance(one, int) and one >= 0) for one in owners]
+    assert all(is_position), f"parameter_variables are positions of variables, or None: got {owners}"
+    listed = [column for own in columns.values() for column in own]
+    assert len(set(listed)) == len(listed), f"variable_columns: a column belongs to one variable: got {dict(columns)}"
+
+
 LAWS: dict[str, Callable[[Kernel, KernelCase], object]] = {  # of each member of the base, and of all
     "parameters": lambda kernel, c: [check_prior(block.prior, c.rng, block.initial) for block in kernel.parameters],
     "gram": lambda kernel, case: check_definite(kernel, case.domain, case.rng, case.reach),
@@ -383,5 +394,7 @@ LAWS: dict[str, Callable[[Kernel, KernelCase], object]] = {  # of each member of
     "line": lambda kernel, case: check_line(kernel, case.xs, case.ys, case.theta, case.other),
     "gram_and_pullback": lambda kernel, c: check_pullback(kernel, c.xs, c.ys, c.theta, c.rng),
     "single_grams": lambda kernel, case: check_single_grams(kernel, case.xs, case.ys, case.theta),
+    "parameter_variables": _check_variables,
+    "variable_columns": _check_variables,
     "defaults": _check_defaults,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -401,6 +401,18 @@ def _covariance(posterior: Posterior, xs: Batch) -> Array:
     return found
 
 
+def _check_hyperparameters(posterior: Posterior, domain: Domain, xs: Batch, rng: np.random.Generator) -> None:
+    """Check samples of hyperparameters, and that no prediction depends on variables that are not used."""
+    for one in posterior.list_hyperparameters():
+        values = check_array(one.values, 1, f"list_hyperparameters: {one.name}: values are (s,)")
+        assert np.all(np.isfinite(values)), f"list_hyperparameters: {one.name} is finite"
+    if unused := posterior.unused:
+        space: Any = domain
+        before = posterior.predict(xs)
+        moved = posterior.predict(domain.join(*(domain.join([space.resample(x, unused, rng)]) for x in xs)))
+        assert_close(moved.mean, before.mean, ROUNDING, "no prediction depends on unused variables")
+
+
 def check_belief(posterior: Posterior, domain: Domain, xs: Batch, running: Batch, noise: Array) -> None:
     """Check that believing shrinks variances exactly as the covariances say.
 
@@ -431,5 +443,7 @@ POSTERIOR_LAWS: dict[str, Law] = {  # of each member of the base
     "outputs": _check_posterior_form,
     "leave_one_out": _check_posterior_form,
     "find_training_means": _check_posterior_form,
+    "list_hyperparameters": _check_hyperparameters,
+    "unused": _check_hyperparameters,
     "input_vjp": _check_shares,
 }

@@ -312,6 +312,18 @@ def check_changed(searcher: Searcher, history: HistoryView, state: State, seed: 
     assert found.info == {"origin": "model", **noted}, "with_note stores only the note"
 
 
+def check_hyperparameters(searcher: Searcher, history: HistoryView, state: State, seed: int) -> None:
+    """Check that the hyperparameters are the same for equal generators, each with one value a sample."""
+    if not len(history.values):
+        return
+    found = _ask_twice(lambda rng: searcher.sample_hyperparameters(history, state, rng), seed)
+    if found is None:
+        return
+    for one, again in zip(*([row for output in rows for row in output] for rows in found), strict=True):
+        values = check_array(one.values, 1, f"sample_hyperparameters: {one.name}: values are (s,)")
+        assert np.array_equal(values, again.values), f"sample_hyperparameters: the same seed draws the same {one.name}"
+
+
 MEMBER_LAWS: dict[str, Callable[[Searcher, HistoryView, State, int], None]] = {
     "suggest_jointly": check_joint,
     "appraise": check_appraisal,
@@ -321,6 +333,7 @@ MEMBER_LAWS: dict[str, Callable[[Searcher, HistoryView, State, int], None]] = {
     "change_model": check_changed,
     "with_repeats": check_changed,
     "with_note": check_changed,
+    "sample_hyperparameters": check_hyperparameters,
 }
 """The members of `Searcher` that have a default, and their laws."""
 

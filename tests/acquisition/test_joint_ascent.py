@@ -59,7 +59,7 @@ def test_ends_are_valid_points_no_worse_than_the_starts_in_order(space, rng):
         return
     score = TableScore.draw(space.n_choices, rng)
     starts = space.sample(2, rng)
-    ends, info = JointAscent(raw_samples=2, most_steps=3, instead=LocalSearch(raw_samples=50))(
+    ends, info = JointAscent(raw_samples=2, most_steps=3, instead=LocalSearch(raw_samples=50, distinct=False))(
         score, space, starts, rng
     )
     for x in ends:

@@ -252,7 +252,7 @@ REFUSED = [
         "^b: c: x: when: there is no variable 'o' in its dict; there is nothing else; a condition names",
     ),
     ({"a": {}}, "^a: variables: expected 1 to 10000, got 0"),
-    ({"a": {"b": ["x"]}}, "^a: b: Categorical: expected"),
+    ({"a": {"b": []}}, "^a: b: Categorical: expected"),
     ({"a": {"b": {"c": 7}}}, "^a: b: c: expected Binary"),
     ({"a": bo.Real(0, 1, when={"b": {"depth": 9, "wide": True}}), "b": INNER}, "a: when: b: depth: expected one of"),
 ]

@@ -48,7 +48,7 @@ def one_thread():
 
 def quick_auto(domain: Any, n_initial: int = 5) -> BayesianSearch:
     best = auto(domain)
-    both = best.surrogate.surrogate
+    both = best.surrogate.on_all_variables().surrogate
     quiet, noisy = (dataclasses.replace(model, most_steps=10) for model in (both.quiet, both.noisy))
     search = LocalSearch(raw_samples=100, num_spray_points=20, num_restarts=3)
     return dataclasses.replace(

@@ -137,7 +137,7 @@ def test_without_the_option_nothing_is_repeated() -> None:
 
 def test_of_several_outputs_nothing_is_repeated() -> None:
     """The best mean of the first objective may break a limit."""
-    history = told(1.0, n=15)
+    history = told(2.0, n=15)
     posterior = search().surrogate.condition(history.completed, history.values, None, np.random.default_rng(0))[0]
     assert choose_repeat(SPACE, posterior, history, POINTS[0]) is not None
     limited = dataclasses.replace(history, violations=np.ones((15, 1)))

@@ -28,8 +28,8 @@ from bostruct.testing.common import (
 from tests.permutations import Permutations
 
 SPACE = bo.Space({"a": bool, "b": list("pqrs"), "c": range(6)})
-PARTS = "acquisition domain enumeration factor feasibility kernel maximizer pool posterior prior score_gradient"
-PARTS += " searcher storage surrogate variable"
+PARTS = "acquisition domain enumeration factor feasibility kernel maximizer pool posterior prior score_builder"
+PARTS += " score_gradient searcher storage surrogate variable"
 
 
 def test_laws_need_no_pytest_and_say_what_is_broken():

@@ -65,7 +65,7 @@ class Listed(bo.Space):
         (Narrow, "a row has as many columns"),
         (Floating, "an array of integers"),
         (Flat, "a batch is"),
-        (Numberless, "the numbers too many to list"),
+        (Numberless, "the continuous coordinates are those of the variables"),
     ],
 )
 def test_a_fault_of_variables_is_named(fault, law):
