@@ -201,7 +201,7 @@ def count_own_frames() -> int:
 def try_mutation(domain: Domain, x: Point, rng: np.random.Generator) -> Point | None:
     """Mutate a point; return None if bounds or constraints leave it no other. A predicate that fails goes through.
 
-    rng: the only source of chance.
+    rng: random number generator.
     """
     try:
         return domain.mutate(x, rng)

@@ -120,12 +120,13 @@ def _draw_lines(axes: Axes, heights: Array, ranks: IntArray, trials: list[Trial]
 
 def _draw_columns(axes: Axes, columns: Sequence[PointColumn]) -> None:
     """Draw an axis for each variable, with its ends or its categories."""
+    ink = choose_ink(axes)
+    box = {"facecolor": axes.get_facecolor(), "edgecolor": "none", "alpha": 0.9, "pad": 0.6}
     for x, column in enumerate(columns):
         axes.axvline(x, color=GRAY, linewidth=0.8, zorder=1)
         for height, text in _label_heights(column):
-            box = {"facecolor": axes.get_facecolor(), "edgecolor": "none", "alpha": 0.9, "pad": 0.6}
-            axes.text(x + 0.08, height, text, fontsize=7.5, va="center", color=choose_ink(axes), bbox=box, zorder=5)
-    axes.axvline(len(columns), color=choose_ink(axes), linewidth=1.2, zorder=1)
+            axes.text(x + 0.08, height, text, fontsize=7.5, va="center", color=ink, bbox=box, zorder=5)
+    axes.axvline(len(columns), color=ink, linewidth=1.2, zorder=1)
     axes.set_xlim(-0.1, len(columns) + 0.1)
     axes.set_ylim(-0.06, 1.06)
     axes.set_yticks([])

@@ -150,7 +150,7 @@ class Domain(ABC):
         """Draw m valid points, evenly and independently; under tight constraints, as near to that as is cheap.
 
         m: number of points, at least 0.
-        rng: the only source of chance.
+        rng: random number generator.
 
         Evenly is by equal chances, but on a scale if there is one: a space draws each variable given those that it
         depends on, numbers on their scale, and all lengths of a sequence, or sizes of a subset, alike.
@@ -162,7 +162,7 @@ class Domain(ABC):
 
         m: the most points drawn.
         starts: known points, from which it may be cheaper to find others; may be none.
-        rng: the only source of chance.
+        rng: random number generator.
         """
         return self.sample(m, rng)
 
@@ -170,7 +170,7 @@ class Domain(ABC):
         """Draw a valid point whose key is not in `seen`; raise `SpaceExhausted` if none is left, or none was found.
 
         seen: keys, as of `keys`.
-        rng: the only source of chance.
+        rng: random number generator.
         """
         if (x := draw_unseen(self.sample, self.keys, seen, rng)) is not None:
             return x
@@ -315,7 +315,7 @@ class Domain(ABC):
         A domain that knows no changes draws any other point.
 
         x: one point.
-        rng: the only source of chance.
+        rng: random number generator.
         """
         key = self.key(x)
         for _ in range(MUTATION_DRAWS):
@@ -331,7 +331,7 @@ class Domain(ABC):
         """Return a valid point whose parts are of one or of the other of two; x if no such point is found.
 
         x, y: points; of x and x comes x.
-        rng: the only source of chance.
+        rng: random number generator.
 
         Returns None if the domain cannot cross points.
         """
@@ -437,7 +437,7 @@ class LocalDomain(Domain):
 
         x: one point.
         m: the most neighbors returned.
-        rng: the only source of chance.
+        rng: random number generator.
         """
         near = self.neighbors(x)
         return near if len(near) <= m else self.take(near, np.sort(rng.choice(len(near), size=m, replace=False)))
@@ -449,7 +449,7 @@ class LocalDomain(Domain):
 
         xs: batch of points.
         m: the most neighbors of each.
-        rng: the only source of chance.
+        rng: random number generator.
         large_steps: also points that are several such steps in one direction away, if the domain has directions.
 
         Returns the neighbors, and for each the position in xs of its point, ascending.
@@ -465,7 +465,7 @@ class LocalDomain(Domain):
 
         xs: batch of points.
         m: the most neighbors of each.
-        rng: the only source of chance.
+        rng: random number generator.
 
         Returns the neighbors, and for each the position in xs of its point, ascending.
         """
@@ -476,7 +476,7 @@ class LocalDomain(Domain):
 
         xs: batch of points.
         m: the most neighbors of each.
-        rng: the only source of chance.
+        rng: random number generator.
 
         Returns the neighbors, and for each the position in xs of its point, ascending.
         """
@@ -531,7 +531,7 @@ class ChoiceDomain(Domain):
 
         x: one point.
         names: paths of the choices to draw.
-        rng: the only source of chance.
+        rng: random number generator.
         """
 
 
@@ -655,7 +655,7 @@ def draw_unseen(
     sample: draws a number of points, as a domain does.
     keys: of a batch of points, in their order.
     seen: keys of the domain.
-    rng: the only source of chance.
+    rng: random number generator.
     blocks: how many points are drawn at once, in turn.
     """
     for block in blocks:

@@ -86,7 +86,7 @@ def draw_values(name: str, variable: Variable, rng: np.random.Generator) -> tupl
 
     All values are there if they are few, each by its chance in a draw; else equally weighted draws.
 
-    rng: the only source of chance.
+    rng: random number generator.
     """
     try:
         values = variable.enumerate() if variable.size <= MOST_VALUES else None
@@ -220,7 +220,7 @@ class PartDecisions:
     def roll_out(self, made: Sequence[int], rng: np.random.Generator) -> list[Point]:
         """Draw a point of each part that begins with these decisions; what follows from other parts may be wrong.
 
-        rng: the only source of chance.
+        rng: random number generator.
         """
         given = dict(self.split(made))
         return [domain.roll_out(given.get(i, ()), rng) for i, domain in enumerate(self.domains)]

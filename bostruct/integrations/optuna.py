@@ -509,7 +509,7 @@ class Model:
         """Return the next point to evaluate, and how it was chosen.
 
         running: points under evaluation.
-        rng: the only source of chance.
+        rng: random number generator.
 
         If no unseen point is left, or found, it is any point, drawn at random, of origin `exhausted`.
         """

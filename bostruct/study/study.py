@@ -315,7 +315,7 @@ class Study:
             limit, at most 0; a trial that breaks another one is infeasible. Failed trials count as failed, those that
             were pruned have their last report as value, and those that run are left out.
         space: the space of the trials; None for the one that their distributions tell, or that of a mirrored study of
-            bostruct. A float or int with a step becomes an `Ordinal`, a parameter of one value is dropped. One that
+            bostruct. A float or int keeps its step, a parameter of one value is dropped. One that
             some trials lack has a condition (`when=`) where the value of one other parameter tells when it is there.
         method, seed, storage, name, threads: as of `Study`. The storage must not hold the study yet.
 

@@ -86,7 +86,7 @@ def _draw_neighborhoods(domain: LocalDomain, xs: Batch, rng: np.random.Generator
 def check_unseen(domain: Domain, rng: np.random.Generator) -> list[Point] | None:
     """Check that `sample_unseen` returns valid unseen points, by the generator given, and ends with SpaceExhausted.
 
-    rng: the only source of chance.
+    rng: random number generator.
 
     Returns all points of a domain of at most `MOST_LISTED`, None of a larger one.
     """
@@ -106,7 +106,7 @@ def check_unseen(domain: Domain, rng: np.random.Generator) -> list[Point] | None
 def draw_unseen_points(domain: Domain, rng: np.random.Generator, most: int) -> list[Point]:
     """Draw one unseen point after another, until none is left, or one more than some number is drawn.
 
-    rng: the only source of chance.
+    rng: random number generator.
     """
     points, seen = list[Point](), set[Hashable]()
     while len(points) <= most:
@@ -121,7 +121,7 @@ def draw_unseen_points(domain: Domain, rng: np.random.Generator, most: int) -> l
 def draw_unseen_point(domain: Domain, seen: set[Hashable], rng: np.random.Generator) -> Point | None:
     """Return an unseen point, after checks; None if the domain says that none is left and draws none.
 
-    rng: the only source of chance.
+    rng: random number generator.
     """
     who = type(domain).__name__
     law = f"{who}.sample_unseen returns a point whose key is not in `seen`, or raises SpaceExhausted"
@@ -162,7 +162,7 @@ class CountedKeys(frozenset[Hashable]):
 def check_variety(domain: Domain, points: list[Point], rng: np.random.Generator) -> None:
     """Check that `sample` draws more than one point, where a domain has more than one.
 
-    rng: the only source of chance.
+    rng: random number generator.
     """
     drawn = set(keys_of(domain, domain.sample(DRAWS, rng)))
     assert len(points) < 2 or len(drawn) > 1, (

@@ -61,7 +61,7 @@ def sample_changes(domain: Domain, xs: Batch, most: int, rng: np.random.Generato
     """Return neighbors of some points as their domain lists them, and as a batch; None for a domain that lists none.
 
     most: neighbors of each point, at least 1.
-    rng: the only source of chance.
+    rng: random number generator.
     """
     local = domain.traits.local
     if local is None or not local.lists_many:
@@ -111,7 +111,7 @@ def every_point(domain: Domain, most: int, rng: np.random.Generator) -> Batch | 
     """Return all points of a small domain as a batch; None if there are more than `most`, or none was found.
 
     most: points, at least 1.
-    rng: the only source of chance.
+    rng: random number generator.
     """
     if not domain.size <= most:
         return None

@@ -74,7 +74,7 @@ def near_initial(kernel: Kernel, rng: np.random.Generator, reach: float) -> Arra
     """Draw parameters around their initial values (p,).
 
     kernel: with at least one block of parameters, or none.
-    rng: the only source of chance.
+    rng: random number generator.
     reach: the largest distance from an initial value.
     """
     blocks = [block.initial + rng.uniform(-reach, reach, block.size) for block in kernel.parameters]

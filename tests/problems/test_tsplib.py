@@ -298,12 +298,16 @@ REFUSED_CITIES = [
 ]
 
 
+def check_refusal(problem, path, message):
+    """Check that a problem refuses a file by its path and a message."""
+    with pytest.raises(ValueError, match=message) as caught:
+        problem(file=path)
+    assert str(caught.value).startswith(str(path))
+
+
 @pytest.mark.parametrize(("text", "message"), REFUSED_CITIES, ids=range(len(REFUSED_CITIES)))
 def test_a_malformed_file_of_tsplib_is_refused_with_its_line(tmp_path, text, message):
-    path = saved(tmp_path / "a.tsp", text)
-    with pytest.raises(ValueError, match=message) as caught:
-        tsp(file=path)
-    assert str(caught.value).startswith(str(path))
+    check_refusal(tsp, saved(tmp_path / "a.tsp", text), message)
 
 
 @pytest.mark.parametrize(
@@ -318,10 +322,7 @@ def test_a_malformed_file_of_tsplib_is_refused_with_its_line(tmp_path, text, mes
     ],
 )
 def test_a_malformed_file_of_qaplib_is_refused_with_its_line(tmp_path, text, message):
-    path = saved(tmp_path / "a.dat", text)
-    with pytest.raises(ValueError, match=message) as caught:
-        qap(file=path)
-    assert str(caught.value).startswith(str(path))
+    check_refusal(qap, saved(tmp_path / "a.dat", text), message)
 
 
 @pytest.mark.parametrize(

@@ -201,7 +201,7 @@ class Walk:
     def open_hyperparameters(self) -> list[Discrete]:
         """List all visible independent hyperparameters without a value, in order.
 
-        Where there are none, what depends on others is computed too: raises Infeasible if that leads nowhere.
+        If there are none, what depends on others is computed too: raises Infeasible if that leads nowhere.
         """
         return self._find_open(self.modules())[0]
 

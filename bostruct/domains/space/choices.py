@@ -75,7 +75,7 @@ class ChoiceVariable(Variable):
         """Draw m choices uniformly (m, 1).
 
         m: int >= 0.
-        rng: the only source of chance.
+        rng: random number generator.
         """
         return rng.integers(0, self.size, size=(m, 1))
 

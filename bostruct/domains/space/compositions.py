@@ -115,7 +115,7 @@ class Compositions:
         and values uniformly among those of the set.
 
         m: int >= 0.
-        rng: the only source of chance.
+        rng: random number generator.
         """
         if not m:
             return np.empty((0, self.width), dtype=np.int64)

@@ -335,7 +335,7 @@ class Conditions:
         """Settle rows in place, with random values of the variables that they gain; return the rows.
 
         rows: (m, columns), as for `apply`.
-        rng: the only source of chance.
+        rng: random number generator.
         """
         return self.apply(rows, lambda i, k: self.variables[i].sample(k, rng))
 

@@ -599,7 +599,7 @@ class SpaceLinear:
         return self.whole.holds(self.values(rows)) if len(rows) else np.zeros(0, dtype=bool)
 
     def redraw(self, rows: IntArray, rng: np.random.Generator) -> IntArray:
-        """Return points whose numbers in the constraints are drawn anew within them, if they can be (m, columns)."""
+        """Return points whose numbers in the constraints are drawn again within them, if they can be (m, columns)."""
         drawn, has = rows.copy(), rows[:, self.columns] != INACTIVE
         for mask in np.unique(has, axis=0):
             own = np.flatnonzero((has == mask).all(axis=1))

@@ -115,7 +115,7 @@ class Composition(Variable):
         """Return a value between two, with the parts that one of them has.
 
         mine, theirs: columns of the values.
-        rng: the only source of chance.
+        rng: random number generator.
         """
         first, second, weight = np.array(mine), np.array(theirs), rng.random()
         parent = first if rng.random() < 0.5 else second

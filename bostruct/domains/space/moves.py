@@ -77,7 +77,7 @@ class NeighborSampler(ConstrainedProduct, LocalDomain):
 
         x: integer row (d,).
         m: int >= 0.
-        rng: the only source of chance.
+        rng: random number generator.
 
         Raises PointError for a dict.
         """
@@ -172,7 +172,7 @@ class NeighborSampler(ConstrainedProduct, LocalDomain):
         """Return a valid neighbor of x (d,), each equally likely; with numbers, each variable is equally likely.
 
         x: integer row (d,).
-        rng: the only source of chance.
+        rng: random number generator.
 
         Variables that the change makes exist are drawn. Where constraints leave no neighbor, the result is a valid
         point a few changes away. Raises DomainError if none other than x is found.
@@ -198,7 +198,7 @@ class NeighborSampler(ConstrainedProduct, LocalDomain):
         """Take each variable from x or y with equal chance; return x where 100 tries find no valid child.
 
         x, y: integer rows (d,).
-        rng: the only source of chance.
+        rng: random number generator.
 
         A variable that the chosen parent has not comes from the other one; one that neither has is drawn.
         """
@@ -321,7 +321,7 @@ class Adjacency:
         """Draw m changes from x, all by the same chance, or list all if they are no more: (which, values), in order.
 
         m: int >= 0.
-        rng: the only source of chance.
+        rng: random number generator.
         """
         counts = [self._count(i, own, large_steps) for i, own in enumerate(self.layout.split(x))]
         if sum(counts) <= m:
@@ -341,7 +341,7 @@ class Adjacency:
         """Draw m changes of each of some points, where some may repeat, or lead back: (of, which, values).
 
         m: int >= 0; fewer if a point has fewer.
-        rng: the only source of chance.
+        rng: random number generator.
 
         A variable has a share by how many changes it has, of which m count at most, and four times m if they are
         quick to draw: what has very many leaves some to a switch beside it. Returns the point, the variable and its

@@ -93,7 +93,7 @@ class Integer(ChoiceVariable):
         """Draw m integers uniformly on the variable's scale (m, 1).
 
         m: int >= 0.
-        rng: the only source of chance.
+        rng: random number generator.
         """
         return self.grid.sample(m, rng)[:, None] if isinstance(self.grid, IntegerGrid) else super().sample(m, rng)
 

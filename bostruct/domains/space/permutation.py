@@ -107,7 +107,7 @@ class Permutation(Variable):
         """Draw m orders uniformly (m, k): the positions of the items, first place first.
 
         m: int >= 0.
-        rng: the only source of chance.
+        rng: random number generator.
         """
         drawn = rng.permuted(np.tile(np.arange(self.n_codes), (m, 1)), axis=1)
         return self._number(drawn[:, : self.width])
@@ -146,7 +146,7 @@ class Permutation(Variable):
 
         columns: of an order.
         m: int >= 0, how many.
-        rng: the only source of chance.
+        rng: random number generator.
         large_steps: as of `neighbors`.
         """
         n_listed = self._count_listed(large_steps)
@@ -165,7 +165,7 @@ class Permutation(Variable):
         """Draw a change of each of some orders (k, n), quickly with resources: some lead back then.
 
         rows: columns of k orders (k, n).
-        rng: the only source of chance.
+        rng: random number generator.
         """
         if not self.has_quick_changes:
             return super().change_each(rows, rng)
@@ -199,7 +199,7 @@ class Permutation(Variable):
         This is order crossover (Davis 1985), OX.
 
         mine, theirs: columns of two orders.
-        rng: the only source of chance.
+        rng: random number generator.
         """
         child = cross_orders(mine, theirs, rng)
         return self._number(np.array([child]))[0].tolist() if self.has_repeats else child

@@ -243,7 +243,7 @@ def draw_listed(
     spaces: the variables of each.
     rows: of each space, the rows of the n points (n, columns), n at least 1.
     m: int >= 0.
-    rng: the only source of chance.
+    rng: random number generator.
     """
     if all(one.is_even and not one.when for space in spaces for one in space.values()):
         return rng.integers(len(rows[0]), size=m)
@@ -399,7 +399,7 @@ def sample_unseen(
 ) -> IntArray:
     """Draw a valid point (columns,) whose key is not in `seen`.
 
-    rng: the only source of chance.
+    rng: random number generator.
 
     Raises SpaceExhausted when none is left, or found.
     """

@@ -184,7 +184,7 @@ class IntegerGrid(NumberGrid):
         Of logarithms, an integer v has the chance of the interval from v - 1/2 to v + 1/2.
 
         m: int >= 0.
-        rng: the only source of chance.
+        rng: random number generator.
         """
         if not self.log:
             return rng.integers(0, len(self), size=m)

@@ -76,7 +76,7 @@ class Sequence(Variable):
         """Draw m sequences, the length of each uniformly, then its letters (m, L): end marks are behind the last.
 
         m: int >= 0.
-        rng: the only source of chance.
+        rng: random number generator.
         """
         k = len(self.letters)
         rows = rng.integers(0, k, size=(m, self.longest))
@@ -117,7 +117,7 @@ class Sequence(Variable):
 
         columns: of a sequence.
         m: int >= 0, how many.
-        rng: the only source of chance.
+        rng: random number generator.
         large_steps: no difference.
         """
         row = np.asarray(columns, dtype=np.int64)
@@ -139,7 +139,7 @@ class Sequence(Variable):
         Sequences of different lengths are aligned at their first letters, or at their last ones.
 
         mine, theirs: columns of two sequences.
-        rng: the only source of chance.
+        rng: random number generator.
         """
         rows = [np.asarray(columns, dtype=np.int64) for columns in (mine, theirs)]
         return cross_letters(rows[0], rows[1], len(self.letters), rng).tolist()

@@ -231,7 +231,7 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
         """Draw a valid point (d,) whose key is not in `seen`; raises SpaceExhausted when none is left, or found.
 
         seen: frozenset of keys (`keys`).
-        rng: the only source of chance.
+        rng: random number generator.
         """
         with release_calls():
             return sample_unseen(self, self.sample, seen, rng)

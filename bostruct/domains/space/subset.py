@@ -86,7 +86,7 @@ class Subset(Variable):
         """Draw m subsets, the size of each uniformly, then its items (m, n): 1 for each that is in it, else 0.
 
         m: int >= 0.
-        rng: the only source of chance.
+        rng: random number generator.
         """
         drawn = rng.random((m, self.width)).argsort(axis=1).argsort(axis=1)
         sizes = self.sizes[0] if self.is_even else rng.integers(self.sizes[0], self.sizes[1] + 1, size=(m, 1))
@@ -123,7 +123,7 @@ class Subset(Variable):
 
         columns: bits of a subset.
         m: int >= 0, how many.
-        rng: the only source of chance.
+        rng: random number generator.
         large_steps: as of `neighbors`.
         """
         return self.exchanges.draw(np.asarray(columns, dtype=np.int64), m, rng, large_steps)
@@ -140,7 +140,7 @@ class Subset(Variable):
         """Return a child of two subsets: what both have, filled up with what one has to the size of one of them.
 
         mine, theirs: bits of two subsets.
-        rng: the only source of chance.
+        rng: random number generator.
         """
         return cross_subsets(mine, theirs, rng)
 
@@ -313,7 +313,7 @@ class Exchanges:
 
         row: bits of a subset (n,).
         m: int >= 0.
-        rng: the only source of chance.
+        rng: random number generator.
         """
         leaving, joining = self._sizes(row)
         pairs = self._pairs(large_steps)

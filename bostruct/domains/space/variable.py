@@ -142,7 +142,7 @@ class Variable(ABC):
         """Draw m values independently, by equal chances or as `chances` says (m, width).
 
         m: int >= 0.
-        rng: the only source of chance.
+        rng: random number generator.
 
         A kind whose values have a scale draws evenly on it, such as a logarithmic number, or a sequence of varying
         length, of which nearly all values are nearly as long as may be.
@@ -185,7 +185,7 @@ class Variable(ABC):
 
         columns: of a value.
         m: int >= 0.
-        rng: the only source of chance.
+        rng: random number generator.
         large_steps: as of `neighbors`.
 
         A kind with many neighbors draws them without listing all.
@@ -202,7 +202,7 @@ class Variable(ABC):
         """Draw a change of each of some values (k, width).
 
         rows: columns of k values (k, width).
-        rng: the only source of chance.
+        rng: random number generator.
 
         A kind may draw changes that lead back to the value, if that is quick.
         """
@@ -224,7 +224,7 @@ class Variable(ABC):
         """Return a child of two values; None, of any two, if the kind cannot cross: then a child has one of the two.
 
         mine, theirs: columns of the values.
-        rng: the only source of chance.
+        rng: random number generator.
         """
         return None
 
