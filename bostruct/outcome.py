@@ -27,17 +27,29 @@ MEAN_ROUNDING = 1e-9  # of the largest repeat: what another way to take a mean m
 class Outcome:
     """The outcome of one evaluation: exactly one of values, failed and infeasible is given.
 
-    values: a finite number, or a tuple of one for each objective, in the user's direction; empty if there is a reason
+    Parameters
+    ----------
+    values : tuple of float, default ()
+        A finite number, or a tuple of one for each objective, in the user's direction; empty if there is a reason
         instead.
-    failed, infeasible: the reason why there is no value; of more than 10,000 characters the middle is left out.
-    constraints: a finite number for each constraint, by its name.
-    cost: of the evaluation, a finite number from 0; None if nobody said.
-    sd: standard deviation of the noise in the values, a finite number from 0; None if nobody said.
-    repeats: finite numbers, several measurements of the same point.
-    attributes: what else was measured or made, such as the path of a file, JSON by name, for `Trial.attributes`. No
-        model learns from it.
+    failed, infeasible : str, optional
+        The reason why there is no value; of more than 10,000 characters the middle is left out.
+    constraints : mapping of str to float
+        A finite number for each constraint, by its name.
+    cost : float, optional
+        Of the evaluation, a finite number from 0; None if nobody said.
+    sd : float, optional
+        Standard deviation of the noise in the values, a finite number from 0; None if nobody said.
+    repeats : tuple of float, default ()
+        Finite numbers, several measurements of the same point.
+    attributes : mapping of str to object
+        What else was measured or made, such as the path of a file, JSON by name, for `Trial.attributes`. No model
+        learns from it.
 
-    Raises TypeError or ValueError, naming the part that is wrong.
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is invalid.
     """
 
     values: tuple[float, ...] = ()
@@ -89,9 +101,17 @@ class Outcome:
     def of_value(cls, value: float) -> Outcome:
         """Make the outcome of one objective, of which nothing but its value is known, in a third of the time.
 
-        value: a finite number.
+        Parameters
+        ----------
+        value : float
+            A finite number.
 
-        Raises TypeError for what is no number, ValueError for one that is not finite.
+        Raises
+        ------
+        TypeError
+            For what is no number.
+        ValueError
+            For one that is not finite.
         """
         value = _read_numbers("values", (value,))[0]
         made = cls.__new__(cls)

@@ -105,6 +105,7 @@ def _parameters(node: Definition) -> list[str]:
 def _arguments(node: Function) -> list[str]:
     given = node.args
     every = [*given.posonlyargs, *given.args, *given.kwonlyargs, *filter(None, (given.vararg, given.kwarg))]
+    every = [one for one in every if one.annotation is None or not ast.unparse(one.annotation).startswith("Unpack")]
     return [one.arg for one in every if one.arg not in ("self", "cls")]
 
 
@@ -125,8 +126,8 @@ def _arguments_of_init(node: ast.ClassDef) -> list[str]:
 
 
 def _lists(text: str, name: str) -> bool:
-    """Tell whether a line begins with the parameter and a colon, alone or among others that share the line."""
-    return re.search(rf"^[ \-*`]*{_listing(name)}", text, re.MULTILINE) is not None
+    """Tell whether a line begins with the parameter and a colon, or is an entry of a section, alone or among others."""
+    return re.search(rf"^[ \-*`]*{_listing(name)}|^{_names(name)}(?: : |$)", text, re.MULTILINE) is not None
 
 
 def _lists_in_class(text: str, name: str) -> bool:
@@ -135,5 +136,8 @@ def _lists_in_class(text: str, name: str) -> bool:
 
 
 def _listing(name: str) -> str:
-    others = r"(?:[`*]*\w+[`*]*, )*"
-    return rf"{others}[`*]*{re.escape(name)}[`*]*(?:, [`*]*\w+[`*]*)*(?: \([^)]*\))?:"
+    return rf"{_names(name)}(?: \([^)]*\))?:"
+
+
+def _names(name: str) -> str:
+    return rf"(?:[`*]*\w+[`*]*, )*[`*]*{re.escape(name)}[`*]*(?:, [`*]*\w+[`*]*)*"

@@ -35,8 +35,12 @@ class ExpectedImprovement(AcquisitionFunction):
 
         The score grows with the variance and falls with the mean, so it is its own bound but for rounding.
 
-        prediction: mean and variance, (s, m) each.
-        incumbent: the value to improve on, in the user's units.
+        Parameters
+        ----------
+        prediction : Prediction
+            Mean and variance, (s, m) each.
+        incumbent : float
+            The value to improve on, in the user's units.
         """
         u, sd = _standardize(prediction, incumbent)
         density, tail = sd * np.exp(-0.5 * u * u) / ROOT_2_PI, sd * u * scipy.special.ndtr(u)
@@ -60,8 +64,12 @@ class LogExpectedImprovement(AcquisitionFunction):
     def value_and_gradient(self, prediction: Prediction, incumbent: float) -> AcquisitionGradient:
         """Return the acquisition value and its derivatives, (s, m) each: log h has the slope Phi / h.
 
-        prediction: mean and variance, (s, m) each.
-        incumbent: the value to improve on, in the user's units.
+        Parameters
+        ----------
+        prediction : Prediction
+            Mean and variance, (s, m) each.
+        incumbent : float
+            The value to improve on, in the user's units.
         """
         u, sd = _standardize(prediction, incumbent)
         log_value = log_h(u)
@@ -125,9 +133,15 @@ class LogAugmentedExpectedImprovement(AcquisitionFunction):
 class ProbabilityOfImprovement(AcquisitionFunction):
     """The logarithm of the probability of improvement, log P(f < incumbent - margin).
 
-    margin: in the user's units, at least 0.
+    Parameters
+    ----------
+    margin : float, default 0.0
+        In the user's units, at least 0.
 
-    Raises TypeError, ValueError.
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is invalid.
     """
 
     is_logarithm = True
@@ -144,8 +158,12 @@ class ProbabilityOfImprovement(AcquisitionFunction):
 
         Below it a smaller variance only helps, up to certainty, whose logarithm is 0. Rounding is added to the score.
 
-        prediction: mean and variance, (s, m) each.
-        incumbent: the value to improve on, in the user's units.
+        Parameters
+        ----------
+        prediction : Prediction
+            Mean and variance, (s, m) each.
+        incumbent : float
+            The value to improve on, in the user's units.
         """
         score = self(prediction, incumbent)
         return np.where(prediction.mean < incumbent - self.margin, 0.0, score + SCORE_ROUNDING * (1.0 + np.abs(score)))
@@ -153,8 +171,12 @@ class ProbabilityOfImprovement(AcquisitionFunction):
     def value_and_gradient(self, prediction: Prediction, incumbent: float) -> AcquisitionGradient:
         """Return the acquisition value and its derivatives, (s, m) each: log Phi has the slope phi / Phi.
 
-        prediction: mean and variance, (s, m) each.
-        incumbent: the value to improve on, in the user's units.
+        Parameters
+        ----------
+        prediction : Prediction
+            Mean and variance, (s, m) each.
+        incumbent : float
+            The value to improve on, in the user's units.
         """
         u, sd = _standardize(prediction, incumbent - self.margin)
         slope = hazard(u)
@@ -165,9 +187,15 @@ class ProbabilityOfImprovement(AcquisitionFunction):
 class LowerConfidenceBound(AcquisitionFunction):
     """The negative lower confidence bound, -(mean - weight * sd): optimism in the face of uncertainty.
 
-    weight: of the standard deviation, at least 0.
+    Parameters
+    ----------
+    weight : float, default 2.0
+        Of the standard deviation, at least 0.
 
-    Raises TypeError, ValueError.
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is invalid.
     """
 
     weight: float = 2.0

@@ -35,12 +35,23 @@ def plot_calibration(
     learned from all values. Where values far worse than most would squeeze the others, the left axis ends before them:
     they are triangles at the border, and the axis counts them. The best value is always on the axis.
 
-    study: a study or its result, of a method with a Gaussian process, such as ``auto`` or ``combo``.
-    objective: the position of the objective, from 0.
-    axes: two of them to draw on; None for those of a new figure.
+    Parameters
+    ----------
+    study : Study or Result
+        A study or its result, of a method with a Gaussian process, such as ``auto`` or ``combo``.
+    objective : int, default 0
+        The position of the objective, from 0.
+    axes : NDArray, optional
+        Two of them to draw on; None for those of a new figure.
 
-    Raises MissingExtra without matplotlib; BostructError for a method without a Gaussian process, for fewer than 3
-    completed trials and for a result without its model; TypeError, ValueError.
+    Raises
+    ------
+    MissingExtra
+        Without matplotlib.
+    BostructError
+        For a method without a Gaussian process, for fewer than 3 completed trials and for a result without its model.
+    TypeError, ValueError
+        If an argument is invalid.
     """
     result = require_result(study)
     return draw_calibration(result, result.cross_validate(objective), objective, axes)

@@ -52,11 +52,21 @@ def plot_front(result: Result | Study, ax: Axes | None = None, objectives: tuple
     Of three objectives and more, the front is that of all of them, so that some of its trials may lie behind others in
     the picture; no stair is drawn then, and the title says which objectives are drawn of how many.
 
-    result: a result or a study, of several objectives.
-    ax: axes to draw on, None for those of a new figure.
-    objectives: the positions of the two to draw, across and up.
+    Parameters
+    ----------
+    result : Result or Study
+        A result or a study, of several objectives.
+    ax : Axes, optional
+        Axes to draw on, None for those of a new figure.
+    objectives : tuple of (int, int), default (0, 1)
+        The positions of the two to draw, across and up.
 
-    Raises MissingExtra without matplotlib, TypeError or ValueError if there is nothing to draw.
+    Raises
+    ------
+    MissingExtra
+        Without matplotlib.
+    TypeError, ValueError
+        If there is nothing to draw.
     """
     result = require_result(result)
     objectives = _check(result, objectives)
@@ -173,11 +183,21 @@ def plot_hypervolume(
 ) -> Axes:
     """Draw the volume that the front dominates against trials, a curve a name, and return the matplotlib axes.
 
-    results: of a run; or a mapping of names to several results each, of equal goals.
-    ax: axes to draw on, None for those of a new figure.
-    reference: a number for each objective, the corner up to which volume counts; None for that of all results together.
+    Parameters
+    ----------
+    results : Result, Study, or mapping of str to sequence of Result or Study
+        Of a run; or a mapping of names to several results each, of equal goals.
+    ax : Axes, optional
+        Axes to draw on, None for those of a new figure.
+    reference : sequence of float, optional
+        A number for each objective, the corner up to which volume counts; None for that of all results together.
 
-    Raises MissingExtra without matplotlib, TypeError or ValueError if there is nothing to draw.
+    Raises
+    ------
+    MissingExtra
+        Without matplotlib.
+    TypeError, ValueError
+        If there is nothing to draw.
     """
     groups = _group_by_name(results)
     runs = [result for group in groups.values() for result in group]

@@ -45,11 +45,22 @@ def plot_genealogy(result: Result | Study, ax: Axes | None = None) -> Axes:
     small. Methods that change told points record their parents, as ``trial.info["parent"]``: ``evolution``,
     ``regularized-evolution``, ``annealing`` and ``hill-climbing``.
 
-    result: a result or a study of one objective.
-    ax: axes to draw on, None for those of a new figure.
+    Parameters
+    ----------
+    result : Result or Study
+        A result or a study of one objective.
+    ax : Axes, optional
+        Axes to draw on, None for those of a new figure.
 
-    Raises MissingExtra without matplotlib; BostructError for other methods, for studies whose trials were made before
-    parents were recorded, and where no trial has completed; TypeError.
+    Raises
+    ------
+    MissingExtra
+        Without matplotlib.
+    BostructError
+        For other methods, for studies whose trials were made before parents were recorded, and where no trial has
+        completed.
+    TypeError
+        If an argument is invalid.
     """
     result = require_single("result", require_result(result))
     told = list_told(result, 0)

@@ -76,17 +76,11 @@ def importance(
 
     By functional analysis of variance (Hutter et al. 2014) of a random forest on the completed trials, over the whole
     space, each value equally likely; where only some points have a choice, over points that are drawn from the space.
-    Of more than 1,000 trials the forest learns from 1,000, evenly by the ranks of their values.
-    Variables of a part, another domain inside the space, have the names ``part.variable``, with more dots if a name
-    has some itself. A `Permutation`, a `Subset` or a `Sequence` has one share, which is that of the places of its
-    items, of the items in it, or of the letters in its places together. Of one with more than 1000 values the shares
-    are over 1000 draws. Parts that are not made of named choices, such as networks, are left out.
-
-    study: or a result, of which the trials that `where` kept count.
-    pairs: also what any two variables explain together, beyond each by itself, largest first.
-    trees: number of trees of the forest, from 1.
-    seed: of the forest.
-    objective: the position of the objective to explain, from 0.
+    Of more than 1,000 trials the forest learns from 1,000, evenly by the ranks of their values. Variables of a part,
+    another domain inside the space, have the names ``part.variable``, with more dots if a name has some itself. A
+    `Permutation`, a `Subset` or a `Sequence` has one share, which is that of the places of its items, of the items in
+    it, or of the letters in its places together. Of one with more than 1000 values the shares are over 1000 draws.
+    Parts that are not made of named choices, such as networks, are left out.
 
     Points that a search chose are no sample of the space: a variable that it settled early looks unimportant. The
     importances warn of that, and of shares that are no larger than their spread.
@@ -96,8 +90,25 @@ def importance(
     `importance(study).main["name"].share` is in [0, 1]; `.spread` is its standard deviation from tree to tree.
     `importance(study).left_out` names the variables and parts that were left out, which `print` shows, too.
 
-    Raises BostructError for fewer than two completed trials, or for points that are not made of named choices;
-    TypeError, ValueError.
+    Parameters
+    ----------
+    study : Study or Result
+        Or a result, of which the trials that `where` kept count.
+    pairs : bool, default False
+        Also what any two variables explain together, beyond each by itself, largest first.
+    trees : int, default TREES
+        Number of trees of the forest, from 1.
+    seed : int, default 0
+        Of the forest.
+    objective : int, default 0
+        The position of the objective to explain, from 0.
+
+    Raises
+    ------
+    BostructError
+        For fewer than two completed trials, or for points that are not made of named choices.
+    TypeError, ValueError
+        If an argument is invalid.
     """
     check_integer("trees", trees, 1)
     data = read_design(study, seed, objective)
@@ -116,14 +127,24 @@ def importance(
 def plot_importance(found: Importances, ax: Axes | None = None, most: int = 20) -> Axes:
     """Draw bars of the largest shares that `bostruct.importance` found, with their spread, and return the axes.
 
-    The title names the study, and of several objectives the one that is explained. A bar is hatched if the spread
-    from tree to tree is as large as the share. The title says so, and where a search chose the trials.
+    The title names the study, and of several objectives the one that is explained. A bar is hatched if the spread from
+    tree to tree is as large as the share. The title says so, and where a search chose the trials.
 
-    found: main effects and, where they were asked for, pairs.
-    ax: axes to draw on, None for those of a new figure.
-    most: number of bars at most, from 1.
+    Parameters
+    ----------
+    found : Importances
+        Main effects and, where they were asked for, pairs.
+    ax : Axes, optional
+        Axes to draw on, None for those of a new figure.
+    most : int, default 20
+        Number of bars at most, from 1.
 
-    Raises MissingExtra without matplotlib, TypeError, ValueError.
+    Raises
+    ------
+    MissingExtra
+        Without matplotlib.
+    TypeError, ValueError
+        If an argument is invalid.
     """
     check_integer("most", most, 1)
     if not isinstance(found, Importances):
@@ -188,22 +209,36 @@ def plot_effects(
 ) -> Axes:
     """Draw what a random forest expects for the values of two variables, all others averaged, and return the axes.
 
-    Points are the trials, so that one sees if the forest knows something. The mean is over the whole space, each
-    value of the other variables equally likely (the marginal of Hutter, Hoos and Leyton-Brown 2014). Combinations that
+    Points are the trials, so that one sees if the forest knows something. The mean is over the whole space, each value
+    of the other variables equally likely (the marginal of Hutter, Hoos and Leyton-Brown 2014). Combinations that
     constraints exclude have a shade, too, and no trials. Values far worse than most others count as the worst of these,
     and the picture says how many. Values far better stay as they are, so that the best cell is the darkest.
 
     Where variables exist only under conditions, the mean is over the points of the space that have the two values,
     which some thousand drawn points stand for. Combinations that no such point has are blank.
 
-    study: or a result, over a space of named variables.
-    pair: the names of the two variables, across and up, as `bostruct.importance` names them.
-    ax: axes to draw on, None for those of a new figure.
-    objective: the position of the objective, from 0.
-    seed: of the forest.
+    Parameters
+    ----------
+    study : Study or Result
+        Or a result, over a space of named variables.
+    pair : sequence of str
+        The names of the two variables, across and up, as `bostruct.importance` names them.
+    ax : Axes, optional
+        Axes to draw on, None for those of a new figure.
+    objective : int, default 0
+        The position of the objective, from 0.
+    seed : int, default 0
+        Of the forest.
 
-    Raises MissingExtra without matplotlib; BostructError for fewer than two completed trials, for points that are not
-    made of named choices and for a variable whose values are too many to draw; TypeError, ValueError.
+    Raises
+    ------
+    MissingExtra
+        Without matplotlib.
+    BostructError
+        For fewer than two completed trials, for points that are not made of named choices and for a variable whose
+        values are too many to draw.
+    TypeError, ValueError
+        If an argument is invalid.
     """
     result = require_result(study)
     data = read_design(result, seed, objective)

@@ -50,13 +50,25 @@ def plot_parallel_coordinates(
     conditions do not hold. The last axis is the value, better up. Of more than 2,000 trials as many are drawn, evenly
     by the ranks of their values.
 
-    result: a result or a study over a space of named variables.
-    names: of the variables, in the order wanted; None for the first 14.
-    ax: axes to draw on, None for those of a new figure.
-    objective: the position of the objective, from 0.
+    Parameters
+    ----------
+    result : Result or Study
+        A result or a study over a space of named variables.
+    names : sequence of str, optional
+        Of the variables, in the order wanted; None for the first 14.
+    ax : Axes, optional
+        Axes to draw on, None for those of a new figure.
+    objective : int, default 0
+        The position of the objective, from 0.
 
-    Raises MissingExtra without matplotlib; BostructError if no trial has completed, and for points that are not made
-    of named variables; TypeError, ValueError.
+    Raises
+    ------
+    MissingExtra
+        Without matplotlib.
+    BostructError
+        If no trial has completed, and for points that are not made of named variables.
+    TypeError, ValueError
+        If an argument is invalid.
     """
     result = require_result(result)
     told = list_told(result, objective)

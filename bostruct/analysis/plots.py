@@ -80,16 +80,27 @@ def plot_history(result: Result | Study, ax: Axes | None = None, optimum: float 
     The axis of values shows what happened after the initial phase: it is linear, logarithmic where positive values
     spread over decades, and values beyond its ends are triangles at the border, which the axis counts. The initial
     phase is on gray and takes little room. Values are marked by how their points were chosen, with bars of one standard
-    deviation if their noise was told or they were measured several times. They are hollow if they break a limit,
-    and dashes if a stopping rule ended the trial early. Trials that failed or were infeasible are marked at the
-    border. Where no trial satisfies all constraints, the title names the limits and the nearest trial.
+    deviation if their noise was told or they were measured several times. They are hollow if they break a limit, and
+    dashes if a stopping rule ended the trial early. Trials that failed or were infeasible are marked at the border.
+    Where no trial satisfies all constraints, the title names the limits and the nearest trial.
 
-    result: a result or a study, of one objective.
-    ax: axes to draw on, None for those of a new figure.
-    optimum: drawn as a line where known.
+    Parameters
+    ----------
+    result : Result or Study
+        A result or a study, of one objective.
+    ax : Axes, optional
+        Axes to draw on, None for those of a new figure.
+    optimum : float, optional
+        Drawn as a line where known.
 
-    Raises MissingExtra without matplotlib, TypeError, BostructError for several objectives, and ValueError if no
-    trial has finished.
+    Raises
+    ------
+    MissingExtra
+        Without matplotlib.
+    TypeError, BostructError
+        For several objectives.
+    ValueError
+        If no trial has finished.
     """
     result = require_single("result", require_result(result))
     check_optimum(optimum)
@@ -129,13 +140,24 @@ def plot_convergence(
     bar at the end. Initial points that all runs share are drawn once, gray and compressed. The axis of values is that
     of `plot_history`.
 
-    results: a mapping of names to several results each; several results, as one curve; or one result, as
-        `plot_history` draws it. A study stands for its result.
-    ax: axes to draw on, None for those of a new figure.
-    optimum: drawn as a line where known.
+    Parameters
+    ----------
+    results : Result, Study, sequence of Result or Study, or mapping of str to sequence of Result or Study
+        A mapping of names to several results each; several results, as one curve; or one result, as `plot_history`
+        draws it. A study stands for its result.
+    ax : Axes, optional
+        Axes to draw on, None for those of a new figure.
+    optimum : float, optional
+        Drawn as a line where known.
 
-    Raises MissingExtra without matplotlib, BostructError for several objectives, TypeError or ValueError if there is
-    no result to draw.
+    Raises
+    ------
+    MissingExtra
+        Without matplotlib.
+    BostructError
+        For several objectives.
+    TypeError, ValueError
+        If there is no result to draw.
     """
     if isinstance(getattr(results, "result", results), Result):
         return plot_history(require_result(results), ax, optimum)

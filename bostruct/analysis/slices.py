@@ -69,18 +69,30 @@ def plot_slices(
 
     A line and its 95% band are the posterior of the method's model, without noise, if one variable of the best point
     changes and all others stay. A method without a model draws only trials, and so does a study in which no trial
-    satisfies all constraints, which the title says. Categories stand side by side, jittered.
-    Trials of the initial phase are gray, the best one is a star. Values beyond the axis are triangles at the border. Of
-    more than 2,000 trials as many are drawn, evenly by the ranks of their values.
+    satisfies all constraints, which the title says. Categories stand side by side, jittered. Trials of the initial
+    phase are gray, the best one is a star. Values beyond the axis are triangles at the border. Of more than 2,000
+    trials as many are drawn, evenly by the ranks of their values.
 
-    result: a result or a study over a space of named variables.
-    names: of the variables, in the order wanted; None for the 9 most important ones, by `bostruct.importance`, those
-        that the best point lacks last.
-    axes: one for each variable to draw on; None for those of a new figure.
-    objective: the position of the objective, from 0.
+    Parameters
+    ----------
+    result : Result or Study
+        A result or a study over a space of named variables.
+    names : sequence of str, optional
+        Of the variables, in the order wanted; None for the 9 most important ones, by `bostruct.importance`, those that
+        the best point lacks last.
+    axes : NDArray, optional
+        One for each variable to draw on; None for those of a new figure.
+    objective : int, default 0
+        The position of the objective, from 0.
 
-    Raises MissingExtra without matplotlib; BostructError if no trial has completed, and for points that are not made
-    of named variables; TypeError, ValueError.
+    Raises
+    ------
+    MissingExtra
+        Without matplotlib.
+    BostructError
+        If no trial has completed, and for points that are not made of named variables.
+    TypeError, ValueError
+        If an argument is invalid.
     """
     result = require_result(result)
     told = list_told(result, objective)

@@ -36,13 +36,25 @@ def plot_ternary(result: Result | Study, name: str | None = None, ax: Axes | Non
 
     A corner is a pure part, and the side opposite has none of it. The best trial is a star.
 
-    result: a result or a study over a space with a `Mixture` or an `Allocation` of three parts.
-    name: of the variable; None for the first one of three parts.
-    ax: axes to draw on, None for those of a new figure.
-    objective: the position of the objective, from 0.
+    Parameters
+    ----------
+    result : Result or Study
+        A result or a study over a space with a `Mixture` or an `Allocation` of three parts.
+    name : str, optional
+        Of the variable; None for the first one of three parts.
+    ax : Axes, optional
+        Axes to draw on, None for those of a new figure.
+    objective : int, default 0
+        The position of the objective, from 0.
 
-    Raises MissingExtra without matplotlib; BostructError if no trial has completed, or no variable has three parts;
-    TypeError, ValueError.
+    Raises
+    ------
+    MissingExtra
+        Without matplotlib.
+    BostructError
+        If no trial has completed, or no variable has three parts.
+    TypeError, ValueError
+        If an argument is invalid.
     """
     result = require_result(result)
     trials = list_told(result, objective)

@@ -40,29 +40,50 @@ def compare(
     The runs of a method have the seeds 0, 1, ... All methods of a seed begin with the same initial points, so that
     their differences are paired.
 
-    problems: one, a list, or a dict from names to problems. A problem is a `bostruct.Problem`, a pair (objective,
-        space), an object with `objective` and `space`, or a name as the command line spells it, such as
-        ``"contamination:lambda=0.01"`` or ``"my_module:problem"``.
-    methods: one, a list, or a dict from labels to methods, the first of which the others are compared with. A method is
-        a name, a searcher, or a function from a domain to a searcher.
-    n_trials: finished trials of each run, from 1; those at initial points count.
-    seeds: runs of each method, from 1.
-    workers: runs side by side, each in a process of one thread, from 1.
-    storage: a folder, in which the same call resumes; of several problems each has a folder in it. Tables are written
-        there, too, and the report covers all runs there that have so many trials. None keeps nothing.
-    progress: a bar on stderr, None shows it on a terminal and in a notebook.
-    max_initial_failures: failed trials without a completed one that end a run, as of `Study.optimize`.
-    timeout: seconds of each run, from 0, after which it begins no trial; None for no limit. The same call gives each
-        unfinished run the whole time again.
-    patience: finished trials in a row without a better value that end a run, from 1; None for no such end.
-    overwrite: True also replaces files in the place of the tables that bostruct did not write, but never a database.
-
     A run that fails is reported in the comparison, and costs no other. KeyboardInterrupt ends the call. Where the runs
     on a problem cannot be judged, such as by a `noise_free` that fails, the error is raised once the other problems are
     compared. A note of both says where the finished trials are, and their `error.result` compares the runs that are
-    done, if any. Raises DomainError if a method cannot search a problem, StorageError if the folder holds another
-    comparison, naming what differs, OutputRefused, a FileExistsError, for a file in the place of a table, TypeError,
-    ValueError.
+    done, if any.
+
+    Parameters
+    ----------
+    problems : Any
+        One, a list, or a dict from names to problems. A problem is a `bostruct.Problem`, a pair (objective, space), an
+        object with `objective` and `space`, or a name as the command line spells it, such as
+        ``"contamination:lambda=0.01"`` or ``"my_module:problem"``.
+    methods : Any
+        One, a list, or a dict from labels to methods, the first of which the others are compared with. A method is a
+        name, a searcher, or a function from a domain to a searcher.
+    n_trials : int
+        Finished trials of each run, from 1; those at initial points count.
+    seeds : int, default 10
+        Runs of each method, from 1.
+    workers : int, default 1
+        Runs side by side, each in a process of one thread, from 1.
+    storage : str or path-like, optional
+        A folder, in which the same call resumes; of several problems each has a folder in it. Tables are written there,
+        too, and the report covers all runs there that have so many trials. None keeps nothing.
+    progress : bool, optional
+        A bar on stderr, None shows it on a terminal and in a notebook.
+    max_initial_failures : FailureLimit, default "auto"
+        Failed trials without a completed one that end a run, as of `Study.optimize`.
+    timeout : float, optional
+        Seconds of each run, from 0, after which it begins no trial; None for no limit. The same call gives each
+        unfinished run the whole time again.
+    patience : int, optional
+        Finished trials in a row without a better value that end a run, from 1; None for no such end.
+    overwrite : bool, default False
+        True also replaces files in the place of the tables that bostruct did not write, but never a database.
+
+    Raises
+    ------
+    DomainError
+        If a method cannot search a problem.
+    StorageError
+        If the folder holds another comparison, naming what differs, OutputRefused, a FileExistsError, for a file in the
+        place of a table.
+    TypeError, ValueError
+        If an argument is invalid.
     """
     named, labeled = read_problems(problems), read_methods(methods)
     check_integer("n_trials", n_trials, 1)

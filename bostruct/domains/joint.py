@@ -361,11 +361,18 @@ class Joint(LocalDomain, ChoiceDomain, TreeDomain):
 def joint_domain(parts: Mapping[str, object]) -> Joint:
     """Return a domain whose points have several parts, such as an architecture and how it is trained.
 
-    parts: name -> domain (`Space`, `cnn_domain()`, another joint domain, one of your own), or a dict of variables,
-        which stands for its `Space`; at least one.
-
     Constraints are those of each part. A user writes, and an objective receives, a dict from the names to the parts'
-    points. Raises DomainError.
+    points.
+
+    Parameters
+    ----------
+    parts : mapping of str to object
+        Name -> domain (`Space`, `cnn_domain()`, another joint domain, one of your own), or a dict of variables, which
+        stands for its `Space`; at least one.
+
+    Raises
+    ------
+    DomainError
     """
     if not isinstance(parts, Mapping) or not parts:
         raise DomainError(f"parts: expected a mapping from at least one name to a domain, got {short_repr(parts)}")

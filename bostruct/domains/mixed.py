@@ -569,7 +569,17 @@ class MixedSpace(Joint):
 def mixed_space(values: Mapping[str, object], constraints: Sequence[Constraint] = ()) -> MixedSpace:
     """Build the space of named variables and other domains.
 
-    Raises DomainError, naming what is wrong.
+    Parameters
+    ----------
+    values : mapping of str to object
+        Variables, domains and dicts by name.
+    constraints : sequence of Constraint
+        As of `bostruct.Space`.
+
+    Raises
+    ------
+    DomainError
+        If an argument is invalid.
     """
     check_condition_names(values)
     parts: dict[str, Domain] = {}

@@ -43,11 +43,18 @@ BUILDERS: dict[str, Callable[[ParsedJson], Domain]] = {
 def register_domain(kind: str, builder: Callable[[ParsedJson], Domain]) -> None:
     """Register a domain class, so that studies over it load from their files alone.
 
-    kind: the name under which ``to_json()["domain"]`` of your domain goes.
-    builder: description -> an equal domain, where description is what `to_json` returned; raises DomainError if that
-        does not hold enough, ValueError if it is malformed. To register the same function again changes nothing.
+    Parameters
+    ----------
+    kind : str
+        The name under which ``to_json()["domain"]`` of your domain goes.
+    builder : callable
+        Description -> an equal domain, where description is what `to_json` returned; raises DomainError if that does
+        not hold enough, ValueError if it is malformed. To register the same function again changes nothing.
 
-    Raises TypeError, and ValueError for a kind that another function builds.
+    Raises
+    ------
+    TypeError, ValueError
+        For a kind that another function builds.
     """
     if not isinstance(kind, str) or not kind:
         raise TypeError(f"kind: expected a non-empty string, got {short_repr(kind)}")

@@ -34,26 +34,41 @@ class BostructSearchCV(BaseSearchCV):
 
     Parameters and attributes are those of `sklearn.model_selection.RandomizedSearchCV`, with `method` beside them.
 
-    estimator: of scikit-learn, which has `score` unless `scoring` is given.
-    param_distributions: dict from names of parameters to `scipy.stats` uniform, loguniform or randint, to a list of
-        choices, or to a variable of bostruct, whose `when=` may name other parameters. Arrays of ascending numbers are
-        ordered. A list of dicts is searched as one space, in which a choice says which dict counts.
-    n_iter: candidates to evaluate, at least 1; fewer if the space has fewer.
-    method: name of a method of bostruct, or a searcher.
-    scoring: as in scikit-learn. The search maximizes the score, or of several the one that `refit` names; where `refit`
-        is a function, the first.
-    n_jobs: folds evaluated side by side. Where it is more than the number of folds, several candidates are asked at a
-        time, each with those before it running.
-    refit, cv, verbose, pre_dispatch, return_train_score: as in scikit-learn.
-    random_state: int, `numpy.random.RandomState` or None. The same int, with the same number of candidates asked at a
-        time, gives the same candidates if the scores are the same.
-    error_score: score of a fold whose fit fails, or "raise". NaN makes the candidate a failure, from which the method
-        learns to avoid its like; a number is told as a score.
-
     Beside the attributes of scikit-learn, `search_result_` is the `bostruct.Result` of the search.
 
-    Raises DomainError, naming the parameter, for distributions of other kinds, and ValueError for several scores where
-    `refit` neither names one nor is a function.
+    Parameters
+    ----------
+    estimator : object
+        Of scikit-learn, which has `score` unless `scoring` is given.
+    param_distributions : mapping of str to object or sequence of mapping of str to object
+        Dict from names of parameters to `scipy.stats` uniform, loguniform or randint, to a list of choices, or to a
+        variable of bostruct, whose `when=` may name other parameters. Arrays of ascending numbers are ordered. A list
+        of dicts is searched as one space, in which a choice says which dict counts.
+    n_iter : int, default 10
+        Candidates to evaluate, at least 1; fewer if the space has fewer.
+    method : str or Searcher, default "auto"
+        Name of a method of bostruct, or a searcher.
+    scoring : object, optional
+        As in scikit-learn. The search maximizes the score, or of several the one that `refit` names; where `refit` is a
+        function, the first.
+    n_jobs : int, optional
+        Folds evaluated side by side. Where it is more than the number of folds, several candidates are asked at a time,
+        each with those before it running.
+    refit, cv, verbose, pre_dispatch, return_train_score
+        As in scikit-learn.
+    random_state : object, optional
+        Int, `numpy.random.RandomState` or None. The same int, with the same number of candidates asked at a time, gives
+        the same candidates if the scores are the same.
+    error_score : Any, default np.nan
+        Score of a fold whose fit fails, or "raise". NaN makes the candidate a failure, from which the method learns to
+        avoid its like; a number is told as a score.
+
+    Raises
+    ------
+    DomainError
+        If an argument is invalid.
+    ValueError
+        For several scores where `refit` neither names one nor is a function.
     """
 
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012  # a class attribute that scikit-learn reads
@@ -171,9 +186,15 @@ def _failed_fit(like: Mapping[str, Any], error_score: float) -> dict[str, Any]:
 class CandidateSpace:
     """The space of the candidates of a search, and candidates from its points.
 
-    given: `param_distributions`, a dict or several.
+    Parameters
+    ----------
+    given : object
+        `param_distributions`, a dict or several.
 
-    Raises DomainError, naming the parameter.
+    Raises
+    ------
+    DomainError
+        If an argument is invalid.
     """
 
     def __init__(self, given: object) -> None:
@@ -196,7 +217,10 @@ class CandidateSpace:
     def candidate(self, point: Mapping[str, Presented]) -> Candidate:
         """Return a point as parameters of the estimator; of a variable that it has not there is none.
 
-        point: of the space.
+        Parameters
+        ----------
+        point : mapping of str to Presented
+            Of the space.
         """
         i = point.get(SWITCH, 0)
         chosen = {name: point[label] for name, label in self._names[i].items() if label in point}

@@ -70,10 +70,16 @@ def _can_build(build: Callable[..., Searcher], domain: Domain) -> bool:
 def find_method(name: str) -> Callable[..., Searcher]:
     """Return the function that builds a method.
 
-    name: one of `list_names()`, or ``module:name`` of a function of your own, imported from the current directory or
-        the path.
+    Parameters
+    ----------
+    name : str
+        One of `list_names()`, or ``module:name`` of a function of your own, imported from the current directory or the
+        path.
 
-    Raises ValueError for an unknown name, and for a module or a plug-in that cannot be loaded or holds no function.
+    Raises
+    ------
+    ValueError
+        For an unknown name, and for a module or a plug-in that cannot be loaded or holds no function.
     """
     if name in METHODS:
         return METHODS[name]
@@ -113,11 +119,18 @@ def register_method(name: str, build: Callable[[Domain], Searcher]) -> None:
     Then ``minimize(..., method=name)``, and every other call that takes the name of a method, builds it. Studies that
     were made by this name load from their file alone.
 
-    name: a non-empty string that no method has.
-    build: domain -> searcher; raises DomainError for a domain that the method cannot search. To register the same
-        function again changes nothing.
+    Parameters
+    ----------
+    name : str
+        A non-empty string that no method has.
+    build : callable
+        Domain -> searcher; raises DomainError for a domain that the method cannot search. To register the same function
+        again changes nothing.
 
-    Raises TypeError, and ValueError for a name that is taken.
+    Raises
+    ------
+    TypeError, ValueError
+        For a name that is taken.
     """
     if not isinstance(name, str) or not name:
         raise TypeError(f"name: expected a non-empty string, got {short_repr(name)}")
@@ -132,11 +145,21 @@ def register_method(name: str, build: Callable[[Domain], Searcher]) -> None:
 def searcher(method: str | Searcher, domain: Domain) -> Searcher:
     """Build a searcher from the name of a method, or return a searcher as it is.
 
-    method: a name as of `find_method`, or a searcher.
-    domain: the domain to search; unused if a searcher is given.
+    Parameters
+    ----------
+    method : str or Searcher
+        A name as of `find_method`, or a searcher.
+    domain : Domain
+        The domain to search; unused if a searcher is given.
 
-    Raises ValueError for an unknown name, and for a part of your own that cannot be imported or fails, TypeError for
-    anything else, DomainError if the method cannot search the domain.
+    Raises
+    ------
+    ValueError
+        For an unknown name, and for a part of your own that cannot be imported or fails.
+    TypeError
+        For anything else.
+    DomainError
+        If the method cannot search the domain.
     """
     if isinstance(method, str):
         build = find_method(method)

@@ -12,9 +12,15 @@ from bostruct.searchers.proposals import initial_design
 def evolution(domain: Domain) -> Searcher:
     """Build evolution: suggestions mutate evaluated points, which are drawn by the rank of their values.
 
-    domain: any with mutations. The search begins with its pool, or with 12 random points where it has none.
+    Parameters
+    ----------
+    domain : Domain
+        Any with mutations. The search begins with its pool, or with 12 random points where it has none.
 
-    Raises DomainError for a domain without mutations.
+    Raises
+    ------
+    DomainError
+        For a domain without mutations.
     """
     design, n_initial = initial_design(domain)
     return EvolutionSearch(domain, ByRank(), n_initial, design)
@@ -29,15 +35,27 @@ def regularized_evolution(
 ) -> Searcher:
     """Build regularized evolution: mutate the best of a tournament among the youngest points (Real et al. 2019).
 
-    domain: any with mutations.
-    population: how many of the youngest points live, at least 1.
-    tournament: draws from them, at least 1.
-    n_initial: points before the first mutation, published as `population`; None: as many as the domain's pool has, or
-        12 without a pool, because fewer than a few hundred trials are too few to begin with 100 random ones.
-    replacement: whether a tournament may draw a point twice (Real et al. 2019); False: distinct points, as the code of
-        Negrinho et al. 2019 draws them.
+    Parameters
+    ----------
+    domain : Domain
+        Any with mutations.
+    population : int, default 100
+        How many of the youngest points live, at least 1.
+    tournament : int, default 25
+        Draws from them, at least 1.
+    n_initial : int, optional
+        Points before the first mutation, published as `population`; None: as many as the domain's pool has, or 12
+        without a pool, because fewer than a few hundred trials are too few to begin with 100 random ones.
+    replacement : bool, default True
+        Whether a tournament may draw a point twice (Real et al. 2019); False: distinct points, as the code of Negrinho
+        et al. 2019 draws them.
 
-    Raises DomainError for a domain without mutations, TypeError, ValueError.
+    Raises
+    ------
+    DomainError
+        For a domain without mutations.
+    TypeError, ValueError
+        If an argument is invalid.
     """
     design, n_pool = initial_design(domain)
     return EvolutionSearch(domain, Aging(population, tournament, replacement), n_initial or n_pool, design)
@@ -48,7 +66,10 @@ def random(domain: Domain) -> Searcher:
 
     The walk mutates any evaluated point, all with the same chance. Of several parts each is drawn independently.
 
-    domain: any.
+    Parameters
+    ----------
+    domain : Domain
+        Any.
     """
     if domain.parts or not domain.traits.mutable or not len(domain.pool):
         return RandomSearch(domain)
@@ -59,9 +80,15 @@ def random(domain: Domain) -> Searcher:
 def annealing(domain: Domain) -> Searcher:
     """Build simulated annealing on the objective itself.
 
-    domain: any with mutations.
+    Parameters
+    ----------
+    domain : Domain
+        Any with mutations.
 
-    Raises DomainError for a domain without mutations.
+    Raises
+    ------
+    DomainError
+        For a domain without mutations.
     """
     return Annealing(domain)
 
@@ -69,11 +96,20 @@ def annealing(domain: Domain) -> Searcher:
 def hill_climbing(domain: Domain, best_improvement: bool = False) -> Searcher:
     """Build hill climbing: one-exchange local search with random restarts.
 
-    domain: any with mutations, or whose neighbors can be listed.
-    best_improvement: visit all neighbors before moving to the best of them, which asks for neighbors; else move at the
-        first improvement.
+    Parameters
+    ----------
+    domain : Domain
+        Any with mutations, or whose neighbors can be listed.
+    best_improvement : bool, default False
+        Visit all neighbors before moving to the best of them, which asks for neighbors; else move at the first
+        improvement.
 
-    Raises DomainError for a domain without either, TypeError.
+    Raises
+    ------
+    DomainError
+        For a domain without either.
+    TypeError
+        If an argument is invalid.
     """
     if best_improvement:
         require(domain.traits.local, domain, LocalDomain, "hill-climbing with best_improvement")

@@ -55,16 +55,30 @@ def bayesian(
     Values far worse than the median are compressed. Failed points teach where `acquisition` is a logarithm.
     `dataclasses.replace` changes any other part.
 
-    domain: any.
-    kernel: positive semi-definite; None for the default one of the domain: diffusion on a `Space`,
-        choices, OTMANN, products over the parts of a joint domain, else exp(-rate * distance), where the domain has
-        distances or features, whose negative eigenvalues are clipped and go on record.
-    acquisition: the worth of a prediction.
-    maximizer: searches the domain; None for local search if the domain has neighbors, evolution if it has
-        mutations, random points elsewhere.
-    n_initial: points before the model is asked, at least 1; None for as many as the domain's pool has, or 12.
+    Parameters
+    ----------
+    domain : Domain
+        Any.
+    kernel : Kernel, optional
+        Positive semi-definite; None for the default one of the domain: diffusion on a `Space`, choices, OTMANN,
+        products over the parts of a joint domain, else exp(-rate * distance), where the domain has distances or
+        features, whose negative eigenvalues are clipped and go on record.
+    acquisition : AcquisitionFunction, default LOG_EI
+        The worth of a prediction.
+    maximizer : Maximizer, optional
+        Searches the domain; None for local search if the domain has neighbors, evolution if it has mutations, random
+        points elsewhere.
+    n_initial : int, optional
+        Points before the model is asked, at least 1; None for as many as the domain's pool has, or 12.
 
-    Raises DomainError if no kernel is given and none is known, TypeError for another kernel, ValueError.
+    Raises
+    ------
+    DomainError
+        If no kernel is given and none is known.
+    TypeError
+        For another kernel.
+    ValueError
+        If an argument is invalid.
     """
     check_part("domain", domain, Domain)
     lacking = find_part_without_kernel(domain) if kernel is None else None

@@ -67,13 +67,20 @@ def combo(domain: Space, n_initial: int = 20, center: Center = "middle") -> Baye
 
     Its parts are an ARD diffusion kernel, horseshoe priors, slice sampling, expected improvement and local search.
 
-    domain: a `Space` without `Real` variables, or long or logarithmic `Integer` ones.
-    n_initial: number of points before the model is asked, at least 1, those that were given among them. The paper has
-        20, and 2 on Branin.
-    center: of the prior of the mean c: "middle" of the range of the values, as in the authors' code, or their "mean",
-        as in the paper.
+    Parameters
+    ----------
+    domain : Space
+        A `Space` without `Real` variables, or long or logarithmic `Integer` ones.
+    n_initial : int, default 20
+        Number of points before the model is asked, at least 1, those that were given among them. The paper has 20, and
+        2 on Branin.
+    center : Center, default "middle"
+        Of the prior of the mean c: "middle" of the range of the values, as in the authors' code, or their "mean", as in
+        the paper.
 
-    Raises DomainError, TypeError, ValueError.
+    Raises
+    ------
+    DomainError, TypeError, ValueError
     """
     graphs, link = variable_graphs(domain), LogEdgeWeight()
     kernel = ard_diffusion(graphs, EDGE_WEIGHT_PRIOR, link)

@@ -18,9 +18,14 @@ from bostruct.surrogates.target_fidelity import AtTargetFidelity
 def hyperband(domain: Domain) -> Searcher:
     """Build asynchronous Hyperband over the domain's one `Fidelity` (Li et al. 2018, 2020).
 
-    domain: one with exactly one `Fidelity`.
+    Parameters
+    ----------
+    domain : Domain
+        One with exactly one `Fidelity`.
 
-    Raises DomainError.
+    Raises
+    ------
+    DomainError
     """
     return Hyperband(domain, FidelityLevels(domain))
 
@@ -28,9 +33,14 @@ def hyperband(domain: Domain) -> Searcher:
 def successive_halving(domain: Domain) -> Searcher:
     """Build asynchronous successive halving over the domain's one `Fidelity` (Li et al. 2020).
 
-    domain: one with exactly one `Fidelity`.
+    Parameters
+    ----------
+    domain : Domain
+        One with exactly one `Fidelity`.
 
-    Raises DomainError.
+    Raises
+    ------
+    DomainError
     """
     return Hyperband(domain, FidelityLevels(domain), halving=True)
 
@@ -40,9 +50,14 @@ def successive_narrowing(domain: Domain) -> Searcher:
 
     Rounds of 27, 9, 3, 1 ... points, each at the next value of the fidelity.
 
-    domain: one with exactly one `Fidelity`.
+    Parameters
+    ----------
+    domain : Domain
+        One with exactly one `Fidelity`.
 
-    Raises DomainError.
+    Raises
+    ------
+    DomainError
     """
     return SuccessiveNarrowing(domain, FidelityLevels(domain))
 
@@ -53,9 +68,14 @@ def model_based_hyperband(domain: Domain) -> Searcher:
     The model is that of `auto`, without its exploration of branches. Its kernel has a factor for the fidelity, and log
     EI is asked about the highest one.
 
-    domain: one with exactly one `Fidelity` that `auto` can search.
+    Parameters
+    ----------
+    domain : Domain
+        One with exactly one `Fidelity` that `auto` can search.
 
-    Raises DomainError.
+    Raises
+    ------
+    DomainError
     """
     levels = FidelityLevels(domain)
 

@@ -34,8 +34,12 @@ SurrogateBuilder = Callable[[Kernel, Domain], PSDDiagnostics]  # (kernel of arch
 def map_surrogate(similarity: Kernel, domain: Domain) -> PSDDiagnostics:
     """Build the surrogate of `nasbot`: the GP at the mode of its hyperparameters.
 
-    similarity: kernel of the domain's points, whose matrices may be indefinite.
-    domain: gives `join`.
+    Parameters
+    ----------
+    similarity : Kernel
+        Kernel of the domain's points, whose matrices may be indefinite.
+    domain : Domain
+        Gives `join`.
     """
     noise = Normal(-6.0, 1.5)
     return PSDDiagnostics(MAPGP(SpectrumClip(similarity), domain.join, noise, noise.mean), similarity)
@@ -44,8 +48,12 @@ def map_surrogate(similarity: Kernel, domain: Domain) -> PSDDiagnostics:
 def marginalized_surrogate(similarity: Kernel, domain: Domain) -> PSDDiagnostics:
     """Build the surrogate of `published_nasbot`: the GP averaged over its hyperparameters by slice sampling.
 
-    similarity: kernel of the domain's points, whose matrices may be indefinite.
-    domain: gives `join`.
+    Parameters
+    ----------
+    similarity : Kernel
+        Kernel of the domain's points, whose matrices may be indefinite.
+    domain : Domain
+        Gives `join`.
     """
     return PSDDiagnostics(MarginalizedGP(SpectrumClip(similarity), domain.join, nasbot_priors), similarity)
 
@@ -55,12 +63,20 @@ def nasbot(domain: Domain, fit: SurrogateBuilder = map_surrogate, settings: Otma
 
     Values far worse than the median are compressed before the surrogate sees them.
 
-    domain: of architectures, or of programs whose modules stand for layers; or of several parts, with a product of
-        kernels: OTMANN of architectures, diffusion over variables, choices of programs.
-    fit: builds the surrogate: `map_surrogate`, `marginalized_surrogate`, or your own.
-    settings: of the OTMANN distance.
+    Parameters
+    ----------
+    domain : Domain
+        Of architectures, or of programs whose modules stand for layers; or of several parts, with a product of kernels:
+        OTMANN of architectures, diffusion over variables, choices of programs.
+    fit : SurrogateBuilder, default map_surrogate
+        Builds the surrogate: `map_surrogate`, `marginalized_surrogate`, or your own.
+    settings : Otmann, default REFERENCE
+        Of the OTMANN distance.
 
-    Raises DomainError for any other domain.
+    Raises
+    ------
+    DomainError
+        For any other domain.
     """
     check_part("domain", domain, Domain)
     similarity = joint_kernel(domain, settings) if domain.parts else architecture_kernel(domain, settings)
@@ -83,10 +99,17 @@ def published_nasbot(domain: Domain, fit: SurrogateBuilder = marginalized_surrog
     Parents are drawn by fitness. `fit` samples the hyperparameters from the published ranges made normal; the released
     code draws 4400. docs/nasbot.md lists what else differs.
 
-    domain: of architectures, with a pool.
-    fit: builds the surrogate: `marginalized_surrogate`, `map_surrogate`, or your own.
+    Parameters
+    ----------
+    domain : Domain
+        Of architectures, with a pool.
+    fit : SurrogateBuilder, default marginalized_surrogate
+        Builds the surrogate: `marginalized_surrogate`, `map_surrogate`, or your own.
 
-    Raises DomainError for any other domain.
+    Raises
+    ------
+    DomainError
+        For any other domain.
     """
     check_part("domain", domain, Domain)
     if not (len(domain.pool) and stands_for_architectures(domain)):

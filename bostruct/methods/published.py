@@ -30,12 +30,19 @@ MINIMIZERS = {"relaxation": SemidefiniteRelaxation(), "annealing": SimulatedAnne
 def bocs(domain: Domain, order: int = 2, minimizer: Literal["relaxation", "annealing"] | None = None) -> Searcher:
     """Build BOCS (Baptista and Poloczek 2018): sparse Bayesian regression on products of up to `order` choices.
 
-    domain: a `Space` without `Real` variables, or long or logarithmic `Integer` ones.
-    order: the most choices in one product, 1 to 3.
-    minimizer: of posterior samples: "relaxation", semidefinite, for orders 1 and 2; "annealing" for any order. None:
-        the relaxation if the order allows it.
+    Parameters
+    ----------
+    domain : Domain
+        A `Space` without `Real` variables, or long or logarithmic `Integer` ones.
+    order : int, default 2
+        The most choices in one product, 1 to 3.
+    minimizer : {"relaxation", "annealing"}, optional
+        Of posterior samples: "relaxation", semidefinite, for orders 1 and 2; "annealing" for any order. None: the
+        relaxation if the order allows it.
 
-    Raises DomainError, TypeError, ValueError.
+    Raises
+    ------
+    DomainError, TypeError, ValueError
     """
     local = check_part("domain", domain, Domain).traits.local
     if local is None or not domain.variables:
@@ -63,15 +70,24 @@ def wrs(
 ) -> Searcher:
     """Build weighted random search (Florea and Andonie 2019), one variable changed at a time.
 
-    domain: any of named choices, such as a `Space`, programs, or a `Space` or joint domain of such parts.
-    n_random: trials of the first phase, at least 2; published is the number of trials over e (37 of 100), which is
-        worse where trials are many.
-    mode: how the variables that change are drawn: "shared" as published, "independent", "single", or "auto"; see
+    Parameters
+    ----------
+    domain : Domain
+        Any of named choices, such as a `Space`, programs, or a `Space` or joint domain of such parts.
+    n_random : int, default 37
+        Trials of the first phase, at least 2; published is the number of trials over e (37 of 100), which is worse
+        where trials are many.
+    mode : {"shared", "independent", "single", "auto"}, default "auto"
+        How the variables that change are drawn: "shared" as published, "independent", "single", or "auto"; see
         `WeightedRandomSearch`.
-    floor: the least probability that a variable changes, in (0, 1].
-    least: k_i by the variable's name; it changes in every step until so many trials are finished.
+    floor : float, default 0.01
+        The least probability that a variable changes, in (0, 1].
+    least : mapping of str to int, optional
+        k_i by the variable's name; it changes in every step until so many trials are finished.
 
-    Raises DomainError, TypeError, ValueError.
+    Raises
+    ------
+    DomainError, TypeError, ValueError
     """
     chosen = require_choices(domain, "wrs")
     if least is not None and not isinstance(least, Mapping):
@@ -84,10 +100,14 @@ def wrs(
 def tpe(domain: Domain) -> Searcher:
     """Build the tree-structured Parzen estimator of Optuna (Bergstra et al. 2011); needs the extra `optuna`.
 
-    domain: of named choices, decided one after another: a `Space`, programs, or a `Space` or joint domain of such
-        parts.
+    Parameters
+    ----------
+    domain : Domain
+        Of named choices, decided one after another: a `Space`, programs, or a `Space` or joint domain of such parts.
 
-    Raises DomainError, MissingExtra.
+    Raises
+    ------
+    DomainError, MissingExtra
     """
     return TPE(require_tree(domain, "tpe"))
 
@@ -95,9 +115,14 @@ def tpe(domain: Domain) -> Searcher:
 def smbo(domain: Domain) -> Searcher:
     """Build SMBO: suggest the best of 512 random points by a linear model of hashed features (Negrinho et al. 2019).
 
-    domain: any whose points have tokens, without `Real` variables and long or logarithmic `Integer` ones.
+    Parameters
+    ----------
+    domain : Domain
+        Any whose points have tokens, without `Real` variables and long or logarithmic `Integer` ones.
 
-    Raises DomainError.
+    Raises
+    ------
+    DomainError
     """
     check_part("domain", domain, Domain)
     refuse_numbers("smbo", domain)
@@ -110,10 +135,15 @@ def smbo_mcts(domain: Domain) -> Searcher:
     As the code of Negrinho et al. 2019 has it, with the settings of its benchmark: UCT with exploration 1, one random
     point in ten suggestions.
 
-    domain: any of decisions one after another whose points have tokens, without `Real` variables, or long or
-        logarithmic `Integer` ones.
+    Parameters
+    ----------
+    domain : Domain
+        Any of decisions one after another whose points have tokens, without `Real` variables, or long or logarithmic
+        `Integer` ones.
 
-    Raises DomainError.
+    Raises
+    ------
+    DomainError
     """
     refuse_structures_beside_numbers("smbo-mcts", domain)
     refuse_numbers("smbo-mcts", require_tree(domain, "smbo-mcts"))
@@ -123,11 +153,17 @@ def smbo_mcts(domain: Domain) -> Searcher:
 def mcts(domain: Domain, rewards: Literal["rank", "value"] = "rank") -> Searcher:
     """Build Monte Carlo tree search over decisions, UCT with exploration 0.33 (Negrinho et al. 2019, section 7.2).
 
-    domain: any of decisions one after another, without `Real` variables, or long or logarithmic `Integer` ones.
-    rewards: "value" is the published method, for values that are errors from 0 to 1: the reward is 1 minus the value.
-        "rank" is a variant for values of any scale: the reward is the share of completed trials that are no better.
+    Parameters
+    ----------
+    domain : Domain
+        Any of decisions one after another, without `Real` variables, or long or logarithmic `Integer` ones.
+    rewards : {"rank", "value"}, default "rank"
+        "value" is the published method, for values that are errors from 0 to 1: the reward is 1 minus the value. "rank"
+        is a variant for values of any scale: the reward is the share of completed trials that are no better.
 
-    Raises DomainError, ValueError.
+    Raises
+    ------
+    DomainError, ValueError
     """
     refuse_structures_beside_numbers("mcts", domain)
     tree = require_tree(domain, "mcts")

@@ -37,9 +37,14 @@ def smac(domain: Domain) -> BayesianSearch:
     Local search starts from the best points and at random. Evolution takes its place where the neighbors of several
     points cannot be listed at once, as on programs.
 
-    domain: with mutations, of named choices, features or architectures; or a joint domain or a `Space` of such parts.
+    Parameters
+    ----------
+    domain : Domain
+        With mutations, of named choices, features or architectures; or a joint domain or a `Space` of such parts.
 
-    Raises DomainError.
+    Raises
+    ------
+    DomainError
     """
     choices, single = describe_points(check_part("domain", domain, Domain), "smac"), domain.traits.choices
     variables = domain.variables.values()

@@ -65,12 +65,18 @@ def cifar10(
 ) -> Dataset:
     """Load CIFAR-10: training and validation examples from the official 50,000, test examples from the other 10,000.
 
-    path: as of `read_cifar10`, or what it returned.
-    train: number of images to train on, the first ones, from 1.
-    validation: number of images to validate with, the last ones, from 1.
-    shuffled: by ``numpy.random.RandomState(0)`` first, as Oh et al. 2019 do.
-
     Raises what `read_cifar10` raises, ValueError if the two parts overlap.
+
+    Parameters
+    ----------
+    path : str, Path, or OfficialSplit
+        As of `read_cifar10`, or what it returned.
+    train : int, default 40000
+        Number of images to train on, the first ones, from 1.
+    validation : int, default 10000
+        Number of images to validate with, the last ones, from 1.
+    shuffled : bool, default True
+        By ``numpy.random.RandomState(0)`` first, as Oh et al. 2019 do.
     """
     official = path if isinstance(path, OfficialSplit) else read_cifar10(path)
     images, labels = official.train
@@ -92,13 +98,20 @@ class CIFAR10Objective:
 
     It is called with a point as of `NetworkObjective`.
 
-    path: as of `cifar10`.
-    protocol: combo, deeparchitect, nasbot, wrs or fast.
-    train, validation: numbers of images, None for the protocol's; others are a departure from it.
-    settings: of `NetworkObjective` but for ``data``, and of `Recipe`, by name; those of a recipe are a departure.
-    objective: the `NetworkObjective` that all this comes to; an attribute, not an argument.
-
     Raises what `cifar10` raises; TypeError, ValueError.
+
+    Parameters
+    ----------
+    path : Any
+        As of `cifar10`.
+    protocol : {"combo", "deeparchitect", "nasbot", "wrs", "fast"}, default "fast"
+        Combo, deeparchitect, nasbot, wrs or fast.
+    train, validation : int, optional
+        Numbers of images, None for the protocol's; others are a departure from it.
+    settings : mapping of str to object, optional
+        Of `NetworkObjective` but for ``data``, and of `Recipe`, by name; those of a recipe are a departure.
+    objective : NetworkObjective
+        The `NetworkObjective` that all this comes to; an attribute, not an argument.
     """
 
     path: Any
@@ -299,7 +312,7 @@ def _digest_archive(raw: bytes, kind: str) -> str:
 
 
 def _unpickle_batch(raw: bytes, name: str) -> Images:
-    """A batch of the python archive, once its MD5 says that it is the official one: a pickle can run code."""
+    """Read a batch of the Python archive, after its MD5 shows that it is the official one: a pickle can run code."""
     _check_md5(raw, name, BATCHES[name])
     held = pickle.loads(raw, encoding="bytes")
     return np.asarray(held[b"data"]).reshape(-1, 3, 32, 32), np.asarray(held[b"labels"], dtype=np.int64)

@@ -21,10 +21,14 @@ Task = Literal["classification", "regression"]
 class Examples(NamedTuple):
     """Examples of a data set, inputs and their targets.
 
-    inputs: (n, ...) float32, or uint8 for images in 0..255.
-    targets: (n,) classes, or (n, targets) float32.
-
     A `Dataset` takes NumPy arrays and tensors of other types too, and holds them as these.
+
+    Attributes
+    ----------
+    inputs : Tensor
+        (n, ...) float32, or uint8 for images in 0..255.
+    targets : Tensor
+        (n,) classes, or (n, targets) float32.
     """
 
     inputs: Tensor
@@ -40,7 +44,10 @@ class Examples(NamedTuple):
     def to(self, device: torch.device) -> Examples:
         """Return the examples on a device.
 
-        device: if they are wanted.
+        Parameters
+        ----------
+        device : device
+            If they are wanted.
         """
         return Examples(self.inputs.to(device), self.targets.to(device))
 
@@ -49,16 +56,26 @@ class Examples(NamedTuple):
 class Dataset:
     """A data set, split into training, validation and test examples.
 
-    name: for messages and file names.
-    task: ``classification`` or ``regression``.
-    train, validation, test: `Examples` of one shape, of tensors or NumPy arrays. Inputs: finite; uint8 is kept, all
-        else becomes float32. Targets: of a classification integers (n,) in 0..classes - 1; of a regression finite
-        numbers (n, classes), or (n,) where there is one.
-    classes: their number, from 1; of a regression the number of targets.
-    mean, scale: one for each channel (first dimension of an example), or one for all, of inputs once bytes are divided
-        by 255; a network sees (input - mean) / scale.
+    Parameters
+    ----------
+    name : str
+        For messages and file names.
+    task : Task
+        ``classification`` or ``regression``.
+    train, validation, test : Examples
+        `Examples` of one shape, of tensors or NumPy arrays. Inputs: finite; uint8 is kept, all else becomes float32.
+        Targets: of a classification integers (n,) in 0..classes - 1; of a regression finite numbers (n, classes), or
+        (n,) where there is one.
+    classes : int
+        Their number, from 1; of a regression the number of targets.
+    mean, scale
+        One for each channel (first dimension of an example), or one for all, of inputs once bytes are divided by 255; a
+        network sees (input - mean) / scale.
 
-    Raises TypeError, ValueError, which name the argument.
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is invalid.
     """
 
     name: str
@@ -98,7 +115,10 @@ class Dataset:
     def part(self, fraction: float) -> Dataset:
         """Return the data set with the first of its training examples only.
 
-        fraction: their share, in (0, 1]; at least one is kept.
+        Parameters
+        ----------
+        fraction : float
+            Their share, in (0, 1]; at least one is kept.
         """
         check_number("fraction", fraction, high=1.0, above=0.0)
         n = max(1, round(fraction * len(self.train.inputs)))
@@ -136,12 +156,21 @@ def regression(name: str, features: Array, targets: Array, seed: int = 0) -> Dat
 
     All are standardized by the training part, columns that do not vary at 0 (Kandasamy et al. 2018).
 
-    name: for messages and file names.
-    features: (n, d) finite numbers, n at least 5.
-    targets: (n,) or (n, t) finite numbers.
-    seed: draws which examples are in which part.
+    Parameters
+    ----------
+    name : str
+        For messages and file names.
+    features : Array
+        (n, d) finite numbers, n at least 5.
+    targets : Array
+        (n,) or (n, t) finite numbers.
+    seed : int, default 0
+        Draws which examples are in which part.
 
-    Raises TypeError, ValueError, which name the argument.
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is invalid.
     """
     features, targets = _check_table("features", features), _check_table("targets", targets, single=True)
     n = len(features)
@@ -182,7 +211,7 @@ def check_examples(part: str, given: object, task: Task, classes: int) -> Exampl
 
 
 def _tensor(name: str, given: object) -> Tensor:
-    """A tensor as it is; of anything else a copy, as whoever made it may change it."""
+    """Return a tensor as it is, and a copy of anything else, because its owner may change it."""
     if isinstance(given, Tensor):
         tensor = given.detach() if given.requires_grad else given  # the same one: what is made of it is kept by it
     else:

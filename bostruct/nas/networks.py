@@ -47,20 +47,31 @@ def to_torch(
     With ``linear`` decision layers it gives predictions; with one ``softmax`` logits, with several of them logarithms
     of probabilities, which are logits too: cross-entropy and argmax are right for both.
 
-    architecture: the network to build.
-    input_shape: of one example, (channels, height, width) for images, (features,) else; or with the batch before it,
-        as of `Program.to_torch`.
-    classes: of the decision layers, from 1; with ``linear`` ones the number of targets.
-    dropout: probability in [0, 1), before every decision layer, besides what layers have as attributes.
-    builders: for processing layers of your own, and for those that you want built otherwise: label -> function (layer,
-        shape) -> module. The `Layer` has its units, stride and attributes; shape is that of one example which enters,
+    Warns of images whose channels seem to be last, as in (32, 32, 3).
+
+    Parameters
+    ----------
+    architecture : Architecture
+        The network to build.
+    input_shape : sequence of int
+        Of one example, (channels, height, width) for images, (features,) else; or with the batch before it, as of
+        `Program.to_torch`.
+    classes : int
+        Of the decision layers, from 1; with ``linear`` ones the number of targets.
+    dropout : float, default 0.0
+        Probability in [0, 1), before every decision layer, besides what layers have as attributes.
+    builders : LayerBuilders, optional
+        For processing layers of your own, and for those that you want built otherwise: label -> function (layer, shape)
+        -> module. The `Layer` has its units, stride and attributes; shape is that of one example which enters,
         (channels, height, width), or (channels,) where the label collapses images, which are then replaced by their
         mean. The module takes batches (m, *shape) and gives the channels and the size that the label says: the layer's
         units, or as many channels as entered; each side halved, rounded up, by stride 2 and by labels that halve. A
         label that neither the architecture's family nor a family of the package knows is refused.
 
-    Warns of images whose channels seem to be last, as in (32, 32, 3). Raises TypeError, ValueError; DomainError, which
-    names the layer, where it cannot be built, and both layers where their images differ in size.
+    Raises
+    ------
+    TypeError, ValueError, DomainError
+        Which names the layer, where it cannot be built, and both layers where their images differ in size.
     """
     if not isinstance(architecture, Architecture):
         raise TypeError(f"architecture: expected an Architecture, got {short_repr(architecture)}")
@@ -99,11 +110,20 @@ def check_input_shape(input_shape: Sequence[int]) -> Shape:
 def program_to_torch(program: Program, input_shape: Sequence[int]) -> nn.Module:
     """Build the network of a program, a module that takes batches (m, *input_shape) and gives one tensor.
 
-    program: its output is given, or of several the one called ``out``, as with the auxiliary output of
+    Parameters
+    ----------
+    program : Program
+        Its output is given, or of several the one called ``out``, as with the auxiliary output of
         `bostruct.nas.spaces.nasnet`.
-    input_shape: of one example.
+    input_shape : sequence of int
+        Of one example.
 
-    Raises TypeError, ValueError; DomainError if no output is called so, CompileError if it cannot be built.
+    Raises
+    ------
+    TypeError, ValueError, DomainError
+        If no output is called so.
+    CompileError
+        If it cannot be built.
     """
     network = program.to_torch((2, *check_input_shape(input_shape)))
     if len(program.outputs) == 1:
@@ -237,7 +257,7 @@ class LayerModule(nn.Module):
 
 
 def _add_padded_inputs(inputs: Sequence[Tensor]) -> Tensor:
-    """The sum of tensors (m, channels, ...), with as many channels as the widest; others are filled up with zeros."""
+    """Add tensors (m, channels, ...), filled up with zeros to as many channels as the widest has."""
     widest = max(x.shape[1] for x in inputs)
     # one after the other: autocast takes `sum` to float32, and additions as they come
     return reduce(torch.add, [_pad_channels(x, widest - x.shape[1]) for x in inputs])
@@ -311,7 +331,7 @@ ACTIVATION_MODULES: dict[str, Callable[[], nn.Module]] = {
 
 
 def _own_layer_module(u: int, layer: Layer, family: Family, entering: Shape, builders: LayerBuilders) -> LayerModule:
-    """The module of a layer that the user builds."""
+    """Build the module of a layer by the user's builder."""
     label = family.by_name[layer.label]
     given = (entering[0],) if label.image == "collapses" else entering
     body = build_own_layer(f"layer {u} ({layer})", layer, label, given, builders[layer.label])
@@ -321,7 +341,7 @@ def _own_layer_module(u: int, layer: Layer, family: Family, entering: Shape, bui
 def _layer_module(
     u: int, layer: Layer, entering: Shape, classes: int, dropped: float, builders: LayerBuilders
 ) -> LayerModule:
-    """The module of a layer, for what enters it."""
+    """Build the module of a layer for inputs of a shape."""
     attributes = _check_torch_attributes(u, layer)
     channels, features = entering[0], entering[0]
     normalized = attributes.get("normalization", "batch") == "batch"
@@ -358,7 +378,7 @@ def _layer_module(
 
 
 def _entering_shape(architecture: Architecture, v: int, shapes: Sequence[Shape]) -> Shape:
-    """The shape that enters a layer: the channels of what feeds it together, or of the widest; raises DomainError."""
+    """Return the shape that enters a layer: the channels of its parents together, or of the widest."""
     first, *others = architecture.parents[v]
     layers = architecture.layers
     for u in others:
@@ -393,9 +413,13 @@ def _check_torch_attributes(u: int, layer: Layer) -> dict[str, Any]:
 class Cost(NamedTuple):
     """The cost of a network.
 
-    parameters: count of the numbers that are trained.
-    flops: of a forward pass of one example, as torch counts them: two for each multiplication and addition of
-        convolutions and matrix products, none for anything else.
+    Attributes
+    ----------
+    parameters : int
+        Count of the numbers that are trained.
+    flops : int
+        Of a forward pass of one example, as torch counts them: two for each multiplication and addition of convolutions
+        and matrix products, none for anything else.
     """
 
     parameters: int
@@ -413,13 +437,23 @@ def cost(
 
     Nothing is computed and no weight allocated, so that networks too large for any memory are counted.
 
-    network: a module, an `Architecture` or a `Program`.
-    input_shape: of one example, (channels, height, width) for images, (features,) else.
-    classes: of an `Architecture`, as of `to_torch`; others bring their own.
-    builders: of an `Architecture`, as of `to_torch`; None for others.
+    Parameters
+    ----------
+    network : Module, Architecture, or Program
+        A module, an `Architecture` or a `Program`.
+    input_shape : sequence of int
+        Of one example, (channels, height, width) for images, (features,) else.
+    classes : int, optional
+        Of an `Architecture`, as of `to_torch`; others bring their own.
+    builders : LayerBuilders, optional
+        Of an `Architecture`, as of `to_torch`; None for others.
 
-    Raises TypeError; ValueError if the network does not take such examples; DomainError, CompileError if it
-    cannot be built.
+    Raises
+    ------
+    TypeError, ValueError
+        If the network does not take such examples.
+    DomainError, CompileError
+        If it cannot be built.
     """
     shape = check_input_shape(input_shape)
     if (classes is None) == isinstance(network, Architecture):

@@ -66,24 +66,41 @@ class NetworkObjective:
     entries are settings of the recipe by name (``epochs``, ``learning_rate``, ``weight_decay``, ``dropout`` ...) or
     ``fraction``, the share of the training examples, so that epochs and examples can be a `Fidelity`.
 
-    data: the data set, with training, validation and test examples.
-    recipe: how networks are trained.
-    repeats: trainings with seeds of their own, from 1, whose errors are averaged; with the first that fails the
-        evaluation has failed. On a GPU up to 8 go at once. On a CPU those of a small perceptron are one batched
-        training (unless there are checkpoints), whose values differ from those of single trainings in rounding.
-    seed: an integer from 0; all else being equal, the same seed gives the same value on a CPU with the same number of
+    Parameters
+    ----------
+    data : Dataset
+        The data set, with training, validation and test examples.
+    recipe : Recipe, default FAST
+        How networks are trained.
+    repeats : int, default 1
+        Trainings with seeds of their own, from 1, whose errors are averaged; with the first that fails the evaluation
+        has failed. On a GPU up to 8 go at once. On a CPU those of a small perceptron are one batched training (unless
+        there are checkpoints), whose values differ from those of single trainings in rounding.
+    seed : int, default 0
+        An integer from 0; all else being equal, the same seed gives the same value on a CPU with the same number of
         threads.
-    device: ``cpu``, ``cuda`` or ``cuda:<number>``.
-    checkpoints: a folder from which a killed evaluation goes on; nothing of it is left when an evaluation has ended or
-        failed. None for no checkpoints.
-    seconds: at most, by the clock, for an evaluation with all its repeats; None for no limit.
-    watch: called with the number of the repeat, the number of the epoch, and what the epoch came to.
-    builders: of layers of your own in architectures, as of `to_torch`; with several workers, functions of a module.
-    devices: of worker processes in place of `device`, in turn, so that a device may have several: names as of `device`,
-        or ``all`` for all GPUs; without workers the first. None for `device`.
+    device : str, default "cpu"
+        ``cpu``, ``cuda`` or ``cuda:<number>``.
+    checkpoints : str or path-like, optional
+        A folder from which a killed evaluation goes on; nothing of it is left when an evaluation has ended or failed.
+        None for no checkpoints.
+    seconds : float, optional
+        At most, by the clock, for an evaluation with all its repeats; None for no limit.
+    watch : callable, optional
+        Called with the number of the repeat, the number of the epoch, and what the epoch came to.
+    builders : LayerBuilders, optional
+        Of layers of your own in architectures, as of `to_torch`; with several workers, functions of a module.
+    devices : sequence of str, {"all"}, optional
+        Of worker processes in place of `device`, in turn, so that a device may have several: names as of `device`, or
+        ``all`` for all GPUs; without workers the first. None for `device`.
 
-    Raises TypeError, ValueError; when called PointError for a point that is none or does not fit the data,
-    DomainError and CompileError for a network that cannot be built, and TrainingFailed.
+    Raises
+    ------
+    TypeError, ValueError
+        ; when called PointError for a point that is none or does not fit the data.
+    DomainError, CompileError
+        For a network that cannot be built.
+    TrainingFailed
     """
 
     data: Dataset
@@ -126,7 +143,10 @@ class NetworkObjective:
     def train(self, point: object) -> list[Trained]:
         """Train every repeat, and return its network, the errors of its epochs, and the test error.
 
-        point: as for a call of the objective.
+        Parameters
+        ----------
+        point : object
+            As for a call of the objective.
         """
         began, request = monotonic(), parse_request(point)
         recipe = replace(self.recipe, **request.settings)
@@ -184,7 +204,10 @@ class NetworkObjective:
     def cost(self, point: object) -> Cost:
         """Count the parameters of a point's network, and its FLOPs for one example, without training.
 
-        point: as for a call of the objective.
+        Parameters
+        ----------
+        point : object
+            As for a call of the objective.
         """
         sketch = sketch_network(parse_request(point).network, self.data, 0.0, self.builders)
         return cost(sketch, self.data.input_shape)
@@ -228,12 +251,20 @@ def train_ensemble(
     it would. What it comes to differs from `train` in rounding only, as products of stacked matrices are summed in
     another order, and is the same, bit for bit, at every call with the same seeds and number of threads.
 
-    build: gives networks without buffers.
-    data, recipe: as of `train`.
-    seeds: one each a training.
-    seconds: at most, a training, which is charged its share.
-    all_or_none: if one fails the others are `Stopped`; else a training that fails fails alone.
-    watch: called with the number of the training, the number of the epoch, and what it came to.
+    Parameters
+    ----------
+    build : NetworkBuilder
+        Gives networks without buffers.
+    data, recipe
+        As of `train`.
+    seeds : sequence of int
+        One each a training.
+    seconds : float, optional
+        At most, a training, which is charged its share.
+    all_or_none : bool, default False
+        If one fails the others are `Stopped`; else a training that fails fails alone.
+    watch : callable, optional
+        Called with the number of the training, the number of the epoch, and what it came to.
     """
     context = DeviceContext(CPU, 0)
     try:

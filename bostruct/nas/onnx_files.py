@@ -70,12 +70,19 @@ def from_onnx(
     Dropout is not read. Exports often merge normalization into convolutions: if a file has no normalization, its
     convolutions are read as normalized.
 
-    path: of a file with one input and one output. Weights, in it or in files beside it, are not read.
-    family, decision: as of `from_torch`. The operation ``LayerNormalization`` is a layer with your label
-        ``layer-normalization``.
+    Parameters
+    ----------
+    path : str or path-like
+        Of a file with one input and one output. Weights, in it or in files beside it, are not read.
+    family, decision
+        As of `from_torch`. The operation ``LayerNormalization`` is a layer with your label ``layer-normalization``.
 
-    Raises OSError; DomainError for anything but an ONNX file, and for an operation that cannot be read, by its name;
-    PointError if the layers make no valid architecture.
+    Raises
+    ------
+    OSError, DomainError
+        For anything but an ONNX file, and for an operation that cannot be read, by its name.
+    PointError
+        If the layers make no valid architecture.
     """
     source = str(path)
     with Path(path).open("rb") as file:

@@ -57,11 +57,18 @@ class Epoch(NamedTuple):
 class Trained:
     """A trained network with its errors and costs.
 
-    network: as it is after the last epoch.
-    epochs: loss and error of each, in order.
-    error: of validation, by the recipe's score.
-    seconds: of training and scoring, while it was this training's turn.
-    score_test: gives the error of `network` on the test examples.
+    Parameters
+    ----------
+    network : Module
+        As it is after the last epoch.
+    epochs : tuple of Epoch
+        Loss and error of each, in order.
+    error : float
+        Of validation, by the recipe's score.
+    seconds : float
+        Of training and scoring, while it was this training's turn.
+    score_test : callable
+        Gives the error of `network` on the test examples.
     """
 
     network: nn.Module

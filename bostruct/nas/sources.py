@@ -57,10 +57,17 @@ def to_source(network: nn.Module) -> str:
     The class has the parameters of the network under the same names, so that ``Network().load_state_dict(state)`` takes
     the state of the one given. Values of parameters are not in the source.
 
-    network: one that `to_torch` built of an architecture whose layers are all of this package.
+    Parameters
+    ----------
+    network : Module
+        One that `to_torch` built of an architecture whose layers are all of this package.
 
-    Raises TypeError for any other module; DomainError if a layer is built by a user's function, whose source is
-    not known.
+    Raises
+    ------
+    TypeError
+        For any other module.
+    DomainError
+        If a layer is built by a user's function, whose source is not known.
     """
     if not isinstance(network, ArchitectureNetwork):
         raise TypeError(f"network: expected a network of an architecture, by to_torch, got {short_repr(network)}")

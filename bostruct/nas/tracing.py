@@ -41,15 +41,25 @@ def from_torch(
     output are the decision layers. What a layer has otherwise is read as `to_torch` builds it: any padding, bias,
     flattening as the mean over the image, and with a warning other activations, and blocks of other convolutions.
 
-    module: any module that `torch.export` traces, with one input and one output. Its mode stays as it is.
-    example_input: a batch, (m, channels, height, width) or (m, features).
-    family: of the layers. An operation that has the name of a label of yours, as in ``layer-norm``, is such a layer. By
+    Parameters
+    ----------
+    module : Module
+        Any module that `torch.export` traces, with one input and one output. Its mode stays as it is.
+    example_input : Tensor
+        A batch, (m, channels, height, width) or (m, features).
+    family : Family, optional
+        Of the layers. An operation that has the name of a label of yours, as in ``layer-norm``, is such a layer. By
         default the ``cnn`` family if the network has convolutions, else ``mlp``, with labels for sizes that it lacks,
         such as ``conv1``. Additions are read as joins if the family says so.
-    decision: label of the decision layers; by default ``softmax`` of images, ``linear`` of features.
+    decision : str, optional
+        Label of the decision layers; by default ``softmax`` of images, ``linear`` of features.
 
-    Raises TypeError; DomainError, which names the operation that cannot be read; PointError if the layers make no valid
-    architecture.
+    Raises
+    ------
+    TypeError, DomainError
+        Which names the operation that cannot be read.
+    PointError
+        If the layers make no valid architecture.
     """
     if not isinstance(module, nn.Module):
         raise TypeError(f"module: expected a torch.nn.Module, got {short_repr(module)}")

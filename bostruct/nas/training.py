@@ -71,18 +71,31 @@ def train(
 ) -> Trained:
     """Build a network, train it, and score it.
 
-    build: gives the network; called once, under the seed.
-    data: the examples to train on and to score with.
-    recipe: how the network is trained.
-    seed: of initial values, batches and everything else that is random.
-    device: ``cpu``, ``cuda`` or ``cuda:<number>``.
-    checkpoint: a file that is written after every epoch, from which a training that was killed goes on as if it had not
-        been, where data, recipe, seed, kind of device and version of torch are the same; with a failure it is deleted.
-    seconds: at most, of this call, looked at after every step of the optimizer and every batch that is scored.
-    watch: called with every epoch's number and what it came to.
+    Parameters
+    ----------
+    build : NetworkBuilder
+        Gives the network; called once, under the seed.
+    data : Dataset
+        The examples to train on and to score with.
+    recipe : Recipe
+        How the network is trained.
+    seed : int
+        Of initial values, batches and everything else that is random.
+    device : str, default "cpu"
+        ``cpu``, ``cuda`` or ``cuda:<number>``.
+    checkpoint : Path, optional
+        A file that is written after every epoch, from which a training that was killed goes on as if it had not been,
+        where data, recipe, seed, kind of device and version of torch are the same; with a failure it is deleted.
+    seconds : float, optional
+        At most, of this call, looked at after every step of the optimizer and every batch that is scored.
+    watch : Watch, optional
+        Called with every epoch's number and what it came to.
 
-    Raises TrainingFailed where losses are not finite, memory or time run out, or batch normalization is given one value
-    a channel; and what `build`, the network and `watch` raise.
+    Raises
+    ------
+    TrainingFailed
+        Where losses are not finite, memory or time run out, or batch normalization is given one value a channel; and
+        what `build`, the network and `watch` raise.
     """
     job = TrainingJob(build, seed, checkpoint, watch)
     outcome = run_trainings([job], data, recipe, device, seconds=seconds)[0]
@@ -107,17 +120,30 @@ def train_together(
 ) -> list[Trained | TrainingFailed]:
     """Run several trainings that take turns after every step: on a GPU side by side, each on a stream of its own.
 
-    builds, seeds, checkpoints: one each a training, as of `train`.
-    data, recipe, device: as of `train`.
-    seconds: at most, of a training's own turns.
-    deadline: of all of them, by `time.monotonic`.
-    all_or_none: if one fails, for another reason than memory, the others are `Stopped`.
-    watch: called with the number of the training, the number of the epoch, and what it came to.
-
     A training that fails fails alone, and its failure is in its place, also where `build` or the network raised it (a
     wrong shape); one that runs out of memory is tried once more when the others have ended. What `watch` raises is the
     caller's: it is raised here and ends all. On a CPU every result is, bit for bit, that of `train`, and nothing is
-    gained. Trainings beyond the 32 streams of a GPU have no graphs. Raises ValueError if numbers differ.
+    gained. Trainings beyond the 32 streams of a GPU have no graphs.
+
+    Parameters
+    ----------
+    builds, seeds, checkpoints
+        One each a training, as of `train`.
+    data, recipe, device
+        As of `train`.
+    seconds : float, optional
+        At most, of a training's own turns.
+    deadline : float, default math.inf
+        Of all of them, by `time.monotonic`.
+    all_or_none : bool, default False
+        If one fails, for another reason than memory, the others are `Stopped`.
+    watch : callable, optional
+        Called with the number of the training, the number of the epoch, and what it came to.
+
+    Raises
+    ------
+    ValueError
+        If numbers differ.
     """
     files = [None] * len(builds) if checkpoints is None else list(checkpoints)
     if not len(builds) == len(seeds) == len(files):

@@ -26,22 +26,37 @@ InitialPoints = int | Sequence[object] | Callable[[int], Iterable[object]]
 class Problem:
     """A problem of your own: an objective and the space of its points.
 
-    objective: called with a point as you wrote it, returns a number, or what else `Study.tell` takes as a value.
-    space: a `Space`, a dict of variables, or any other domain.
-    name: for tables and files; None for the name of the objective.
-    direction: ``minimize`` or ``maximize``, of the only objective.
-    directions: of several objectives, one each; None for one objective. Runs are compared by hypervolume.
-    constraints: limits on numbers that each evaluation measures, as of `Study`; None for none. Runs are compared by the
-        best value that keeps all of them.
-    optimum: the best value there is, without noise; None if it is unknown.
-    initial: the points that every run of a seed begins with, whatever its method: how many are drawn at random, from 0;
-        a list of points for all seeds; or a function from a seed to a list of points.
-    reference: of several objectives, a number each, the corner up to which the hypervolume counts; None for the worst
-        values of the front of all runs and a tenth of their range beyond.
-    noise_free: of a noisy objective, a function from a point to its value without noise, by which runs are compared;
-        None if the objective has no noise, or its mean is unknown.
+    Parameters
+    ----------
+    objective : callable
+        Called with a point as you wrote it, returns a number, or what else `Study.tell` takes as a value.
+    space : Domain or mapping of str to object
+        A `Space`, a dict of variables, or any other domain.
+    name : str, optional
+        For tables and files; None for the name of the objective.
+    direction : {"minimize", "maximize"}, default "minimize"
+        ``minimize`` or ``maximize``, of the only objective.
+    directions : sequence of {"minimize", "maximize"}, optional
+        Of several objectives, one each; None for one objective. Runs are compared by hypervolume.
+    constraints : dict, optional
+        Limits on numbers that each evaluation measures, as of `Study`; None for none. Runs are compared by the best
+        value that keeps all of them.
+    optimum : float, optional
+        The best value there is, without noise; None if it is unknown.
+    initial : InitialPoints, default N_INITIAL
+        The points that every run of a seed begins with, whatever its method: how many are drawn at random, from 0; a
+        list of points for all seeds; or a function from a seed to a list of points.
+    reference : sequence of float, optional
+        Of several objectives, a number each, the corner up to which the hypervolume counts; None for the worst values
+        of the front of all runs and a tenth of their range beyond.
+    noise_free : callable, optional
+        Of a noisy objective, a function from a point to its value without noise, by which runs are compared; None if
+        the objective has no noise, or its mean is unknown.
 
-    Raises TypeError, ValueError.
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is invalid.
     """
 
     source = "your own"
@@ -99,7 +114,10 @@ class Problem:
     def initial_points(self, seed: int) -> list[Presented]:
         """Return the points that every run of a seed begins with.
 
-        seed: of the runs, from 0.
+        Parameters
+        ----------
+        seed : int
+            Of the runs, from 0.
         """
         if isinstance(self.initial, int):
             return draw_points(self.space, self.initial, seed)

@@ -39,13 +39,21 @@ def list_installed() -> dict[str, EntryPoint]:
 def load(spec: str) -> AnyProblem:
     """Return a problem by its name.
 
-    spec: a name of `names()`, or name:parameter=value,... as in ``contamination:case=758``; `relabel=SEED` permutes
-        the choices of a `Space`. Or ``module:name`` of a problem of your own, imported from the current directory or
-        the path: a `bostruct.Problem`, an object with `space` and `objective`, a pair of these, or a function without
+    Parameters
+    ----------
+    spec : str
+        A name of `names()`, or name:parameter=value,... as in ``contamination:case=758``; `relabel=SEED` permutes the
+        choices of a `Space`. Or ``module:name`` of a problem of your own, imported from the current directory or the
+        path: a `bostruct.Problem`, an object with `space` and `objective`, a pair of these, or a function without
         arguments that returns one.
 
-    Raises TypeError for no text; ValueError for an unknown problem or parameter, a value that cannot be read, or one
-    out of range, and for a module or a plug-in that cannot be loaded or holds no problem.
+    Raises
+    ------
+    TypeError
+        For no text.
+    ValueError
+        For an unknown problem or parameter, a value that cannot be read, or one out of range, and for a module or a
+        plug-in that cannot be loaded or holds no problem.
     """
     if isinstance(spec, str) and spec.partition(":")[0] not in ENTRIES:
         if is_own(spec):

@@ -26,19 +26,34 @@ DOUBLE = "double"  # the origin of a second outcome of a trial that was handed o
 class Trial:
     """One evaluation: a point, its status and its outcome.
 
-    number: position in the study, from 0.
-    point: the user's own values.
-    status: running, completed, failed or infeasible.
-    value: as the objective returned it, None unless completed, and where there are several objectives.
-    reason: why it failed, None unless failed or infeasible.
-    info: how it was chosen (`origin`) and what that cost.
-    started, finished: seconds since the epoch.
-    unread: why the point, shown as it is stored, is none of the study's space, which changed; None if it is one.
-    values: one for each objective, as they were told; empty unless completed.
-    constraints: the measured numbers on which the study declares limits, by name.
-    broken: the names of the limits that they break.
-    sd: standard deviation of the noise in the value, as told; None if nobody said.
-    repeats: the measurements whose mean the value is; empty if one value was told.
+    Parameters
+    ----------
+    number : int
+        Position in the study, from 0.
+    point : Presented
+        The user's own values.
+    status : TrialStatus
+        Running, completed, failed or infeasible.
+    value : float, optional
+        As the objective returned it, None unless completed, and where there are several objectives.
+    reason : str, optional
+        Why it failed, None unless failed or infeasible.
+    info : Info
+        How it was chosen (`origin`) and what that cost.
+    started, finished
+        Seconds since the epoch.
+    unread : str, optional
+        Why the point, shown as it is stored, is none of the study's space, which changed; None if it is one.
+    values : tuple of float, default ()
+        One for each objective, as they were told; empty unless completed.
+    constraints : mapping of str to float
+        The measured numbers on which the study declares limits, by name.
+    broken : tuple of str, default ()
+        The names of the limits that they break.
+    sd : float, optional
+        Standard deviation of the noise in the value, as told; None if nobody said.
+    repeats : tuple of float, default ()
+        The measurements whose mean the value is; empty if one value was told.
     """
 
     number: int
@@ -64,8 +79,12 @@ class Trial:
     def shown_later(cls, show: Callable[[Info], Presented], **fields: object) -> Trial:
         """Make a trial whose point is made when it is first asked for: of a large study, most never are.
 
-        show: makes the point, from what is known about the trial.
-        fields: all others that differ from their defaults.
+        Parameters
+        ----------
+        show : callable
+            Makes the point, from what is known about the trial.
+        fields : object
+            All others that differ from their defaults.
         """
         trial = cls.__new__(cls)
         trial.__dict__.update(info={}, constraints={}, _show=show)
@@ -257,9 +276,7 @@ def measure(goals: Goals, outcomes: Sequence[Outcome]) -> Measured:
 
 
 def _describe_noise(outcome: Outcome) -> tuple[float, float, float, float]:
-    """Return the variance as told, NaN if nobody said, the number of repeats, the sum of their squared deviations,
-    and the square of the largest.
-    """
+    """Return a known variance or NaN, the number of repeats, and their sum of squared deviations and largest square."""
     told = np.nan if outcome.sd is None else min(outcome.sd * outcome.sd, LARGEST)  # an old file may hold any sd
     if not outcome.repeats:
         return told, 1.0, 0.0, 0.0

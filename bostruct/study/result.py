@@ -169,17 +169,29 @@ class TrialTable:
 class Result:
     """The result of a study: its trials, with values as the objective returned them.
 
-    trials: all of them, by number.
-    order: the numbers of the finished trials, in the order told.
-    goals: the directions of its objectives, and its limits.
-    seed: of the study.
-    method: its name.
-    stopped_because: the reason why the run ended; empty for a study that was loaded, or asked in a loop of your own.
-    beliefs: what the method's model makes of the completed trials, fitted when `recommended` is first asked for; None
+    Parameters
+    ----------
+    trials : tuple of Trial
+        All of them, by number.
+    order : tuple of int
+        The numbers of the finished trials, in the order told.
+    goals : Goals
+        The directions of its objectives, and its limits.
+    seed : int
+        Of the study.
+    method : str
+        Its name.
+    stopped_because : str
+        The reason why the run ended; empty for a study that was loaded, or asked in a loop of your own.
+    beliefs : Lazy or None
+        What the method's model makes of the completed trials, fitted when `recommended` is first asked for; None
         without a model. Printing a result asks for it, and so does pickling one, since the model stays behind.
-    domain: of the points; None in a pickled result, for constraints are functions that pickle cannot hold.
-    name: of the study.
-    model: the method's model, fitted when it is asked; None in a pickled result, and in one made by hand.
+    domain : Domain or None
+        Of the points; None in a pickled result, for constraints are functions that pickle cannot hold.
+    name : str
+        Of the study.
+    model : Fit or None
+        The method's model, fitted when it is asked; None in a pickled result, and in one made by hand.
     """
 
     trials: tuple[Trial, ...]
@@ -199,14 +211,23 @@ class Result:
     def where(self, keep: Callable[[Presented], bool]) -> Result:
         """Return the result of some of the finished trials, such as those at the largest fidelity.
 
-        keep: called with a point, true if its trial is to be kept.
+        Parameters
+        ----------
+        keep : callable
+            Called with a point, true if its trial is to be kept.
         """
         kept = tuple(number for number in self.order if keep(self.trials[number].point))
         return replace(self, order=kept)
 
     @property
     def direction(self) -> Direction:
-        """``minimize`` or ``maximize``; raises BostructError if there are several objectives."""
+        """``minimize`` or ``maximize``.
+
+        Raises
+        ------
+        BostructError
+            If there are several objectives.
+        """
         return self.goals.direction
 
     @cached_property
@@ -238,17 +259,26 @@ class Result:
     def hypervolume(self, reference: Sequence[float] | None = None) -> float:
         """Return the volume that the Pareto front dominates, larger is better; 0 if no trial is feasible.
 
-        reference: a number for each objective, in its units, as of `hypervolumes`.
+        Parameters
+        ----------
+        reference : sequence of float, optional
+            A number for each objective, in its units, as of `hypervolumes`.
         """
         return measure_hypervolume(self._list_told(), self.goals, reference)
 
     def hypervolumes(self, reference: Sequence[float] | None = None) -> tuple[float, ...]:
         """Return the volume that the Pareto front dominates after each finished trial, in the order told.
 
-        reference: a number for each objective, in its units, the corner up to which volume counts; None for the worst
-            values of the front now and a tenth of their range beyond, which is another one for each result.
+        Parameters
+        ----------
+        reference : sequence of float, optional
+            A number for each objective, in its units, the corner up to which volume counts; None for the worst values
+            of the front now and a tenth of their range beyond, which is another one for each result.
 
-        Raises TypeError, ValueError.
+        Raises
+        ------
+        TypeError, ValueError
+            If an argument is invalid.
         """
         return measure_hypervolumes(self._list_told(), self.goals, reference)
 
@@ -262,13 +292,13 @@ class Result:
 
     @cached_property
     def recommended(self) -> Recommendation:
-        """The completed trial with the best posterior mean, with its 95% interval; for an objective without noise it
-        is `best_trial`, or close to it.
+        """The completed trial with the best posterior mean, with its 95 % interval.
 
-        The model learns from all trials of the study, also if this result keeps only some of them. Of studies over a
-        `Fidelity` by hyperband and its variants, trials at the largest fidelity evaluated are recommended. A method
-        without a model, or whose model cannot be fitted, recommends the best value told, and `why` says so. Raises
-        BostructError if no trial completed.
+        For an objective without noise it is `best_trial`, or close to it. The model learns from all trials of
+        the study, also if this result keeps only some of them. Of studies over a `Fidelity` by hyperband and
+        its variants, trials at the largest fidelity evaluated are recommended. A method without a model, or
+        whose model cannot be fitted, recommends the best value told, and `why` says so. Raises BostructError if
+        no trial completed.
         """
         self._require_single("recommended")
         completed = self._require_feasible_trials()
@@ -280,22 +310,45 @@ class Result:
 
         The model learns from all trials of the study, also if this result keeps only some of them.
 
-        points: m points as the objective receives them.
+        Parameters
+        ----------
+        points : iterable of object
+            m points as the objective receives them.
 
-        Returns `mean` and `sd` (m,), in your units, or (m, k) of k objectives, and `chance` (m,). Raises PointError,
-        TypeError, and BostructError for a method without a model and where nothing has completed.
+        Returns
+        -------
+        Predictions
+            `mean` and `sd` (m,), in your units, or (m, k) of k objectives, and `chance` (m,).
+
+        Raises
+        ------
+        PointError, TypeError, BostructError
+            For a method without a model and where nothing has completed.
         """
         return self._require_model("predict").predict(points)
 
     def cross_validate(self, objective: int = 0) -> LeftOutTrials:
         """Predict each observed value from all others (leave-one-out), to see how far to trust the model.
 
-        objective: the position of the objective, from 0.
+        The predictions are in closed form, at the hyperparameters learned from all values.
 
-        The predictions are in closed form, at the hyperparameters learned from all values. Returns the numbers of the
-        trials, their values as `told`, and `mean` and `sd` (n,) of what the model expects to be told, in your units.
-        Raises BostructError for a method without a Gaussian process and for fewer than 3 completed trials; TypeError,
-        ValueError.
+        Parameters
+        ----------
+        objective : int, default 0
+            The position of the objective, from 0.
+
+        Returns
+        -------
+        LeftOutTrials
+            The numbers of the trials, their values as `told`, and `mean` and `sd` (n,) of what the model expects to be
+            told, in your units.
+
+        Raises
+        ------
+        BostructError
+            For a method without a Gaussian process and for fewer than 3 completed trials.
+        TypeError, ValueError
+            If an argument is invalid.
         """
         return self._require_model("cross_validate").cross_validate(objective)
 
@@ -394,7 +447,10 @@ class Result:
     def incumbents(self) -> tuple[Incumbent, ...]:
         """The best trial so far after each finished trial, in the order told.
 
-        Raises BostructError if there are several objectives, of which `hypervolumes` tells.
+        Raises
+        ------
+        BostructError
+            If there are several objectives, of which `hypervolumes` tells.
         """
         self._require_single("incumbents")
         sign = sign_of(self.direction)
@@ -419,25 +475,48 @@ class Result:
         return TrialTable(self.trials, self.goals)
 
     def to_dataframe(self) -> DataFrame:
-        """Return a pandas DataFrame, a row a trial; raise MissingExtra without pandas."""
+        """Return a pandas DataFrame, a row a trial.
+
+        Raises
+        ------
+        MissingExtra
+            Without pandas.
+        """
         return self.history.to_dataframe()
 
     def to_csv(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write the trials to a CSV file, a row a trial, with a header, as `TrialTable.to_csv` does.
 
-        path: of the file. An earlier table of trials is replaced.
-        overwrite: True also replaces a file that bostruct did not write, but never a database.
-
         Raises OutputRefused, a FileExistsError, for a file that it must not replace; OSError.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Of the file. An earlier table of trials is replaced.
+        overwrite : bool, default False
+            True also replaces a file that bostruct did not write, but never a database.
         """
         self.history.to_csv(path, overwrite=overwrite)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw values and the best so far (`bostruct.plot_history`), or the front of several objectives (`plot_front`).
 
-        ax: axes to draw on, None for those of a new figure.
+        Parameters
+        ----------
+        ax : Axes, optional
+            Axes to draw on, None for those of a new figure.
 
-        Returns the matplotlib axes. Raises MissingExtra without matplotlib, ValueError if no trial has finished.
+        Returns
+        -------
+        Axes
+            The matplotlib axes.
+
+        Raises
+        ------
+        MissingExtra
+            Without matplotlib.
+        ValueError
+            If no trial has finished.
         """
         home = "fronts:plot_front" if self.goals.n_objectives > 1 else "plots:plot_history"
         return load_by_name(f"bostruct.analysis.{home}")(self, ax=ax)

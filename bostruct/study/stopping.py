@@ -36,7 +36,10 @@ class StoppingCallback(ABC):
     def check_study(self, study: Any) -> None:
         """Stop a study by `Study.stop`, or refuse it by raising.
 
-        study: the `Study` of the run.
+        Parameters
+        ----------
+        study : Any
+            The `Study` of the run.
         """
 
     def __call__(self, study: Any, trial: Trial) -> None:
@@ -49,7 +52,10 @@ class Patience(StoppingCallback):
 
     While no trial satisfies all constraints, each finished one is counted. Added trials are not, as for `n_trials`.
 
-    trials: how many, from 1; failed ones are included.
+    Parameters
+    ----------
+    trials : int
+        How many, from 1; failed ones are included.
     """
 
     trials: int
@@ -60,7 +66,10 @@ class Patience(StoppingCallback):
     def check_study(self, study: Any) -> None:
         """Stop a study whose last trials have brought no better value.
 
-        study: that the callback is given to, also before its first trial.
+        Parameters
+        ----------
+        study : Any
+            That the callback is given to, also before its first trial.
         """
         result = study.result
         best = _find_latest_best(study)
@@ -88,7 +97,10 @@ class StoppingRule(ABC):
         It is called with the step and the value, minimized, of each report of the trial in turn, and returns whether
         the trial is to stop there.
 
-        curves: of the completed trials known when the trial begins, by number; those stopped early too.
+        Parameters
+        ----------
+        curves : sequence of Curve
+            Of the completed trials known when the trial begins, by number; those stopped early too.
         """
 
 
@@ -100,8 +112,12 @@ class MedianRule(StoppingRule):
     reached s, of the averages of their values reported up to s. Trials that were stopped are among them. From 500
     reports of a trial on, if some may have been left out, a value counts for the steps to its next one.
 
-    startup_trials: trials that must have reached a step before it stops any, from 1.
-    warmup_steps: no trial stops before this step, from 0.
+    Parameters
+    ----------
+    startup_trials : int, default 5
+        Trials that must have reached a step before it stops any, from 1.
+    warmup_steps : int, default 0
+        No trial stops before this step, from 0.
     """
 
     startup_trials: int = 5
@@ -154,11 +170,15 @@ class SuccessiveHalvingRule(StoppingRule):
     trials that have reached it, itself included. One without a report between this rung and the next is not among them,
     and is not judged there.
 
-    first_rung: the first step at which trials stop, from 1; r * eta^s in the paper.
-    reduction: factor between rungs, and one over the share that goes on, from 2; eta in the paper.
-
     In the paper a trial waits at its rung until it is among the best floor(n / eta), and may go on later. Here a trial
     that is stopped is over, as in the stopping variant of Klein et al. 2020, section 3.2.
+
+    Parameters
+    ----------
+    first_rung : int, default 1
+        The first step at which trials stop, from 1; r * eta^s in the paper.
+    reduction : int, default 4
+        Factor between rungs, and one over the share that goes on, from 2; eta in the paper.
     """
 
     first_rung: int = 1
@@ -249,8 +269,12 @@ class TargetValue(StoppingCallback):
 
     Trials of earlier runs and added trials count. A study of several objectives is refused with BostructError.
 
-    value: the value to reach, in the user's direction.
-    reason: what the result then says; by default the value and trial.
+    Parameters
+    ----------
+    value : float
+        The value to reach, in the user's direction.
+    reason : str, default ""
+        What the result then says; by default the value and trial.
     """
 
     value: float
@@ -262,7 +286,10 @@ class TargetValue(StoppingCallback):
     def check_study(self, study: Any) -> None:
         """Stop a study whose best value reaches the target, and refuse several objectives, with BostructError.
 
-        study: that the callback is given to, also before its first trial.
+        Parameters
+        ----------
+        study : Any
+            That the callback is given to, also before its first trial.
         """
         if (count := study.goals.n_objectives) > 1:
             raise BostructError(f"TargetValue: expected a study of one objective, got {count}; Patience takes any")
@@ -289,8 +316,12 @@ class StopWhen(StoppingCallback):
     about a tenth of a second of CPU time. A method without a Gaussian process is refused with BostructError, and so is
     a study of several objectives or with limits.
 
-    regret: a difference of values that does not matter, in their units, above 0.
-    regret_probability: at least 0.0015 and below 1. The bound is of 2,000 draws, and none of them shows less.
+    Parameters
+    ----------
+    regret : float
+        A difference of values that does not matter, in their units, above 0.
+    regret_probability : float, default 0.05
+        At least 0.0015 and below 1. The bound is of 2,000 draws, and none of them shows less.
     """
 
     regret: float
@@ -303,7 +334,10 @@ class StopWhen(StoppingCallback):
     def check_study(self, study: Any) -> None:
         """Stop a study whose best point is good enough, and refuse a method that cannot tell, with BostructError.
 
-        study: that the callback is given to, also before its first trial.
+        Parameters
+        ----------
+        study : Any
+            That the callback is given to, also before its first trial.
         """
         bound = study.bound_regret_probability(self.regret)
         if bound <= self.regret_probability:

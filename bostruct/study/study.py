@@ -99,32 +99,57 @@ CLOCKS_APART = 86_400.0  # seconds that the clocks of two machines may differ by
 class Study:
     """A search in progress: `ask` returns points, `tell` records their outcomes.
 
-    space: a `Space`, a dict of variables, or any other domain.
-    method: a name, or a searcher from `bostruct.methods`.
-    seed: an integer from 0; None draws one and records it.
-    direction: ``minimize`` or ``maximize``, of the only objective.
-    directions: of several objectives, one each; the study is told tuples then. None for one objective.
-    constraints: limits on numbers that each evaluation measures, a sense and a bound by name, such as
-        ``{"latency": ("<=", 10.0)}``; None for none. The best trial is the best of those that keep all of them.
-    repeats: ``auto`` where a told point may be asked for again, because knowing it better is worth more than a new one;
-        None if no point ever is. For one noisy objective without limits, and methods with a model.
-    suggest_seconds: that a suggestion is to take at most, from 0.001; None for as long as it takes. It is aimed at: one
-        that takes longer makes the next one cheaper, from fewer values or without a model, as ``info["haste"]`` says.
-    objective_name: what axes, tables and reports call the value, a text, or a list with one for each objective; another
-        name at a resume renames it in the file, which no other process may have open then. None keeps the stored one.
-    storage: a file, ``postgresql://user@host/database``, or a `Storage` object; None keeps all in memory. A study of
-        this name in it, made with the same arguments, goes on, and other processes may have it open, too. Its space may
-        have changed, which no other may have open then: trials that cannot be read in the new one are no data.
-    name: of the study in its file, a string of 1 to 500 characters.
-    initial_points: asked before any point of the method's own; None for none.
-    threads: for model work, from 1; None leaves them alone.
-    prior: earlier studies of related tasks that the model learns from: studies, results, or files with one study each,
-        in the same direction; None for none. Their points are read as those of a space that changed; a warning says
-        which cannot be. At most 150 trials are used, which the study keeps. A study that is resumed needs no prior.
+    Parameters
+    ----------
+    space : Domain or mapping of str to object
+        A `Space`, a dict of variables, or any other domain.
+    method : str or Searcher, default "auto"
+        A name, or a searcher from `bostruct.methods`.
+    seed : int, optional
+        An integer from 0; None draws one and records it.
+    direction : {"minimize", "maximize"}, default "minimize"
+        ``minimize`` or ``maximize``, of the only objective.
+    directions : sequence of {"minimize", "maximize"}, optional
+        Of several objectives, one each; the study is told tuples then. None for one objective.
+    constraints : dict, optional
+        Limits on numbers that each evaluation measures, a sense and a bound by name, such as ``{"latency": ("<=",
+        10.0)}``; None for none. The best trial is the best of those that keep all of them.
+    repeats : {"auto"}, optional
+        ``auto`` where a told point may be asked for again, because knowing it better is worth more than a new one; None
+        if no point ever is. For one noisy objective without limits, and methods with a model.
+    suggest_seconds : float, optional
+        That a suggestion is to take at most, from 0.001; None for as long as it takes. It is aimed at: one that takes
+        longer makes the next one cheaper, from fewer values or without a model, as ``info["haste"]`` says.
+    objective_name : str or sequence of str, optional
+        What axes, tables and reports call the value, a text, or a list with one for each objective; another name at a
+        resume renames it in the file, which no other process may have open then. None keeps the stored one.
+    storage : path, URL, or Storage, optional
+        A file, ``postgresql://user@host/database``, or a `Storage` object; None keeps all in memory. A study of this
+        name in it, made with the same arguments, goes on, and other processes may have it open, too. Its space may have
+        changed, which no other may have open then: trials that cannot be read in the new one are no data.
+    name : str, default "study"
+        Of the study in its file, a string of 1 to 500 characters.
+    initial_points : iterable of object, optional
+        Asked before any point of the method's own; None for none.
+    threads : int or None, default 1
+        For model work, from 1; None leaves them alone.
+    prior : iterable of Study, Result, or path, optional
+        Earlier studies of related tasks that the model learns from: studies, results, or files with one study each, in
+        the same direction; None for none. Their points are read as those of a space that changed; a warning says which
+        cannot be. At most 150 trials are used, which the study keeps. A study that is resumed needs no prior.
 
-    Raises StudyMismatch if the stored study was made otherwise, StudyLocked if somebody else has it open and
-    cannot share it, StorageError if the file cannot be used, PointError for a wrong initial point, TypeError,
-    ValueError.
+    Raises
+    ------
+    StudyMismatch
+        If the stored study was made otherwise.
+    StudyLocked
+        If somebody else has it open and cannot share it.
+    StorageError
+        If the file cannot be used.
+    PointError
+        For a wrong initial point.
+    TypeError, ValueError
+        If an argument is invalid.
     """
 
     def __init__(
@@ -227,12 +252,19 @@ class Study:
     ) -> Study:
         """Make a study with the name of its problem on record, or go on with a stored one of that problem.
 
-        problem: its name, valid Unicode. A stored study without one on record agrees with any.
-        goals: of the problem, as of `bostruct.goals.declared.declare_goals`.
-        space, method, seed, storage, name, initial_points: as of `Study`.
+        Parameters
+        ----------
+        problem : str
+            Its name, valid Unicode. A stored study without one on record agrees with any.
+        goals : Goals
+            Of the problem, as of `bostruct.goals.declared.declare_goals`.
+        space, method, seed, storage, name, initial_points
+            As of `Study`.
 
-        Raises StudyMismatch if the stored study is of another problem, which stays as it is, and what `Study`
-        raises.
+        Raises
+        ------
+        StudyMismatch
+            If the stored study is of another problem, which stays as it is, and what `Study` raises.
         """
         study = cls.__new__(cls)
         how: dict[str, Any] = {
@@ -258,16 +290,26 @@ class Study:
     ) -> Study:
         """Open a study that a file holds.
 
-        storage: the file, or a `Storage` object.
-        name: of the study, None for the only one there.
-        space: needed only where the file cannot hold it: spaces with constraints or with choices that are Python
-            objects, search spaces that are functions.
-        method: needed only where the file cannot hold it: a searcher that is an object.
-        threads: for model work, from 1; None leaves them alone.
-        read_only: always possible, whoever writes; nothing can be asked or told, the log that a killed writer left
-            may be folded into the file, and where the space is not known points are shown as stored.
+        Parameters
+        ----------
+        storage : path, URL, or Storage
+            The file, or a `Storage` object.
+        name : str, optional
+            Of the study, None for the only one there.
+        space : Domain or mapping of str to object, optional
+            Needed only where the file cannot hold it: spaces with constraints or with choices that are Python objects,
+            search spaces that are functions.
+        method : str or Searcher, optional
+            Needed only where the file cannot hold it: a searcher that is an object.
+        threads : int or None, default 1
+            For model work, from 1; None leaves them alone.
+        read_only : bool, default False
+            Always possible, whoever writes; nothing can be asked or told, the log that a killed writer left may be
+            folded into the file, and where the space is not known points are shown as stored.
 
-        Raises StorageError, DomainError, StudyLocked, StudyMismatch.
+        Raises
+        ------
+        StorageError, DomainError, StudyLocked, StudyMismatch
         """
         place = open_storage(storage)
         if read_only:
@@ -311,17 +353,30 @@ class Study:
     ) -> Study:
         """Make a study of the finished trials of a study of Optuna, which it may go on from; needs the extra `optuna`.
 
-        optuna_study: an ``optuna.Study``. Its directions are taken. A constraint that all trials with values have is a
-            limit, at most 0; a trial that breaks another one is infeasible. Failed trials count as failed, those that
-            were pruned have their last report as value, and those that run are left out.
-        space: the space of the trials; None for the one that their distributions tell, or that of a mirrored study of
-            bostruct. A float or int keeps its step, a parameter of one value is dropped. One that
-            some trials lack has a condition (`when=`) where the value of one other parameter tells when it is there.
-        method, seed, storage, name, threads: as of `Study`. The storage must not hold the study yet.
+        Parameters
+        ----------
+        optuna_study : object
+            An ``optuna.Study``. Its directions are taken. A constraint that all trials with values have is a limit, at
+            most 0; a trial that breaks another one is infeasible. Failed trials count as failed, those that were pruned
+            have their last report as value, and those that run are left out.
+        space : Domain or mapping of str to object, optional
+            The space of the trials; None for the one that their distributions tell, or that of a mirrored study of
+            bostruct. A float or int keeps its step, a parameter of one value is dropped. One that some trials lack has
+            a condition (`when=`) where the value of one other parameter tells when it is there.
+        method, seed, storage, name, threads
+            As of `Study`. The storage must not hold the study yet.
 
-        Raises DomainError if the trials do not tell the space: no parameter tells when another one is there, or one
-        has several ranges. Raises PointError for a trial with values that is not in the space, MissingExtra without
-        Optuna, TypeError for what is no study of Optuna, and what `Study` raises.
+        Raises
+        ------
+        DomainError
+            If the trials do not tell the space: no parameter tells when another one is there, or one has several
+            ranges.
+        PointError
+            For a trial with values that is not in the space.
+        MissingExtra
+            Without Optuna.
+        TypeError
+            For what is no study of Optuna, and what `Study` raises.
         """
         load = load_by_name("bostruct.integrations.optuna_studies:import_study")  # which knows this class
         settings = {"method": method, "seed": seed, "storage": storage, "name": name, "threads": threads}
@@ -347,23 +402,37 @@ class Study:
     ) -> Study:
         """Make a study of the experiments in a CSV file, a row each; needs the extra `pandas`.
 
-        file: with a header, and cells between commas, semicolons, tabs or bars. Cells may be JSON lists. Tables of
+        >>> bo.Study.from_csv("results.csv", "yield", direction="maximize", storage="runs.db")         # doctest: +SKIP
+
+        Parameters
+        ----------
+        file : str or path-like
+            With a header, and cells between commas, semicolons, tabs or bars. Cells may be JSON lists. Tables of
             `Result.to_csv`, Optuna, Ax, Ray Tune, MLflow, Weights & Biases, KTT and CLTune are known by the names of
             their columns. Trials that their status calls failed have failed, whatever their value.
-        objective: the column of the value. A unit may be left out: ``yield`` is the column ``yield (%)``.
-        direction: ``minimize`` or ``maximize``.
-        space: with variables that have the names of columns; other columns are not read. None guesses it from the
-            columns, and prints it as Python, to be corrected and given here, with a list of the columns that are no
-            variables: constant ones, dates, numbers of rows, and texts that are nearly all distinct.
-        ignore: columns that are not read.
-        decimal: the sign before decimals; None to find out.
-        failed, unmeasured: as of `add_frame`. A row without a value was never run.
-        method, seed, storage, name, threads: as of `Study`. The storage must not hold the study yet.
+        objective : str
+            The column of the value. A unit may be left out: ``yield`` is the column ``yield (%)``.
+        direction : {"minimize", "maximize"}, default "minimize"
+            ``minimize`` or ``maximize``.
+        space : Domain or mapping of str to object, optional
+            With variables that have the names of columns; other columns are not read. None guesses it from the columns,
+            and prints it as Python, to be corrected and given here, with a list of the columns that are no variables:
+            constant ones, dates, numbers of rows, and texts that are nearly all distinct.
+        ignore : sequence of str, default ()
+            Columns that are not read.
+        decimal : {",", "."}, optional
+            The sign before decimals; None to find out.
+        failed, unmeasured
+            As of `add_frame`. A row without a value was never run.
+        method, seed, storage, name, threads
+            As of `Study`. The storage must not hold the study yet.
 
-        Raises ValueError and PointError, which name the line and the column, for a file of more than 100,000 rows,
-        5,000,000 cells or 128 MiB, too; MissingExtra, and what `Study` raises.
-
-        >>> bo.Study.from_csv("results.csv", "yield", direction="maximize", storage="runs.db")         # doctest: +SKIP
+        Raises
+        ------
+        ValueError, PointError
+            Which name the line and the column, for a file of more than 100,000 rows, 5,000,000 cells or 128 MiB, too.
+        MissingExtra
+            And what `Study` raises.
         """
         load = load_by_name("bostruct.study.experiments:import_experiments")  # which few studies need
         settings = {"method": method, "seed": seed, "storage": storage, "name": name, "threads": threads}
@@ -374,10 +443,19 @@ class Study:
     def delete(storage: Place, name: str) -> None:
         """Delete a study and all its trials from a file or a database.
 
-        storage: as of `Study`.
-        name: of the study.
+        Parameters
+        ----------
+        storage : path, URL, or Storage
+            As of `Study`.
+        name : str
+            Of the study.
 
-        Raises StudyLocked while somebody has the study open for writing, StorageError if it is not there.
+        Raises
+        ------
+        StudyLocked
+            While somebody has the study open for writing.
+        StorageError
+            If it is not there.
         """
         open_storage(storage).delete(_check_study_name(name))
 
@@ -385,12 +463,21 @@ class Study:
     def rename(storage: Place, name: str, new: str) -> None:
         """Give a study in a file or a database another name.
 
-        storage: as of `Study`.
-        name: of the study.
-        new: the name to give, a string of 1 to 500 characters that no study there has.
+        Parameters
+        ----------
+        storage : path, URL, or Storage
+            As of `Study`.
+        name : str
+            Of the study.
+        new : str
+            The name to give, a string of 1 to 500 characters that no study there has.
 
-        Raises StudyLocked while somebody has the study open for writing, StorageError if it is not there or the new
-        name is taken.
+        Raises
+        ------
+        StudyLocked
+            While somebody has the study open for writing.
+        StorageError
+            If it is not there or the new name is taken.
         """
         open_storage(storage).rename(_check_study_name(name), check_new_name(_check_study_name(new)))
 
@@ -403,10 +490,18 @@ class Study:
     def ask(self, n: int | None = None) -> Trial | list[Trial]:
         """Return the next trial, or a list of the next n trials; they are running and stored.
 
-        n: how many to evaluate side by side, from 1; None for one that is not in a list. Each point is chosen with the
+        After any other error the trials of the call are given back.
+
+        Parameters
+        ----------
+        n : int, optional
+            How many to evaluate side by side, from 1; None for one that is not in a list. Each point is chosen with the
             points before it running, as by n calls. Where fewer unseen points are left the list is shorter.
 
-        Raises SpaceExhausted when no unseen point is left. After any other error the trials of the call are given back.
+        Raises
+        ------
+        SpaceExhausted
+            When no unseen point is left.
         """
         wanted = 1 if n is None else check_integer("n", n, 1)
         trials: list[Trial] = []
@@ -429,12 +524,20 @@ class Study:
         alone, for which another process that asks ends the batch. Where fewer unseen points are left, fewer are
         yielded.
 
-        n: how many to evaluate side by side, from 1.
-        missing: counts the trials that are still wanted; None if nobody knows. If no other is wanted, a trial that
-            waits after a failure of the machine is yielded before another one has completed.
+        Parameters
+        ----------
+        n : int
+            How many to evaluate side by side, from 1.
+        missing : callable, optional
+            Counts the trials that are still wanted; None if nobody knows. If no other is wanted, a trial that waits
+            after a failure of the machine is yielded before another one has completed.
 
-        Raises ValueError, TypeError, BostructError if the study cannot be asked, and SpaceExhausted if no unseen
-        point is left for the first.
+        Raises
+        ------
+        ValueError, TypeError, BostructError
+            If the study cannot be asked.
+        SpaceExhausted
+            If no unseen point is left for the first.
         """
         check_integer("n", n, 1)
         self._writable()
@@ -458,9 +561,20 @@ class Study:
         They count as running. What is told until they are asked for cannot change them. Where fewer unseen points are
         left, fewer wait.
 
-        n: how many are to wait, from 1.
+        Parameters
+        ----------
+        n : int, default 1
+            How many are to wait, from 1.
 
-        Returns how many wait. Raises ValueError, TypeError, and BostructError if the study cannot be asked.
+        Returns
+        -------
+        int
+            How many wait.
+
+        Raises
+        ------
+        ValueError, TypeError, BostructError
+            If the study cannot be asked.
         """
         check_integer("n", n, 1)
         with self.ask_lock(), suppress(SpaceExhausted):
@@ -475,9 +589,12 @@ class Study:
 
         At its beginning the study has all that others told, and the trials of those that are gone wait for an ask.
 
-        wanted: tells whether one more trial is wanted, such as ``lambda: study.n_finished + study.n_remote < 100``.
-            `ask` raises NotWanted if it says no. None if that does not matter: others ask within the block only
-            where this process has lost its connection to a database.
+        Parameters
+        ----------
+        wanted : callable, optional
+            Tells whether one more trial is wanted, such as ``lambda: study.n_finished + study.n_remote < 100``. `ask`
+            raises NotWanted if it says no. None if that does not matter: others ask within the block only where this
+            process has lost its connection to a database.
         """
         with self._asking:
             self._writable()
@@ -511,35 +628,53 @@ class Study:
     ) -> Trial:
         """Record the outcome of a running trial, and return the trial; the outcome is on disk when this returns.
 
-        trial: a running one, or its number.
-        value: a number; a tuple, of several objectives; a dict with ``value`` and any of ``constraints``, ``sd`` and
-            ``repeats``; or a `bostruct.outcome.Outcome`. NaN and infinities are failures.
-        sd: standard deviation of the noise in the value, from 0 to 1.3e154; None if it is to be learned.
-        repeats: several measurements of the point in place of a value, which is their mean.
-        constraints: the measured number of each limit, by its name.
-        failed, infeasible: instead of a value, the reason why there is none, a non-empty string.
-        attributes: what else to keep with the trial, such as the path of a file, for `Trial.attributes`: JSON by name,
-            at most 65,536 characters. No model learns from it. None for none.
-        finished: seconds since the epoch when the evaluation ended, from a day before the trial began to a day from
-            now, since clocks differ; None for now.
-        reports: steps and values on the way there, ascending by step, which stopping rules learn from. Without a value
-            or a reason the trial was stopped at the last of them, whose value is its own.
-        retry: how often a trial that failed is handed out again, for failures that are no fault of the point; True is
-            twice. It is running then, ``info["failed_before"]`` has the reasons, and ``info["retries"]`` the number, in
-            which `requeue` does not count. It goes with `failed`, or with a value that is not finite; an `Outcome` that
-            did not fail is told once.
-        machine: why the machine, not the point, is at fault for a failure, such as ``"a full disk"``. The trial is then
-            handed out again, once, after another one has completed; ``info["machine_failure"]`` says so. If it fails
-            for the same reason, its point is at fault after all; otherwise no model learns from it.
-
         Who was handed a trial may tell of it once. Where another was told of it first, as after `requeue` or by another
         process that took it over, the outcome is another trial of the same point, which is returned:
         ``info["double_of"]`` is the number of the first. It is not counted by `n_trials`.
 
-        Raises TypeError for what is not a number, or a tuple if there is one objective, and ValueError for a trial
-        that is not running, a limit that was not measured and one that the study does not declare; nothing is told
-        then. Raises StorageError if the file was removed, renamed or replaced; the outcome is kept in memory then,
-        for `save`.
+        Parameters
+        ----------
+        trial : Trial or int
+            A running one, or its number.
+        value : object, optional
+            A number; a tuple, of several objectives; a dict with ``value`` and any of ``constraints``, ``sd`` and
+            ``repeats``; or a `bostruct.outcome.Outcome`. NaN and infinities are failures.
+        sd : float, optional
+            Standard deviation of the noise in the value, from 0 to 1.3e154; None if it is to be learned.
+        repeats : sequence of float, optional
+            Several measurements of the point in place of a value, which is their mean.
+        constraints : mapping of str to float, optional
+            The measured number of each limit, by its name.
+        failed, infeasible : str, optional
+            Instead of a value, the reason why there is none, a non-empty string.
+        attributes : mapping of str to object, optional
+            What else to keep with the trial, such as the path of a file, for `Trial.attributes`: JSON by name, at most
+            65,536 characters. No model learns from it. None for none.
+        finished : float, optional
+            Seconds since the epoch when the evaluation ended, from a day before the trial began to a day from now,
+            since clocks differ; None for now.
+        reports : iterable of tuple of (int, float), default ()
+            Steps and values on the way there, ascending by step, which stopping rules learn from. Without a value or a
+            reason the trial was stopped at the last of them, whose value is its own.
+        retry : bool or int, default False
+            How often a trial that failed is handed out again, for failures that are no fault of the point; True is
+            twice. It is running then, ``info["failed_before"]`` has the reasons, and ``info["retries"]`` the number, in
+            which `requeue` does not count. It goes with `failed`, or with a value that is not finite; an `Outcome` that
+            did not fail is told once.
+        machine : str, optional
+            Why the machine, not the point, is at fault for a failure, such as ``"a full disk"``. The trial is then
+            handed out again, once, after another one has completed; ``info["machine_failure"]`` says so. If it fails
+            for the same reason, its point is at fault after all; otherwise no model learns from it.
+
+        Raises
+        ------
+        TypeError
+            For what is not a number, or a tuple if there is one objective.
+        ValueError
+            For a trial that is not running, a limit that was not measured and one that the study does not declare;
+            nothing is told then.
+        StorageError
+            If the file was removed, renamed or replaced; the outcome is kept in memory then, for `save`.
         """
         with self._mutex:
             self._writable()
@@ -581,10 +716,16 @@ class Study:
         A `Real` lies on a fine grid. The trial shows your numbers as you gave them; models see the nearest of the grid.
         A warning says where other numbers of an earlier trial lie on the same step.
 
-        point: as the objective would receive it.
-        value, sd, repeats, constraints, failed, infeasible, attributes: its outcome, as in `tell`.
+        Parameters
+        ----------
+        point : object
+            As the objective would receive it.
+        value, sd, repeats, constraints, failed, infeasible, attributes
+            Its outcome, as in `tell`.
 
-        Raises PointError, TypeError, ValueError.
+        Raises
+        ------
+        PointError, TypeError, ValueError
         """
         with self._mutex:
             self._writable()
@@ -612,22 +753,33 @@ class Study:
     ) -> list[Trial]:
         """Add each row of a pandas DataFrame as a finished trial, as `add` does, and return the trials.
 
-        frame: with a column for each variable, `x` or `point.x`, as `Result.to_dataframe` writes them. A missing value
-            is a variable that the point has not. A text that is no value of its variable, as a CSV file has for a
-            tuple, is read as the Python literal that it writes. `constraint.` before its name is the column of each
-            limit of the study. A column `status` that has no words but ours, such as ``failed``, says which rows failed
-            or are infeasible, and `reason` says why; other columns are not read. The column of a variable is that of
-            the variable, whatever its name.
-        value: name of the column of values, or of several objectives the names of their columns.
-        failed: name of a column that says which rows failed, by True, by a word such as ``failed`` or by a reason; None
-            for none.
-        unmeasured: what becomes of a row that has no value and did not fail: ``skip`` leaves it out, ``queue`` makes it
-            a trial that the next `ask` hands out, unless the study has its point. A row with some of its values always
-            is such a trial; ``info["measured"]`` has its numbers, and so have tables.
-
         Trials that wait are added after all others, whatever the order of the rows. A float to which one listed number
         rounds is read as that number. Warnings count what is left out, waits or is rounded. Nothing is added if one row
-        is wrong. Raises PointError, TypeError and ValueError, which name the row or the argument.
+        is wrong.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            With a column for each variable, `x` or `point.x`, as `Result.to_dataframe` writes them. A missing value is
+            a variable that the point has not. A text that is no value of its variable, as a CSV file has for a tuple,
+            is read as the Python literal that it writes. `constraint.` before its name is the column of each limit of
+            the study. A column `status` that has no words but ours, such as ``failed``, says which rows failed or are
+            infeasible, and `reason` says why; other columns are not read. The column of a variable is that of the
+            variable, whatever its name.
+        value : str or sequence of str, default "value"
+            Name of the column of values, or of several objectives the names of their columns.
+        failed : str, optional
+            Name of a column that says which rows failed, by True, by a word such as ``failed`` or by a reason; None for
+            none.
+        unmeasured : Unmeasured, default "skip"
+            What becomes of a row that has no value and did not fail: ``skip`` leaves it out, ``queue`` makes it a trial
+            that the next `ask` hands out, unless the study has its point. A row with some of its values always is such
+            a trial; ``info["measured"]`` has its numbers, and so have tables.
+
+        Raises
+        ------
+        PointError, TypeError, ValueError
+            If an argument is invalid.
         """
         rows = read_frame(frame, value, failed, unmeasured, self.domain, self.goals)
         waiting = [row for row in rows if row.outcome is None]
@@ -658,10 +810,16 @@ class Study:
     def requeue(self, trial: Trial | int) -> None:
         """Put a running or failed trial back in the queue: the next `ask` returns it again.
 
-        trial: a running or failed one, or its number. A failed one counts as not finished then; what it failed of is in
+        Parameters
+        ----------
+        trial : Trial or int
+            A running or failed one, or its number. A failed one counts as not finished then; what it failed of is in
             its ``info["failed_before"]``.
 
-        Raises ValueError for a trial that is neither, or was added.
+        Raises
+        ------
+        ValueError
+            For a trial that is neither, or was added.
         """
         with self._mutex:
             self._writable()
@@ -673,9 +831,17 @@ class Study:
 
         Those that were told, given up or handed out again meanwhile, here or by another process, are left as they are.
 
-        trials: as `ask` returned them.
+        Parameters
+        ----------
+        trials : iterable of Trial
+            As `ask` returned them.
 
-        Raises ValueError for a trial of another study, TypeError for what is none.
+        Raises
+        ------
+        ValueError
+            For a trial of another study.
+        TypeError
+            For what is none.
         """
         if not isinstance(trials, Iterable):
             raise TypeError(f"trials: expected a list of trials as `ask` returned them, got {short_repr(trials)}")
@@ -691,9 +857,15 @@ class Study:
         `optimize` ignores what comes of it: a worker process of its own is killed once a callback returns or another
         trial finishes, an objective in this process runs to its end.
 
-        trial: a running one, or its number.
+        Parameters
+        ----------
+        trial : Trial or int
+            A running one, or its number.
 
-        Raises ValueError for a trial that is not running.
+        Raises
+        ------
+        ValueError
+            For a trial that is not running.
         """
         with self._mutex:
             self._writable()
@@ -722,36 +894,6 @@ class Study:
     ) -> Result:
         """Evaluate until a number of trials has finished or a time is up, and return the result.
 
-        objective: called with a point, returns what `tell` takes as a value.
-        n_trials: total number of finished trials of the study, from 0; failed trials count, added ones do not. The same
-            call again continues an interrupted run, and does nothing after a finished one. None if `n_more`, `timeout`
-            or `patience` ends the run.
-        n_more: finished trials beyond those that the study has at the call, from 0, in place of `n_trials`. The same
-            call again evaluates as many again.
-        timeout: seconds of this call, from 0, by a clock that nobody sets. No trial begins afterward; running trials
-            finish, or end at their `trial_timeout`. A resumed call has the whole time again. None for no limit.
-        patience: finished trials in a row without a better value that end the run, from 1; None for no such end.
-        cancel_running: True gives running trials back when the timeout is up; the next run evaluates them first. A
-            single worker is then a process of its own.
-        workers: processes, or trials in flight with an executor; 1 without trial_timeout runs in this process.
-        executor: any `concurrent.futures.Executor`.
-        trial_timeout: seconds, from 0.001, after which the worker is killed and the trial fails; not with an executor.
-        load_timeout: seconds, from 0.001, that a worker gets to load the objective; a worker that is slower, or dies
-            meanwhile, is replaced, twice for a trial.
-        callbacks: one or several, called as callback(study, trial) after each finished trial. The `check_study(study)`
-            of a `StoppingCallback` is called before the first trial, too: it refuses by raising, or ends the run by
-            `stop`.
-        progress: a bar on stderr, None shows it on a terminal and in a notebook.
-        reraise: exceptions that end the run, beside failing their trial.
-        stopping_rule: such as `bostruct.MedianRule`, stops trials early by what their objective tells
-            `bostruct.report`; None for none. The last value reported is the trial's value.
-        retries: how often a trial that failed or timed out is evaluated again, from 0; at least twice if the
-            objective raised `bostruct.Transient`.
-        max_initial_failures: failed trials of this run that end it with ObjectiveError if none of the study, added ones
-            included, has completed; ``auto`` for the largest of 10, twice the workers, and the number of initial
-            points. An `Outcome` that says ``failed``, Infeasible and Transient do not count. None also lets a run go on
-            after five equal errors.
-
         An exception of the objective fails its trial, and the study goes on. While no trial that was asked for has
         completed, ObjectiveError ends the run at the first TypeError, AttributeError, NameError, returned value that is
         not a number, or outcome without a number for each limit, and at any other exception that five trials in a row
@@ -759,7 +901,59 @@ class Study:
         in a row, a broken executor with ExecutorError, an objective that no worker can load with BostructError; no
         trial fails for that. KeyboardInterrupt ends the run, which stays resumable; so does SIGTERM, with
         ``SystemExit(143)``, in the main thread and unless it has a handler. What ends a run carries the result so far,
-        as `error.result`. Raises TypeError, ValueError.
+        as `error.result`.
+
+        Parameters
+        ----------
+        objective : callable
+            Called with a point, returns what `tell` takes as a value.
+        n_trials : int, optional
+            Total number of finished trials of the study, from 0; failed trials count, added ones do not. The same call
+            again continues an interrupted run, and does nothing after a finished one. None if `n_more`, `timeout` or
+            `patience` ends the run.
+        n_more : int, optional
+            Finished trials beyond those that the study has at the call, from 0, in place of `n_trials`. The same call
+            again evaluates as many again.
+        timeout : float, optional
+            Seconds of this call, from 0, by a clock that nobody sets. No trial begins afterward; running trials finish,
+            or end at their `trial_timeout`. A resumed call has the whole time again. None for no limit.
+        patience : int, optional
+            Finished trials in a row without a better value that end the run, from 1; None for no such end.
+        cancel_running : bool, default False
+            True gives running trials back when the timeout is up; the next run evaluates them first. A single worker is
+            then a process of its own.
+        workers : int, default 1
+            Processes, or trials in flight with an executor; 1 without trial_timeout runs in this process.
+        executor : Executor, optional
+            Any `concurrent.futures.Executor`.
+        trial_timeout : float, optional
+            Seconds, from 0.001, after which the worker is killed and the trial fails; not with an executor.
+        load_timeout : float, default 60.0
+            Seconds, from 0.001, that a worker gets to load the objective; a worker that is slower, or dies meanwhile,
+            is replaced, twice for a trial.
+        callbacks : Callback or sequence of Callback, default ()
+            One or several, called as callback(study, trial) after each finished trial. The `check_study(study)` of a
+            `StoppingCallback` is called before the first trial, too: it refuses by raising, or ends the run by `stop`.
+        progress : bool, optional
+            A bar on stderr, None shows it on a terminal and in a notebook.
+        reraise : type of Exception or tuple of type of Exception, default ()
+            Exceptions that end the run, beside failing their trial.
+        stopping_rule : StoppingRule, optional
+            Such as `bostruct.MedianRule`, stops trials early by what their objective tells `bostruct.report`; None for
+            none. The last value reported is the trial's value.
+        retries : int, default 0
+            How often a trial that failed or timed out is evaluated again, from 0; at least twice if the objective
+            raised `bostruct.Transient`.
+        max_initial_failures : FailureLimit, default "auto"
+            Failed trials of this run that end it with ObjectiveError if none of the study, added ones included, has
+            completed; ``auto`` for the largest of 10, twice the workers, and the number of initial points. An `Outcome`
+            that says ``failed``, Infeasible and Transient do not count. None also lets a run go on after five equal
+            errors.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If an argument is invalid.
         """
         how = RunSettings(
             objective,
@@ -841,10 +1035,19 @@ class Study:
         more points have a value than the method chooses without its model, and while all values are equal.
         `bostruct.StopWhen` stops a run by it.
 
-        regret: in the units of the values, at least 0.
+        It can be asked of a study that is only read.
 
-        It can be asked of a study that is only read. Raises BostructError if the method has no model that tells, and
-        ValueError.
+        Parameters
+        ----------
+        regret : float
+            In the units of the values, at least 0.
+
+        Raises
+        ------
+        BostructError
+            If the method has no model that tells.
+        ValueError
+            If an argument is invalid.
         """
         with self._asking, self._mutex, self._limit():
             searcher, state = self._model()()
@@ -853,7 +1056,10 @@ class Study:
     def stop(self, reason: str = "stop() was called") -> None:
         """End `optimize` once the trials in flight have finished, or say why a loop of your own has ended.
 
-        reason: the result's `stopped_because`, until `optimize` is called again.
+        Parameters
+        ----------
+        reason : str, default "stop() was called"
+            The result's `stopped_because`, until `optimize` is called again.
         """
         self._stop = reason
 
@@ -879,7 +1085,13 @@ class Study:
 
     @property
     def direction(self) -> str:
-        """``minimize`` or ``maximize``; raises BostructError if there are several objectives."""
+        """``minimize`` or ``maximize``.
+
+        Raises
+        ------
+        BostructError
+            If there are several objectives.
+        """
         return self.goals.direction
 
     @property
@@ -894,8 +1106,7 @@ class Study:
 
     @property
     def where(self) -> str | None:
-        """Path of the file, or URL without a password of the database, that holds the study; None in memory, and where
-        that was lost."""
+        """Path of the study's file, or URL of its database without the password; None in memory or if it was lost."""
         return None if self._store is not None and self._store.lost is not None else self._place.where
 
     @property
@@ -976,23 +1187,38 @@ class Study:
     def predict(self, points: Iterable[object]) -> Predictions:
         """Predict the objective, noise aside, at any points, and the chance that they have a value and keep all limits.
 
-        points: m points as the objective receives them.
+        Parameters
+        ----------
+        points : iterable of object
+            m points as the objective receives them.
 
-        Returns `mean` and `sd` (m,), in your units, or (m, k) of k objectives, and `chance` (m,). Raises PointError,
-        TypeError, and BostructError for a method without a model and where nothing has completed.
+        Returns
+        -------
+        Predictions
+            `mean` and `sd` (m,), in your units, or (m, k) of k objectives, and `chance` (m,).
+
+        Raises
+        ------
+        PointError, TypeError, BostructError
+            For a method without a model and where nothing has completed.
         """
         with self._asking, self._mutex:
             return self.result.predict(points)
 
     @property
     def incumbent(self) -> Trial | None:
-        """The best trial so far; None if none has completed and keeps the limits, and where there are several
-        objectives."""
+        """The best feasible trial so far; None if there is none, or there are several objectives."""
         return self._ledger.incumbent
 
     @property
     def best_trial(self) -> Trial:
-        """The best trial that keeps all limits; raises BostructError without one, and for several objectives."""
+        """The best trial that keeps all limits.
+
+        Raises
+        ------
+        BostructError
+            Without one, and for several objectives.
+        """
         return self.incumbent or self.result.best_trial
 
     @property
@@ -1009,20 +1235,31 @@ class Study:
     def pareto_front(self) -> tuple[Trial, ...]:
         """The feasible trials that no other one dominates, by their first objective, as of `Result.pareto_front`.
 
-        Raises BostructError if none is feasible.
+        Raises
+        ------
+        BostructError
+            If none is feasible.
         """
         return self.result.pareto_front
 
     def save(self, path: str | os.PathLike[str], *, name: str | None = None) -> None:
         """Write the study, with all its trials, to another file or a database, which `Study.load` opens.
 
-        path: a new file, one with other studies, or ``postgresql://user@host/database``; with another name also that of
-            the study itself. Running trials are handed out again by who loads it.
-        name: of the study there, a string of 1 to 500 characters; None for the name that it has.
-
         A study whose own file was lost goes on in the new one, under the new name; every other stays as it is, in its
-        file or in memory. Raises TypeError, ValueError, and StorageError if the file holds a study of this name or
-        cannot be written.
+        file or in memory.
+
+        Parameters
+        ----------
+        path : str or path-like
+            A new file, one with other studies, or ``postgresql://user@host/database``; with another name also that of
+            the study itself. Running trials are handed out again by who loads it.
+        name : str, optional
+            Of the study there, a string of 1 to 500 characters; None for the name that it has.
+
+        Raises
+        ------
+        TypeError, ValueError, StorageError
+            If the file holds a study of this name or cannot be written.
         """
         if not isinstance(path, str | os.PathLike):
             raise TypeError(f"path: expected the path of a file, got {hide_passwords(short_repr(path))}")
@@ -1213,5 +1450,5 @@ def _check_study_name(name: object) -> str:
 
 
 def _limit_threads(threads: int | None) -> ThreadLimit:
-    """Raises TypeError, ValueError."""
+    """Return the limit on threads; raise TypeError or ValueError for a wrong number."""
     return ThreadLimit(None if threads is None else check_integer("threads", threads, 1))

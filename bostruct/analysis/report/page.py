@@ -45,11 +45,20 @@ def write_report(study_or_result: Study | Result, path: str | os.PathLike[str], 
     The page needs no network and no other file. Without matplotlib it has tables and no pictures. Of very many trials
     its table holds the best and the last, and says so.
 
-    study_or_result: a `Study`, with the name, the version and the file of the run; or a `Result`.
-    path: of the file. An earlier page of bostruct is replaced.
-    overwrite: True also replaces a file that bostruct did not write, but never a database.
+    Parameters
+    ----------
+    study_or_result : Study or Result
+        A `Study`, with the name, the version and the file of the run; or a `Result`.
+    path : str or path-like
+        Of the file. An earlier page of bostruct is replaced.
+    overwrite : bool, default False
+        True also replaces a file that bostruct did not write, but never a database.
 
-    Raises TypeError; OutputRefused, a FileExistsError, for a file that it must not replace; OSError.
+    Raises
+    ------
+    TypeError
+        ; OutputRefused, a FileExistsError, for a file that it must not replace.
+    OSError
     """
     write_output(path, render_page([read_run(study_or_result)]), "page", overwrite=overwrite)
 

@@ -53,18 +53,31 @@ MAX_LISTED_CHANGES = 10_000  # changes at most, which is seconds
 class Bounds:
     """Limits on the architectures of a domain; by default those of the published experiments.
 
-    min_layers, max_layers: int >= 1, layers in all, input and output counted.
-    min_units, max_units: int >= 1, units of each layer that has any.
-    min_mass, max_mass: float >= 0, of what `mass` says.
-    max_in_degree: int >= 1, parents of a layer.
-    max_out_degree: int >= 1, children of a layer.
-    max_edges: int >= 1, edges in all.
-    max_halvings: float >= 0, how often an image may be halved.
-    mass: ``processing``, the mass of the processing layers together (`Architecture.masses`); or ``total``, as the
+    Parameters
+    ----------
+    min_layers, max_layers
+        Int >= 1, layers in all, input and output counted.
+    min_units, max_units
+        Int >= 1, units of each layer that has any.
+    min_mass, max_mass
+        Float >= 0, of what `mass` says.
+    max_in_degree : int, default 5
+        Int >= 1, parents of a layer.
+    max_out_degree : int, default 55
+        Int >= 1, children of a layer.
+    max_edges : int, default 200
+        Int >= 1, edges in all.
+    max_halvings : float, default math.inf
+        Float >= 0, how often an image may be halved.
+    mass : BoundedMass
+        ``processing``, the mass of the processing layers together (`Architecture.masses`); or ``total``, as the
         released code bounds it: of all layers (`bostruct.domains.architecture.measures.all_masses`), which is that of
         the processing layers, fully connected ones at a tenth, and thrice what the input has.
 
-    Raises ValueError and TypeError.
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is invalid.
     """
 
     min_layers: int = 5
@@ -100,7 +113,10 @@ class Bounds:
     def check(self, x: Architecture) -> None:
         """Raise PointError, naming the first layer or quantity that is out of bounds.
 
-        x: `Architecture`.
+        Parameters
+        ----------
+        x : Architecture
+            `Architecture`.
         """
         _check_within("layers", len(x), self.min_layers, self.max_layers)
         _check_within("edges", len(x.edges), 0, self.max_edges)
@@ -292,12 +308,22 @@ def cnn_domain(
 ) -> ArchitectureDomain:
     """Return the domain of convolutional networks (Kandasamy et al. 2018).
 
-    bounds: `Bounds`.
-    pool: architectures to start from, each as `ArchitectureDomain.parse` takes it, so that texts are of the family;
-        by default the 12 of the released NASBOT code that are within the bounds.
-    family: `Family` of the layers, ``cnn`` by default.
+    Parameters
+    ----------
+    bounds : Bounds, default Bounds()
+        `Bounds`.
+    pool : sequence of Presented, optional
+        Architectures to start from, each as `ArchitectureDomain.parse` takes it, so that texts are of the family; by
+        default the 12 of the released NASBOT code that are within the bounds.
+    family : Family, default CNN
+        `Family` of the layers, ``cnn`` by default.
 
-    Raises DomainError if no architecture of the pool is within the bounds, or one that you pass is not; TypeError.
+    Raises
+    ------
+    DomainError
+        If no architecture of the pool is within the bounds, or one that you pass is not.
+    TypeError
+        If an argument is invalid.
     """
     return _domain_within(family, bounds, pool, cnn_pool())
 
@@ -310,13 +336,24 @@ def mlp_domain(
 ) -> ArchitectureDomain:
     """Return the domain of multilayer perceptrons (Kandasamy et al. 2018).
 
-    bounds: `Bounds`.
-    pool: architectures to start from, each as `ArchitectureDomain.parse` takes it, so that texts are of the family;
-        by default the published shapes that are within the bounds.
-    family: `Family` of the layers, ``mlp`` by default.
-    decision: label of the decision layers of the default pool, ``linear`` (regression) or ``softmax``.
+    Parameters
+    ----------
+    bounds : Bounds, default Bounds()
+        `Bounds`.
+    pool : sequence of Presented, optional
+        Architectures to start from, each as `ArchitectureDomain.parse` takes it, so that texts are of the family; by
+        default the published shapes that are within the bounds.
+    family : Family, default MLP
+        `Family` of the layers, ``mlp`` by default.
+    decision : str, default "linear"
+        Label of the decision layers of the default pool, ``linear`` (regression) or ``softmax``.
 
-    Raises DomainError if no architecture of the pool is within the bounds, or one that you pass is not; TypeError.
+    Raises
+    ------
+    DomainError
+        If no architecture of the pool is within the bounds, or one that you pass is not.
+    TypeError
+        If an argument is invalid.
     """
     return _domain_within(family, bounds, pool, mlp_pool(decision))
 

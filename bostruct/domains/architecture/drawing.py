@@ -17,10 +17,21 @@ if TYPE_CHECKING:
 def plot_architecture(architecture: Architecture, axes: Axes | None = None) -> Axes:
     """Draw an architecture with matplotlib, the input at the top, and return the axes.
 
-    architecture: `Architecture`.
-    axes: axes of matplotlib; new ones by default.
+    Edges that pass layers by are bent.
 
-    Edges that pass layers by are bent. Raises MissingExtra without the extra ``plot``, and TypeError.
+    Parameters
+    ----------
+    architecture : Architecture
+        `Architecture`.
+    axes : Axes, optional
+        Axes of matplotlib; new ones by default.
+
+    Raises
+    ------
+    MissingExtra
+        Without the extra ``plot``.
+    TypeError
+        If an argument is invalid.
     """
     if not isinstance(architecture, Architecture):
         raise TypeError(f"architecture: expected an Architecture, got {short_repr(architecture)}")

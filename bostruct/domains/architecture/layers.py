@@ -135,14 +135,23 @@ UNMATCHED = 2.0  # leaving a unit of mass out of both architectures: no dearer m
 class Label:
     """A kind of layer.
 
-    name: str of letters, digits and ``_.+-``, not ending in a hyphen and digits (``conv3-16`` is a layer of 16 units).
-    role: ``input``, ``output``, ``decision`` or ``processing``.
-    group: which of the family's path lengths count it, None for none.
-    units: bool, True if a layer of this kind has a number of units; one without passes on what it is given.
-    image: what becomes of an image: ``keeps`` its size, may be halved by stride 2 (``strides``), is always halved
+    Parameters
+    ----------
+    name : str
+        Str of letters, digits and ``_.+-``, not ending in a hyphen and digits (``conv3-16`` is a layer of 16 units).
+    role : Role, default "processing"
+        ``input``, ``output``, ``decision`` or ``processing``.
+    group : str, optional
+        Which of the family's path lengths count it, None for none.
+    units : bool, default True
+        Bool, True if a layer of this kind has a number of units; one without passes on what it is given.
+    image : ImageEffect, default "keeps"
+        What becomes of an image: ``keeps`` its size, may be halved by stride 2 (``strides``), is always halved
         (``halves``), or ``collapses`` to features.
 
-    Raises DomainError and ValueError.
+    Raises
+    ------
+    DomainError, ValueError
     """
 
     name: str
@@ -176,15 +185,26 @@ BUILT_IN: dict[str, Family] = {}  # the families of the package, below
 class Family:
     """The labels that an architecture may use, and the cost of matching layers of two different ones.
 
-    name: str.
-    labels: tuple of `Label`, with distinct names.
-    groups: tuple of str, kinds of layers that have path lengths of their own.
-    costs: tuple of (label, label, cost), once for each pair that may be matched; a pair that is not listed never is.
-    image: bool, True if the input is an image (then sizes are checked), False if it is features.
-    joins: ``concatenates`` where a layer's inputs are concatenated and their channels add up, ``adds`` where they are
+    Parameters
+    ----------
+    name : str
+        Str.
+    labels : tuple of Label
+        Tuple of `Label`, with distinct names.
+    groups : tuple of str
+        Tuple of str, kinds of layers that have path lengths of their own.
+    costs : LabelCosts
+        Tuple of (label, label, cost), once for each pair that may be matched; a pair that is not listed never is.
+    image : bool
+        Bool, True if the input is an image (then sizes are checked), False if it is features.
+    joins : Joins, default "concatenates"
+        ``concatenates`` where a layer's inputs are concatenated and their channels add up, ``adds`` where they are
         added, so that the layer has the channels of one.
 
-    Raises DomainError if costs break the triangle inequality, for the distance would too.
+    Raises
+    ------
+    DomainError
+        If costs break the triangle inequality, for the distance would too.
     """
 
     name: str
@@ -270,12 +290,19 @@ class Family:
     def with_label(self, label: Label, costs: Mapping[str, float], name: str | None = None) -> Family:
         """Return a new family that also knows `label`.
 
-        label: `Label`.
-        costs: label name -> cost > 0 of matching the new label to labels known already; matching it to any other costs
+        Parameters
+        ----------
+        label : Label
+            `Label`.
+        costs : mapping of str to float
+            Label name -> cost > 0 of matching the new label to labels known already; matching it to any other costs
             what the cheapest way by these does.
-        name: str, the new family's name; by default this one's and the label's, ``cnn+conv9``.
+        name : str, optional
+            Str, the new family's name; by default this one's and the label's, ``cnn+conv9``.
 
-        Raises ValueError and DomainError.
+        Raises
+        ------
+        ValueError, DomainError
         """
         for other, cost in costs.items():
             check_choice("costs", other, self.index)

@@ -51,17 +51,25 @@ Form = tuple[tuple[int, ...], ...]
 class Architecture:
     """An immutable directed acyclic graph of layers.
 
-    layers: `Layer`s, strings such as ``"conv3-16/2"`` (label, units, stride) or ``"max-pool"``, tuples or mappings of a
+    Isomorphic architectures are equal. Layers are kept in a topological order, the one given if it is one. A layer's
+    inputs are concatenated, or added if the family says so; the decision layers are averaged. `halvings` says how often
+    the image was halved once it has left each layer; None without one.
+
+    Parameters
+    ----------
+    layers : iterable of object
+        `Layer`s, strings such as ``"conv3-16/2"`` (label, units, stride) or ``"max-pool"``, tuples or mappings of a
         layer's fields; one ``ip``, one ``op``, at least one decision layer (``softmax``, ``linear``).
-    edges: pairs (from, to) of positions in `layers`.
-    family: a `Family` or its name; by default the first of the package's (``cnn``, ``mlp``, ``cell``, ``mbconv``) that
+    edges : iterable of sequence of int
+        Pairs (from, to) of positions in `layers`.
+    family : Family or str, optional
+        A `Family` or its name; by default the first of the package's (``cnn``, ``mlp``, ``cell``, ``mbconv``) that
         knows every label.
 
-    Isomorphic architectures are equal. Layers are kept in a topological order, the one given if it is one. A layer's
-    inputs are concatenated, or added if the family says so; the decision layers are averaged. `halvings` says how
-    often the image was halved once it has left each layer; None without one.
-
-    Raises PointError, which names the layer that is wrong.
+    Raises
+    ------
+    PointError
+        If an argument is invalid.
     """
 
     family: Family
@@ -96,12 +104,18 @@ class Architecture:
     def chain(cls, layers: str | Sequence[object], family: Family | str | None = None) -> Architecture:
         """Build an architecture in which each layer feeds the next.
 
-        layers: a list of layers, or a string, which is split at spaces; ``ip`` and ``op`` are added where missing.
-        family: as of `Architecture`.
-
         ``Architecture.chain("conv3-16 conv3-32/2 max-pool fc-64 softmax")``
 
-        Raises PointError.
+        Parameters
+        ----------
+        layers : str or sequence of object
+            A list of layers, or a string, which is split at spaces; ``ip`` and ``op`` are added where missing.
+        family : Family or str, optional
+            As of `Architecture`.
+
+        Raises
+        ------
+        PointError
         """
         sequence = layers.split() if isinstance(layers, str) else layers
         given = [as_layer(layer, f"layer {u}") for u, layer in enumerate(sequence)]
@@ -116,11 +130,17 @@ class Architecture:
     def from_text(cls, text: str, family: Family | str | None = None) -> Architecture:
         """Rebuild an architecture from what ``str`` of it gives, unless layers have attributes.
 
-        text: the layers, as of `chain`; without edges each feeds the next; else a bar and edges between their numbers,
+        Parameters
+        ----------
+        text : str
+            The layers, as of `chain`; without edges each feeds the next; else a bar and edges between their numbers,
             ``ip conv3-8 conv3-8 softmax op | 0>1 0>2 1>3 2>3 3>4``.
-        family: as of `Architecture`.
+        family : Family or str, optional
+            As of `Architecture`.
 
-        Raises PointError.
+        Raises
+        ------
+        PointError
         """
         if not isinstance(text, str):
             raise PointError(f"text: expected a string, got {short_repr(text)}")
@@ -139,10 +159,16 @@ class Architecture:
     def from_json(cls, data: ParsedJson, family: Family | None = None) -> Architecture:
         """Rebuild an architecture from the result of `to_json`.
 
-        data: the dict that `to_json` returns.
-        family: `Family`, needed if the architecture is of none of the built-in ones.
+        Parameters
+        ----------
+        data : ParsedJson
+            The dict that `to_json` returns.
+        family : Family, optional
+            `Family`, needed if the architecture is of none of the built-in ones.
 
-        Raises PointError.
+        Raises
+        ------
+        PointError
         """
         if isinstance(data, str):
             raise PointError("expected an object, got a string; json.loads reads one from text")
@@ -161,10 +187,16 @@ class Architecture:
     def from_networkx(cls, graph: DiGraph, family: Family | str | None = None) -> Architecture:
         """Build an architecture from a directed networkx graph.
 
-        graph: `networkx.DiGraph` whose nodes hold the fields of a layer (``label``, ``units``, ...) as node data.
-        family: as of `Architecture`.
+        Parameters
+        ----------
+        graph : DiGraph
+            `networkx.DiGraph` whose nodes hold the fields of a layer (``label``, ``units``, ...) as node data.
+        family : Family or str, optional
+            As of `Architecture`.
 
-        Raises PointError.
+        Raises
+        ------
+        PointError
         """
         is_directed = getattr(graph, "is_directed", None)
         if not callable(is_directed) or not is_directed() or graph.is_multigraph():
@@ -192,7 +224,13 @@ class Architecture:
         return architecture_dot([str(layer) for layer in self.layers], labels, self.edges)
 
     def to_svg(self) -> str:
-        """Draw the architecture as SVG; raises MissingExtra without the extra ``plot`` or the Graphviz program."""
+        """Draw the architecture as SVG.
+
+        Raises
+        ------
+        MissingExtra
+            Without the extra ``plot`` or the Graphviz program.
+        """
         return render_svg(self.to_dot())
 
     def _repr_svg_(self) -> str | None:

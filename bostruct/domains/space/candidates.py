@@ -39,20 +39,30 @@ TEXT_FEATURES = 8  # random numbers that stand for a text
 class Candidates(ChoiceVariable):
     """A variable whose values are the rows of a table. Its columns, the descriptors, say how alike the rows are.
 
-    table: two rows or more, as a pandas frame, a dict of columns, a list of dicts, or numbers (rows, columns).
-    label: name of the column that names the rows, which is no descriptor, or of the index of a frame; None for the
-        index, and for the numbers of the rows, from 0, if there is none.
-    when: mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
-    default: a value, which trials had that were told before the variable existed; see docs/space-changes.md.
-
     A point has the label of a row, so that `frame.loc[point["solvent"]]` is the row. Columns of numbers are
     standardized; up to 8 of them have a lengthscale each, more have one for all. From 8 columns of zeros and ones on,
     these are a fingerprint, which is compared by Tanimoto. A column of texts says which rows have the same text. A
     column that is the same in all rows says nothing, and neither does one of texts that all differ.
 
     Of up to 1000 rows each is one change from each other; of more, those are that come near it when rows are ranked by
-    what varies most among the descriptors. Raises DomainError for a value that is missing or not finite, equal labels,
-    and equal rows without labels.
+    what varies most among the descriptors.
+
+    Parameters
+    ----------
+    table : object
+        Two rows or more, as a pandas frame, a dict of columns, a list of dicts, or numbers (rows, columns).
+    label : Hashable, optional
+        Name of the column that names the rows, which is no descriptor, or of the index of a frame; None for the index,
+        and for the numbers of the rows, from 0, if there is none.
+    when : When, optional
+        Mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
+    default : object, default NO_DEFAULT
+        A value, which trials had that were told before the variable existed; see docs/space-changes.md.
+
+    Raises
+    ------
+    DomainError
+        For a value that is missing or not finite, equal labels, and equal rows without labels.
     """
 
     values_are_choices = True

@@ -35,10 +35,16 @@ class ChoiceVariable(Variable):
     it keeps the forms of values, `values_are_choices = True` makes it quick; a kind derived from one that says so, and
     which overrides one of the forms, says False.
 
-    choices: the values, in order.
-    graph: the choices that are one change apart; vertex v is choice v.
-    when: the conditions under which a point has the variable, see `bostruct.Space`; None for always.
-    default: a value, which trials had that were told before the variable existed; see docs/space-changes.md.
+    Parameters
+    ----------
+    choices : sequence of Presented
+        The values, in order.
+    graph : VariableGraph
+        The choices that are one change apart; vertex v is choice v.
+    when : When, optional
+        The conditions under which a point has the variable, see `bostruct.Space`; None for always.
+    default : object, default NO_DEFAULT
+        A value, which trials had that were told before the variable existed; see docs/space-changes.md.
     """
 
     graph: VariableGraph
@@ -271,14 +277,25 @@ def list_entries(value: object) -> Any:
 def check_choices(
     kind: str, choices: Iterable[Presented], noun: str = "choice", most: int = MAX_CHOICES, least: int = 2
 ) -> tuple[Presented, ...]:
-    """Return choices as a tuple; raise DomainError unless they are `least` to `most` distinct values.
+    """Return choices as a tuple.
 
     Those that can be changed are copied, so that their owner does not change the variable.
 
-    kind: what errors call the variable.
-    choices: as the user gave them.
-    noun: what errors call one of them.
-    most, least: number of choices.
+    Parameters
+    ----------
+    kind : str
+        What errors call the variable.
+    choices : iterable of Presented
+        As the user gave them.
+    noun : str, default "choice"
+        What errors call one of them.
+    most, least
+        Number of choices.
+
+    Raises
+    ------
+    DomainError
+        Unless they are `least` to `most` distinct values.
     """
     if isinstance(choices, str | bytes | set | frozenset | dict) or not isinstance(choices, Iterable):
         advice = "; a text is one value: list(text) has its letters" if isinstance(choices, str) else ""

@@ -43,10 +43,17 @@ class Clause(ABC):
 class Compare(Clause):
     """A comparison of a value with a constant.
 
-    relation: of `RELATIONS`.
-    value: on the right of it. Less and greater refuse texts, whose letters are no order of choices.
+    Parameters
+    ----------
+    relation : str
+        Of `RELATIONS`.
+    value : Presented
+        On the right of it. Less and greater refuse texts, whose letters are no order of choices.
 
-    Raises DomainError for another relation, and for less or greater than a text.
+    Raises
+    ------
+    DomainError
+        For another relation, and for less or greater than a text.
     """
 
     relation: str
@@ -74,7 +81,10 @@ class Compare(Clause):
 class IsIn(Clause):
     """A test whether a value is one of several.
 
-    values: any that compare with ``==``.
+    Parameters
+    ----------
+    values : tuple of Presented
+        Any that compare with ``==``.
     """
 
     values: tuple[Presented, ...]
@@ -93,8 +103,12 @@ class IsIn(Clause):
 class ValueOf(Clause):
     """A test of the value that a point has for a variable; it fails if the point has not the variable.
 
-    name: of the variable.
-    test: `Compare` or `IsIn`.
+    Parameters
+    ----------
+    name : str
+        Of the variable.
+    test : Clause
+        `Compare` or `IsIn`.
     """
 
     name: str
@@ -117,8 +131,12 @@ class ValueOf(Clause):
 class CompareVariables(Clause):
     """A comparison of the values of two variables of a point; it fails if the point has not both.
 
-    left, right: names of variables; for less and greater both have numbers.
-    relation: of `RELATIONS`.
+    Parameters
+    ----------
+    left, right : str
+        Names of variables; for less and greater both have numbers.
+    relation : str
+        Of `RELATIONS`.
     """
 
     left: str
@@ -146,7 +164,10 @@ class CompareVariables(Clause):
 class AllOf(Clause):
     """The conjunction of clauses.
 
-    clauses: of one kind of thing, values or points.
+    Parameters
+    ----------
+    clauses : tuple of Clause
+        Of one kind of thing, values or points.
     """
 
     clauses: tuple[Clause, ...]
@@ -165,7 +186,10 @@ class AllOf(Clause):
 class AnyOf(Clause):
     """The disjunction of clauses.
 
-    clauses: of one kind of thing, values or points.
+    Parameters
+    ----------
+    clauses : tuple of Clause
+        Of one kind of thing, values or points.
     """
 
     clauses: tuple[Clause, ...]
@@ -184,7 +208,10 @@ class AnyOf(Clause):
 class Not(Clause):
     """The negation of a clause, such as a forbidden one.
 
-    clause: of any kind.
+    Parameters
+    ----------
+    clause : Clause
+        Of any kind.
     """
 
     clause: Clause
@@ -286,9 +313,15 @@ def _check_clause_name(argument: str, name: object) -> None:
 class OneOf:
     """A condition of `when=`: the other variable has one of several values.
 
-    values: at least one.
+    Parameters
+    ----------
+    values : Presented
+        At least one.
 
-    Raises DomainError without values.
+    Raises
+    ------
+    DomainError
+        Without values.
     """
 
     def __init__(self, *values: Presented) -> None:

@@ -36,10 +36,16 @@ MAX_NAMES = 1_000_000  # choices of a Categorical
 class Binary(ChoiceVariable):
     """A variable that is False or True; 0 and 1 are accepted.
 
-    when: mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
-    default: a value, which trials had that were told before the variable existed; see docs/space-changes.md.
+    Parameters
+    ----------
+    when : When, optional
+        Mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
+    default : object, default NO_DEFAULT
+        A value, which trials had that were told before the variable existed; see docs/space-changes.md.
 
-    Raises DomainError.
+    Raises
+    ------
+    DomainError
     """
 
     values_are_choices = True
@@ -64,23 +70,35 @@ class Binary(ChoiceVariable):
 class Categorical(ChoiceVariable):
     """A variable with unordered choices; any two are one change apart (complete graph).
 
-    choices: 1 to 1,000,000 distinct values, each equal to itself. More than 1000 cause a warning if nothing says how
-        alike they are, because a model then predicts the same for all that were never tried.
-    descriptors: a table with a row for each choice, which says what the choices are like, so that a model predicts a
-        choice that was never tried from those that are like it: a pandas frame, a dict of columns, a list of dicts, or
-        numbers (choices, columns). The index of a frame names the choices, in any order, and may name others. Where it
-        is 0, 1, ... and no choice is among these, rows have the order of the choices, as those of other tables have.
-        Columns are as of `Candidates`.
-    distances: a symmetric matrix of distances from 0 between the choices (choices, choices), or a frame of one. Models
-        take exp(-distance^2 / 2 l^2).
-    kernel: a symmetric matrix of how alike the choices are (choices, choices), or a frame of one, whose diagonal is
-        positive. It is scaled to a diagonal of ones; models take exp((kernel - 1) / l^2).
-    when: mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
-    default: a value, which trials had that were told before the variable existed; see docs/space-changes.md.
-
     At most one of descriptors, distances and kernel is given. A matrix that is not positive semi-definite, as a kernel
     or as one of Euclidean distances, is clipped to the nearest one that is, with a warning; `likeness.clipped` is the
-    share of its spectrum. Raises DomainError.
+    share of its spectrum.
+
+    Parameters
+    ----------
+    choices : iterable of object
+        1 to 1,000,000 distinct values, each equal to itself. More than 1000 cause a warning if nothing says how alike
+        they are, because a model then predicts the same for all that were never tried.
+    descriptors : object, optional
+        A table with a row for each choice, which says what the choices are like, so that a model predicts a choice that
+        was never tried from those that are like it: a pandas frame, a dict of columns, a list of dicts, or numbers
+        (choices, columns). The index of a frame names the choices, in any order, and may name others. Where it is 0, 1,
+        ... and no choice is among these, rows have the order of the choices, as those of other tables have. Columns are
+        as of `Candidates`.
+    distances : object, optional
+        A symmetric matrix of distances from 0 between the choices (choices, choices), or a frame of one. Models take
+        exp(-distance^2 / 2 l^2).
+    kernel : object, optional
+        A symmetric matrix of how alike the choices are (choices, choices), or a frame of one, whose diagonal is
+        positive. It is scaled to a diagonal of ones; models take exp((kernel - 1) / l^2).
+    when : When, optional
+        Mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
+    default : object, default NO_DEFAULT
+        A value, which trials had that were told before the variable existed; see docs/space-changes.md.
+
+    Raises
+    ------
+    DomainError
     """
 
     values_are_choices = True
@@ -137,12 +155,20 @@ class Categorical(ChoiceVariable):
 class Ordinal(ChoiceVariable):
     """A variable with ordered choices; only adjacent ones are one change apart (path graph).
 
-    choices: 1 to 1000 distinct values, in order.
-    weight: float from 1e-300 to 1e300, the weight of the graph's edges, which scales diffusion along them.
-    when: mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
-    default: a value, which trials had that were told before the variable existed; see docs/space-changes.md.
+    Parameters
+    ----------
+    choices : iterable of object
+        1 to 1000 distinct values, in order.
+    weight : float, default 1.0
+        Float from 1e-300 to 1e300, the weight of the graph's edges, which scales diffusion along them.
+    when : When, optional
+        Mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
+    default : object, default NO_DEFAULT
+        A value, which trials had that were told before the variable existed; see docs/space-changes.md.
 
-    Raises DomainError and ValueError.
+    Raises
+    ------
+    DomainError, ValueError
     """
 
     ordered = True
@@ -178,12 +204,19 @@ class Ordinal(ChoiceVariable):
 class Graph(ChoiceVariable):
     """A variable whose choices are the nodes of a graph; its edges are one change.
 
-    graph: connected undirected `networkx.Graph` of 2 to 1000 nodes without loops; edges may have the attribute `weight`
-        > 0.
-    when: mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
-    default: a value, which trials had that were told before the variable existed; see docs/space-changes.md.
+    Parameters
+    ----------
+    graph : object
+        Connected undirected `networkx.Graph` of 2 to 1000 nodes without loops; edges may have the attribute `weight` >
+        0.
+    when : When, optional
+        Mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
+    default : object, default NO_DEFAULT
+        A value, which trials had that were told before the variable existed; see docs/space-changes.md.
 
-    Raises DomainError.
+    Raises
+    ------
+    DomainError
     """
 
     graph: WeightedGraph  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -214,12 +247,20 @@ class Graph(ChoiceVariable):
 class Fidelity(ChoiceVariable):
     """A variable for the fidelity of an evaluation, such as epochs or a share of the data (path graph).
 
-    costs: positive numbers, ascending: what an evaluation costs at each fidelity, in any unit.
-    when: not taken, because all points have a fidelity; anything but None raises TypeError.
-    default: a value, which trials had that were told before the variable existed; see docs/space-changes.md.
-
     Hyperband and successive halving raise it for points that do well; to all other methods it is an ordered variable.
-    Raises DomainError.
+
+    Parameters
+    ----------
+    costs : iterable of float
+        Positive numbers, ascending: what an evaluation costs at each fidelity, in any unit.
+    when : object, optional
+        Not taken, because all points have a fidelity; anything but None raises TypeError.
+    default : object, default NO_DEFAULT
+        A value, which trials had that were told before the variable existed; see docs/space-changes.md.
+
+    Raises
+    ------
+    DomainError
     """
 
     ordered = True

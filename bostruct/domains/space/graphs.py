@@ -29,9 +29,14 @@ FACTOR_BITS = 40  # of the factors between integers, as binary fractions: few en
 class VariableGraph(ABC):
     """A connected, undirected graph of the choices of one variable. Equal graphs compare equal.
 
-    size: number of vertices, at least 2.
-    is_complete: True if each vertex is known to be adjacent to each other, with edges of weight 1.
-    is_path: True if vertices are known to be in a row, and adjacent to the next ones.
+    Parameters
+    ----------
+    size : int
+        Number of vertices, at least 2.
+    is_complete
+        True if each vertex is known to be adjacent to each other, with edges of weight 1.
+    is_path
+        True if vertices are known to be in a row, and adjacent to the next ones.
     """
 
     size: int
@@ -42,13 +47,19 @@ class VariableGraph(ABC):
     def neighbors(self, vertex: int) -> IntArray:
         """Return the adjacent vertices, ascending.
 
-        vertex: int, in 0..size - 1.
+        Parameters
+        ----------
+        vertex : int
+            Int, in 0..size - 1.
         """
 
     def laplacian(self) -> Array:
         """Return the degree matrix minus the weighted adjacency matrix (size, size); edges have weight 1 by default.
 
-        Raises DomainError for a graph of too many vertices for a matrix.
+        Raises
+        ------
+        DomainError
+            For a graph of too many vertices for a matrix.
         """
         if self.size > MAX_CHOICES:
             raise DomainError("a graph of so many vertices has no Laplacian")
@@ -193,8 +204,12 @@ class GeometricGraph(VariableGraph):
 class WeightedGraph(VariableGraph):
     """A graph with weighted edges, any that is connected and undirected.
 
-    size: number of vertices, at least 2.
-    edges: (smaller vertex, larger vertex, weight > 0), sorted; each pair of vertices once.
+    Parameters
+    ----------
+    size : int
+        Number of vertices, at least 2.
+    edges : tuple of tuple of (int, int, float)
+        (smaller vertex, larger vertex, weight > 0), sorted; each pair of vertices once.
     """
 
     size: int

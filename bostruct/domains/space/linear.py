@@ -43,13 +43,23 @@ Mask = npt.NDArray[np.bool_]
 class Linear(Clause):
     """A linear constraint on numbers of a point: a weighted sum is at most, at least or equal to a limit.
 
-    weights: mapping from names of variables, `Real`, `Integer`, `Ordinal` of numbers or `Binary`, to numbers.
-    relation: ``"<="``, ``">="`` or ``"=="``.
-    limit: finite number.
-    scale: set by a space: of the largest sum.
-
     A variable that a point has not counts as 0. A sum may miss the limit by what rounding makes: a billionth of the
-    largest sum. Raises DomainError.
+    largest sum.
+
+    Parameters
+    ----------
+    weights : mapping of str to float
+        Mapping from names of variables, `Real`, `Integer`, `Ordinal` of numbers or `Binary`, to numbers.
+    relation : str
+        ``"<="``, ``">="`` or ``"=="``.
+    limit : float
+        Finite number.
+    scale : float
+        Set by a space: of the largest sum.
+
+    Raises
+    ------
+    DomainError
     """
 
     weights: Mapping[str, float]
@@ -105,10 +115,19 @@ class Linear(Clause):
         return {"weights": dict(self.weights), "sum": self.relation, "limit": self.limit}
 
     def bind(self, variables: Mapping[str, Variable], where: str) -> Linear:
-        """Return the constraint with its scale, in a space; raise DomainError for a variable that is no number.
+        """Return the constraint with its scale, in a space.
 
-        variables: of the space.
-        where: the constraint in messages.
+        Parameters
+        ----------
+        variables : mapping of str to Variable
+            Of the space.
+        where : str
+            The constraint in messages.
+
+        Raises
+        ------
+        DomainError
+            For a variable that is no number.
         """
         largest = abs(self.limit)
         for name, weight in self.weights.items():

@@ -197,21 +197,36 @@ class Composition(Variable):
 class Mixture(Composition):
     """A variable of shares of some parts, which sum to a total: a recipe, a portfolio, a blend.
 
-    parts: 2 to 1,000 names.
-    total: number above 0, such as 1.0, or 100 for percentages.
-    bounds: the smallest and the largest share of a part, (low, high), for all parts, or a mapping from parts to such
-        pairs; a part that it lacks may have any share.
-    max_parts: int, the most parts above 0; None for all.
-    min_share: the smallest share of a part that is not 0, for all parts or as a mapping; None for none.
-    required: names of parts that are never 0.
-    sum_tolerance: how far, relative to the total, sums of shares that you give may be from it; they are rescaled.
-    when: mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
-    default: a value, which trials had that were told before the variable existed; see docs/space-changes.md.
-
     A value is a dict from parts to shares, whose `math.fsum` is the total. With `max_parts`, a part is 0 or within its
     bounds; otherwise a part with a lower bound above 0 is never 0. Shares are drawn uniformly among all that are
     allowed; with `max_parts` or `min_share`, first the number of parts above 0, then which ones. Shares that agree to a
-    billionth of the total are the same. Raises DomainError, TypeError and ValueError.
+    billionth of the total are the same.
+
+    Parameters
+    ----------
+    parts : iterable of str
+        2 to 1,000 names.
+    total : float, default 1.0
+        Number above 0, such as 1.0, or 100 for percentages.
+    bounds : object, optional
+        The smallest and the largest share of a part, (low, high), for all parts, or a mapping from parts to such pairs;
+        a part that it lacks may have any share.
+    max_parts : int, optional
+        Int, the most parts above 0; None for all.
+    min_share : object, optional
+        The smallest share of a part that is not 0, for all parts or as a mapping; None for none.
+    required : iterable of str, default ()
+        Names of parts that are never 0.
+    sum_tolerance : float, default SUM_TOLERANCE
+        How far, relative to the total, sums of shares that you give may be from it; they are rescaled.
+    when : When, optional
+        Mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
+    default : object, default NO_DEFAULT
+        A value, which trials had that were told before the variable existed; see docs/space-changes.md.
+
+    Raises
+    ------
+    DomainError, TypeError, ValueError
     """
 
     is_real = True
@@ -323,18 +338,31 @@ class Mixture(Composition):
 class Allocation(Composition):
     """A variable of whole numbers that sum to a total: units of a budget, machines, shifts, layers.
 
-    items: 2 to 1,000 names.
-    total: int from 1 to 10^9.
-    bounds: the smallest and the largest number of an item, (low, high), for all items, or a mapping from items to such
-        pairs; an item that it lacks may have any number.
-    max_parts: int, the most items above 0; None for all.
-    slack: True if the sum may be below the total.
-    when: mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
-    default: a value, which trials had that were told before the variable existed; see docs/space-changes.md.
-
     A value is a dict from items to integers. All values have the same chance if their number is computed by a table of
     at most 10^7 partial sums; else they are drawn as those of a `Mixture`. With `max_parts`, an item is 0 or within its
-    bounds. Raises DomainError, TypeError and ValueError.
+    bounds.
+
+    Parameters
+    ----------
+    items : iterable of str
+        2 to 1,000 names.
+    total : int
+        Int from 1 to 10^9.
+    bounds : object, optional
+        The smallest and the largest number of an item, (low, high), for all items, or a mapping from items to such
+        pairs; an item that it lacks may have any number.
+    max_parts : int, optional
+        Int, the most items above 0; None for all.
+    slack : bool, default False
+        True if the sum may be below the total.
+    when : When, optional
+        Mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
+    default : object, default NO_DEFAULT
+        A value, which trials had that were told before the variable existed; see docs/space-changes.md.
+
+    Raises
+    ------
+    DomainError, TypeError, ValueError
     """
 
     def __init__(

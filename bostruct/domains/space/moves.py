@@ -56,9 +56,20 @@ class NeighborSampler(ConstrainedProduct, LocalDomain):
         Where the change makes other variables exist, these have their fallback values: the middle of an order, else the
         first choice.
 
-        x: integer row (d,).
+        Parameters
+        ----------
+        x : IntArray
+            Integer row (d,).
 
-        Returns rows (m, d): variable 0 first, its vertices ascending. Raises PointError for a dict.
+        Returns
+        -------
+        IntArray
+            Rows (m, d): variable 0 first, its vertices ascending.
+
+        Raises
+        ------
+        PointError
+            For a dict.
         """
         refuse_dict(x)
         rows = self._apply(x, *self.adjacency.single_changes(np.asarray(x)))
@@ -75,11 +86,19 @@ class NeighborSampler(ConstrainedProduct, LocalDomain):
     def sample_neighbors(self, x: IntArray, m: int, rng: np.random.Generator) -> IntArray:
         """Return `neighbors`, or m of them drawn without replacement if there are more.
 
-        x: integer row (d,).
-        m: int >= 0.
-        rng: random number generator.
+        Parameters
+        ----------
+        x : IntArray
+            Integer row (d,).
+        m : int
+            Int >= 0.
+        rng : Generator
+            Random number generator.
 
-        Raises PointError for a dict.
+        Raises
+        ------
+        PointError
+            For a dict.
         """
         refuse_dict(x)
         return self.join(self.sample_neighborhoods(np.asarray(x)[None], m, rng)[0])
@@ -171,11 +190,20 @@ class NeighborSampler(ConstrainedProduct, LocalDomain):
     def mutate(self, x: IntArray, rng: np.random.Generator) -> IntArray:
         """Return a valid neighbor of x (d,), each equally likely; with numbers, each variable is equally likely.
 
-        x: integer row (d,).
-        rng: random number generator.
-
         Variables that the change makes exist are drawn. Where constraints leave no neighbor, the result is a valid
-        point a few changes away. Raises DomainError if none other than x is found.
+        point a few changes away.
+
+        Parameters
+        ----------
+        x : IntArray
+            Integer row (d,).
+        rng : Generator
+            Random number generator.
+
+        Raises
+        ------
+        DomainError
+            If none other than x is found.
         """
         if self.linear is not None and len(near := self.neighbors(x)):
             return near[rng.integers(len(near))]
@@ -197,10 +225,14 @@ class NeighborSampler(ConstrainedProduct, LocalDomain):
     def crossover(self, x: IntArray, y: IntArray, rng: np.random.Generator) -> IntArray:
         """Take each variable from x or y with equal chance; return x where 100 tries find no valid child.
 
-        x, y: integer rows (d,).
-        rng: random number generator.
-
         A variable that the chosen parent has not comes from the other one; one that neither has is drawn.
+
+        Parameters
+        ----------
+        x, y : IntArray
+            Integer rows (d,).
+        rng : Generator
+            Random number generator.
         """
         for _ in range(CROSSOVER_TRIES):
             first = (rng.random(self.d) < 0.5)[self._variable_of]

@@ -30,18 +30,27 @@ SMALLEST_LOW = sys.float_info.min  # of a logarithm: smaller floats have fewer d
 class Integer(ChoiceVariable):
     """A variable of all integers from low to high, both included.
 
-    low, high: int from -2^53 to 2^53, low <= high, at most 2^53 values.
-    log: bool, True to draw, change and model them on the scale of their logarithms; then low is at least 1.
-    step: int >= 1, from one value to the next, from low on; above 1, log is False. A high between two values is the
-        lower one, with a warning.
-    when: mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
-    default: a value, which trials had that were told before the variable existed; see docs/space-changes.md.
+    Up to 1000 integers without `log` are a path: a step up or down is one change, and every method accepts them. Others
+    are numbers as those of `Real`: a change is a step of 1, or of 1/2, 1/4, ... of them; with `log` a step of a power
+    of 2, or by a factor. Methods that refuse `Real` refuse them by name.
 
-    Up to 1000 integers without `log` are a path: a step up or down is one change, and every method accepts them.
-    Others are numbers as those of `Real`: a change is a step of 1, or of 1/2, 1/4, ... of them; with `log` a step of a
-    power of 2, or by a factor. Methods that refuse `Real` refuse them by name.
+    Parameters
+    ----------
+    low, high : int
+        Int from -2^53 to 2^53, low <= high, at most 2^53 values.
+    log : bool, default False
+        Bool, True to draw, change and model them on the scale of their logarithms; then low is at least 1.
+    step : int, default 1
+        Int >= 1, from one value to the next, from low on; above 1, log is False. A high between two values is the lower
+        one, with a warning.
+    when : When, optional
+        Mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
+    default : object, default NO_DEFAULT
+        A value, which trials had that were told before the variable existed; see docs/space-changes.md.
 
-    Raises DomainError, TypeError and ValueError.
+    Raises
+    ------
+    DomainError, TypeError, ValueError
     """
 
     ordered = True
@@ -128,17 +137,27 @@ class Integer(ChoiceVariable):
 class Real(ChoiceVariable):
     """A variable of all numbers from low to high, both included.
 
-    low, high: finite numbers, low <= high.
-    log: bool, True to draw and change values on the scale of their logarithms; then low > 0.
-    step: number > 0, from one value to the next, from low on, in decimals: 0.1, 0.2, 0.3; then log is False. A high
-        between two values is the lower one, with a warning. None for all numbers.
-    when: mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
-    default: a value, which trials had that were told before the variable existed; see docs/space-changes.md.
-
     Values lie on a grid of a trillion steps, to the nearest of which your own numbers are moved. `auto` and most other
     methods accept it; `combo`, `bocs`, `smbo` and `mcts` refuse it by name. Up to 1000 values by a step are a path, as
     those of `Integer`, which every method accepts.
-    Raises DomainError and ValueError.
+
+    Parameters
+    ----------
+    low, high : float
+        Finite numbers, low <= high.
+    log : bool, default False
+        Bool, True to draw and change values on the scale of their logarithms; then low > 0.
+    step : float, optional
+        Number > 0, from one value to the next, from low on, in decimals: 0.1, 0.2, 0.3; then log is False. A high
+        between two values is the lower one, with a warning. None for all numbers.
+    when : When, optional
+        Mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
+    default : object, default NO_DEFAULT
+        A value, which trials had that were told before the variable existed; see docs/space-changes.md.
+
+    Raises
+    ------
+    DomainError, ValueError
     """
 
     ordered = True

@@ -33,21 +33,35 @@ class NumberGrid(Sequence[float]):
     def shares(self, vertices: IntArray) -> Array:
         """Return the share of the range, on the grid's scale, at which values lie, in [0, 1], as many.
 
-        vertices: positions on the grid, of any shape.
+        Parameters
+        ----------
+        vertices : IntArray
+            Positions on the grid, of any shape.
         """
 
     @abstractmethod
     def nearest(self, shares: Array) -> IntArray:
         """Return the positions of the nearest values, the inverse of `shares`.
 
-        shares: in [0, 1], of any shape.
+        Parameters
+        ----------
+        shares : Array
+            In [0, 1], of any shape.
         """
 
     @abstractmethod
     def vertex(self, value: object) -> int:
-        """Return the position of the nearest value; raise PointError for anything that is no value.
+        """Return the position of the nearest value.
 
-        value: as the user wrote it.
+        Parameters
+        ----------
+        value : object
+            As the user wrote it.
+
+        Raises
+        ------
+        PointError
+            For anything that is no value.
         """
 
     def __contains__(self, value: object) -> bool:

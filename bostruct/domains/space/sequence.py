@@ -34,15 +34,25 @@ Length = int | tuple[int, int]
 class Sequence(Variable):
     """A variable whose values are sequences of letters, any letter in any place.
 
-    alphabet: 2 to 100 distinct letters: a text, such as "ACGU", or a sequence of any values.
-    length: int from 2 to 500, or (shortest, longest), where shortest is at least 1. Letters times longest is at most
-        10,000.
-    when: mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
-    default: a value, which trials had that were told before the variable existed; see docs/space-changes.md.
+    A point has a text if the alphabet is a text, else a tuple of letters. One change replaces a letter, or, where the
+    length varies, puts a letter in or leaves one out. All lengths are drawn by the same chance, and so are all
+    sequences of one length.
 
-    A point has a text if the alphabet is a text, else a tuple of letters. One change replaces a letter, or, where
-    the length varies, puts a letter in or leaves one out. All lengths are drawn by the same chance, and so are all
-    sequences of one length. Raises DomainError and ValueError.
+    Parameters
+    ----------
+    alphabet : iterable of object
+        2 to 100 distinct letters: a text, such as "ACGU", or a sequence of any values.
+    length : Length
+        Int from 2 to 500, or (shortest, longest), where shortest is at least 1. Letters times longest is at most
+        10,000.
+    when : When, optional
+        Mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
+    default : object, default NO_DEFAULT
+        A value, which trials had that were told before the variable existed; see docs/space-changes.md.
+
+    Raises
+    ------
+    DomainError, ValueError
     """
 
     def __init__(

@@ -62,24 +62,32 @@ DRAWS_OF_ONE = 64  # of a variable that is to change: of two values the likelier
 class Space(NeighborSampler, ChoiceDomain, TreeDomain):
     """Named variables and known constraints.
 
-    variables: name -> `Binary`, `Categorical`, `Ordinal`, `Integer`, `Real`, `Fidelity`, `Graph`, `Permutation`,
-        `Subset`, `Sequence` or `Candidates`, or a shorthand: `bool`, a list (categorical), a `range` or an array of
-        ascending numbers (ordinal). 1 to 10,000 of them.
-    constraints: predicates of a point, which is a dict of the user's own values; only points for which all are true are
-        ever suggested or accepted.
-    when: not taken, because all points have a space, and a dict inside one; anything but None raises TypeError.
-
     Where a value is another domain, such as `cnn_domain()`, or a dict, which stands for a space of its own, the result
     is a `bostruct.domains.mixed.MixedSpace`: what follows is about its variables, and conditions may name the other
     parts, too.
 
     A variable with `when=` exists only where its conditions hold. They are a mapping from names of other variables to
-    the value that these must have, to a list of several values, or to a predicate of the value. All of them
-    must hold, and a variable that does not exist fulfills none. A point is a dict without the variables that it has
-    not.
+    the value that these must have, to a list of several values, or to a predicate of the value. All of them must hold,
+    and a variable that does not exist fulfills none. A point is a dict without the variables that it has not.
 
     Inside, a point is an integer row. Each variable owns some columns, `layout` says which: one with the position of
-    its value among its choices, or several; all are `INACTIVE` if the point lacks the variable. Raises DomainError.
+    its value among its choices, or several; all are `INACTIVE` if the point lacks the variable.
+
+    Parameters
+    ----------
+    variables : mapping of str to object
+        Name -> `Binary`, `Categorical`, `Ordinal`, `Integer`, `Real`, `Fidelity`, `Graph`, `Permutation`, `Subset`,
+        `Sequence` or `Candidates`, or a shorthand: `bool`, a list (categorical), a `range` or an array of ascending
+        numbers (ordinal). 1 to 10,000 of them.
+    constraints : sequence of Constraint, default ()
+        Predicates of a point, which is a dict of the user's own values; only points for which all are true are ever
+        suggested or accepted.
+    when
+        Not taken, because all points have a space, and a dict inside one; anything but None raises TypeError.
+
+    Raises
+    ------
+    DomainError
     """
 
     lists_many = True
@@ -138,15 +146,22 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
     def fix(self, /, **values: Presented) -> Space:
         """Return the space with variables fixed at one value, which models leave out; constraints stay.
 
-        values: name -> value, as a point has it.
-
         Stored studies of either space can go on with the other one: trials with the fixed values are data of both.
         Variables that the fixed values exclude by `when=` are left out, and so are conditions that then always hold.
-        Raises DomainError for unknown names, impossible values, and variables that the other values exclude.
 
         >>> space = bo.Space({"model": ["svm", "tree"], "c": bo.Real(0.1, 10.0, when={"model": "svm"})})
         >>> list(space.fix(model="tree").variables)
         ['model']
+
+        Parameters
+        ----------
+        values : Presented
+            Name -> value, as a point has it.
+
+        Raises
+        ------
+        DomainError
+            For unknown names, impossible values, and variables that the other values exclude.
         """
         names = list(self.variables)
         order = [names[i] for i in self.conditions.order]
@@ -155,8 +170,11 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
     def count(self) -> Count:
         """Count the valid points.
 
-        Returns `Exact`; `INFINITE` where a point has a variable of real numbers; `AtLeast` where constraints, or
-        predicates of numbers, decide about more points than are listed.
+        Returns
+        -------
+        Count
+            `Exact`; `INFINITE` where a point has a variable of real numbers; `AtLeast` where constraints, or predicates
+            of numbers, decide about more points than are listed.
         """
         if any(v.is_real for v in self.variables.values()):
             return INFINITE
@@ -203,13 +221,23 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
     def sample(self, m: int, rng: np.random.Generator) -> IntArray:
         """Draw m valid points -> (m, d).
 
-        m: int >= 0.
-        rng: `numpy.random.Generator`.
+        Independent, each variable even on its scale given those that it depends on. Under tight constraints points come
+        from a list of all, with the same chances, or from walks: see
+        `bostruct.domains.space.sampling.sample_satisfying`.
 
-        Independent, each variable even on its scale given those that it depends on. Under tight constraints points
-        come from a list of all, with the same chances, or from walks: see
-        `bostruct.domains.space.sampling.sample_satisfying`. Raises DomainError if no valid point can be
-        found; TypeError, ValueError.
+        Parameters
+        ----------
+        m : int
+            Int >= 0.
+        rng : Generator
+            `numpy.random.Generator`.
+
+        Raises
+        ------
+        DomainError
+            If no valid point can be found.
+        TypeError, ValueError
+            If an argument is invalid.
         """
         check_draw(m, rng)
         return sample_satisfying(self, m, rng) if self.constraints else self.sample_freely(m, rng)
@@ -219,45 +247,79 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
 
         As `sample` draws; but where constraints are so tight that it walks, the points are distinct, and fewer than m.
 
-        m: int >= 0.
-        starts: valid points to walk from, integer rows (k, d); may be none.
-        rng: `numpy.random.Generator`.
+        Parameters
+        ----------
+        m : int
+            Int >= 0.
+        starts : SpaceBatch
+            Valid points to walk from, integer rows (k, d); may be none.
+        rng : Generator
+            `numpy.random.Generator`.
 
-        Raises DomainError if no valid point is given or found.
+        Raises
+        ------
+        DomainError
+            If no valid point is given or found.
         """
         return sample_distinct(self, m, np.asarray(starts), rng) if self.constraints else self.sample_freely(m, rng)
 
     def sample_unseen(self, seen: AbstractSet[Hashable], rng: np.random.Generator) -> IntArray:
-        """Draw a valid point (d,) whose key is not in `seen`; raises SpaceExhausted when none is left, or found.
+        """Draw a valid point (d,) whose key is not in `seen`.
 
-        seen: frozenset of keys (`keys`).
-        rng: random number generator.
+        Parameters
+        ----------
+        seen : AbstractSet
+            Frozenset of keys (`keys`).
+        rng : Generator
+            Random number generator.
+
+        Raises
+        ------
+        SpaceExhausted
+            When none is left, or found.
         """
         with release_calls():
             return sample_unseen(self, self.sample, seen, rng)
 
     def count_satisfied_constraints(self, xs: IntArray) -> IntArray:
-        """Count the constraints that hold at each point -> (m,); raises DomainError if one itself fails.
+        """Count the constraints that hold at each point -> (m,).
 
         No constraint counts as one that holds, unasked, once the limit of calls is reached.
 
-        xs: integer rows (m, d).
+        Parameters
+        ----------
+        xs : IntArray
+            Integer rows (m, d).
+
+        Raises
+        ------
+        DomainError
+            If one itself fails.
         """
         return count_within_limit(self, xs)
 
     def check(self, x: IntArray) -> None:
         """Raise PointError for a wrong shape, a vertex out of range, or a constraint that does not hold.
 
-        x: what should be an integer row (d,).
+        Parameters
+        ----------
+        x : IntArray
+            What should be an integer row (d,).
         """
         check_row(self, x)
 
     def parse(self, point: object) -> IntArray:
         """Read a point (d,) from a dict of the user's values.
 
-        point: dict from the name of every variable that the point has to one of its choices.
+        Parameters
+        ----------
+        point : object
+            Dict from the name of every variable that the point has to one of its choices.
 
-        Raises PointError, naming the variable that is wrong.
+        Raises
+        ------
+        PointError
+            If an argument is invalid.
         """
         row = read_row(self, check_names(self, point), lambda variable, value: variable.parse(value))
         self.check(row)
@@ -273,17 +335,28 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
     def encode(self, x: IntArray) -> Json:
         """Return a point as JSON: a dict from names to choices.
 
-        x: integer row (d,).
+        Parameters
+        ----------
+        x : IntArray
+            Integer row (d,).
         """
         known = self._known_values.write(x)
         return encode_row(self, x) if known is None else known
 
     def decode(self, data: ParsedJson) -> IntArray:
-        """Rebuild a point from the result of `encode`; raises PointError for what it never writes.
-
-        data: JSON of any form.
+        """Rebuild a point from the result of `encode`.
 
         Constraints are not checked.
+
+        Parameters
+        ----------
+        data : ParsedJson
+            JSON of any form.
+
+        Raises
+        ------
+        PointError
+            For what it never writes.
         """
         known = self._known_values.read(data)
         if known is not None:
@@ -293,20 +366,37 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
     def decode_values(self, points: Sequence[Sequence[Json]]) -> IntArray | None:
         """Rebuild points from the values that `encode` gave them, as integer rows (m, d), many faster than one by one.
 
-        points: the values of each point, of all variables in their order.
+        Constraints are not checked.
 
-        Returns None if a point has to be read by `decode`, or is none. Constraints are not checked.
+        Parameters
+        ----------
+        points : sequence of sequence of Json
+            The values of each point, of all variables in their order.
+
+        Returns
+        -------
+        IntArray or None
+            None if a point has to be read by `decode`, or is none.
         """
         return self._known_values.read_values(points)
 
     def decode_from(self, data: ParsedJson, description: ParsedJson) -> IntArray:
-        """Rebuild a point that a space of another description encoded; raise PointError if this one has it not.
-
-        data: what `encode` of the other space returned.
-        description: what `to_json` of the other space returned.
+        """Rebuild a point that a space of another description encoded.
 
         A variable that the point lacks has its default, and a value for which this space has no place must be the
         default of its variable. Constraints are not checked.
+
+        Parameters
+        ----------
+        data : ParsedJson
+            What `encode` of the other space returned.
+        description : ParsedJson
+            What `to_json` of the other space returned.
+
+        Raises
+        ------
+        PointError
+            If this one has it not.
         """
         return migrate_row(self, data, description)
 
@@ -343,11 +433,19 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
     def resample(self, x: IntArray, names: Sequence[str], rng: np.random.Generator) -> IntArray:
         """Return a valid point with these variables drawn anew, one alone among its other choices.
 
-        x: integer row (d,).
-        names: names of variables.
-        rng: `numpy.random.Generator`.
+        Parameters
+        ----------
+        x : IntArray
+            Integer row (d,).
+        names : sequence of str
+            Names of variables.
+        rng : Generator
+            `numpy.random.Generator`.
 
-        Returns x if none is found in 1,000 draws.
+        Returns
+        -------
+        IntArray
+            x if none is found in 1,000 draws.
         """
         changed = [self.positions[name] for name in names]
         if self.linear is not None and {axis.i for axis in self.linear.axes} & set(changed):
@@ -375,7 +473,10 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
     def decisions(self, x: IntArray) -> tuple[int, ...]:
         """Return the vertex of each variable that a point has, parents first, each variable being one choice.
 
-        x: integer row (d,).
+        Parameters
+        ----------
+        x : IntArray
+            Integer row (d,).
         """
         return tuple(int(x[i]) for i in self.conditions.order if x[i] != INACTIVE)
 
@@ -388,7 +489,10 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
     def choice_after(self, made: Sequence[int]) -> Choice | None:
         """Return the variable that is decided next, as a coordinate at its first vertex; None after the last.
 
-        made: the vertices of the variables before it.
+        Parameters
+        ----------
+        made : sequence of int
+            The vertices of the variables before it.
         """
         i = self._replay(made)[1]
         return None if i is None else coordinate(*list(self.variables.items())[i], 0)
@@ -396,8 +500,12 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
     def decide(self, name: str, value: float) -> int:
         """Return the vertex that the value of a coordinate stands for, the nearest one.
 
-        name: of a variable.
-        value: as `coordinate` has it: a share of the range for numbers on a grid, else a vertex.
+        Parameters
+        ----------
+        name : str
+            Of a variable.
+        value : float
+            As `coordinate` has it: a share of the range for numbers on a grid, else a vertex.
         """
         grid = self.variables[name].grid
         return round(value) if grid is None else int(grid.nearest(np.array(value)))
@@ -416,8 +524,12 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
     def roll_out(self, made: Sequence[int], rng: np.random.Generator) -> IntArray:
         """Draw a valid point with these vertices first; raises Infeasible.
 
-        made: vertices of the first variables.
-        rng: `numpy.random.Generator`.
+        Parameters
+        ----------
+        made : sequence of int
+            Vertices of the first variables.
+        rng : Generator
+            `numpy.random.Generator`.
         """
         draws = RESAMPLING_DRAWS if self.constraints else 1
         known = self._replay(made)[0] if self.conditions else np.array(made, dtype=np.int64)
@@ -442,9 +554,17 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
     def from_json(cls, data: ParsedJson) -> Space:
         """Rebuild a space from the result of `to_json`.
 
-        data: dict, as `to_json` returned it.
+        Parameters
+        ----------
+        data : ParsedJson
+            Dict, as `to_json` returned it.
 
-        Raises DomainError if that needs code or objects that no file holds, ValueError if a member is missing.
+        Raises
+        ------
+        DomainError
+            If that needs code or objects that no file holds.
+        ValueError
+            If a member is missing.
         """
         missing = [name for name in ("variables", "constraints") if not isinstance(data, dict) or name not in data]
         if missing:

@@ -26,18 +26,29 @@ MOST_LISTED = 4_000  # exchanges of one subset
 class Subset(Variable):
     """A variable whose values are the subsets of some items, of one size or of a range of sizes.
 
-    items: 2 to 1000 distinct values.
-    size: int, the number of items of each subset, from 1 to one less than all; or a pair (smallest, largest) of such
-        numbers, from 0 to all.
-    graph: which items are alike, as a networkx graph of all items, or a list of edges between items; None for no such
-        knowledge. It connects all items; the weights of edges count.
-    when: mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
-    default: a value, which trials had that were told before the variable existed; see docs/space-changes.md.
-
     A point has a tuple of the items, in the order of `items`. One change exchanges an item for another, along an edge
     where there is a graph; in a range of sizes an item may also leave or join. Where a subset has more than 4,000
     exchanges, `neighbors` lists those of items few places apart, and `sample_neighbors` draws among all. All sizes are
-    drawn by the same chance, and so are all subsets of one size. Raises DomainError and ValueError.
+    drawn by the same chance, and so are all subsets of one size.
+
+    Parameters
+    ----------
+    items : iterable of object
+        2 to 1000 distinct values.
+    size : int or tuple of (int, int)
+        Int, the number of items of each subset, from 1 to one less than all; or a pair (smallest, largest) of such
+        numbers, from 0 to all.
+    graph : object, optional
+        Which items are alike, as a networkx graph of all items, or a list of edges between items; None for no such
+        knowledge. It connects all items; the weights of edges count.
+    when : When, optional
+        Mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
+    default : object, default NO_DEFAULT
+        A value, which trials had that were told before the variable existed; see docs/space-changes.md.
+
+    Raises
+    ------
+    DomainError, ValueError
     """
 
     def __init__(
