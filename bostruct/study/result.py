@@ -167,31 +167,30 @@ class TrialTable:
 
 @dataclass(frozen=True)
 class Result:
-    """The result of a study: its trials, with values as the objective returned them.
+    """The trials of a study, the best of them, and the model.
 
-    Parameters
+    Attributes
     ----------
     trials : tuple of Trial
-        All of them, by number.
+        All trials, by number.
     order : tuple of int
-        The numbers of the finished trials, in the order told.
+        The numbers of the finished trials, in the order observed.
     goals : Goals
-        The directions of its objectives, and its limits.
+        The directions of the objectives and the limits.
     seed : int
-        Of the study.
+        The random seed of the study.
     method : str
-        Its name.
+        The name of the method.
     stopped_because : str
-        The reason why the run ended; empty for a study that was loaded, or asked in a loop of your own.
+        The reason why the run ended. Empty for a loaded study and for a loop of your own.
     beliefs : Lazy or None
-        What the method's model makes of the completed trials, fitted when `recommended` is first asked for; None
-        without a model. Printing a result asks for it, and so does pickling one, since the model stays behind.
+        The predictions of the model at the completed trials, computed when first needed. None without a model.
     domain : Domain or None
-        Of the points; None in a pickled result, for constraints are functions that pickle cannot hold.
+        The search space. None in a pickled result, because constraints may be functions.
     name : str
-        Of the study.
+        The name of the study.
     model : Fit or None
-        The method's model, fitted when it is asked; None in a pickled result, and in one made by hand.
+        The method's model, fitted when first needed. None in a pickled result.
     """
 
     trials: tuple[Trial, ...]
@@ -209,12 +208,17 @@ class Result:
         return self.__dict__ | {"domain": None, "model": None}
 
     def where(self, keep: Callable[[Presented], bool]) -> Result:
-        """Return the result of some of the finished trials, such as those at the largest fidelity.
+        """Return the result of some of the trials, such as those at the largest fidelity.
 
         Parameters
         ----------
         keep : callable
-            Called with a point, true if its trial is to be kept.
+            Called with a point; returns whether to keep its trial.
+
+        Returns
+        -------
+        Result
+            The result of the kept trials.
         """
         kept = tuple(number for number in self.order if keep(self.trials[number].point))
         return replace(self, order=kept)
@@ -241,7 +245,7 @@ class Result:
 
     @property
     def has_feasible(self) -> bool:
-        """True if a kept trial has completed and keeps all limits."""
+        """Whether a trial has completed and satisfies all limits."""
         return any(self.trials[number].is_feasible for number in self.order)
 
     @cached_property
@@ -257,23 +261,33 @@ class Result:
         return tuple(feasible[i] for i in find_front(minimized))
 
     def hypervolume(self, reference: Sequence[float] | None = None) -> float:
-        """Return the volume that the Pareto front dominates, larger is better; 0 if no trial is feasible.
+        """Return the volume that the Pareto front dominates; 0 if no trial is feasible. Larger is better.
 
         Parameters
         ----------
         reference : sequence of float, optional
-            A number for each objective, in its units, as of `hypervolumes`.
+            The reference point, one number for each objective, as of `hypervolumes`.
+
+        Returns
+        -------
+        float
+            The hypervolume.
         """
         return measure_hypervolume(self._list_told(), self.goals, reference)
 
     def hypervolumes(self, reference: Sequence[float] | None = None) -> tuple[float, ...]:
-        """Return the volume that the Pareto front dominates after each finished trial, in the order told.
+        """Return the volume that the Pareto front dominates after each finished trial, in the order observed.
 
         Parameters
         ----------
         reference : sequence of float, optional
-            A number for each objective, in its units, the corner up to which volume counts; None for the worst values
-            of the front now and a tenth of their range beyond, which is another one for each result.
+            The reference point up to which volume counts, one number for each objective, in its units. By default the
+            worst values of the present front, moved outward by a tenth of their range. Pass it to compare results.
+
+        Returns
+        -------
+        array of shape (n,)
+            The hypervolumes.
 
         Raises
         ------
@@ -306,31 +320,33 @@ class Result:
         return recommend(beliefs, completed, self.direction)
 
     def predict(self, points: Iterable[object]) -> Predictions:
-        """Predict the objective, noise aside, at any points, and the chance that they have a value and keep all limits.
+        """Predict the objective without noise, and the probability of feasibility, at any points.
 
-        The model learns from all trials of the study, also if this result keeps only some of them.
+        The model learns from all trials of the study, even if this result keeps only some of them.
 
         Parameters
         ----------
-        points : iterable of object
-            m points as the objective receives them.
+        points : iterable
+            m points, as the objective receives them.
 
         Returns
         -------
         Predictions
-            `mean` and `sd` (m,), in your units, or (m, k) of k objectives, and `chance` (m,).
+            `mean` and `sd`, of shape (m,) or (m, k) for k objectives, in the units of the values, and `chance` (m,).
 
         Raises
         ------
-        PointError, TypeError, BostructError
-            For a method without a model and where nothing has completed.
+        PointError
+            If a point is outside the space.
+        BostructError
+            If the method has no model, or no trial has completed.
         """
         return self._require_model("predict").predict(points)
 
     def cross_validate(self, objective: int = 0) -> LeftOutTrials:
-        """Predict each observed value from all others (leave-one-out), to see how far to trust the model.
+        """Predict each observed value from all others (leave-one-out), to check the model.
 
-        The predictions are in closed form, at the hyperparameters learned from all values.
+        The predictions are in closed form, with the hyperparameters learned from all values.
 
         Parameters
         ----------
@@ -340,13 +356,13 @@ class Result:
         Returns
         -------
         LeftOutTrials
-            The numbers of the trials, their values as `told`, and `mean` and `sd` (n,) of what the model expects to be
-            told, in your units.
+            The numbers of the n trials, the observed values `told`, and the predictive `mean` and `sd` of shape (n,),
+            noise included, in the units of the values.
 
         Raises
         ------
         BostructError
-            For a method without a Gaussian process and for fewer than 3 completed trials.
+            If the method has no Gaussian process, or fewer than 3 trials have completed.
         TypeError, ValueError
             If an argument is invalid.
         """
@@ -398,7 +414,7 @@ class Result:
         return f"{pluralize(len(self.trials), 'trial')}, {self.n_failed} failed, {self.n_infeasible} infeasible{last}"
 
     def list_completed(self) -> list[Trial]:
-        """Return the completed trials that were kept, in the order told."""
+        """Return the completed trials in the order observed."""
         return [t for t in (self.trials[number] for number in self.order) if t.status == "completed"]
 
     @property
@@ -415,27 +431,27 @@ class Result:
 
     @property
     def n_failed(self) -> int:
-        """The number of trials of status ``failed``."""
+        """The number of failed trials."""
         return sum(t.status == "failed" for t in self.trials)
 
     @property
     def n_infeasible(self) -> int:
-        """The number of trials of status ``infeasible``."""
+        """The number of infeasible trials."""
         return sum(t.status == "infeasible" for t in self.trials)
 
     @property
     def n_completed(self) -> int:
-        """The number of trials that have a value."""
+        """The number of trials with a value."""
         return sum(t.status == "completed" for t in self.trials)
 
     @property
     def n_stopped(self) -> int:
-        """The number of trials that a stopping rule ended, which have the value that they reported last."""
+        """The number of trials that a stopping rule ended; their value is the last one they reported."""
         return sum(t.stopped_at is not None for t in self.trials)
 
     @property
     def n_unread(self) -> int:
-        """The number of trials whose points are not in the study's changed space."""
+        """The number of trials whose points are invalid in the study's changed space."""
         return sum(t.unread is not None for t in self.trials)
 
     def _why_unread(self) -> str:
@@ -445,12 +461,12 @@ class Result:
 
     @property
     def incumbents(self) -> tuple[Incumbent, ...]:
-        """The best trial so far after each finished trial, in the order told.
+        """The best trial so far after each finished trial, in the order observed.
 
         Raises
         ------
         BostructError
-            If there are several objectives, of which `hypervolumes` tells.
+            If there are several objectives; see `hypervolumes`.
         """
         self._require_single("incumbents")
         sign = sign_of(self.direction)
@@ -465,7 +481,7 @@ class Result:
 
     @property
     def timing(self) -> Timing:
-        """The seconds spent choosing points and evaluating them, added trials left out."""
+        """The seconds spent on suggestions and on evaluations, without added trials."""
         suggest = sum(t.info.get("suggest_seconds", 0.0) for t in self.trials)
         return Timing(suggest, sum(t.seconds or 0.0 for t in self.trials if t.origin != "added"))
 
@@ -475,46 +491,51 @@ class Result:
         return TrialTable(self.trials, self.goals)
 
     def to_dataframe(self) -> DataFrame:
-        """Return a pandas DataFrame, a row a trial.
+        """Return the trials as a pandas DataFrame, one per row.
 
         Raises
         ------
         MissingExtra
-            Without pandas.
+            If pandas is not installed.
         """
         return self.history.to_dataframe()
 
     def to_csv(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write the trials to a CSV file, a row a trial, with a header, as `TrialTable.to_csv` does.
-
-        Raises OutputRefused, a FileExistsError, for a file that it must not replace; OSError.
+        """Write the trials to a CSV file with a header, one per row.
 
         Parameters
         ----------
         path : str or path-like
-            Of the file. An earlier table of trials is replaced.
+            The file. An earlier table of trials is replaced.
         overwrite : bool, default False
-            True also replaces a file that bostruct did not write, but never a database.
+            If True, a file that bostruct did not write is replaced too, but never a database.
+
+        Raises
+        ------
+        OutputRefused
+            A FileExistsError, if the file must not be replaced.
+        OSError
+            If the file cannot be written.
         """
         self.history.to_csv(path, overwrite=overwrite)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw values and the best so far (`bostruct.plot_history`), or the front of several objectives (`plot_front`).
+        """Plot the values and the best so far, or the Pareto front of several objectives.
 
         Parameters
         ----------
-        ax : Axes, optional
-            Axes to draw on, None for those of a new figure.
+        ax : matplotlib Axes, optional
+            Axes to draw on. By default those of a new figure.
 
         Returns
         -------
-        Axes
-            The matplotlib axes.
+        matplotlib Axes
+            The axes.
 
         Raises
         ------
         MissingExtra
-            Without matplotlib.
+            If matplotlib is not installed.
         ValueError
             If no trial has finished.
         """

@@ -97,57 +97,60 @@ CLOCKS_APART = 86_400.0  # seconds that the clocks of two machines may differ by
 
 
 class Study:
-    """A search in progress: `ask` returns points, `tell` records their outcomes.
+    """A stored or in-memory optimization run with an ask-and-tell interface.
+
+    A study that is stored under the same name with the same arguments is resumed. Other processes may use it at the
+    same time. It may also be resumed with a changed space if no other process has it open; trials that are invalid in
+    the new space are kept but ignored by the method.
 
     Parameters
     ----------
-    space : Domain or mapping of str to object
-        A `Space`, a dict of variables, or any other domain.
+    space : Space, dict, or Domain
+        The search space. A dict of variables becomes a `Space`.
     method : str or Searcher, default "auto"
-        A name, or a searcher from `bostruct.methods`.
+        The name of a method, or a searcher from `bostruct.methods`.
     seed : int, optional
-        An integer from 0; None draws one and records it.
+        Random seed, at least 0. If None, a seed is drawn and stored.
     direction : {"minimize", "maximize"}, default "minimize"
-        ``minimize`` or ``maximize``, of the only objective.
+        The direction of a single objective.
     directions : sequence of {"minimize", "maximize"}, optional
-        Of several objectives, one each; the study is told tuples then. None for one objective.
+        One direction for each of several objectives. Values passed to `tell` are then tuples.
     constraints : dict, optional
-        Limits on numbers that each evaluation measures, a sense and a bound by name, such as ``{"latency": ("<=",
-        10.0)}``; None for none. The best trial is the best of those that keep all of them.
+        Limits on quantities that each evaluation measures, by name, such as ``{"latency": ("<=", 10.0)}``. The best
+        trial is the best one that satisfies all of them.
     repeats : {"auto"}, optional
-        ``auto`` where a told point may be asked for again, because knowing it better is worth more than a new one; None
-        if no point ever is. For one noisy objective without limits, and methods with a model.
+        If "auto", the method may evaluate a point again to reduce noise. Requires a method with a model, and a single
+        objective without constraints.
     suggest_seconds : float, optional
-        That a suggestion is to take at most, from 0.001; None for as long as it takes. It is aimed at: one that takes
-        longer makes the next one cheaper, from fewer values or without a model, as ``info["haste"]`` says.
+        Target time of a suggestion in seconds, at least 0.001. It is no hard limit: after a slow suggestion the next
+        one is made cheaper, from fewer values or without a model (see ``info["haste"]``).
     objective_name : str or sequence of str, optional
-        What axes, tables and reports call the value, a text, or a list with one for each objective; another name at a
-        resume renames it in the file, which no other process may have open then. None keeps the stored one.
+        The name of the value in axes, tables and reports; one for each objective. A new name at a resume renames it in
+        the storage, if no other process has the study open. None keeps the stored name.
     storage : path, URL, or Storage, optional
-        A file, ``postgresql://user@host/database``, or a `Storage` object; None keeps all in memory. A study of this
-        name in it, made with the same arguments, goes on, and other processes may have it open, too. Its space may have
-        changed, which no other may have open then: trials that cannot be read in the new one are no data.
+        A SQLite file, a ``postgresql://user@host/database`` URL, or a `Storage` object. If None, the study is kept in
+        memory.
     name : str, default "study"
-        Of the study in its file, a string of 1 to 500 characters.
-    initial_points : iterable of object, optional
-        Asked before any point of the method's own; None for none.
+        The name of the study in its storage, 1 to 500 characters.
+    initial_points : iterable, optional
+        Points to evaluate before those that the method chooses.
     threads : int or None, default 1
-        For model work, from 1; None leaves them alone.
-    prior : iterable of Study, Result, or path, optional
-        Earlier studies of related tasks that the model learns from: studies, results, or files with one study each, in
-        the same direction; None for none. Their points are read as those of a space that changed; a warning says which
-        cannot be. At most 150 trials are used, which the study keeps. A study that is resumed needs no prior.
+        Threads for the model, at least 1. None leaves the current setting unchanged.
+    prior : iterable of studies, results, or files, optional
+        Earlier studies of related tasks, in the same direction, for transfer learning. A file must hold one study. At
+        most 150 of their trials are used and stored with the study; a warning names those that cannot be used. A
+        resumed study does not need `prior`.
 
     Raises
     ------
     StudyMismatch
-        If the stored study was made otherwise.
+        If the stored study was created with different settings.
     StudyLocked
-        If somebody else has it open and cannot share it.
+        If another process has the study open and cannot share it.
     StorageError
-        If the file cannot be used.
+        If the storage cannot be used.
     PointError
-        For a wrong initial point.
+        If an initial point is invalid.
     TypeError, ValueError
         If an argument is invalid.
     """
@@ -250,21 +253,26 @@ class Study:
         name: str = "study",
         initial_points: Iterable[object] | None = None,
     ) -> Study:
-        """Make a study with the name of its problem on record, or go on with a stored one of that problem.
+        """Create or resume a study that stores the name of its problem.
 
         Parameters
         ----------
         problem : str
-            Its name, valid Unicode. A stored study without one on record agrees with any.
+            The name of the problem. A stored study without one matches any.
         goals : Goals
-            Of the problem, as of `bostruct.goals.declared.declare_goals`.
+            Directions, names and limits, as returned by `bostruct.goals.declared.declare_goals`.
         space, method, seed, storage, name, initial_points
             As of `Study`.
+
+        Returns
+        -------
+        Study
+            The study.
 
         Raises
         ------
         StudyMismatch
-            If the stored study is of another problem, which stays as it is, and what `Study` raises.
+            If the stored study is of another problem. It is left unchanged.
         """
         study = cls.__new__(cls)
         how: dict[str, Any] = {
@@ -288,28 +296,40 @@ class Study:
         threads: int | None = 1,
         read_only: bool = False,
     ) -> Study:
-        """Open a study that a file holds.
+        """Open a stored study.
 
         Parameters
         ----------
         storage : path, URL, or Storage
-            The file, or a `Storage` object.
+            The storage that holds the study.
         name : str, optional
-            Of the study, None for the only one there.
-        space : Domain or mapping of str to object, optional
-            Needed only where the file cannot hold it: spaces with constraints or with choices that are Python objects,
-            search spaces that are functions.
+            The name of the study. Optional if the storage holds only one.
+        space : Space, dict, or Domain, optional
+            Needed only if the storage cannot hold the space: predicates as constraints, choices that are Python
+            objects, search spaces that are functions.
         method : str or Searcher, optional
-            Needed only where the file cannot hold it: a searcher that is an object.
+            Needed only if the method is a searcher object.
         threads : int or None, default 1
-            For model work, from 1; None leaves them alone.
+            Threads for the model, at least 1. None leaves the current setting unchanged.
         read_only : bool, default False
-            Always possible, whoever writes; nothing can be asked or told, the log that a killed writer left may be
-            folded into the file, and where the space is not known points are shown as stored.
+            If True, the study can be read while others write, but not asked or told. Points of an unknown space are
+            shown as they are stored.
+
+        Returns
+        -------
+        Study
+            The study.
 
         Raises
         ------
-        StorageError, DomainError, StudyLocked, StudyMismatch
+        StorageError
+            If there is no such study, or the storage cannot be read.
+        DomainError
+            If the space is needed or does not match.
+        StudyLocked
+            If another process has the study open and cannot share it.
+        StudyMismatch
+            If the space or the method differs from the stored one.
         """
         place = open_storage(storage)
         if read_only:
@@ -351,32 +371,37 @@ class Study:
         name: str = "study",
         threads: int | None = 1,
     ) -> Study:
-        """Make a study of the finished trials of a study of Optuna, which it may go on from; needs the extra `optuna`.
+        """Create a study from the finished trials of an Optuna study; needs the extra `optuna`.
+
+        Failed trials stay failed, pruned trials have their last report as their value, and running trials are left out.
 
         Parameters
         ----------
-        optuna_study : object
-            An ``optuna.Study``. Its directions are taken. A constraint that all trials with values have is a limit, at
-            most 0; a trial that breaks another one is infeasible. Failed trials count as failed, those that were pruned
-            have their last report as value, and those that run are left out.
-        space : Domain or mapping of str to object, optional
-            The space of the trials; None for the one that their distributions tell, or that of a mirrored study of
-            bostruct. A float or int keeps its step, a parameter of one value is dropped. One that some trials lack has
-            a condition (`when=`) where the value of one other parameter tells when it is there.
+        optuna_study : optuna.Study
+            The study to read. Its directions are kept. A constraint that all completed trials measured becomes a limit,
+            at most 0; a trial that breaks another constraint is infeasible.
+        space : Space, dict, or Domain, optional
+            The space of the trials. By default it is inferred from their distributions: numbers keep their step, a
+            parameter of one value is dropped, and a parameter that some trials lack gets a condition (`when=`) if the
+            value of one other parameter decides whether it is present.
         method, seed, storage, name, threads
             As of `Study`. The storage must not hold the study yet.
+
+        Returns
+        -------
+        Study
+            The study, which can be continued.
 
         Raises
         ------
         DomainError
-            If the trials do not tell the space: no parameter tells when another one is there, or one has several
-            ranges.
+            If the space cannot be inferred: a parameter has several ranges, or nothing decides when it is present.
         PointError
-            For a trial with values that is not in the space.
+            If a completed trial is outside the space.
         MissingExtra
-            Without Optuna.
+            If Optuna is not installed.
         TypeError
-            For what is no study of Optuna, and what `Study` raises.
+            If `optuna_study` is not an Optuna study.
         """
         load = load_by_name("bostruct.integrations.optuna_studies:import_study")  # which knows this class
         settings = {"method": method, "seed": seed, "storage": storage, "name": name, "threads": threads}
@@ -400,39 +425,48 @@ class Study:
         name: str = "study",
         threads: int | None = 1,
     ) -> Study:
-        """Make a study of the experiments in a CSV file, a row each; needs the extra `pandas`.
+        """Create a study from experiments in a CSV file, one per row; needs the extra `pandas`.
 
-        >>> bo.Study.from_csv("results.csv", "yield", direction="maximize", storage="runs.db")         # doctest: +SKIP
+        Tables of `Result.to_csv`, Optuna, Ax, Ray Tune, MLflow, Weights & Biases, KTT and CLTune are recognized by
+        their column names. Trials that their status calls failed are failed, whatever their value.
 
         Parameters
         ----------
         file : str or path-like
-            With a header, and cells between commas, semicolons, tabs or bars. Cells may be JSON lists. Tables of
-            `Result.to_csv`, Optuna, Ax, Ray Tune, MLflow, Weights & Biases, KTT and CLTune are known by the names of
-            their columns. Trials that their status calls failed have failed, whatever their value.
+            A file with a header, separated by commas, semicolons, tabs or bars. At most 100,000 rows, 5,000,000 cells
+            and 128 MiB. Cells may be JSON lists.
         objective : str
-            The column of the value. A unit may be left out: ``yield`` is the column ``yield (%)``.
+            The column of the value. A unit may be left out: ``yield`` finds the column ``yield (%)``.
         direction : {"minimize", "maximize"}, default "minimize"
-            ``minimize`` or ``maximize``.
-        space : Domain or mapping of str to object, optional
-            With variables that have the names of columns; other columns are not read. None guesses it from the columns,
-            and prints it as Python, to be corrected and given here, with a list of the columns that are no variables:
-            constant ones, dates, numbers of rows, and texts that are nearly all distinct.
+            The direction of the objective.
+        space : Space, dict, or Domain, optional
+            Variables with the names of columns; other columns are ignored. By default the space is guessed and printed
+            as Python code to be corrected and passed here, with a list of the columns that are no variables: constants,
+            dates, row numbers, and texts that are nearly all distinct.
         ignore : sequence of str, default ()
-            Columns that are not read.
+            Columns to ignore.
         decimal : {",", "."}, optional
-            The sign before decimals; None to find out.
+            The decimal mark. By default it is detected.
         failed, unmeasured
             As of `add_frame`. A row without a value was never run.
         method, seed, storage, name, threads
             As of `Study`. The storage must not hold the study yet.
 
+        Returns
+        -------
+        Study
+            The study, which can be continued.
+
         Raises
         ------
         ValueError, PointError
-            Which name the line and the column, for a file of more than 100,000 rows, 5,000,000 cells or 128 MiB, too.
+            If a cell is wrong, with its line and column, or the file is too large.
         MissingExtra
-            And what `Study` raises.
+            If pandas is not installed.
+
+        Examples
+        --------
+        >>> bo.Study.from_csv("results.csv", "yield", direction="maximize", storage="runs.db")         # doctest: +SKIP
         """
         load = load_by_name("bostruct.study.experiments:import_experiments")  # which few studies need
         settings = {"method": method, "seed": seed, "storage": storage, "name": name, "threads": threads}
@@ -441,43 +475,43 @@ class Study:
 
     @staticmethod
     def delete(storage: Place, name: str) -> None:
-        """Delete a study and all its trials from a file or a database.
+        """Delete a study and all its trials from its storage.
 
         Parameters
         ----------
         storage : path, URL, or Storage
-            As of `Study`.
+            The storage that holds the study.
         name : str
-            Of the study.
+            The name of the study.
 
         Raises
         ------
         StudyLocked
-            While somebody has the study open for writing.
+            If a process has the study open for writing.
         StorageError
-            If it is not there.
+            If there is no such study.
         """
         open_storage(storage).delete(_check_study_name(name))
 
     @staticmethod
     def rename(storage: Place, name: str, new: str) -> None:
-        """Give a study in a file or a database another name.
+        """Rename a study in its storage.
 
         Parameters
         ----------
         storage : path, URL, or Storage
-            As of `Study`.
+            The storage that holds the study.
         name : str
-            Of the study.
+            The name of the study.
         new : str
-            The name to give, a string of 1 to 500 characters that no study there has.
+            The new name, 1 to 500 characters, which no other study in the storage has.
 
         Raises
         ------
         StudyLocked
-            While somebody has the study open for writing.
+            If a process has the study open for writing.
         StorageError
-            If it is not there or the new name is taken.
+            If there is no such study, or the new name is taken.
         """
         open_storage(storage).rename(_check_study_name(name), check_new_name(_check_study_name(new)))
 
@@ -488,20 +522,25 @@ class Study:
     def ask(self, n: int) -> list[Trial]: ...
 
     def ask(self, n: int | None = None) -> Trial | list[Trial]:
-        """Return the next trial, or a list of the next n trials; they are running and stored.
+        """Return the next trial to evaluate, or a list of n trials.
 
-        After any other error the trials of the call are given back.
+        The trials are stored as running. If the call fails, they are given back.
 
         Parameters
         ----------
         n : int, optional
-            How many to evaluate side by side, from 1; None for one that is not in a list. Each point is chosen with the
-            points before it running, as by n calls. Where fewer unseen points are left the list is shorter.
+            Number of trials to evaluate in parallel, at least 1. Each point is chosen with the earlier ones running, as
+            by n calls. The list is shorter if fewer unseen points are left. If None, one trial is returned, not a list.
+
+        Returns
+        -------
+        Trial or list of Trial
+            The running trials.
 
         Raises
         ------
         SpaceExhausted
-            When no unseen point is left.
+            If no unseen point is left.
         """
         wanted = 1 if n is None else check_integer("n", n, 1)
         trials: list[Trial] = []
@@ -518,26 +557,30 @@ class Study:
                 return trials[0] if n is None else trials
 
     def ask_jointly(self, n: int, missing: Callable[[], int] | None = None) -> Iterator[Trial]:
-        """Yield the next n trials, running and stored; one fit of the model serves up to 8 of them if the method can.
+        """Yield n trials to evaluate in parallel; up to 8 share one fit of the model if the method can.
 
-        For many workers on a short objective. What is told and asked between two of them is known to the next fit
-        alone, for which another process that asks ends the batch. Where fewer unseen points are left, fewer are
-        yielded.
+        For many workers and a short objective. The next fit is the first to know what is told between two trials. A
+        batch ends when another process asks. Fewer trials are yielded if fewer unseen points are left.
 
         Parameters
         ----------
         n : int
-            How many to evaluate side by side, from 1.
+            Number of trials, at least 1.
         missing : callable, optional
-            Counts the trials that are still wanted; None if nobody knows. If no other is wanted, a trial that waits
-            after a failure of the machine is yielded before another one has completed.
+            Returns the number of trials that are still wanted. If it is 0, a trial that waits after a failure of its
+            machine is yielded before another trial completes.
+
+        Yields
+        ------
+        Trial
+            A running trial.
 
         Raises
         ------
-        ValueError, TypeError, BostructError
-            If the study cannot be asked.
         SpaceExhausted
-            If no unseen point is left for the first.
+            If no unseen point is left for the first trial.
+        BostructError
+            If the study cannot be asked.
         """
         check_integer("n", n, 1)
         self._writable()
@@ -556,24 +599,23 @@ class Study:
             yield trial
 
     def prefetch(self, n: int = 1) -> int:
-        """Choose and store points ahead, until n trials wait, so that the next `ask` returns at once.
+        """Choose points ahead until n trials are queued, so that the next `ask` returns at once.
 
-        They count as running. What is told until they are asked for cannot change them. Where fewer unseen points are
-        left, fewer wait.
+        Queued trials count as running, and values that are told later do not change them.
 
         Parameters
         ----------
         n : int, default 1
-            How many are to wait, from 1.
+            Number of queued trials to reach, at least 1.
 
         Returns
         -------
         int
-            How many wait.
+            The number of queued trials, fewer than `n` if fewer unseen points are left.
 
         Raises
         ------
-        ValueError, TypeError, BostructError
+        BostructError
             If the study cannot be asked.
         """
         check_integer("n", n, 1)
@@ -585,16 +627,16 @@ class Study:
 
     @contextmanager
     def ask_lock(self, wanted: Callable[[], bool] | None = None) -> Iterator[None]:
-        """Keep other threads and processes from asking during a `with` block; they may tell and add.
+        """Keep other threads and processes from asking during a `with` block; they may still tell and add.
 
-        At its beginning the study has all that others told, and the trials of those that are gone wait for an ask.
+        On entry the study reads the changes of other processes, and queues the trials of processes that are gone.
 
         Parameters
         ----------
         wanted : callable, optional
-            Tells whether one more trial is wanted, such as ``lambda: study.n_finished + study.n_remote < 100``. `ask`
-            raises NotWanted if it says no. None if that does not matter: others ask within the block only where this
-            process has lost its connection to a database.
+            Returns whether another trial is wanted, such as ``lambda: study.n_finished + study.n_remote < 100``. If
+            not, `ask` raises NotWanted. Without it, another process can ask within the block only if this one loses its
+            connection to a database.
         """
         with self._asking:
             self._writable()
@@ -606,7 +648,7 @@ class Study:
                 yield
 
     def sync(self) -> None:
-        """Read the changes of other processes, as `ask` and `tell` do by themselves."""
+        """Read the changes of other processes. `ask` and `tell` do so by themselves."""
         with self._mutex:
             self._ledger.sync()
 
@@ -626,55 +668,58 @@ class Study:
         retry: bool | int = False,
         machine: str | None = None,
     ) -> Trial:
-        """Record the outcome of a running trial, and return the trial; the outcome is on disk when this returns.
+        """Record the outcome of a running trial. The outcome is stored when this returns.
 
-        Who was handed a trial may tell of it once. Where another was told of it first, as after `requeue` or by another
-        process that took it over, the outcome is another trial of the same point, which is returned:
-        ``info["double_of"]`` is the number of the first. It is not counted by `n_trials`.
+        Each ask of a trial may be told once. If the trial was told before, because it was evaluated a second time after
+        `requeue` or by another process, the outcome becomes a new trial of the same point, whose ``info["double_of"]``
+        is the number of the first and which `n_trials` does not count.
 
         Parameters
         ----------
         trial : Trial or int
-            A running one, or its number.
+            A running trial, or its number.
         value : object, optional
-            A number; a tuple, of several objectives; a dict with ``value`` and any of ``constraints``, ``sd`` and
-            ``repeats``; or a `bostruct.outcome.Outcome`. NaN and infinities are failures.
+            A number; a tuple for several objectives; a dict with ``value`` and any of ``constraints``, ``sd`` and
+            ``repeats``; or a `bostruct.Outcome`. NaN and infinities are failures.
         sd : float, optional
-            Standard deviation of the noise in the value, from 0 to 1.3e154; None if it is to be learned.
+            Standard deviation of the noise in the value, 0 to 1.3e154. If None, it is learned.
         repeats : sequence of float, optional
-            Several measurements of the point in place of a value, which is their mean.
+            Repeated measurements of the point, whose mean is the value.
         constraints : mapping of str to float, optional
-            The measured number of each limit, by its name.
+            The measured quantity of each limit, by name.
         failed, infeasible : str, optional
-            Instead of a value, the reason why there is none, a non-empty string.
+            The reason why there is no value, a non-empty string.
         attributes : mapping of str to object, optional
-            What else to keep with the trial, such as the path of a file, for `Trial.attributes`: JSON by name, at most
-            65,536 characters. No model learns from it. None for none.
+            Data to keep with the trial, such as the path of a file, for `Trial.attributes`. JSON by name, at most
+            65,536 characters. Models ignore it.
         finished : float, optional
-            Seconds since the epoch when the evaluation ended, from a day before the trial began to a day from now,
-            since clocks differ; None for now.
+            Seconds since the epoch when the evaluation ended, at most a day before the trial began or from now. By
+            default now.
         reports : iterable of tuple of (int, float), default ()
-            Steps and values on the way there, ascending by step, which stopping rules learn from. Without a value or a
-            reason the trial was stopped at the last of them, whose value is its own.
+            Intermediate steps and values, ascending by step, for stopping rules. Without a value or a reason, the trial
+            was stopped at the last of them, and has its value.
         retry : bool or int, default False
-            How often a trial that failed is handed out again, for failures that are no fault of the point; True is
-            twice. It is running then, ``info["failed_before"]`` has the reasons, and ``info["retries"]`` the number, in
-            which `requeue` does not count. It goes with `failed`, or with a value that is not finite; an `Outcome` that
-            did not fail is told once.
+            Number of times to queue the trial again if it failed for reasons other than its point; True is 2. The trial
+            is then running again, ``info["failed_before"]`` has the reasons, and ``info["retries"]`` the number of
+            retries.
         machine : str, optional
-            Why the machine, not the point, is at fault for a failure, such as ``"a full disk"``. The trial is then
-            handed out again, once, after another one has completed; ``info["machine_failure"]`` says so. If it fails
-            for the same reason, its point is at fault after all; otherwise no model learns from it.
+            Why the machine, not the point, caused the failure, such as ``"a full disk"``. The trial is queued again
+            once, after another trial completes (``info["machine_failure"]``). If it fails for the same reason, the
+            point is blamed; otherwise models ignore the failure.
+
+        Returns
+        -------
+        Trial
+            The trial with its outcome.
 
         Raises
         ------
         TypeError
-            For what is not a number, or a tuple if there is one objective.
+            If the value has the wrong type.
         ValueError
-            For a trial that is not running, a limit that was not measured and one that the study does not declare;
-            nothing is told then.
+            If the trial is not running, a limit was not measured, or a limit is not declared. Nothing is recorded.
         StorageError
-            If the file was removed, renamed or replaced; the outcome is kept in memory then, for `save`.
+            If the file was removed, renamed or replaced. The outcome is kept in memory, for `save`.
         """
         with self._mutex:
             self._writable()
@@ -711,21 +756,29 @@ class Study:
         infeasible: str | None = None,
         attributes: Mapping[str, object] | None = None,
     ) -> Trial:
-        """Add an earlier result as a finished trial of origin `added`, which `n_trials` does not count.
+        """Add an earlier result as a finished trial, which `n_trials` does not count.
 
-        A `Real` lies on a fine grid. The trial shows your numbers as you gave them; models see the nearest of the grid.
-        A warning says where other numbers of an earlier trial lie on the same step.
+        The trial keeps your numbers. The model uses the nearest value on the fine grid of a `Real`; a warning is given
+        if an earlier trial has another number with the same nearest value.
 
         Parameters
         ----------
         point : object
-            As the objective would receive it.
+            The point, as the objective would receive it.
         value, sd, repeats, constraints, failed, infeasible, attributes
-            Its outcome, as in `tell`.
+            The outcome, as of `tell`.
+
+        Returns
+        -------
+        Trial
+            The new trial.
 
         Raises
         ------
-        PointError, TypeError, ValueError
+        PointError
+            If the point is outside the space.
+        TypeError, ValueError
+            If the outcome is invalid.
         """
         with self._mutex:
             self._writable()
@@ -751,35 +804,37 @@ class Study:
         failed: str | None = None,
         unmeasured: Unmeasured = "skip",
     ) -> list[Trial]:
-        """Add each row of a pandas DataFrame as a finished trial, as `add` does, and return the trials.
+        """Add each row of a pandas DataFrame as a finished trial, as `add` does.
 
-        Trials that wait are added after all others, whatever the order of the rows. A float to which one listed number
-        rounds is read as that number. Warnings count what is left out, waits or is rounded. Nothing is added if one row
-        is wrong.
+        Nothing is added if one row is wrong. Queued rows are added after all others. Warnings count the rows that are
+        left out or queued, and the numbers that are rounded.
 
         Parameters
         ----------
         frame : DataFrame
-            With a column for each variable, `x` or `point.x`, as `Result.to_dataframe` writes them. A missing value is
-            a variable that the point has not. A text that is no value of its variable, as a CSV file has for a tuple,
-            is read as the Python literal that it writes. `constraint.` before its name is the column of each limit of
-            the study. A column `status` that has no words but ours, such as ``failed``, says which rows failed or are
-            infeasible, and `reason` says why; other columns are not read. The column of a variable is that of the
-            variable, whatever its name.
+            One column for each variable, named `x` or `point.x`, as `Result.to_dataframe` writes them. A missing value
+            is an inactive variable. A number that rounds to one choice, and a text that is the Python literal of a
+            value, are read as that value. The quantity of a limit is in the column `constraint.NAME`. A column `status`
+            with words such as ``failed`` says which rows failed or are infeasible, and `reason` says why. Other columns
+            are ignored. A variable with one of these names takes the column.
         value : str or sequence of str, default "value"
-            Name of the column of values, or of several objectives the names of their columns.
+            The column of the value, or one column for each of several objectives.
         failed : str, optional
-            Name of a column that says which rows failed, by True, by a word such as ``failed`` or by a reason; None for
-            none.
-        unmeasured : Unmeasured, default "skip"
-            What becomes of a row that has no value and did not fail: ``skip`` leaves it out, ``queue`` makes it a trial
-            that the next `ask` hands out, unless the study has its point. A row with some of its values always is such
-            a trial; ``info["measured"]`` has its numbers, and so have tables.
+            The column that says which rows failed, by True, by a word such as ``failed``, or by a reason.
+        unmeasured : {"skip", "queue"}, default "skip"
+            What to do with a row that has no value and did not fail. "skip" leaves it out; "queue" makes it a trial
+            that the next `ask` returns, unless the study has its point. A row with only some of its values is always
+            queued; ``info["measured"]`` has its numbers.
+
+        Returns
+        -------
+        tuple of Trial
+            The new trials.
 
         Raises
         ------
         PointError, TypeError, ValueError
-            If an argument is invalid.
+            If a row is invalid.
         """
         rows = read_frame(frame, value, failed, unmeasured, self.domain, self.goals)
         waiting = [row for row in rows if row.outcome is None]
@@ -808,18 +863,18 @@ class Study:
         return self._ledger.begin(found, waits=True)
 
     def requeue(self, trial: Trial | int) -> None:
-        """Put a running or failed trial back in the queue: the next `ask` returns it again.
+        """Put a running or failed trial back in the queue, so that the next `ask` returns it again.
 
         Parameters
         ----------
         trial : Trial or int
-            A running or failed one, or its number. A failed one counts as not finished then; what it failed of is in
-            its ``info["failed_before"]``.
+            A running or failed trial, or its number. A failed trial is then no longer finished; its reason moves to
+            ``info["failed_before"]``.
 
         Raises
         ------
         ValueError
-            For a trial that is neither, or was added.
+            If the trial has another status, or was added.
         """
         with self._mutex:
             self._writable()
@@ -827,21 +882,21 @@ class Study:
             self._ledger.requeue(self._ledger.check_requeueable(trial))
 
     def give_back(self, trials: Iterable[Trial]) -> None:
-        """Return unfinished trials to the queue without counting an attempt: the next `ask` returns them.
+        """Put unfinished trials back in the queue without counting an attempt.
 
-        Those that were told, given up or handed out again meanwhile, here or by another process, are left as they are.
+        Trials that were told, given back or asked again in the meantime are left unchanged.
 
         Parameters
         ----------
         trials : iterable of Trial
-            As `ask` returned them.
+            Trials that `ask` returned.
 
         Raises
         ------
         ValueError
-            For a trial of another study.
+            If a trial is of another study.
         TypeError
-            For what is none.
+            If an item is not a trial.
         """
         if not isinstance(trials, Iterable):
             raise TypeError(f"trials: expected a list of trials as `ask` returned them, got {short_repr(trials)}")
@@ -850,22 +905,26 @@ class Study:
             self._ledger.give_back([self._ledger.identify(trial) for trial in trials])
 
     def cancel(self, trial: Trial | int) -> Trial:
-        """Cancel a running trial and return it; `ask` never returns it again, and the method learns nothing from it.
+        """Cancel a running trial. `ask` does not return it again, and the method learns nothing from it.
 
-        It is on record as failed, with the reason ``canceled`` and ``info["canceled"]``, and counts as finished, but no
-        method takes its point for one that fails. Its point is not suggested again; `requeue` hands it out after all.
-        `optimize` ignores what comes of it: a worker process of its own is killed once a callback returns or another
-        trial finishes, an objective in this process runs to its end.
+        The trial is stored as failed, with the reason ``canceled``, and counts as finished. Its point is not suggested
+        again unless `requeue` is called. `optimize` kills the trial's worker process; an objective in this process runs
+        to its end, and its outcome is ignored.
 
         Parameters
         ----------
         trial : Trial or int
-            A running one, or its number.
+            A running trial, or its number.
+
+        Returns
+        -------
+        Trial
+            The canceled trial.
 
         Raises
         ------
         ValueError
-            For a trial that is not running.
+            If the trial is not running.
         """
         with self._mutex:
             self._writable()
@@ -892,66 +951,75 @@ class Study:
         retries: int = 0,
         max_initial_failures: FailureLimit = "auto",
     ) -> Result:
-        """Evaluate until a number of trials has finished or a time is up, and return the result.
+        """Evaluate trials until a number has finished or a time is up.
 
-        An exception of the objective fails its trial, and the study goes on. While no trial that was asked for has
-        completed, ObjectiveError ends the run at the first TypeError, AttributeError, NameError, returned value that is
-        not a number, or outcome without a number for each limit, and at any other exception that five trials in a row
-        raise; these are given back. Failures of the machine, such as a full disk, end it with BostructError after five
-        in a row, a broken executor with ExecutorError, an objective that no worker can load with BostructError; no
-        trial fails for that. KeyboardInterrupt ends the run, which stays resumable; so does SIGTERM, with
-        ``SystemExit(143)``, in the main thread and unless it has a handler. What ends a run carries the result so far,
-        as `error.result`.
+        An exception in the objective fails its trial, and the study continues. A run is ended by the errors below, by
+        KeyboardInterrupt, and by SIGTERM with ``SystemExit(143)`` in the main thread if it has no handler. An ended run
+        can be resumed, and its exception carries the result so far as ``error.result``.
 
         Parameters
         ----------
         objective : callable
-            Called with a point, returns what `tell` takes as a value.
+            Called as ``objective(point)``. Returns a number, or anything else that `tell` accepts as a value.
         n_trials : int, optional
-            Total number of finished trials of the study, from 0; failed trials count, added ones do not. The same call
-            again continues an interrupted run, and does nothing after a finished one. None if `n_more`, `timeout` or
-            `patience` ends the run.
+            Total number of finished trials of the study, at least 0. Failed trials count, added ones do not. The same
+            call again resumes an interrupted run, and does nothing after a finished one. Optional if `n_more`,
+            `timeout` or `patience` ends the run.
         n_more : int, optional
-            Finished trials beyond those that the study has at the call, from 0, in place of `n_trials`. The same call
-            again evaluates as many again.
+            Number of finished trials to add to those that the study has at the call, at least 0, in place of
+            `n_trials`. The same call again adds as many again.
         timeout : float, optional
-            Seconds of this call, from 0, by a clock that nobody sets. No trial begins afterward; running trials finish,
-            or end at their `trial_timeout`. A resumed call has the whole time again. None for no limit.
+            Wall-clock seconds of this call, at least 0. No trial begins afterward; running trials finish, or end at
+            their `trial_timeout`. A resumed call has the full time again.
         patience : int, optional
-            Finished trials in a row without a better value that end the run, from 1; None for no such end.
+            Ends the run after so many finished trials in a row without a better value, at least 1.
         cancel_running : bool, default False
-            True gives running trials back when the timeout is up; the next run evaluates them first. A single worker is
-            then a process of its own.
+            If True, running trials are given back when the timeout is up; the next run evaluates them first. A single
+            worker is then a process of its own.
         workers : int, default 1
-            Processes, or trials in flight with an executor; 1 without trial_timeout runs in this process.
-        executor : Executor, optional
-            Any `concurrent.futures.Executor`.
+            Number of worker processes, or of trials in flight with an executor. One worker without `trial_timeout` runs
+            in this process.
+        executor : concurrent.futures.Executor, optional
+            Evaluates the trials in place of worker processes.
         trial_timeout : float, optional
-            Seconds, from 0.001, after which the worker is killed and the trial fails; not with an executor.
+            Seconds of one trial, at least 0.001. Then its worker is killed and the trial fails. Not with an executor.
         load_timeout : float, default 60.0
-            Seconds, from 0.001, that a worker gets to load the objective; a worker that is slower, or dies meanwhile,
-            is replaced, twice for a trial.
-        callbacks : Callback or sequence of Callback, default ()
-            One or several, called as callback(study, trial) after each finished trial. The `check_study(study)` of a
-            `StoppingCallback` is called before the first trial, too: it refuses by raising, or ends the run by `stop`.
+            Seconds in which a worker must load the objective, at least 0.001. A worker that is slower or dies is
+            replaced at most twice for a trial.
+        callbacks : callable or sequence of callables, default ()
+            Called as ``callback(study, trial)`` after each finished trial. The `check_study(study)` of a
+            `StoppingCallback` is also called before the first trial; it may raise, or end the run by `stop`.
         progress : bool, optional
-            A bar on stderr, None shows it on a terminal and in a notebook.
-        reraise : type of Exception or tuple of type of Exception, default ()
-            Exceptions that end the run, beside failing their trial.
+            Whether to show a progress bar on stderr. By default it is shown in a terminal and in a notebook.
+        reraise : exception class or tuple of them, default ()
+            Exceptions of the objective that end the run, besides failing their trial.
         stopping_rule : StoppingRule, optional
-            Such as `bostruct.MedianRule`, stops trials early by what their objective tells `bostruct.report`; None for
-            none. The last value reported is the trial's value.
+            Stops trials early by the values that the objective passes to `bostruct.report`, such as
+            `bostruct.MedianRule`. A stopped trial has the last reported value.
         retries : int, default 0
-            How often a trial that failed or timed out is evaluated again, from 0; at least twice if the objective
-            raised `bostruct.Transient`.
-        max_initial_failures : FailureLimit, default "auto"
-            Failed trials of this run that end it with ObjectiveError if none of the study, added ones included, has
-            completed; ``auto`` for the largest of 10, twice the workers, and the number of initial points. An `Outcome`
-            that says ``failed``, Infeasible and Transient do not count. None also lets a run go on after five equal
-            errors.
+            Number of times that a failed or timed-out trial is evaluated again, at least 0. A trial that raised
+            `bostruct.Transient` is evaluated again at least twice.
+        max_initial_failures : int, "auto", or None, default "auto"
+            Ends the run after so many failed trials if none of the study has completed, at least 1. "auto" is the
+            largest of 10, twice the workers, and the number of initial points. Outcomes with ``failed``, Infeasible and
+            Transient do not count. None never ends the run, not even after five equal errors.
+
+        Returns
+        -------
+        Result
+            The result so far.
 
         Raises
         ------
+        ObjectiveError
+            If no trial has completed and the objective has a mistake: a TypeError, AttributeError or NameError, a
+            return value that is not a number, a missing limit, or the same exception in five trials in a row. These
+            trials are given back.
+        ExecutorError
+            If the executor is broken.
+        BostructError
+            If five trials in a row fail because of the machine, such as a full disk, or no worker can load the
+            objective.
         TypeError, ValueError
             If an argument is invalid.
         """
@@ -1028,24 +1096,26 @@ class Study:
         return f"{finished}: error.result has them, or sys.last_value.result in a notebook or a console."
 
     def bound_regret_probability(self, regret: float) -> float:
-        """Return an upper bound of the probability that the regret of the best point exceeds `regret`.
+        """Return an upper bound of the probability that the regret of the best point exceeds `regret` (Wilson 2024).
 
-        The model of the method is fitted and drawn from (Wilson 2024, probabilistic regret bounds), and the bound is as
-        good as the model. Its confidence of 95 % is that of one look, not of all looks of a run together. It is 1 until
-        more points have a value than the method chooses without its model, and while all values are equal.
-        `bostruct.StopWhen` stops a run by it.
-
-        It can be asked of a study that is only read.
+        The bound holds with 95 % confidence for one call, not for all calls of a run together, and is as good as the
+        model. It is 1 until more values are known than the method has initial points, and while all values are equal.
+        `bostruct.StopWhen` uses it. It also works on a read-only study.
 
         Parameters
         ----------
         regret : float
-            In the units of the values, at least 0.
+            Regret in the units of the values, at least 0.
+
+        Returns
+        -------
+        float
+            The bound, 0 to 1.
 
         Raises
         ------
         BostructError
-            If the method has no model that tells.
+            If the method has no suitable model.
         ValueError
             If an argument is invalid.
         """
@@ -1054,18 +1124,18 @@ class Study:
             return bound_regret(searcher, self._ledger, self.seed, regret, method_label(self._row), state)
 
     def stop(self, reason: str = "stop() was called") -> None:
-        """End `optimize` once the trials in flight have finished, or say why a loop of your own has ended.
+        """End `optimize` after the running trials, or record why your own loop ended.
 
         Parameters
         ----------
         reason : str, default "stop() was called"
-            The result's `stopped_because`, until `optimize` is called again.
+            The value of `Result.stopped_because`, until `optimize` is called again.
         """
         self._stop = reason
 
     @property
     def stopping(self) -> str | None:
-        """The reason why `optimize` is to end, None while it is not."""
+        """The reason why `optimize` is ending; None if it is not."""
         return self._stop
 
     @property
@@ -1075,12 +1145,12 @@ class Study:
 
     @property
     def seed(self) -> int:
-        """The seed that, with a trial's number, makes the trial's random generator; drawn where None was given."""
+        """The random seed. With the number of a trial it determines that trial's random generator."""
         return self._row.seed
 
     @property
     def goals(self) -> Goals:
-        """The directions of the objectives, and the limits, as they were declared."""
+        """The directions of the objectives and the limits."""
         return self._ledger.goals
 
     @property
@@ -1096,12 +1166,12 @@ class Study:
 
     @property
     def version(self) -> str:
-        """The version of bostruct that made the study."""
+        """The version of bostruct that created the study."""
         return self._row.version
 
     @property
     def created(self) -> float:
-        """When the study was made, in seconds since 1970."""
+        """The time at which the study was created, in seconds since the epoch."""
         return self._row.created
 
     @property
@@ -1116,7 +1186,7 @@ class Study:
 
     @property
     def in_flight(self) -> Mapping[int, float]:
-        """The time at which this object asked each of its running trials, by number."""
+        """The start time of each running trial that this object asked, by number."""
         return self._ledger.in_flight
 
     @property
@@ -1127,45 +1197,45 @@ class Study:
 
     @property
     def n_waiting(self) -> int:
-        """The number of queued trials, which nobody evaluates; `ask` returns them before it chooses new points.
+        """The number of queued trials, which `ask` returns before it chooses new points.
 
-        Of a study that is only read, trials whose process is gone are among them.
+        In a read-only study it includes trials whose process is gone.
         """
         with self._mutex:
             return len(self._ledger.waiting)
 
     @property
     def waiting(self) -> tuple[int, ...]:
-        """The numbers of the queued trials, as `n_waiting` counts them."""
+        """The numbers of the queued trials."""
         with self._mutex:
             return tuple(self._ledger.waiting)
 
     @property
     def n_finished(self) -> int:
-        """The number of finished trials that `n_trials` counts: all that were asked, none that were added."""
+        """The number of finished trials that `n_trials` counts: those that were asked, not those that were added."""
         with self._mutex:
             return len(self._ledger.order) - self._ledger.n_added
 
     @property
     def n_unread(self) -> int:
-        """The number of trials whose points are not in the study's changed space; the method ignores them."""
+        """The number of trials whose points are invalid in the study's changed space."""
         return sum(trial.unread is not None for trial in self.trials)
 
     @property
     def initial_points(self) -> tuple[Presented, ...]:
-        """The points that the user gave to evaluate first."""
+        """The initial points that the user gave."""
         where = f"{self._place.label}: study {self.name!r}"
         return tuple(self.domain.present(x) for x in read_initial(self._row, self.domain, where))
 
     @property
     def n_initial(self) -> int:
-        """The number of initial points: those that the user gave, and those that the method begins with."""
+        """The number of initial points, those of the user and those of the method."""
         own = 0 if self._searcher is None else self._searcher.n_initial
         return len(parse(self._row.initial)) + own
 
     @property
     def first_space(self) -> str:
-        """The description of the domain that the study was made with, as JSON text."""
+        """The description of the space that the study was created with, as JSON text."""
         return self._ledger.first_space
 
     @property
@@ -1185,22 +1255,24 @@ class Study:
         return Result(*told, stopped, beliefs=Lazy(fit), domain=self.domain, name=self.name, model=fit)
 
     def predict(self, points: Iterable[object]) -> Predictions:
-        """Predict the objective, noise aside, at any points, and the chance that they have a value and keep all limits.
+        """Predict the objective without noise, and the probability of feasibility, at any points.
 
         Parameters
         ----------
-        points : iterable of object
-            m points as the objective receives them.
+        points : iterable
+            m points, as the objective receives them.
 
         Returns
         -------
         Predictions
-            `mean` and `sd` (m,), in your units, or (m, k) of k objectives, and `chance` (m,).
+            `mean` and `sd`, of shape (m,) or (m, k) for k objectives, in the units of the values, and `chance` (m,).
 
         Raises
         ------
-        PointError, TypeError, BostructError
-            For a method without a model and where nothing has completed.
+        PointError
+            If a point is outside the space.
+        BostructError
+            If the method has no model, or no trial has completed.
         """
         with self._asking, self._mutex:
             return self.result.predict(points)
@@ -1212,12 +1284,12 @@ class Study:
 
     @property
     def best_trial(self) -> Trial:
-        """The best trial that keeps all limits.
+        """The best feasible trial.
 
         Raises
         ------
         BostructError
-            Without one, and for several objectives.
+            If no trial is feasible, or there are several objectives.
         """
         return self.incumbent or self.result.best_trial
 
@@ -1233,33 +1305,34 @@ class Study:
 
     @property
     def pareto_front(self) -> tuple[Trial, ...]:
-        """The feasible trials that no other one dominates, by their first objective, as of `Result.pareto_front`.
+        """The feasible trials that no other trial dominates, sorted by the first objective.
 
         Raises
         ------
         BostructError
-            If none is feasible.
+            If no trial is feasible.
         """
         return self.result.pareto_front
 
     def save(self, path: str | os.PathLike[str], *, name: str | None = None) -> None:
-        """Write the study, with all its trials, to another file or a database, which `Study.load` opens.
+        """Copy the study with all its trials to another storage.
 
-        A study whose own file was lost goes on in the new one, under the new name; every other stays as it is, in its
-        file or in memory.
+        A study whose own file was lost continues in the new one, under the new name. Any other study stays where it is.
 
         Parameters
         ----------
         path : str or path-like
-            A new file, one with other studies, or ``postgresql://user@host/database``; with another name also that of
-            the study itself. Running trials are handed out again by who loads it.
+            A new file, a file with other studies, or a ``postgresql://user@host/database`` URL; with another name also
+            the study's own storage. Running trials are queued in the copy.
         name : str, optional
-            Of the study there, a string of 1 to 500 characters; None for the name that it has.
+            The name of the copy, 1 to 500 characters. By default the name of the study.
 
         Raises
         ------
-        TypeError, ValueError, StorageError
-            If the file holds a study of this name or cannot be written.
+        StorageError
+            If the storage holds a study of this name, or cannot be written.
+        TypeError, ValueError
+            If an argument is invalid.
         """
         if not isinstance(path, str | os.PathLike):
             raise TypeError(f"path: expected the path of a file, got {hide_passwords(short_repr(path))}")
@@ -1278,9 +1351,9 @@ class Study:
 
     @defer_signals_once_begun
     def close(self) -> None:
-        """Close the study's file. If it is opened again, `ask` returns its unfinished trials first.
+        """Close the study's storage. When it is opened again, `ask` returns unfinished trials first.
 
-        A study whose file was removed, renamed or replaced is written to a new file, of which a warning tells.
+        If the file was removed, renamed or replaced, the study is saved to a new file, which a warning names.
         """
         try:
             with self._mutex:
