@@ -43,30 +43,34 @@ MOST_STRONG = 100  # lines; more of them are fainter
 def plot_parallel_coordinates(
     result: Result | Study, names: Sequence[str] | None = None, ax: Axes | None = None, objective: int = 0
 ) -> Axes:
-    """Draw a line a trial through its variables and its value, and return the matplotlib axes.
+    """Plot each trial as a line through its variables and its value.
 
-    Better trials are darker and drawn later, the best one last, thick and in another color. Color follows ranks, so
-    that an outlier takes no color from the rest. A line is dotted across variables that the trial lacks, since their
-    conditions do not hold. The last axis is the value, better up. Of more than 2,000 trials as many are drawn, evenly
-    by the ranks of their values.
+    Better trials are darker and drawn later; the best one is thick and in another color. Colors follow ranks, so that
+    outliers do not dominate. A line is dotted across inactive variables. The last axis is the value, better at the top.
+    Of more than 2,000 trials 2,000 are drawn, chosen evenly by rank.
 
     Parameters
     ----------
     result : Result or Study
-        A result or a study over a space of named variables.
+        A result or study over a space of named variables.
     names : sequence of str, optional
-        Of the variables, in the order wanted; None for the first 14.
-    ax : Axes, optional
-        Axes to draw on, None for those of a new figure.
+        The variables to show, in order. By default the first 14.
+    ax : matplotlib Axes, optional
+        Axes to draw on. By default those of a new figure.
     objective : int, default 0
         The position of the objective, from 0.
+
+    Returns
+    -------
+    matplotlib Axes
+        The axes.
 
     Raises
     ------
     MissingExtra
-        Without matplotlib.
+        If matplotlib is not installed.
     BostructError
-        If no trial has completed, and for points that are not made of named variables.
+        If no trial has completed, or points have no named variables.
     TypeError, ValueError
         If an argument is invalid.
     """

@@ -359,20 +359,19 @@ class Joint(LocalDomain, ChoiceDomain, TreeDomain):
 
 
 def joint_domain(parts: Mapping[str, object]) -> Joint:
-    """Return a domain whose points have several parts, such as an architecture and how it is trained.
+    """Return a domain of several parts, such as an architecture and its training.
 
-    Constraints are those of each part. A user writes, and an objective receives, a dict from the names to the parts'
-    points.
+    Constraints are those of each part. A point is a dict from the names to the points of the parts.
 
     Parameters
     ----------
-    parts : mapping of str to object
-        Name -> domain (`Space`, `cnn_domain()`, another joint domain, one of your own), or a dict of variables, which
-        stands for its `Space`; at least one.
+    parts : dict
+        At least one domain by name: a `Space`, `cnn_domain()`, another joint domain, your own, or a dict of variables.
 
     Raises
     ------
     DomainError
+        If a part is invalid.
     """
     if not isinstance(parts, Mapping) or not parts:
         raise DomainError(f"parts: expected a mapping from at least one name to a domain, got {short_repr(parts)}")

@@ -567,13 +567,13 @@ class MixedSpace(Joint):
 
 
 def mixed_space(values: Mapping[str, object], constraints: Sequence[Constraint] = ()) -> MixedSpace:
-    """Build the space of named variables and other domains.
+    """Build a space of named variables and other domains.
 
     Parameters
     ----------
-    values : mapping of str to object
+    values : dict
         Variables, domains and dicts by name.
-    constraints : sequence of Constraint
+    constraints : sequence, default ()
         As of `bostruct.Space`.
 
     Raises

@@ -29,22 +29,22 @@ SHARE = 0.5  # of the memory of the machine, for one table
 
 
 class ChoiceVariable(Variable):
-    """A variable whose value is one of some choices, held as the choice's position.
+    """A variable with listed choices, stored as the position of the choice.
 
-    A kind of your own makes the graph, and has a kernel on it: `bostruct.register_variable` takes the class alone. If
-    it keeps the forms of values, `values_are_choices = True` makes it quick; a kind derived from one that says so, and
-    which overrides one of the forms, says False.
+    A kind of your own defines the graph, and has a kernel on it; `bostruct.register_variable` takes the class. If it
+    does not change the form of values, `values_are_choices = True` makes it faster; a subclass that changes a form sets
+    it to False.
 
     Parameters
     ----------
-    choices : sequence of Presented
+    choices : sequence
         The values, in order.
     graph : VariableGraph
-        The choices that are one change apart; vertex v is choice v.
-    when : When, optional
-        The conditions under which a point has the variable, see `bostruct.Space`; None for always.
-    default : object, default NO_DEFAULT
-        A value, which trials had that were told before the variable existed; see docs/space-changes.md.
+        The graph in which neighboring choices are adjacent; vertex v is choice v.
+    when : dict, optional
+        Conditions under which a point has the variable, see `Space`. By default every point has it.
+    default : object, optional
+        The value of trials from before the variable was added to the space, see docs/space-changes.md.
     """
 
     graph: VariableGraph
@@ -277,25 +277,23 @@ def list_entries(value: object) -> Any:
 def check_choices(
     kind: str, choices: Iterable[Presented], noun: str = "choice", most: int = MAX_CHOICES, least: int = 2
 ) -> tuple[Presented, ...]:
-    """Return choices as a tuple.
-
-    Those that can be changed are copied, so that their owner does not change the variable.
+    """Return choices as a tuple, with copies of mutable ones.
 
     Parameters
     ----------
     kind : str
-        What errors call the variable.
-    choices : iterable of Presented
-        As the user gave them.
+        The name of the variable's kind in messages.
+    choices : iterable
+        The choices that the user gave.
     noun : str, default "choice"
-        What errors call one of them.
-    most, least
-        Number of choices.
+        The name of a choice in messages.
+    most, least : int
+        Limits of the number of choices.
 
     Raises
     ------
     DomainError
-        Unless they are `least` to `most` distinct values.
+        If there are not `least` to `most` distinct values.
     """
     if isinstance(choices, str | bytes | set | frozenset | dict) or not isinstance(choices, Iterable):
         advice = "; a text is one value: list(text) has its letters" if isinstance(choices, str) else ""

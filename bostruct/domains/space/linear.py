@@ -41,25 +41,25 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, repr=False)
 class Linear(Clause):
-    """A linear constraint on numbers of a point: a weighted sum is at most, at least or equal to a limit.
+    """A linear constraint on the numbers of a point: a weighted sum is at most, at least or equal to a limit.
 
-    A variable that a point has not counts as 0. A sum may miss the limit by what rounding makes: a billionth of the
-    largest sum.
+    A variable that a point lacks counts as 0. A sum may miss the limit by rounding, 1e-9 of the largest possible sum.
 
     Parameters
     ----------
-    weights : mapping of str to float
-        Mapping from names of variables, `Real`, `Integer`, `Ordinal` of numbers or `Binary`, to numbers.
-    relation : str
-        ``"<="``, ``">="`` or ``"=="``.
+    weights : dict of float
+        The weight of each variable by name: `Real`, `Integer`, numeric `Ordinal` or `Binary`.
+    relation : {"<=", ">=", "=="}
+        How the sum compares with the limit.
     limit : float
-        Finite number.
-    scale : float
-        Set by a space: of the largest sum.
+        A finite number.
+    scale : float, optional
+        The largest possible sum, set by the space.
 
     Raises
     ------
     DomainError
+        If an argument is invalid.
     """
 
     weights: Mapping[str, float]
@@ -115,19 +115,24 @@ class Linear(Clause):
         return {"weights": dict(self.weights), "sum": self.relation, "limit": self.limit}
 
     def bind(self, variables: Mapping[str, Variable], where: str) -> Linear:
-        """Return the constraint with its scale, in a space.
+        """Return the constraint with its scale in a space.
 
         Parameters
         ----------
         variables : mapping of str to Variable
-            Of the space.
+            The variables of the space.
         where : str
-            The constraint in messages.
+            The name of the constraint in messages.
+
+        Returns
+        -------
+        Linear
+            The constraint.
 
         Raises
         ------
         DomainError
-            For a variable that is no number.
+            If a variable is missing or not a number.
         """
         largest = abs(self.limit)
         for name, weight in self.weights.items():

@@ -195,38 +195,39 @@ class Composition(Variable):
 
 
 class Mixture(Composition):
-    """A variable of shares of some parts, which sum to a total: a recipe, a portfolio, a blend.
+    """A variable of shares that sum to a total: a recipe, a portfolio, a blend.
 
-    A value is a dict from parts to shares, whose `math.fsum` is the total. With `max_parts`, a part is 0 or within its
-    bounds; otherwise a part with a lower bound above 0 is never 0. Shares are drawn uniformly among all that are
-    allowed; with `max_parts` or `min_share`, first the number of parts above 0, then which ones. Shares that agree to a
-    billionth of the total are the same.
+    A value is a dict from parts to shares whose `math.fsum` is the total. With `max_parts`, each part is 0 or within
+    its bounds; otherwise a part with a lower bound above 0 is never 0. Shares are drawn uniformly from all allowed
+    ones; with `max_parts` or `min_share`, first the number of parts above 0 is drawn, then the parts. Shares that agree
+    to 1e-9 of the total are the same point.
 
     Parameters
     ----------
     parts : iterable of str
         2 to 1,000 names.
     total : float, default 1.0
-        Number above 0, such as 1.0, or 100 for percentages.
-    bounds : object, optional
-        The smallest and the largest share of a part, (low, high), for all parts, or a mapping from parts to such pairs;
-        a part that it lacks may have any share.
+        The sum, above 0, such as 1.0, or 100 for percentages.
+    bounds : tuple of (float, float) or dict of them, optional
+        The smallest and the largest share of every part, or of each part by name. A part that the dict lacks is
+        unbounded.
     max_parts : int, optional
-        Int, the most parts above 0; None for all.
-    min_share : object, optional
-        The smallest share of a part that is not 0, for all parts or as a mapping; None for none.
+        The largest number of parts above 0. By default all.
+    min_share : float or dict of float, optional
+        The smallest share of a part that is not 0, of every part or by name.
     required : iterable of str, default ()
-        Names of parts that are never 0.
-    sum_tolerance : float, default SUM_TOLERANCE
-        How far, relative to the total, sums of shares that you give may be from it; they are rescaled.
-    when : When, optional
-        Mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
-    default : object, default NO_DEFAULT
-        A value, which trials had that were told before the variable existed; see docs/space-changes.md.
+        Parts that are never 0.
+    sum_tolerance : float, default 1e-6
+        The largest relative deviation from the total of shares that you give; they are rescaled.
+    when : dict, optional
+        Conditions under which a point has the variable, see `Space`. By default every point has it.
+    default : object, optional
+        The value of trials from before the variable was added to the space, see docs/space-changes.md.
 
     Raises
     ------
     DomainError, TypeError, ValueError
+        If an argument is invalid, or no shares satisfy all limits.
     """
 
     is_real = True
@@ -338,31 +339,32 @@ class Mixture(Composition):
 class Allocation(Composition):
     """A variable of whole numbers that sum to a total: units of a budget, machines, shifts, layers.
 
-    A value is a dict from items to integers. All values have the same chance if their number is computed by a table of
-    at most 10^7 partial sums; else they are drawn as those of a `Mixture`. With `max_parts`, an item is 0 or within its
-    bounds.
+    A value is a dict from items to integers. All values have the same probability if a table of at most 10^7 partial
+    sums can count them; otherwise they are drawn as those of a `Mixture`. With `max_parts`, each item is 0 or within
+    its bounds.
 
     Parameters
     ----------
     items : iterable of str
         2 to 1,000 names.
     total : int
-        Int from 1 to 10^9.
-    bounds : object, optional
-        The smallest and the largest number of an item, (low, high), for all items, or a mapping from items to such
-        pairs; an item that it lacks may have any number.
+        The sum, 1 to 10^9.
+    bounds : tuple of (int, int) or dict of them, optional
+        The smallest and the largest number of every item, or of each item by name. An item that the dict lacks is
+        unbounded.
     max_parts : int, optional
-        Int, the most items above 0; None for all.
+        The largest number of items above 0. By default all.
     slack : bool, default False
-        True if the sum may be below the total.
-    when : When, optional
-        Mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
-    default : object, default NO_DEFAULT
-        A value, which trials had that were told before the variable existed; see docs/space-changes.md.
+        Whether the sum may be below the total.
+    when : dict, optional
+        Conditions under which a point has the variable, see `Space`. By default every point has it.
+    default : object, optional
+        The value of trials from before the variable was added to the space, see docs/space-changes.md.
 
     Raises
     ------
     DomainError, TypeError, ValueError
+        If an argument is invalid, or no numbers satisfy all limits.
     """
 
     def __init__(

@@ -32,35 +32,35 @@ ResourceNames: TypeAlias = tuple[str | int, ...]  # of each item, one for each t
 
 
 class Permutation(Variable):
-    """A variable whose values are the orders of some items, each item once or as often as is said, or of k of n items.
+    """A variable whose values are orders of items: of all of them, with repetitions, or of k of n.
 
-    A point has a tuple of the items, in order. One change swaps two items, moves an item to another place, or reverses
-    a stretch; of more than 46 items the neighbors are those that change few places in a row. With `length`, another
-    change puts an absent item in the place of one, or inserts it anywhere so that the last item drops out, or removes
-    an item and appends an absent one; beyond 20,000 of these only the first are neighbors. An item that occurs several
-    times is told apart by its occurrences: the columns 0, 1, ... of the first item are its first occurrence, its
-    second, and so on (a permutation with repetition, Bierwirth 1995).
+    A value is a tuple of items. Neighbors swap two items, move an item, or reverse a stretch; of more than 46 items
+    only those that change few adjacent places are listed. With `length`, neighbors also replace an item by an absent
+    one, insert an absent one so that the last drops out, or remove an item and append an absent one, up to 20,000 of
+    them. An item that occurs several times is represented by its first, second, ... occurrence (a permutation with
+    repetition, Bierwirth 1995).
 
     Parameters
     ----------
-    items : iterable of object or mapping of Any to int
-        2 to 500 distinct values; or a mapping of each to how often it occurs, an int >= 1, at most 500 in all.
-    resources : mapping of Any to object, optional
-        Mapping of each item to the resource that it uses, a string or an integer, or to a list with one for each time
-        that it occurs; None if items do not wait for each other. With resources, an order is a schedule: items of one
-        resource, and occurrences of one item, happen one after the other, all others side by side. Points and changes
-        are the same as without; models learn how long each item takes.
+    items : iterable or dict of int
+        2 to 500 distinct values, or a dict from each value to the number of its occurrences, at least 1, at most 500 in
+        all.
+    resources : dict, optional
+        The resource of each item, a string or an integer, or a list with one for each of its occurrences. An order is
+        then a schedule: items of one resource, and occurrences of one item, follow each other, and all others run in
+        parallel. Points and neighbors stay the same; models learn how long each item takes.
     length : int, optional
-        How many of the items an order has, an integer from 2 to their number; None for all. Each item occurs at most
-        once then, and has no resource.
-    when : When, optional
-        Mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
-    default : object, default NO_DEFAULT
-        A value, which trials had that were told before the variable existed; see docs/space-changes.md.
+        Number of items in an order, 2 to the number of items. Each item then occurs at most once and has no resource.
+        By default all items are ordered.
+    when : dict, optional
+        Conditions under which a point has the variable, see `Space`. By default every point has it.
+    default : object, optional
+        The value of trials from before the variable was added to the space, see docs/space-changes.md.
 
     Raises
     ------
-    DomainError, ValueError
+    DomainError, TypeError, ValueError
+        If an argument is invalid.
     """
 
     is_order = True

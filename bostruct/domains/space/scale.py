@@ -22,20 +22,20 @@ GRID_DIGITS = 11  # of a number, which a grid of a trillion steps can tell apart
 
 
 class NumberGrid(Sequence[float]):
-    """The values of a variable that models see as a number: on a scale from 0, the lowest, to 1, the highest."""
+    """The values of a numeric variable, on a scale from 0, the lowest, to 1, the highest."""
 
     @property
     @abstractmethod
     def n_steps(self) -> int | None:
-        """The number of steps from end to end if they are even on the grid's scale; None if they are not."""
+        """The number of steps from end to end if they are even on the scale; None otherwise."""
 
     @abstractmethod
     def shares(self, vertices: IntArray) -> Array:
-        """Return the share of the range, on the grid's scale, at which values lie, in [0, 1], as many.
+        """Return the place of values on the scale, in [0, 1].
 
         Parameters
         ----------
-        vertices : IntArray
+        vertices : array of int
             Positions on the grid, of any shape.
         """
 
@@ -45,8 +45,8 @@ class NumberGrid(Sequence[float]):
 
         Parameters
         ----------
-        shares : Array
-            In [0, 1], of any shape.
+        shares : array
+            Places on the scale, in [0, 1], of any shape.
         """
 
     @abstractmethod
@@ -56,12 +56,12 @@ class NumberGrid(Sequence[float]):
         Parameters
         ----------
         value : object
-            As the user wrote it.
+            A value of the user.
 
         Raises
         ------
         PointError
-            For anything that is no value.
+            If it is not a value of the variable.
         """
 
     def __contains__(self, value: object) -> bool:

@@ -32,27 +32,28 @@ Length = int | tuple[int, int]
 
 
 class Sequence(Variable):
-    """A variable whose values are sequences of letters, any letter in any place.
+    """A variable whose values are sequences over an alphabet, with any letter in any place.
 
-    A point has a text if the alphabet is a text, else a tuple of letters. One change replaces a letter, or, where the
-    length varies, puts a letter in or leaves one out. All lengths are drawn by the same chance, and so are all
-    sequences of one length.
+    A value is a string if the alphabet is a string, otherwise a tuple of letters. Neighbors replace a letter, or insert
+    or remove one if the length varies. When drawn, each length has the same probability, and so has each sequence of
+    one length.
 
     Parameters
     ----------
-    alphabet : iterable of object
-        2 to 100 distinct letters: a text, such as "ACGU", or a sequence of any values.
-    length : Length
-        Int from 2 to 500, or (shortest, longest), where shortest is at least 1. Letters times longest is at most
-        10,000.
-    when : When, optional
-        Mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
-    default : object, default NO_DEFAULT
-        A value, which trials had that were told before the variable existed; see docs/space-changes.md.
+    alphabet : str or iterable
+        2 to 100 distinct letters, such as "ACGU", or any other values.
+    length : int or tuple of (int, int)
+        The length, 2 to 500, or the shortest and the longest length, where the shortest is at least 1. The number of
+        letters times the longest length is at most 10,000.
+    when : dict, optional
+        Conditions under which a point has the variable, see `Space`. By default every point has it.
+    default : object, optional
+        The value of trials from before the variable was added to the space, see docs/space-changes.md.
 
     Raises
     ------
-    DomainError, ValueError
+    DomainError, TypeError, ValueError
+        If an argument is invalid.
     """
 
     def __init__(

@@ -24,31 +24,30 @@ MOST_LISTED = 4_000  # exchanges of one subset
 
 
 class Subset(Variable):
-    """A variable whose values are the subsets of some items, of one size or of a range of sizes.
+    """A variable whose values are subsets of items, of one size or a range of sizes.
 
-    A point has a tuple of the items, in the order of `items`. One change exchanges an item for another, along an edge
-    where there is a graph; in a range of sizes an item may also leave or join. Where a subset has more than 4,000
-    exchanges, `neighbors` lists those of items few places apart, and `sample_neighbors` draws among all. All sizes are
-    drawn by the same chance, and so are all subsets of one size.
+    A value is a tuple of items, in the order of `items`. Neighbors exchange one item for another, along an edge if
+    there is a `graph`; in a range of sizes an item may also join or leave. Of more than 4,000 exchanges `neighbors`
+    lists those of items few places apart, and `sample_neighbors` draws among all. When drawn, each size has the same
+    probability, and so has each subset of one size.
 
     Parameters
     ----------
-    items : iterable of object
+    items : iterable
         2 to 1000 distinct values.
     size : int or tuple of (int, int)
-        Int, the number of items of each subset, from 1 to one less than all; or a pair (smallest, largest) of such
-        numbers, from 0 to all.
-    graph : object, optional
-        Which items are alike, as a networkx graph of all items, or a list of edges between items; None for no such
-        knowledge. It connects all items; the weights of edges count.
-    when : When, optional
-        Mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
-    default : object, default NO_DEFAULT
-        A value, which trials had that were told before the variable existed; see docs/space-changes.md.
+        The number of items in a subset, 1 to one less than all, or the smallest and the largest number, 0 to all.
+    graph : networkx.Graph or iterable of edges, optional
+        A connected graph of all items in which similar items are adjacent. Edge weights are used.
+    when : dict, optional
+        Conditions under which a point has the variable, see `Space`. By default every point has it.
+    default : object, optional
+        The value of trials from before the variable was added to the space, see docs/space-changes.md.
 
     Raises
     ------
-    DomainError, ValueError
+    DomainError, TypeError, ValueError
+        If an argument is invalid.
     """
 
     def __init__(
