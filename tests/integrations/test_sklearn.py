@@ -154,6 +154,22 @@ def test_several_dicts_are_one_space_with_a_choice():
     assert set(CandidateSpace(several).space.variables) == {SWITCH, "C", "gamma", "degree"}
 
 
+def test_several_dicts_are_named_by_what_differs_and_share_what_is_alike():
+    log = stats.loguniform(1e-2, 1e2)
+    several = [
+        {"m": [SVC()], "C": log, "x": [1, 2]},
+        {"m": [PCA()], "C": log, "x": [3, 4]},
+        {"m": ["drop"], "k": [1, 2]},
+    ]
+    grid = CandidateSpace(several)
+    assert list(grid.space.variables) == [SWITCH, "C", "x (m=SVC)", "x (m=PCA)", "k"]
+    assert grid.space.variables["C"].when == {SWITCH: bo.OneOf("m=SVC", "m=PCA")}
+    found = grid.candidate({SWITCH: "m=PCA", "C": 1.0, "x (m=PCA)": 3})
+    assert (found["C"], found["x"], type(found["m"])) == (1.0, 3, PCA)
+    unnamed = CandidateSpace([{"m": ["a"], "x": [1, 2]}, {"m": ["a"], "x": [3, 4]}]).space
+    assert list(unnamed.variables) == [SWITCH, "x (dict 0)", "x (dict 1)"]
+
+
 def test_variables_of_bostruct_are_taken_as_they_are():
     distributions = {
         "reduce": ["passthrough", PCA(2)],
