@@ -117,6 +117,9 @@ class BostructSearchCV(BaseSearchCV):
         """Ask for candidates, have them evaluated and tell the scores, until there are `n_iter`."""
         grid = CandidateSpace(self.param_distributions)
         if grid.space is None:
+            if self.n_iter > 1:
+                said = f"n_iter: 1 candidate was evaluated, fewer than {self.n_iter}: no parameter has several values"
+                warnings.warn(said, UserWarning, stacklevel=2)
             evaluate_candidates([grid.candidate({})])
             return
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))

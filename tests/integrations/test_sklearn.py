@@ -86,7 +86,8 @@ def test_candidates_never_repeat_and_a_small_space_is_exhausted():
         found = BostructSearchCV(GaussianNB(), {"var_smoothing": [1e-9, 1e-3]}, method="random").fit(X, Y)
     assert sorted(params["var_smoothing"] for params in found.cv_results_["params"]) == [1e-9, 1e-3]
     assert "all 2 points" in found.search_result_.stopped_because
-    alone = BostructSearchCV(GaussianNB(), {"var_smoothing": [1e-3]}).fit(X, Y)
+    with pytest.warns(UserWarning, match="1 candidate was evaluated, fewer than 10"):
+        alone = BostructSearchCV(GaussianNB(), {"var_smoothing": [1e-3]}).fit(X, Y)
     assert alone.cv_results_["params"] == [{"var_smoothing": 1e-3}]
 
 
