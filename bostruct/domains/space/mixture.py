@@ -247,7 +247,7 @@ class Mixture(Composition):
     ) -> None:
         self.parts, self.is_real = _check_parts("Mixture", parts), True
         self.total = _check_total(total)
-        self.sum_tolerance = check_number("sum_tolerance", sum_tolerance, 0.0, 1.0)
+        self.sum_tolerance = check_number("Mixture: sum_tolerance", sum_tolerance, 0.0, 1.0)
         pairs = _read_bounds("Mixture", self.parts, bounds, 0.0, self.total)
         shares = _read_min_shares("Mixture", "min_share", self.parts, min_share, self.total)
         always = _read_required("Mixture", self.parts, required)
@@ -379,7 +379,7 @@ class Allocation(Composition):
         default: object = NO_DEFAULT,
     ) -> None:
         self.parts = _check_parts("Allocation", items)
-        whole = check_integer("total", total, 1, GRID)
+        whole = check_integer("Allocation: total", total, 1, GRID)
         self.total, self.slack = whole, bool(slack)
         pairs = [(int(a), int(b)) for a, b in _read_bounds("Allocation", self.parts, bounds, 0, whole)]
         few = _check_max_parts("Allocation", max_parts, len(self.parts))
@@ -461,7 +461,7 @@ def _check_parts(kind: str, parts: object) -> tuple[str, ...]:
 
 
 def _check_total(total: float) -> float:
-    number = check_number("total", total)
+    number = check_number("Mixture: total", total)
     if not 1e-300 < number < 1e300:
         raise DomainError(f"Mixture: total: expected a number above 0, got {number}")
     return number
