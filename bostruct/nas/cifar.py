@@ -120,8 +120,11 @@ class CIFAR10Objective:
         Numbers of images. By default those of the protocol.
     settings : dict, optional
         Arguments of `NetworkObjective` other than ``data``, and of `Recipe`, which replace those of the protocol.
+
+    Attributes
+    ----------
     objective : NetworkObjective
-        The resulting objective; an attribute, not an argument.
+        The objective that these settings give.
 
     Raises
     ------

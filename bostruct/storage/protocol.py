@@ -335,7 +335,7 @@ class Storage(ABC):
 
     A back end that writes a study as a whole at each step needs less: see `bostruct.storage.documents`.
 
-    Parameters
+    Attributes
     ----------
     label : str, default "the storage"
         The name that messages give it.
