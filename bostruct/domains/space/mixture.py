@@ -112,11 +112,7 @@ class Composition(Variable):
         return self.compositions.move_pair(columns, share)
 
     def cross(self, mine: Sequence[int], theirs: Sequence[int], rng: np.random.Generator) -> list[int]:
-        """Return a value between two, with the parts that one of them has.
-
-        mine, theirs: columns of the values.
-        rng: random number generator.
-        """
+        """Return a value between two, with the parts that one of them has."""
         first, second, weight = np.array(mine), np.array(theirs), rng.random()
         parent = first if rng.random() < 0.5 else second
         present = ~self.compositions.is_optional | (parent > 0)
@@ -130,10 +126,7 @@ class Composition(Variable):
             raise PointError(f"expected {self._words()}, got the steps {short_repr(list(columns))}")
 
     def parse(self, value: object) -> list[int]:
-        """Return the columns of a value; raise PointError, naming the part or the sum, for anything else.
-
-        value: mapping from parts to numbers; parts that are left out are 0.
-        """
+        """Return the columns of a value; raise PointError, naming the part or the sum, for anything else."""
         if not isinstance(value, Mapping):
             raise PointError(f"expected a dict of {self._words()}, got {short_repr(value)}")
         for name in value:
@@ -267,10 +260,7 @@ class Mixture(Composition):
         self._build(Compositions(GRID, tuple(least), tuple(most), tuple(optional), (True,) * w, few), when, default)
 
     def present(self, columns: Sequence[int]) -> Presented:
-        """Return the shares by part, a new dict, of which `math.fsum` is the total.
-
-        columns: of a value.
-        """
+        """Return the shares by part, a new dict, of which `math.fsum` is the total."""
         low, high = np.array(self._pairs).T
         steps = np.asarray(columns, dtype=np.float64)
         shares = np.where(steps > 0, np.clip(steps * self.total / GRID, low, high), 0.0)
@@ -301,10 +291,7 @@ class Mixture(Composition):
 
     @classmethod
     def from_json(cls, data: ParsedJson) -> Mixture:
-        """Rebuild the variable from what `describe` returned.
-
-        data: with its parts and limits.
-        """
+        """Rebuild the variable from what `describe` returned."""
         names = ("total", "bounds", "max_parts", "min_share", "required", "sum_tolerance")
         return cls(data["parts"], **{name: data[name] for name in names if name in data})
 
@@ -394,10 +381,7 @@ class Allocation(Composition):
         self._build(Compositions(whole, tuple(least), tuple(most), tuple(optional), counted, few), when, default)
 
     def present(self, columns: Sequence[int]) -> Presented:
-        """Return the numbers by item, a new dict.
-
-        columns: of a value.
-        """
+        """Return the numbers by item, a new dict."""
         return PartNumbers((name, int(one)) for name, one in zip(self.parts, columns, strict=False))
 
     @property
@@ -417,10 +401,7 @@ class Allocation(Composition):
 
     @classmethod
     def from_json(cls, data: ParsedJson) -> Allocation:
-        """Rebuild the variable from what `describe` returned.
-
-        data: with its items, its total and its limits.
-        """
+        """Rebuild the variable from what `describe` returned."""
         names = ("bounds", "max_parts", "slack")
         return cls(data["items"], data["total"], **{name: data[name] for name in names if name in data})
 
