@@ -6,6 +6,7 @@ Weights & Biases, KTT and CLTune are known by the names of their columns.
 
 from __future__ import annotations
 
+import ast
 import csv
 import io
 import json
@@ -218,7 +219,18 @@ def read_csv_columns(file: str, decimal: str | None = None) -> tuple[list[int], 
         raise ValueError(f"{file}: line {reader.line_num}: {error}") from None
     cells = {name: [row[i].strip() for row in rows[1:]] for i, name in enumerate(header)}
     has_comma = (decimal or _find_decimal(file, lines[1:], cells, separator)) == ","
-    return lines[1:], {name: _convert_cells(own, has_comma) for name, own in cells.items()}
+    return lines[1:], _expand_dicts({name: _convert_cells(own, has_comma) for name, own in cells.items()})
+
+
+def _expand_dicts(columns: dict[str, Cells]) -> dict[str, Cells]:
+    """Give each key of the dicts that W&B's interface returns in a column ``config`` or ``summary`` a column."""
+    for name in ("config", "summary"):
+        cells = columns.get(name, ())
+        if any(cells) and all(cell is None or isinstance(cell, dict) for cell in cells):
+            columns.pop(name)
+            keys = dict.fromkeys(key for cell in cells for key in cell or () if not str(key).startswith("_"))
+            columns |= {f"{name}.{key}": [(cell or {}).get(key) for cell in cells] for key in keys}
+    return columns
 
 
 def _find_separator(text: str) -> str:
@@ -258,8 +270,9 @@ def _convert_cells(cells: Sequence[str], has_comma: bool) -> Cells:
     if given and all(cell.lower() in ("true", "false") for cell in given):
         return [None if cell in NA_TEXTS else cell.lower() == "true" for cell in cells]
     if given and all(cell[0] in "[{" for cell in given):
-        with suppress(ValueError, RecursionError):
-            return [None if cell in NA_TEXTS else json.loads(cell) for cell in cells]
+        for read in (json.loads, ast.literal_eval):  # which runs nothing
+            with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+                return [None if cell in NA_TEXTS else read(cell) for cell in cells]
     return [unquote_cell(cell) if cell else None for cell in cells]
 
 

@@ -277,6 +277,12 @@ EXPORTS = {
         "name,state,config.lr,config.net.kind,summary._step,summary.loss\na,finished,0.1,u,100,1.5\nb,failed,0.2,v,57,\n",
         "loss", ["lr", "net.kind"], ["completed", "failed"],
     ),
+    "wandb, interface": (
+        ",name,state,summary,config\n"
+        "0,a,finished,\"{'_timestamp': 17.5, 'loss': 1.5}\",\"{'lr': 0.1, 'kind': 'u', '_wandb': {}}\"\n"
+        "1,b,failed,{},\"{'lr': 0.2, 'kind': 'v'}\"\n",
+        "loss", ["lr", "kind"], ["completed", "failed"],
+    ),
     "ktt": (
         "Kernel name,Computation duration (us),Global size,Local size,BLOCK_X,VECTOR,dram__sectors_read.sum,"
         "Maximum work-group size,Local memory size,Registers count\n"
