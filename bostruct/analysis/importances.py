@@ -200,11 +200,12 @@ def draw_hyperparameters(found: HyperparameterTable, ax: Axes | None = None) -> 
         "coefficient": "coefficient, in the units of the objective",
         None: "value",
     }
-    axes.set_xlabel(f"{labels[kind]}\nmean and 95% interval" if any(r.interval for r in shown) else labels[kind])
+    shape = "mean and 95% interval" if any(row.interval for row in shown) else "point estimate"
+    axes.set_xlabel(f"{labels[kind]}\n{shape}")
     if kind == "relevance":
         axes.set_xlim(left=0.0)
     which = f", the largest {len(shown)} of {len(rows)}" if len(rows) > len(shown) else ""
-    axes.set_title(f"hyperparameters of the model{which}", loc="left", fontsize=10)
+    axes.set_title(f"{kind or 'hyperparameters'} in the model{which}", loc="left", fontsize=10)
     clear_frame(axes, "x")
     return axes
 

@@ -110,7 +110,10 @@ class HyperparameterTable:
             "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
         ]
         more = len(self.rows) - MOST_LISTED
-        return "\n".join([*lines, *([f"and {more} more, in rows"] if more > 0 else [])])
+        ends = [f"and {more} more, in rows"] if more > 0 else []
+        if self.rows and not any(row.interval for row in self.rows):
+            ends.append("point estimates, which have no interval; few trials leave relevances uncertain")
+        return "\n".join([*lines, *ends])
 
     def _repr_html_(self) -> str:
         return html_table(self._list_cells(), HEADER)

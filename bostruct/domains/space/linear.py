@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import itertools
 import math
+import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -28,6 +29,7 @@ from bostruct.domains.space.variable import INACTIVE, Variable
 
 ROUNDING = 1e-9  # of the largest sum that a constraint may have, by which a sum may miss its limit
 SIGNS: dict[type[ast.cmpop], str] = {ast.LtE: "<=", ast.GtE: ">=", ast.Eq: "=="}
+PRODUCT = re.compile(r"(?<![\w.])((?>\d+\.?\d*(?:[eE][+-]?\d+)?))\s*(?=[A-Za-z_(])")  # 2 x, as constraints are printed
 MAX_CELLS = 10**7  # states times values of a table of partial sums
 EXACT = 2.0**60  # counts that a long double holds
 SOLVER_SECONDS = 10.0  # to decide whether a point exists
@@ -94,9 +96,11 @@ class Linear(Clause):
         x + 2 y <= 3
         """
         try:
-            node = ast.parse(text.strip(), mode="eval").body
+            node = ast.parse(PRODUCT.sub(r"\1*", text.strip()), mode="eval").body
             if not isinstance(node, ast.Compare) or [type(one) in SIGNS for one in node.ops] != [True]:
-                raise ValueError("expected two expressions with one of <=, >=, == between them")
+                raise ValueError(
+                    "expected two expressions with one of <=, >=, == between them; limits are never strict"
+                )
             terms = _read_terms(ast.BinOp(node.left, ast.Sub(), node.comparators[0]))
         except (AttributeError, SyntaxError, ValueError, RecursionError) as error:
             expected = 'expected a linear formula such as "x + 2*y <= 3"'

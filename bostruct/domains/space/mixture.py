@@ -319,7 +319,7 @@ class Mixture(Composition):
             if self.total != other and math.isclose(found, other, rel_tol=0.02):
                 return f"; of shares that sum to {other:g} declare total={other:g}"
         if math.isclose(found, self.total, rel_tol=0.05):
-            return f"; sum_tolerance={abs(found / self.total - 1.0):.1g} or more would rescale them"
+            return f"; Mixture(..., sum_tolerance={abs(found / self.total - 1.0):.1g}) or more rescales them"
         return ""
 
 
