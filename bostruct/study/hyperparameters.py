@@ -110,10 +110,7 @@ class HyperparameterTable:
             "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
         ]
         more = len(self.rows) - MOST_LISTED
-        ends = [f"and {more} more, in rows"] if more > 0 else []
-        if self.rows and not any(row.interval for row in self.rows):
-            ends.append("point estimates, which have no interval; few trials leave relevances uncertain")
-        return "\n".join([*lines, *ends])
+        return "\n".join([*lines, *([f"and {more} more, in rows"] if more > 0 else [])])
 
     def _repr_html_(self) -> str:
         return html_table(self._list_cells(), HEADER)
@@ -124,7 +121,7 @@ class HyperparameterTable:
                 f"{row.output}: {row.name}" if row.output else row.name,
                 row.variable,
                 f"{row.mean:.4g}",
-                "" if row.interval is None else "{:.4g} to {:.4g}".format(*row.interval),
+                "point estimate" if row.interval is None else "{:.4g} to {:.4g}".format(*row.interval),
             )
             for row in self.rows
         ]

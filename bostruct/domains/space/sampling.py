@@ -429,8 +429,8 @@ def _sample_unseen_from_list(
     every = space.enumerate()
     left = [row for row, key in enumerate(space.keys(every)) if key not in seen]
     if not left:
-        counted = f"all {len(every)} points" if len(every) > 1 else "the only point"
-        raise SpaceExhausted(f"{counted} of the space {'have' if len(every) > 1 else 'has'} been seen")
+        seen = "the only point of the space has" if len(every) == 1 else f"all {len(every)} points of the space have"
+        raise SpaceExhausted(f"{seen} been seen")
     return every[left[int(draw_listed([space.variables], [every[left]], 1, rng)[0])]].copy()
 
 
