@@ -39,26 +39,30 @@ PARENT = "parent"  # in `Trial.info`: the number of the trial that a point is a 
 
 
 def plot_genealogy(result: Result | Study, ax: Axes | None = None) -> Axes:
-    """Draw a line from each trial to the trial that its point is a change of, and return the matplotlib axes.
+    """Plot a line from each trial to the trial whose point it changed.
 
-    The ancestors of the best trial are a thick line. Trials that no trial came from, and that came from none, are
-    small. Methods that change told points record their parents, as ``trial.info["parent"]``: ``evolution``,
-    ``regularized-evolution``, ``annealing`` and ``hill-climbing``.
+    The ancestors of the best trial are a thick line. Trials without parent and children are small. Methods that change
+    earlier points record ``trial.info["parent"]``: ``evolution``, ``regularized-evolution``, ``annealing`` and
+    ``hill-climbing``.
 
     Parameters
     ----------
     result : Result or Study
-        A result or a study of one objective.
-    ax : Axes, optional
-        Axes to draw on, None for those of a new figure.
+        A result or study of one objective.
+    ax : matplotlib Axes, optional
+        Axes to draw on. By default those of a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        The axes.
 
     Raises
     ------
     MissingExtra
-        Without matplotlib.
+        If matplotlib is not installed.
     BostructError
-        For other methods, for studies whose trials were made before parents were recorded, and where no trial has
-        completed.
+        If no parents are recorded, or no trial has completed.
     TypeError
         If an argument is invalid.
     """

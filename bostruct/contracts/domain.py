@@ -114,7 +114,7 @@ class Domain(ABC):
 
     Two domains are equal by ``==`` if their descriptions (`to_json`) are equal.
 
-    Parameters
+    Attributes
     ----------
     size
         The number of points, or an upper bound if constraints leave fewer; ``math.inf`` for an infinite domain.

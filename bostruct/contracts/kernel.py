@@ -118,7 +118,7 @@ class Kernel(ABC):
     Only `gram` must be written, and `parameters` if there are any. Everything else has a slower default. A similarity
     whose matrices may be indefinite may also be written this way; `SpectrumClip` makes a kernel of it.
 
-    Parameters
+    Attributes
     ----------
     depends_on_training : bool, default False
         True if the kernel changes with the training points, the second batch of `prepare`. Then fantasized points

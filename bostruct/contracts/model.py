@@ -133,7 +133,7 @@ class Posterior(ABC):
 
     Only `predict` must be written. By default bounds are predictions with a margin for rounding.
 
-    Parameters
+    Attributes
     ----------
     unused : tuple of str, default ()
         The names of variables that do not affect predictions.
@@ -435,7 +435,7 @@ class AcquisitionFunction(ABC):
     Larger acquisition values are better; objective values are minimized. A lower mean or a larger incumbent must not
     decrease the acquisition value, unless the function looks for something other than small values, such as a level.
 
-    Parameters
+    Attributes
     ----------
     is_logarithm : bool, default False
         True if acquisition values are logarithms, so that the log probability of feasibility may be added.

@@ -219,7 +219,7 @@ class LeaveOneOut(NamedTuple):
 class Searcher(ABC):
     """An optimization method. Its state is all that it remembers, and only `suggest` must be written.
 
-    Parameters
+    Attributes
     ----------
     domain : Any
         The `Domain` to search.

@@ -47,7 +47,7 @@ METHODS: dict[str, Callable[..., Searcher]] = {
 
 
 def list_names() -> list[str]:
-    """List the names of all methods: those of the package by kind, registered ones, and those of installed plug-ins."""
+    """List the names of all methods: built-in ones by kind, registered ones, and those of plug-ins."""
     return [*METHODS, *plugins.list_plugins(plugins.METHODS, METHODS)]
 
 
@@ -73,13 +73,17 @@ def find_method(name: str) -> Callable[..., Searcher]:
     Parameters
     ----------
     name : str
-        One of `list_names()`, or ``module:name`` of a function of your own, imported from the current directory or the
-        path.
+        One of `list_names()`, or ``module:name`` of your own function, imported from the current directory or the path.
+
+    Returns
+    -------
+    callable
+        Takes a domain and returns a searcher.
 
     Raises
     ------
     ValueError
-        For an unknown name, and for a module or a plug-in that cannot be loaded or holds no function.
+        If the name is unknown, or a module or plug-in cannot be loaded or has no such function.
     """
     if name in METHODS:
         return METHODS[name]
@@ -114,23 +118,25 @@ def _check_method_builder(name: str, found: Any) -> Callable[..., Searcher]:
 
 
 def register_method(name: str, build: Callable[[Domain], Searcher]) -> None:
-    """Register a method under a name, for the rest of the program.
+    """Register a method under a name for the rest of the program.
 
-    Then ``minimize(..., method=name)``, and every other call that takes the name of a method, builds it. Studies that
-    were made by this name load from their file alone.
+    ``minimize(..., method=name)`` and every other call that takes the name of a method can then use it. Its studies can
+    be loaded from their file alone.
 
     Parameters
     ----------
     name : str
         A non-empty string that no method has.
     build : callable
-        Domain -> searcher; raises DomainError for a domain that the method cannot search. To register the same function
-        again changes nothing.
+        Takes a domain and returns a searcher; raises DomainError if the method cannot search the domain. Registering
+        the same function again has no effect.
 
     Raises
     ------
-    TypeError, ValueError
-        For a name that is taken.
+    TypeError
+        If an argument is invalid.
+    ValueError
+        If the name is taken.
     """
     if not isinstance(name, str) or not name:
         raise TypeError(f"name: expected a non-empty string, got {short_repr(name)}")
@@ -143,21 +149,21 @@ def register_method(name: str, build: Callable[[Domain], Searcher]) -> None:
 
 
 def searcher(method: str | Searcher, domain: Domain) -> Searcher:
-    """Build a searcher from the name of a method, or return a searcher as it is.
+    """Return a searcher, built from the name of a method if necessary.
 
     Parameters
     ----------
     method : str or Searcher
-        A name as of `find_method`, or a searcher.
+        A name, as of `find_method`, or a searcher.
     domain : Domain
-        The domain to search; unused if a searcher is given.
+        The domain to search. Unused if a searcher is given.
 
     Raises
     ------
     ValueError
-        For an unknown name, and for a part of your own that cannot be imported or fails.
+        If the name is unknown, or your own part cannot be imported or fails.
     TypeError
-        For anything else.
+        If `method` is neither.
     DomainError
         If the method cannot search the domain.
     """

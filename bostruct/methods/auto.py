@@ -69,25 +69,27 @@ class Rule(NamedTuple):
 
 
 def auto(domain: Domain) -> Searcher:
-    """Build the default method for what a domain can do.
+    """Build the default method for a domain.
 
-    1. Variables, as a `Space` has them: `for_space`. 2. Named choices and mutations, as programs have them:
-    `for_programs`. 3. Parts that all have a kernel, as a `Space` with other domains inside has them: `for_parts`. 4.
-    Architectures with mutations: `nasbot`. 5. Distances or features: `bayesian`, where negative eigenvalues of the
-    kernel are clipped and go on record. So are named choices and architectures without mutations. 6. Mutations:
-    `evolution`. 7. Anything else: `random`.
+    The method is the first that fits:
 
-    Under 5 to 7, ``trial.info["auto"]`` and a log record of level INFO say which method it is and why.
+    1. Variables, such as a `Space`: `for_space`. 2. Named choices with mutations, such as programs: `for_programs`. 3.
+    Several parts that all have kernels: `for_parts`. 4. Architectures with mutations: `nasbot`. 5. Distances or
+    features, also named choices and architectures without mutations: `bayesian`. Negative eigenvalues of the
+       kernel are clipped and recorded.
+    6. Mutations: `evolution`. 7. Anything else: `random`.
+
+    For 5 to 7, ``trial.info["auto"]`` and a log record of level INFO name the method and the reason.
 
     Parameters
     ----------
     domain : Domain
-        Any.
+        The domain to search.
 
     Raises
     ------
     DomainError
-        For what is no domain, or has a variable of a kind without a kernel.
+        If it is not a domain, or has a variable of a kind without a kernel.
     """
     check_part("domain", domain, Domain)
     rule = next(rule for rule in RULES if rule.serves(domain))
@@ -232,14 +234,14 @@ def select_variables(domain: Domain, model: NoiseSelection) -> Surrogate:
 
 
 def for_programs(domain: ChoiceDomain) -> BayesianSearch:
-    """Build Bayesian optimization of programs: a GP on their choices at its mode, log EI, evolution from the best.
+    """Build Bayesian optimization of programs: a GP on their choices, log EI, evolution from the best points.
 
     Values far worse than the median are compressed.
 
     Parameters
     ----------
-    domain : ChoiceDomain
-        Of named choices, with mutations, such as a `SearchSpace` of the search-space language.
+    domain : Domain
+        A domain of named choices with mutations, such as a `SearchSpace`.
     """
     surrogate = MAPGP(program_kernel(domain), domain.join, Normal(-5.0, 1.0), -5.0)
     return BayesianSearch(

@@ -10,17 +10,17 @@ from bostruct.searchers.proposals import initial_design
 
 
 def evolution(domain: Domain) -> Searcher:
-    """Build evolution: suggestions mutate evaluated points, which are drawn by the rank of their values.
+    """Build evolution: suggestions mutate evaluated points, drawn by rank.
 
     Parameters
     ----------
     domain : Domain
-        Any with mutations. The search begins with its pool, or with 12 random points where it has none.
+        Any domain with mutations. The search begins with its pool, or with 12 random points.
 
     Raises
     ------
     DomainError
-        For a domain without mutations.
+        If the domain has no mutations.
     """
     design, n_initial = initial_design(domain)
     return EvolutionSearch(domain, ByRank(), n_initial, design)
@@ -38,22 +38,22 @@ def regularized_evolution(
     Parameters
     ----------
     domain : Domain
-        Any with mutations.
+        Any domain with mutations.
     population : int, default 100
-        How many of the youngest points live, at least 1.
+        Number of the youngest points that live, at least 1.
     tournament : int, default 25
-        Draws from them, at least 1.
+        Number of draws in a tournament, at least 1.
     n_initial : int, optional
-        Points before the first mutation, published as `population`; None: as many as the domain's pool has, or 12
-        without a pool, because fewer than a few hundred trials are too few to begin with 100 random ones.
+        Number of points before the first mutation, `population` in the paper. By default the size of the domain's pool,
+        or 12, because 100 random points are too many for a few hundred trials.
     replacement : bool, default True
-        Whether a tournament may draw a point twice (Real et al. 2019); False: distinct points, as the code of Negrinho
-        et al. 2019 draws them.
+        Whether a tournament may draw a point twice, as in Real et al. 2019. False as in the code of Negrinho et al.
+        2019.
 
     Raises
     ------
     DomainError
-        For a domain without mutations.
+        If the domain has no mutations.
     TypeError, ValueError
         If an argument is invalid.
     """
@@ -64,12 +64,12 @@ def regularized_evolution(
 def random(domain: Domain) -> Searcher:
     """Build random search without replacement; with a pool and mutations, the published walk from the pool.
 
-    The walk mutates any evaluated point, all with the same chance. Of several parts each is drawn independently.
+    The walk mutates any evaluated point, all with the same probability. Several parts are drawn independently.
 
     Parameters
     ----------
     domain : Domain
-        Any.
+        Any domain.
     """
     if domain.parts or not domain.traits.mutable or not len(domain.pool):
         return RandomSearch(domain)
@@ -78,36 +78,36 @@ def random(domain: Domain) -> Searcher:
 
 
 def annealing(domain: Domain) -> Searcher:
-    """Build simulated annealing on the objective itself.
+    """Build simulated annealing on the objective.
 
     Parameters
     ----------
     domain : Domain
-        Any with mutations.
+        Any domain with mutations.
 
     Raises
     ------
     DomainError
-        For a domain without mutations.
+        If the domain has no mutations.
     """
     return Annealing(domain)
 
 
 def hill_climbing(domain: Domain, best_improvement: bool = False) -> Searcher:
-    """Build hill climbing: one-exchange local search with random restarts.
+    """Build hill climbing: local search with random restarts.
 
     Parameters
     ----------
     domain : Domain
-        Any with mutations, or whose neighbors can be listed.
+        Any domain with mutations, or whose neighbors can be listed.
     best_improvement : bool, default False
-        Visit all neighbors before moving to the best of them, which asks for neighbors; else move at the first
-        improvement.
+        If True, all neighbors are evaluated before the search moves to the best of them. Requires neighbors. If False,
+        it moves at the first improvement.
 
     Raises
     ------
     DomainError
-        For a domain without either.
+        If the domain has neither.
     TypeError
         If an argument is invalid.
     """

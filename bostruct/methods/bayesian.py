@@ -50,34 +50,32 @@ def bayesian(
     maximizer: Maximizer | None = None,
     n_initial: int | None = None,
 ) -> BayesianSearch:
-    """Build Bayesian optimization of any domain: a GP at its mode, and a search of what the domain offers.
+    """Build Bayesian optimization of any domain, from a GP at its mode and a search that suits the domain.
 
-    Values far worse than the median are compressed. Failed points teach where `acquisition` is a logarithm.
-    `dataclasses.replace` changes any other part.
+    Values far worse than the median are compressed. The model learns from failed points if `acquisition` is a
+    logarithm. `dataclasses.replace` changes any other part.
 
     Parameters
     ----------
     domain : Domain
-        Any.
+        Any domain.
     kernel : Kernel, optional
-        Positive semi-definite; None for the default one of the domain: diffusion on a `Space`, choices, OTMANN,
-        products over the parts of a joint domain, else exp(-rate * distance), where the domain has distances or
-        features, whose negative eigenvalues are clipped and go on record.
+        A positive semi-definite kernel. By default that of the domain: diffusion on a `Space`, choices, OTMANN,
+        products over the parts of a joint domain, otherwise exp(-rate * distance) of distances or features, whose
+        negative eigenvalues are clipped and recorded.
     acquisition : AcquisitionFunction, default LOG_EI
-        The worth of a prediction.
+        The acquisition function.
     maximizer : Maximizer, optional
-        Searches the domain; None for local search if the domain has neighbors, evolution if it has mutations, random
-        points elsewhere.
+        Maximizes the acquisition function. By default local search if the domain has neighbors, evolution if it has
+        mutations, otherwise random points.
     n_initial : int, optional
-        Points before the model is asked, at least 1; None for as many as the domain's pool has, or 12.
+        Number of initial points, at least 1. By default the size of the domain's pool, or 12.
 
     Raises
     ------
     DomainError
         If no kernel is given and none is known.
-    TypeError
-        For another kernel.
-    ValueError
+    TypeError, ValueError
         If an argument is invalid.
     """
     check_part("domain", domain, Domain)

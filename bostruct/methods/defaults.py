@@ -56,14 +56,14 @@ def default_kernel(part: Domain, settings: Otmann = REFERENCE) -> Kernel:
     Parameters
     ----------
     part : Domain
-        A domain; one of several parts gets the product of their kernels.
+        The domain. A domain of several parts gets the product of their kernels.
     settings : Otmann, default REFERENCE
-        Of the OTMANN distance.
+        Settings of the OTMANN distance.
 
     Raises
     ------
     DomainError
-        For any other domain.
+        If no kernel is known.
     """
     if part.parts:
         return joint_kernel(part, settings)

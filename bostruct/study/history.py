@@ -108,7 +108,7 @@ class Trial:
 
     @property
     def is_feasible(self) -> bool:
-        """Whether the trial has completed and breaks no limit."""
+        """True if the trial has completed and breaks no limit."""
         return self.status == "completed" and not self.broken
 
     @property
@@ -130,12 +130,12 @@ class Trial:
 
     @property
     def is_extra(self) -> bool:
-        """Whether `n_trials` does not count the trial, because it was added or is a duplicate."""
+        """True if `n_trials` does not count the trial, because it was added or is a duplicate."""
         return self.origin in ("added", DOUBLE)
 
     @property
     def is_canceled(self) -> bool:
-        """Whether `Study.cancel` canceled the trial: its status is failed, and the method learns nothing from it."""
+        """True if `Study.cancel` canceled the trial: its status is failed, and the method learns nothing from it."""
         return CANCELED in self.info
 
     @property
@@ -145,7 +145,7 @@ class Trial:
 
     @property
     def is_no_data(self) -> bool:
-        """Whether the failure says nothing about the point, because the trial was canceled or its machine failed."""
+        """True if the failure says nothing about the point, because the trial was canceled or its machine failed."""
         return self.is_canceled or NO_DATA in self.info
 
     @property

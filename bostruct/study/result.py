@@ -245,7 +245,7 @@ class Result:
 
     @property
     def has_feasible(self) -> bool:
-        """Whether a trial has completed and satisfies all limits."""
+        """True if a trial has completed and satisfies all limits."""
         return any(self.trials[number].is_feasible for number in self.order)
 
     @cached_property

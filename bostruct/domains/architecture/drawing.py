@@ -15,21 +15,24 @@ if TYPE_CHECKING:
 
 
 def plot_architecture(architecture: Architecture, axes: Axes | None = None) -> Axes:
-    """Draw an architecture with matplotlib, the input at the top, and return the axes.
-
-    Edges that pass layers by are bent.
+    """Draw an architecture with matplotlib, the input at the top.
 
     Parameters
     ----------
     architecture : Architecture
-        `Architecture`.
-    axes : Axes, optional
-        Axes of matplotlib; new ones by default.
+        The architecture.
+    axes : matplotlib Axes, optional
+        Axes to draw on. By default those of a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        The axes.
 
     Raises
     ------
     MissingExtra
-        Without the extra ``plot``.
+        If matplotlib is not installed (extra ``plot``).
     TypeError
         If an argument is invalid.
     """

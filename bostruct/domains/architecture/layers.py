@@ -138,20 +138,21 @@ class Label:
     Parameters
     ----------
     name : str
-        Str of letters, digits and ``_.+-``, not ending in a hyphen and digits (``conv3-16`` is a layer of 16 units).
-    role : Role, default "processing"
-        ``input``, ``output``, ``decision`` or ``processing``.
+        Letters, digits and ``_.+-``, not ending in a hyphen and digits, because ``conv3-16`` is a layer of 16 units.
+    role : {"input", "output", "decision", "processing"}, default "processing"
+        The role of the layer.
     group : str, optional
-        Which of the family's path lengths count it, None for none.
+        The group of the family's path lengths that counts the layer.
     units : bool, default True
-        Bool, True if a layer of this kind has a number of units; one without passes on what it is given.
-    image : ImageEffect, default "keeps"
-        What becomes of an image: ``keeps`` its size, may be halved by stride 2 (``strides``), is always halved
-        (``halves``), or ``collapses`` to features.
+        Whether a layer of this kind has a number of units. Otherwise it passes on the units that it gets.
+    image : {"keeps", "strides", "halves", "collapses"}, default "keeps"
+        The effect on an image: its size is kept, may be halved by stride 2, is always halved, or the image becomes
+        features.
 
     Raises
     ------
     DomainError, ValueError
+        If an argument is invalid.
     """
 
     name: str
@@ -174,7 +175,7 @@ class Label:
 
     @property
     def dense(self) -> bool:
-        """True for a fully connected layer on what is left of an image."""
+        """True if the layer is fully connected, on the features of an image."""
         return self.role == "processing" and self.image == "collapses"
 
 
@@ -183,28 +184,27 @@ BUILT_IN: dict[str, Family] = {}  # the families of the package, below
 
 @dataclass(frozen=True)
 class Family:
-    """The labels that an architecture may use, and the cost of matching layers of two different ones.
+    """The labels that an architecture may use, and the costs of matching layers of different labels.
 
     Parameters
     ----------
     name : str
-        Str.
+        The name of the family.
     labels : tuple of Label
-        Tuple of `Label`, with distinct names.
+        The labels, with distinct names.
     groups : tuple of str
-        Tuple of str, kinds of layers that have path lengths of their own.
-    costs : LabelCosts
-        Tuple of (label, label, cost), once for each pair that may be matched; a pair that is not listed never is.
+        Groups of layers with path lengths of their own.
+    costs : tuple of tuple of (str, str, float)
+        The cost of each pair of labels that may be matched, once. Other pairs are never matched.
     image : bool
-        Bool, True if the input is an image (then sizes are checked), False if it is features.
-    joins : Joins, default "concatenates"
-        ``concatenates`` where a layer's inputs are concatenated and their channels add up, ``adds`` where they are
-        added, so that the layer has the channels of one.
+        Whether the input is an image, whose sizes are checked, or features.
+    joins : {"concatenates", "adds"}, default "concatenates"
+        Whether the inputs of a layer are concatenated, so that their channels add up, or added.
 
     Raises
     ------
     DomainError
-        If costs break the triangle inequality, for the distance would too.
+        If the costs violate the triangle inequality, because the distance would violate it too.
     """
 
     name: str
@@ -288,21 +288,27 @@ class Family:
         return table
 
     def with_label(self, label: Label, costs: Mapping[str, float], name: str | None = None) -> Family:
-        """Return a new family that also knows `label`.
+        """Return a new family with another label.
 
         Parameters
         ----------
         label : Label
-            `Label`.
-        costs : mapping of str to float
-            Label name -> cost > 0 of matching the new label to labels known already; matching it to any other costs
-            what the cheapest way by these does.
+            The new label.
+        costs : dict of float
+            The cost, above 0, of matching the new label to existing labels, by name. Matching it to others costs as
+            much as the cheapest way by these.
         name : str, optional
-            Str, the new family's name; by default this one's and the label's, ``cnn+conv9``.
+            The name of the new family. By default both names, such as ``cnn+conv9``.
+
+        Returns
+        -------
+        Family
+            The new family.
 
         Raises
         ------
-        ValueError, DomainError
+        DomainError, ValueError
+            If an argument is invalid.
         """
         for other, cost in costs.items():
             check_choice("costs", other, self.index)
@@ -317,7 +323,7 @@ class Family:
         return replace(self, name=name, labels=(*self.labels, label), groups=groups, costs=(*self.costs, *pairs))
 
     def to_json(self) -> Json:
-        """Return the name alone for a family that comes with the package, else all of it."""
+        """Return the name of a built-in family, otherwise its full description."""
         if self.name in BUILT_IN:
             return self.name
         labels = [[x.name, x.role, x.group, x.units, x.image] for x in self.labels]

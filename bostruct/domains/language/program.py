@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -24,6 +24,8 @@ from bostruct.domains.language.counting import count
 from bostruct.domains.language.errors import LanguageError, NoneFeasible, TraceError
 from bostruct.domains.language.fingerprints import (
     canonical_value,
+    identify_object,
+    identify_parts,
     identity_of,
     readable_data,
     traits_beyond_name,
@@ -116,17 +118,29 @@ class Program:
         names, and count by their code too, which another version of Python may write otherwise. What holds lists,
         dicts or objects of your own counts as equal only at the same place.
         """
-        nodes = [self.nodes[position] for position in self._canonical_numbers]
-        return self._digest([[*row, *_traits(node)] for row, node in zip(self._rows(), nodes, strict=True)])
+        return self._digest(_traits)
 
     @property
     def fingerprint_by_names(self) -> str:
         """The fingerprint where functions count without their code: stored studies know their spaces by it."""
-        return self._digest(self._rows())
+        return self._digest(lambda _: [])
 
-    def _digest(self, rows: list[list[Json]]) -> str:
-        data = [self._sources(self.outputs), rows, sorted(self.inputs)]
-        return hashlib.blake2b(json.dumps(data).encode(), digest_size=16).hexdigest()
+    def _digest(self, traits_of: Callable[[Node], list[str | None]]) -> str:
+        """Return the hash of a JSON array: what the outputs read, a row a node, and the names of the inputs.
+
+        traits_of: returns what is added to the row of a node; with its path if something is unknown, a None.
+        """
+        rows: list[str] = []
+        known: dict[Hashable, tuple[str, list[str | None]]] = {}  # most modules of a program share their parts
+        for node in map(self.nodes.__getitem__, self._canonical_numbers):
+            if (content := _identify_content(node)) not in known:
+                head = [node.kind, _fingerprint_values(node), identity_of(node.implementation)]
+                known[content] = json.dumps(head)[:-1], traits_of(node)
+            head_text, traits = known[content]
+            place = [node.path] if None in traits else []  # its choices lead there alone
+            rows.append(f"{head_text}, {json.dumps([self._sources(node.sources), *traits, *place])[1:]}")
+        text = f"[{json.dumps(self._sources(self.outputs))}, [{', '.join(rows)}], {json.dumps(sorted(self.inputs))}]"
+        return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
     def __eq__(self, other: object) -> bool:
         return self.fingerprint == other.fingerprint if isinstance(other, Program) else NotImplemented
@@ -296,13 +310,6 @@ class Program:
                 stack += [sources[name].node for name in sorted(sources, reverse=True)]
         return numbers
 
-    def _rows(self) -> list[list[Json]]:
-        nodes = [self.nodes[position] for position in self._canonical_numbers]
-        return [
-            [node.kind, _fingerprint_values(node), identity_of(node.implementation), self._sources(node.sources)]
-            for node in nodes
-        ]
-
     def _sources(self, sources: Mapping[str, Source]) -> list[Json]:
         found = sorted(sources.items())
         return [[name, None if node is None else self._canonical_numbers[node], port] for name, (node, port) in found]
@@ -348,13 +355,20 @@ def _fingerprint_values(node: Node) -> list[Json]:
     return [[name, canonical_value(f"{node.path}: {name}", value, node.names.get(name))] for name, value in values]
 
 
-def _traits(node: Node) -> list[Json]:
-    """Return what names do not tell of a node, with its place where not all is known: its choices lead there alone."""
+def _identify_content(node: Node) -> Hashable:
+    """Return what nodes of one program share only if their kinds, values and implementations hold the same objects."""
+    values = (*node.values.values(), *node.names.values())
+    names = (node.kind, *node.values, None, *node.names)
+    return names, *map(identify_object, values), identify_parts(node.implementation)
+
+
+def _traits(node: Node) -> list[str | None]:
+    """Return what names do not tell of a node, None for what is unknown."""
     found = [*traits_beyond_name(node.implementation)]
     for name, value in sorted(node.values.items()):
         if name not in node.names:
             found += traits_of_value(value)
-    return [*found, node.path] if None in found else [*found]
+    return found
 
 
 def _json_node(node: Node, paths: Sequence[str]) -> Json:

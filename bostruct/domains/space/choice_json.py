@@ -26,10 +26,10 @@ def choices_from_json(data: ParsedJson, what: str = "its choices") -> list[Prese
 
     Parameters
     ----------
-    data : ParsedJson
-        List of what `choice_to_json` returned.
+    data : list
+        Results of `choice_to_json`.
     what : str, default "its choices"
-        The choices are, in the words of the message.
+        The name of the choices in messages.
 
     Raises
     ------

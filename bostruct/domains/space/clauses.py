@@ -45,15 +45,15 @@ class Compare(Clause):
 
     Parameters
     ----------
-    relation : str
-        Of `RELATIONS`.
-    value : Presented
-        On the right of it. Less and greater refuse texts, whose letters are no order of choices.
+    relation : {"<", "<=", ">", ">=", "==", "!="}
+        The relation.
+    value : object
+        The right-hand side. Strings support only "==" and "!=".
 
     Raises
     ------
     DomainError
-        For another relation, and for less or greater than a text.
+        If the relation is unknown, or a string is compared by order.
     """
 
     relation: str
@@ -83,8 +83,8 @@ class IsIn(Clause):
 
     Parameters
     ----------
-    values : tuple of Presented
-        Any that compare with ``==``.
+    values : tuple
+        The allowed values, compared by ``==``.
     """
 
     values: tuple[Presented, ...]
@@ -101,14 +101,14 @@ class IsIn(Clause):
 
 @dataclass(frozen=True, repr=False)
 class ValueOf(Clause):
-    """A test of the value that a point has for a variable; it fails if the point has not the variable.
+    """A test of the value of a variable, which fails if the variable is inactive.
 
     Parameters
     ----------
     name : str
-        Of the variable.
+        The variable.
     test : Clause
-        `Compare` or `IsIn`.
+        The test of the value, a `Compare` or `IsIn`.
     """
 
     name: str
@@ -129,14 +129,14 @@ class ValueOf(Clause):
 
 @dataclass(frozen=True, repr=False)
 class CompareVariables(Clause):
-    """A comparison of the values of two variables of a point; it fails if the point has not both.
+    """A comparison of the values of two variables, which fails if one of them is inactive.
 
     Parameters
     ----------
     left, right : str
-        Names of variables; for less and greater both have numbers.
-    relation : str
-        Of `RELATIONS`.
+        Names of variables. Comparisons by order need numbers.
+    relation : {"<", "<=", ">", ">=", "==", "!="}
+        The relation.
     """
 
     left: str
@@ -167,7 +167,7 @@ class AllOf(Clause):
     Parameters
     ----------
     clauses : tuple of Clause
-        Of one kind of thing, values or points.
+        All clauses of values, or all of points.
     """
 
     clauses: tuple[Clause, ...]
@@ -189,7 +189,7 @@ class AnyOf(Clause):
     Parameters
     ----------
     clauses : tuple of Clause
-        Of one kind of thing, values or points.
+        All clauses of values, or all of points.
     """
 
     clauses: tuple[Clause, ...]
@@ -206,12 +206,12 @@ class AnyOf(Clause):
 
 @dataclass(frozen=True, repr=False)
 class Not(Clause):
-    """The negation of a clause, such as a forbidden one.
+    """The negation of a clause.
 
     Parameters
     ----------
     clause : Clause
-        Of any kind.
+        Any clause.
     """
 
     clause: Clause
@@ -315,13 +315,13 @@ class OneOf:
 
     Parameters
     ----------
-    values : Presented
-        At least one.
+    *values : object
+        At least one value.
 
     Raises
     ------
     DomainError
-        Without values.
+        If there are no values.
     """
 
     def __init__(self, *values: Presented) -> None:

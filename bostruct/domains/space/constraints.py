@@ -245,7 +245,7 @@ class ConstrainedProduct:
 
     @property
     def enumerable(self) -> bool:
-        """True if `enumerate` is allowed: of at most 100,000 points before constraints."""
+        """True if `enumerate` is allowed: there are at most 100,000 points before constraints."""
         return self.n_points <= MAX_ENUMERATED
 
     def enumerate(self) -> IntArray:
@@ -261,13 +261,13 @@ class ConstrainedProduct:
         return self._all.copy()
 
     def sample_freely(self, m: int, rng: np.random.Generator) -> IntArray:
-        """Draw m points independently, each variable even on its scale, whatever the constraints.
+        """Draw points independently, each variable uniform on its scale, ignoring constraints.
 
         Parameters
         ----------
         m : int
             Number of points, at least 0.
-        rng : Generator
+        rng : numpy.random.Generator
             Source of randomness.
         """
         rows = rng.integers(0, self._bounds_for_draws, size=(m, self.n_columns))
@@ -300,32 +300,32 @@ class ConstrainedProduct:
         return _present_row(self, x) if known is None else known
 
     def keys(self, batch: IntArray) -> list[Hashable]:
-        """Return the keys of m points, equal for equal points.
+        """Return the keys of points, equal for equal points.
 
         Parameters
         ----------
-        batch : IntArray
-            Integer rows (m, d).
+        batch : array of shape (m, d)
+            The points.
         """
         return self._row_keys.write(self.join(batch))
 
     def from_keys(self, keys: Collection[Hashable]) -> IntArray:
-        """Return the points of m keys, as integer rows (m, d).
+        """Return the points (m, d) of keys.
 
         Parameters
         ----------
         keys : sequence of str
-            The keys of the points.
+            The m keys.
         """
         return self._row_keys.read(keys)
 
     def join(self, *batches: SpaceBatch) -> IntArray:
-        """Join batches into one, as integer rows (m, d).
+        """Join batches of points into one array (m, d).
 
         Parameters
         ----------
-        batches : sequence of Batch
-            Points each, at least one batch.
+        batches : sequence of arrays
+            At least one batch of points.
         """
         rows = [np.asarray(b, dtype=np.int64).reshape(-1, self.n_columns) for b in batches]
         return np.concatenate(rows) if rows else np.empty((0, self.n_columns), dtype=np.int64)
