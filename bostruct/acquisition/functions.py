@@ -23,7 +23,7 @@ def _standardize(prediction: Prediction, incumbent: float) -> tuple[Array, Array
 class ExpectedImprovement(AcquisitionFunction):
     """Expected improvement, E max(incumbent - f, 0), averaged over posterior samples.
 
-    Oh et al. 2019 sum it over samples, which orders points alike.
+    Oh et al. 2019 use the sum over samples, which gives the same ranking.
     """
 
     def __call__(self, prediction: Prediction, incumbent: float) -> Array:
@@ -118,7 +118,7 @@ class ProbabilityOfImprovement(AcquisitionFunction):
     Parameters
     ----------
     margin : float, default 0.0
-        In the user's units, at least 0.
+        Required improvement in the user's units, at least 0.
 
     Raises
     ------
@@ -157,7 +157,7 @@ class LowerConfidenceBound(AcquisitionFunction):
     Parameters
     ----------
     weight : float, default 2.0
-        Of the standard deviation, at least 0.
+        Weight of the standard deviation, at least 0.
 
     Raises
     ------

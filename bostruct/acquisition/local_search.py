@@ -27,22 +27,22 @@ class LocalSearch(Maximizer):
     Parameters
     ----------
     raw_samples : int
-        Number of candidates drawn as the domain draws, at least 1.
+        Number of random candidates, at least 1.
     num_spray_points : int
-        Number of candidates drawn among the neighbors of each start given, at least 0.
+        Number of candidates drawn from the neighbors of each given start, at least 0.
     num_restarts : int
-        How many of the best candidates are climbed from, in lockstep, at least 1.
+        Number of the best candidates from which ascents start, in lockstep, at least 1.
     large_steps : bool
-        Also step by half of an ordered variable's choices, a quarter and so on, so that many choices in a row cost few
-        steps; without, the search is as published.
+        If True, ascents also step by half of an ordered variable's choices, a quarter and so on, so that few steps pass
+        many choices; if False, the search is as published.
     most : int, optional
-        Number of neighbors looked at by all ascents together, after which they end if they are, at least 1; None: they
-        end at local maxima, as published.
+        Number of neighbors scored by all ascents together after which they stop, at least 1. None: they stop only at
+        local maxima, as published.
     neighbors : int
-        How many neighbors of one point a step looks at, at least 1; of more that many are drawn.
+        Maximum number of neighbors of one point in a step, at least 1; if there are more, this many are drawn.
     distinct : bool
-        Drop candidates that repeat others, and take all points of a domain that lists them and has no more than
-        `raw_samples`; False samples as published.
+        If True, repeated candidates are dropped, and all points of a domain with at most `raw_samples` listed points
+        are used; if False, candidates are sampled as published.
 
     Raises
     ------

@@ -18,12 +18,12 @@ REACH = 50.0  # of a logarithm, from the mean of its prior: exponentials beyond 
 
 @dataclass(frozen=True)
 class Normal(Prior):
-    """A normal density; of a logarithm, it says that the parameter itself is log-normal.
+    """A normal density; for a logarithm it makes the parameter itself log-normal.
 
     Parameters
     ----------
     mean : float
-        Of the density.
+        Mean of the density.
     sd : float
         Standard deviation, above 0.
     """
@@ -46,7 +46,7 @@ class TruncatedNormal(Prior):
     Parameters
     ----------
     mean, sd : float
-        Of the density without its bounds.
+        Mean and standard deviation before truncation.
     low, high : float
         Bounds of the support.
     """
@@ -66,13 +66,13 @@ class TruncatedNormal(Prior):
 class LogHorseshoe(Prior):
     """The upper bound of the horseshoe density of exp(theta), as a density of theta on [low, high].
 
-    log log(1 + 2 (scale / exp(theta))^2): Carvalho, Polson and Scott 2010, Theorem 1, as COMBO uses it, that is without
-    the Jacobian of the logarithm; as a density of theta it is proper only through its bounds.
+    log log(1 + 2 (scale / exp(theta))^2): Carvalho, Polson and Scott 2010, Theorem 1, as in COMBO, without the Jacobian
+    of the logarithm; as a density of theta it is proper only because of its bounds.
 
     Parameters
     ----------
     scale : float
-        Of the horseshoe, above 0.
+        Scale of the horseshoe, above 0.
     low, high : float
         Bounds of theta.
     """
@@ -95,12 +95,12 @@ class LogHorseshoe(Prior):
 
 @dataclass(frozen=True)
 class Bounded(Prior):
-    """A prior restricted to [low, high], where its density stays what it is.
+    """A prior restricted to [low, high], with its density unchanged there.
 
     Parameters
     ----------
     prior : Prior
-        The one to restrict.
+        The prior to restrict.
     low, high : float
         Bounds of the support.
     """
@@ -179,16 +179,16 @@ class Hyperparameters(NamedTuple):
 
 
 class ScalePriors(NamedTuple):
-    """The priors of the hyperparameters that are not the kernel's.
+    """The priors of the hyperparameters outside the kernel.
 
     Attributes
     ----------
     mean : Prior
-        In the units of the values.
+        Prior of the mean, in the units of the values.
     log_amplitude : Prior
-        Of the log amplitude, a variance.
+        Prior of the log amplitude, a variance.
     log_noise : Prior
-        Of the log noise variance.
+        Prior of the log noise variance.
     """
 
     mean: Prior

@@ -93,30 +93,30 @@ class MAPGP(Surrogate):
     Parameters
     ----------
     kernel : Kernel
-        Of the points; a gradient of its own makes the climb quick.
+        Kernel on the points; a gradient of its own makes the fit fast.
     join : callable
         The domain's `join`, which adds running points to the training points.
     noise_prior : Prior
-        Of the log noise variance of standardized values.
+        Prior of the log noise variance of standardized values.
     initial_log_noise : float
-        If the climb to the mode starts, log variance of standardized values.
+        Initial log noise variance of standardized values.
     most_steps : int, default 60
-        Of L-BFGS, at least 1.
+        Maximum number of L-BFGS steps, at least 1.
     tolerance : float
-        The climb ends if a step raises the log density by at most this share of it, at least 0.
+        Relative increase of the log density in one step at or below which the fit stops, at least 0.
     most : int or None
-        How many points to learn from, at least 2: of more data those of `choose_local`; None for all.
+        Maximum number of training points, at least 2; of more data `choose_local` selects them. None uses all.
     latest : int
-        How many of the last points are among these in any case, at least 0 and at most half of them; 0 without `most`.
+        Number of the latest points that are always used, at least 0 and at most half of `most`; 0 without `most`.
     near_zero : bool
-        True if, of more data, the values nearest to 0 are the best: 0 is where a limit is just kept.
+        True if the values nearest to 0 are selected as the best, because 0 is the boundary of a constraint.
     variances : Array or None
-        Known variances of the noise of the values, as of `with_variances`; None if all are learned.
+        Known noise variances of the values, as in `with_variances`; None if all are learned.
 
     Raises
     ------
     TypeError, ValueError
-        For `most_steps`, `tolerance`, `most` and `latest`.
+        If `most_steps`, `tolerance`, `most` or `latest` is invalid.
     """
 
     kernel: Kernel
@@ -140,9 +140,9 @@ class MAPGP(Surrogate):
         check_part("noise_prior", self.noise_prior, Prior)
 
     def with_variances(self, variances: Array) -> MAPGP:
-        """Return the model that knows the noise of the values that it is conditioned on next.
+        """Return the model with known noise of the values that it is conditioned on next.
 
-        Where the noise of all values is known, that of a new value is taken for their median.
+        If the noise of all values is known, the noise variance of a new value is their median.
         """
         return replace(self, variances=check_variances(variances))
 
@@ -168,14 +168,14 @@ class MAPGP(Surrogate):
         return self.posterior_at(self.prepare(xs, values), Mode(np.array(state), {}))[0]
 
     def prepare(self, xs: Batch, values: Array) -> TrainingData:
-        """Standardize the values, and prepare the points: all that models of the same kernel and data share.
+        """Standardize the values and prepare the points: the work that models of the same kernel and data share.
 
         Parameters
         ----------
         xs : Batch
             n points.
-        values : Array
-            (n,), in the user's units.
+        values : array of shape (n,)
+            Values in the user's units.
         """
         check_values(values)
         variances = find_known_variances(self.variances, len(values))
@@ -190,7 +190,7 @@ class MAPGP(Surrogate):
         return TrainingData(self.kernel, self.kernel.prepare(xs), standard, xs, shift, scale, noise, all_points)
 
     def accepts(self, state: State) -> bool:
-        """Tell whether a state is a mode of this model: the kernel of an earlier version may have had other parameters.
+        """Return whether a state is a mode of this model; an earlier version's kernel may have had other parameters.
 
         Parameters
         ----------
@@ -200,14 +200,14 @@ class MAPGP(Surrogate):
         return state is not None and len(state) == 1 + sum(block.size for block in self.kernel.parameters)
 
     def find_mode(self, fit: TrainingData, state: State) -> Mode:
-        """Climb to a mode from the last one, or from the prior's if that is higher.
+        """Optimize from the last mode, or from the prior's mode if its density is higher.
 
         Parameters
         ----------
         fit : TrainingData
             The training data.
         state : State
-            None, or the last mode; one that `accepts` refuses counts as none.
+            None, or the last mode; a state that `accepts` refuses is ignored.
         """
         prior_mode = np.concatenate([[self.initial_log_noise], make_initial_theta(self.kernel)])
         starts = [prior_mode, *([np.array(state)] if self.accepts(state) else [])]
@@ -220,20 +220,21 @@ class MAPGP(Surrogate):
         return Mode(*self._maximize(fit, starts, log_noises))
 
     def posterior_at(self, fit: TrainingData, mode: Mode) -> tuple[GaussianPosterior, Info]:
-        """Return the posterior at a mode, and the fit on record.
+        """Return the posterior at a mode, and the info to record.
 
-        Where it learns from a part of what was told, ``info["learned_from"]`` is the number of these values.
+        If it uses only some of the observations, ``info["learned_from"]`` is their number.
 
         Parameters
         ----------
         fit : TrainingData
             The training data.
         mode : Mode
-            Of its hyperparameters.
+            Mode of the hyperparameters.
 
         Raises
         ------
         NumericalError
+            If the Gram matrix is not positive definite.
         """
         log_noise, theta = float(mode.packed[0]), mode.packed[1:]
         gram = self.kernel.gram(theta, fit.prepared)
@@ -257,8 +258,8 @@ class MAPGP(Surrogate):
         ----------
         fit : TrainingData
             The training data.
-        packed : Array
-            (1 + p,), log noise variance and theta.
+        packed : array of shape (1 + p,)
+            Log noise variance and theta.
 
         Returns
         -------
@@ -268,6 +269,7 @@ class MAPGP(Surrogate):
         Raises
         ------
         NumericalError
+            If the Gram matrix is not positive definite.
         """
         noise, theta = math.exp(packed[0]), packed[1:]
         gram, pullback = self.kernel.gram_and_pullback(theta, fit.prepared)

@@ -31,21 +31,21 @@ class MarginalizedGP(Surrogate):
     Parameters
     ----------
     kernel : Kernel
-        Offers its Gram matrix along one parameter.
+        Kernel on the points, with `Kernel.line`.
     join : callable
         The domain's `join`, which adds running points to the training points.
     priors : PriorsOfValues
-        Values (n,) -> priors of mean, log amplitude and log noise.
+        Function from values (n,) to priors of mean, log amplitude and log noise.
     nugget : float, default 1e-06
         Share of the amplitude added to the diagonal of K, at least 0.
     burn_in : int, default 100
         Sweeps before the first posterior, at least 0.
     samples : int, default 10
-        Sweeps before each posterior, all of them kept, at least 1; the chain carries over.
+        Sweeps for each posterior, all of them kept, at least 1; the chain continues between posteriors.
     shared_mean : bool, default False
-        Give all samples the mean of the last one, as the published code does by accident.
+        If True, all samples use the mean of the last one, an accident of the published code.
     variances : Array or None
-        Known variances of the noise of the values, as of `with_variances`; None if all are learned.
+        Known noise variances of the values, as in `with_variances`; None if all are learned.
 
     Raises
     ------
@@ -69,9 +69,9 @@ class MarginalizedGP(Surrogate):
         check_number("nugget", self.nugget, 0.0)
 
     def with_variances(self, variances: Array) -> MarginalizedGP:
-        """Return the model that knows the noise of the values that it is conditioned on next.
+        """Return the model with known noise of the values that it is conditioned on next.
 
-        Where the noise of all values is known, that of a new value is taken for their median.
+        If the noise of all values is known, the noise variance of a new value is their median.
         """
         return replace(self, variances=check_variances(variances))
 
@@ -115,14 +115,14 @@ class MarginalizedGP(Surrogate):
         return posterior, now.to_json(), info
 
     def start(self, values: Array) -> Hyperparameters:
-        """Return the hyperparameters that the chain starts from.
+        """Return the initial hyperparameters of the chain.
 
-        As published, the logarithm of the noise is a thousandth of the mean, within bounds.
+        As published, the log noise is a thousandth of the mean, within bounds.
 
         Parameters
         ----------
-        values : Array
-            (n,), in the user's units.
+        values : array of shape (n,)
+            Values in the user's units.
         """
         theta = make_initial_theta(self.kernel)
         spread = float(np.var(values, ddof=1)) if len(values) > 1 else 0.0
