@@ -39,37 +39,37 @@ ClosedForm = Callable[[Array], tuple[Array, Pullback]]  # theta (p,) -> values, 
 class GramKernel(Kernel):
     """A `gpytorch.kernels.Kernel` that computes with a kernel of bostruct.
 
-    Parameters are theta itself, unconstrained: one torch parameter a block, named as the block, of shape (*batch_shape,
-    1, size).
+    The torch parameters are theta itself, unconstrained: one for each block, with its name, of shape (*batch_shape, 1,
+    size).
 
     Parameters
     ----------
     kernel : Kernel
-        Any.
+        Any kernel.
     points : Batch, optional
-        None if inputs are points themselves, integer-coded rows of a `Space` (..., n, d). Else a batch, and inputs are
-        row numbers in it (..., n, 1): what the kernel prepares for its points is prepared once. A row holds the lowest
-        int64, -2^63, in the columns of a variable that its conditions leave out.
+        None if inputs are points, integer-coded rows of a `Space` (..., n, d). Otherwise a batch, and inputs are row
+        numbers in it (..., n, 1), so that the kernel prepares its points only once. A row holds the lowest int64,
+        -2^63, in the columns of an inactive variable.
     n_choices : sequence of int, optional
-        Number of choices of each column, against which inputs are checked; None for no such check.
+        Number of choices of each column, to check inputs against; None for no check.
     priors : bool, default False
-        Add the log prior of each block of parameters to the loss.
+        If True, the log prior of each block of parameters is added to the loss.
     batch_shape : Size, optional
-        Of independent sets of parameters.
+        Shape of independent sets of parameters.
     active_dims : sequence of int, optional
-        Columns of the inputs that the kernel is about, in the order of its own; None for all. With them, inputs may ask
-        for a gradient, which is that of the other columns: zero in these.
+        Columns of the inputs that the kernel uses, in the kernel's order; None for all. If given, inputs may require a
+        gradient, which is zero in these columns.
     dtype : dtype, default torch.float64
-        Of the parameters.
+        Type of the parameters.
 
     Raises
     ------
     ValueError
-        For inputs that are no integers in range or that ask for a gradient of their own.
+        If inputs are not integers in range, or require a gradient in the kernel's own columns.
     RuntimeError
-        For a second derivative.
+        If a second derivative is requested.
     DomainError
-        If `priors` is asked of a prior without a gradient.
+        If `priors` is True and a prior has no gradient.
     """
 
     def __init__(
@@ -197,17 +197,19 @@ def diffusion_kernel(
     Parameters
     ----------
     space : Space
-        Without `Real` variables, or long or logarithmic `Integer` ones.
+        A space without `Real` variables and without long or logarithmic `Integer` variables.
     priors : bool, default True
-        Add the log-normal prior of the lengthscales, which grows with the number of variables, to the loss.
+        If True, the log-normal prior of the lengthscales, which grows with the number of variables, is added to the
+        loss.
     batch_shape : Size, optional
-        Of independent sets of parameters.
+        Shape of independent sets of parameters.
     active_dims : sequence of int, optional
         Columns of the inputs that hold the variables of the space, in its order; None for all.
 
     Raises
     ------
     DomainError
+        If the space has an unsupported variable.
     """
     return GramKernel(
         space_kernel(space),

@@ -49,23 +49,23 @@ def read_test_function(
 ) -> Problem:
     """Read a test function of pytorch-holo, such as an Ehrlich function (Stanton et al. 2024), as a problem.
 
-    The value is minus that of the function, to minimize; a sequence if that is not finite raises Infeasible.
+    The function is negated, to be minimized; a sequence with a value that is not finite raises Infeasible.
 
     Parameters
     ----------
     function : Any
-        Callable from codes of letters (n, dim) to values (n,), with `num_states` and `dim`, and where it has them
+        A callable from codes of letters (n, dim) to values (n,), with `num_states` and `dim`, and optionally
         `initial_solution` and the optimal value. Its instance is drawn from its own seed.
     alphabet : iterable of Presented, optional
-        `num_states` letters, such as a text; None for 0, 1 and so on.
+        `num_states` letters, such as a string; None for 0, 1 and so on.
     n_initial : int, default N_INITIAL
-        Sequences of `initial_solution` that the runs of a seed begin with, at least 1, equal ones left out: the first
-        for seed 0, the next for seed 1, and so on. Without `initial_solution` they are drawn at random.
+        Number of distinct sequences of `initial_solution` that each run starts from, at least 1: the first ones for
+        seed 0, the next for seed 1, and so on. Without `initial_solution` they are drawn at random.
 
     Raises
     ------
     DomainError
-        For another number of letters, or a function without these attributes.
+        If the number of letters differs, or the function lacks a required attribute.
     TypeError, ValueError
         If an argument is invalid.
     """
@@ -101,22 +101,22 @@ def read_black_box(
 ) -> Problem:
     """Read a black box of poli as a problem: `problem = poli.create(...)` has `problem.black_box` and `problem.x0`.
 
-    The value is minus that of the black box, to minimize; a sequence if that is not finite raises Infeasible.
+    The black box is negated, to be minimized; a sequence with a value that is not finite raises Infeasible.
 
-    Letters of several characters are allowed; sequences are tuples of them then, else texts.
+    Letters may have several characters; sequences are then tuples of letters, else strings.
 
     Parameters
     ----------
     black_box : Any
-        Callable from an array of letters (1, length) to values (1, 1), with `alphabet`, or `info` that has it.
+        A callable from an array of letters (1, length) to values (1, 1), with `alphabet`, or `info` that has it.
     x0 : Any, optional
-        Arrays of letters (n, length), or texts (n,), which the runs of every seed begin with; None for ten at random,
-        other ones for each seed.
+        Arrays of letters (n, length), or strings (n,), that the runs of every seed start from; None for ten at random,
+        different for each seed.
     length : int, tuple of (int, int), optional
-        Int, or (shortest, longest); None for what `info` says: `sequence_length`, or from 1 to `max_sequence_length`
-        where `fixed_length` is False.
+        The length, or (shortest, longest); None to read it from `info`: `sequence_length`, or from 1 to
+        `max_sequence_length` if `fixed_length` is False.
     optimum : float, optional
-        The greatest value of the black box, None if it is not known.
+        The maximum of the black box; None if unknown.
 
     Raises
     ------

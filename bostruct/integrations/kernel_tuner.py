@@ -249,12 +249,12 @@ def read_problem(file: str | os.PathLike[str], objective: str = "auto", directio
 
 @dataclass(frozen=True, eq=False)
 class CacheTable:
-    """An objective that looks up what a configuration was measured to take.
+    """An objective that looks up the measurement of a configuration.
 
     Parameters
     ----------
     names : tuple of str
-        Of the parameters, in the order of the keys of the table.
+        Names of the parameters, in the order of the keys of the table.
     table : mapping of tuple of Presented to Outcome
         The outcome of each configuration.
     """

@@ -200,20 +200,20 @@ class BostructSampler(BaseSampler):
     def suggest(self, trial: Trial, name: str) -> Presented:
         """Return the value of a structured parameter, such as a permutation, as `bostruct` presents it.
 
-        A trial that has the attribute already, such as one of ``enqueue_trial(..., user_attrs=...)``, has that value.
+        If the trial already has the attribute, as after ``enqueue_trial(..., user_attrs=...)``, that value is returned.
 
         Parameters
         ----------
         trial : Trial
-            Of an objective; the value is its user attribute `name` from now on, as JSON.
+            The trial of an objective; the value becomes its user attribute `name`, as JSON.
         name : str
-            Of a variable of `structure` or of the search space, or of a domain inside it; ``point`` for a domain that
-            is no space.
+            The name of a variable of `structure` or of the search space, or of a domain inside it; ``point`` for a
+            domain that is not a space.
 
         Raises
         ------
         ValueError
-            For a name that is no structured parameter, and for one that the point has not.
+            If no structured parameter has this name, or the point lacks it.
         """
         domain = self._domain if self._domain is not None else Space(self._list_structures())
         check_structured(domain, name)
@@ -233,14 +233,14 @@ class BostructSampler(BaseSampler):
         Parameters
         ----------
         trial : Trial
-            Of an objective. Plain values are its parameters from now on, structured ones its user attributes.
+            The trial of an objective. Plain values become its parameters, structured ones its user attributes.
 
         Raises
         ------
         BostructError
-            Without an explicit search space.
+            If there is no explicit search space.
         PointError
-            If fixed parameters make no point.
+            If the fixed parameters do not form a point.
         """
         domain = self._domain
         if domain is None:

@@ -32,45 +32,44 @@ Candidate = dict[str, Presented]  # parameters of the estimator
 
 
 class BostructSearchCV(BaseSearchCV):
-    """Search the parameters of an estimator by cross-validation, if a model of the scores chooses the candidates.
+    """Search the parameters of an estimator by cross-validation, with candidates chosen by a model of the scores.
 
-    Parameters and attributes are those of `sklearn.model_selection.RandomizedSearchCV`, with `method` beside them.
-
-    Beside the attributes of scikit-learn, `search_result_` is the `bostruct.Result` of the search.
+    Parameters and attributes are those of `sklearn.model_selection.RandomizedSearchCV`, and `method`. The additional
+    attribute `search_result_` is the `bostruct.Result` of the search.
 
     Parameters
     ----------
     estimator : object
-        Of scikit-learn, which has `score` unless `scoring` is given.
+        A scikit-learn estimator; it has `score` unless `scoring` is given.
     param_distributions : mapping of str to object or sequence of mapping of str to object
         Dict from names of parameters to `scipy.stats` uniform, loguniform or randint, to a list of choices, or to a
         variable of bostruct, whose `when=` may name other parameters. Arrays of ascending numbers are ordered. A list
-        of dicts is searched as one space, in which a choice says which dict counts.
+        of dicts is searched as one space, in which a choice selects the dict.
     n_iter : int, default 10
-        Candidates to evaluate, at least 1; fewer if the space has fewer.
+        Number of candidates to evaluate, at least 1; fewer if the space has fewer.
     method : str or Searcher, default "auto"
-        Name of a method of bostruct, or a searcher.
+        The name of a method of bostruct, or a searcher.
     scoring : object, optional
-        As in scikit-learn. The search maximizes the score, or of several the one that `refit` names; where `refit` is a
-        function, the first.
+        As in scikit-learn. The search maximizes the score; of several scores the one that `refit` names, or the first
+        if `refit` is a function.
     n_jobs : int, optional
-        Folds evaluated side by side. Where it is more than the number of folds, several candidates are asked at a time,
-        each with those before it running.
+        Number of folds evaluated in parallel. If it exceeds the number of folds, several candidates are suggested at a
+        time, each with those before it running.
     refit, cv, verbose, pre_dispatch, return_train_score
         As in scikit-learn.
     random_state : object, optional
-        Int, `numpy.random.RandomState` or None. The same int, with the same number of candidates asked at a time, gives
-        the same candidates if the scores are the same.
+        Int, `numpy.random.RandomState` or None. The same int, with the same number of candidates suggested at a time,
+        gives the same candidates if the scores are the same.
     error_score : Any, default np.nan
-        Score of a fold whose fit fails, or "raise". NaN makes the candidate a failure, from which the method learns to
-        avoid its like; a number is told as a score.
+        Score of a fold whose fit fails, or "raise". NaN makes the candidate a failure, and the method learns to avoid
+        similar ones; a number is used as a score.
 
     Raises
     ------
     DomainError
         If an argument is invalid.
     ValueError
-        For several scores where `refit` neither names one nor is a function.
+        If there are several scores and `refit` neither names one nor is a function.
     """
 
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012  # a class attribute that scikit-learn reads
