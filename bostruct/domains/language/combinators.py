@@ -39,7 +39,7 @@ def hyperparameter_aggregator(name_to_hyperp: Mapping[str, Hyperparameter]) -> I
     Parameters
     ----------
     name_to_hyperp : mapping of str to Hyperparameter
-        Local name -> hyperparameter.
+        Hyperparameters by local name.
     """
     return siso_module("HyperparameterAggregator", name_to_hyperp, IDENTITY)
 
@@ -50,7 +50,7 @@ def siso_sequential(io_lst: Sequence[IO]) -> IO:
     Parameters
     ----------
     io_lst : sequence of IO
-        List of parts, (inputs, outputs); at least one. The first may have any inputs, or None in their place where they
+        List of parts, (inputs, outputs); at least one. The first may have any inputs, or None in their place if they
         are connected elsewhere; the last may have any outputs.
 
     Returns
@@ -61,6 +61,7 @@ def siso_sequential(io_lst: Sequence[IO]) -> IO:
     Raises
     ------
     LanguageError
+        If the part is invalid.
     """
     if not io_lst:
         raise LanguageError("io_lst: expected at least one part, got none")
@@ -89,19 +90,20 @@ def mimo_or(
     Parameters
     ----------
     fn_lst : Builders
-        Functions that each build a part, in a list or a dict.
+        Functions that each build a part, in a list or dict.
     h_or : Hyperparameter
-        Hyperparameter whose value is a position in fn_lst, or a key of it if it is a dict.
+        Its value is a position in fn_lst, or a key of it if it is a dict.
     input_names : sequence of str
         Names of the inputs that every part has.
     output_names : sequence of str
         Names of the outputs that every part has.
     name : str, default "Or"
-        Str, the module's name in paths.
+        The module's name in paths.
 
     Raises
     ------
     LanguageError
+        If the part is invalid.
     """
     choices: Mapping[Value, Builder] = fn_lst if isinstance(fn_lst, Mapping) else dict(enumerate(fn_lst))
     if not choices:
@@ -121,15 +123,16 @@ def siso_or(fn_lst: Builders, h_or: Hyperparameter, name: str = "SISOOr") -> IO:
     Parameters
     ----------
     fn_lst : Builders
-        Functions that each build a part, in a list or a dict.
+        Functions that each build a part, in a list or dict.
     h_or : Hyperparameter
-        Hyperparameter whose value is a position in fn_lst, or a key of it if it is a dict.
+        Its value is a position in fn_lst, or a key of it if it is a dict.
     name : str, default "SISOOr"
-        Str, the module's name in paths.
+        The module's name in paths.
 
     Raises
     ------
     LanguageError
+        If the part is invalid.
     """
     return mimo_or(fn_lst, h_or, ("in",), ("out",), name)
 
@@ -143,20 +146,22 @@ def _select_builder(choices: Mapping[Value, Builder], value: Value, name: str) -
 def siso_repeat(fn: Builder, h_num_repeats: Hyperparameter, name: str = "SISORepeat") -> IO:
     """Return a chain of equally built parts, each feeding the next.
 
-    The first parts of a longer chain are the parts of a shorter one, so that choices in them outlive a new length.
+    The first parts of a longer chain are the parts of a shorter one, so that their choices are kept when the length
+    changes.
 
     Parameters
     ----------
     fn : Builder
         Function that builds a part with one input and one output.
     h_num_repeats : Hyperparameter
-        Hyperparameter, the number of parts, at least 1.
+        The number of parts, at least 1.
     name : str, default "SISORepeat"
-        Str, the module's name in paths.
+        The module's name in paths.
 
     Raises
     ------
     LanguageError
+        If the part is invalid.
     """
     _check_fragment_builder(name, "fn", fn)
     return mimo_nested_repeat(
@@ -185,19 +190,20 @@ def mimo_nested_repeat(
     fn_first : Builder
         Function that builds the first part.
     fn_iter : callable
-        Function of (inputs, outputs), what there is so far, that returns what follows from it.
+        Function from the (inputs, outputs) so far to those of the next, larger part.
     h_num_repeats : Hyperparameter
-        Hyperparameter, n, at least 1.
+        The value n, at least 1.
     input_names : sequence of str
         Names of the result's inputs.
     output_names : sequence of str
         Names of the result's outputs.
     name : str, default "MIMONestedRepeat"
-        Str, the module's name in paths.
+        The module's name in paths.
 
     Raises
     ------
     LanguageError
+        If the part is invalid.
     """
 
     def substitution_fn(dh: dict[str, Value]) -> IO:
@@ -225,15 +231,16 @@ def siso_nested_repeat(
     fn_first : Builder
         Function that builds the first part.
     fn_iter : callable
-        Function of (inputs, outputs), what there is so far, that returns what follows from it.
+        Function from the (inputs, outputs) so far to those of the next, larger part.
     h_num_repeats : Hyperparameter
-        Hyperparameter, how often, counting the first; at least 1.
+        How often, counting the first; at least 1.
     name : str, default "SISONestedRepeat"
-        Str, the module's name in paths.
+        The module's name in paths.
 
     Raises
     ------
     LanguageError
+        If the part is invalid.
     """
     return mimo_nested_repeat(fn_first, fn_iter, h_num_repeats, ("in",), ("out",), name)
 
@@ -246,13 +253,14 @@ def siso_optional(fn: Builder, h_opt: Hyperparameter, name: str = "SISOOptional"
     fn : Builder
         Function that builds a part with one input and one output.
     h_opt : Hyperparameter
-        Hyperparameter whose values are True and False, or 1 and 0.
+        Its values are True and False, or 1 and 0.
     name : str, default "SISOOptional"
-        Str, the module's name in paths.
+        The module's name in paths.
 
     Raises
     ------
     LanguageError
+        If the part is invalid.
     """
     _check_fragment_builder(name, "fn", fn)
     for value in _known_values(h_opt):
@@ -276,14 +284,15 @@ def siso_permutation(fn_lst: Sequence[Builder], h_perm: Hyperparameter, name: st
     fn_lst : sequence of Builder
         Functions that each build a part with one input and one output.
     h_perm : Hyperparameter
-        Hyperparameter, the position of the order among all orders, sorted: `OneOfKFactorial` for all of them, or `D` of
-        the positions of some.
+        The position of the order among all orders, sorted: `OneOfKFactorial` for all of them, or `D` of the positions
+        of some.
     name : str, default "SISOPermutation"
-        Str, the module's name in paths.
+        The module's name in paths.
 
     Raises
     ------
     LanguageError
+        If the part is invalid.
     """
 
     def substitution_fn(dh: dict[str, Value]) -> IO:
@@ -314,13 +323,14 @@ def siso_split_combine(
     combine_fn : callable
         Function of n that builds a part with inputs in0 to in(n - 1) and one output.
     h_num_splits : Hyperparameter
-        Hyperparameter, n, the number of parallel parts, at least 1.
+        n, the number of parallel parts, at least 1.
     name : str, default "SISOSplitCombine"
-        Str, the module's name in paths.
+        The module's name in paths.
 
     Raises
     ------
     LanguageError
+        If the part is invalid.
     """
 
     def substitution_fn(dh: dict[str, Value]) -> IO:
@@ -354,6 +364,7 @@ def siso_residual(main_fn: Builder, residual_fn: Builder, combine_fn: Builder) -
     Raises
     ------
     LanguageError
+        If the part is invalid.
     """
     inputs, outputs = identity()
     combined_inputs, combined_outputs = combine_fn()
@@ -371,24 +382,25 @@ def dense_block(
     combine_fn: Callable[[int], IO],
     name: str = "DenseBlock",
 ) -> IO:
-    """Return a block in which each application of apply_fn reads all before it (the input included), combined.
+    """Return a block in which each application of apply_fn reads the input and all earlier outputs, combined.
 
     Parameters
     ----------
     h_num_applies : Hyperparameter
-        Hyperparameter, the number of applications, at least 1.
+        The number of applications, at least 1.
     h_end_in_combine : Hyperparameter
-        Hyperparameter, true to combine the last application with all before it too.
+        True to combine the last application with all before it too.
     apply_fn : Builder
         Function that builds a part with one input and one output.
     combine_fn : callable
         Function of n that builds a part with inputs in0 to in(n - 1) and one output.
     name : str, default "DenseBlock"
-        Str, the module's name in paths.
+        The module's name in paths.
 
     Raises
     ------
     LanguageError
+        If the part is invalid.
     """
 
     def substitution_fn(dh: dict[str, Value]) -> IO:
@@ -434,11 +446,11 @@ def combiner(n: int, name: str, implementation: object = None) -> IO:
     Parameters
     ----------
     n : int
-        Int, the number of inputs.
+        The number of inputs.
     name : str
-        Str, the module's name in paths.
+        The module's name in paths.
     implementation : object, optional
-        What compilers make of the module.
+        The module's implementation for compilers.
     """
     return module(name, {}, [f"in{i}" for i in range(n)], ("out",), implementation)
 

@@ -163,7 +163,7 @@ class Discrete:
         which traces know by its ``__name__``, or a dict, which they know by its JSON. A dict given for `values` itself
         holds any objects by the names that traces know them by.
     name : str, optional
-        Str, its key in traces, numbered from the second hyperparameter of one part and one name on, as in ``swap``,
+        Its key in traces, numbered from the second hyperparameter of one part and one name on, as in ``swap``,
         ``swap-1``; by default the first module that it is given to and its local name there, as in
         ``Conv2D-0.filters``.
     ordered : bool, default False
@@ -172,6 +172,7 @@ class Discrete:
     Raises
     ------
     LanguageError
+        If an argument is invalid.
     """
 
     __slots__ = ("fragment", "is_named", "name", "ordered", "path", "positions", "steps", "things", "values")
@@ -218,11 +219,12 @@ class DependentHyperparameter:
     hyperps : mapping of str to Hyperparameter
         Local name -> hyperparameter, dependent or not; at least one.
     name : str, optional
-        Str, its key in drawings and errors, as of `Discrete`.
+        Its key in drawings and errors, as in `Discrete`.
 
     Raises
     ------
     LanguageError
+        If an argument is invalid.
     """
 
     __slots__ = ("fn", "fragment", "name", "parents", "path")

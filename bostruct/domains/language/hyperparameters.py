@@ -116,7 +116,7 @@ def Bool(name: str | None = None) -> Discrete:
     Parameters
     ----------
     name : str, optional
-        Str, its key in traces, as of `D`.
+        Its key in traces, as in `D`.
     """
     return Discrete((0, 1), name)
 
@@ -129,7 +129,7 @@ def OneOfK(k: int, name: str | None = None) -> Discrete:
     k : int
         Int >= 1.
     name : str, optional
-        Str, its key in traces, as of `D`.
+        Its key in traces, as in `D`.
 
     Raises
     ------
@@ -151,7 +151,7 @@ def OneOfKFactorial(k: int, name: str | None = None) -> Hyperparameter:
         stand in another order, and a change of an order that is one choice swaps two things, moves one or reverses a
         stretch.
     name : str, optional
-        Str, its key in traces, as of `D`, or what those of its choices begin with.
+        Its key in traces, as in `D`, or what those of its choices begin with.
 
     Raises
     ------
@@ -188,7 +188,7 @@ def IntRange(low: int, high: int, steps: int | None = None, *, log: bool = False
     log : bool, default False
         Bool, True for even distances of logarithms.
     name : str, optional
-        Str, its key in traces, as of `D`.
+        Its key in traces, as in `D`.
 
     Raises
     ------
@@ -225,7 +225,7 @@ def FloatRange(low: float, high: float, steps: int, *, log: bool = False, name: 
     log : bool, default False
         Bool, True for even distances of logarithms.
     name : str, optional
-        Str, its key in traces, as of `D`.
+        Its key in traces, as in `D`.
 
     Raises
     ------
@@ -272,13 +272,14 @@ class HyperparameterSharer:
         Parameters
         ----------
         hyperp_name : str
-            Str, its name here, and its key in traces if it has no name of its own.
+            Its name here, and its key in traces if it has no name of its own.
         hyperp_fn : callable
             Function without arguments that makes the hyperparameter.
 
         Raises
         ------
         LanguageError
+            If an argument is invalid.
         """
         name = as_name(hyperp_name)
         if name is None or not callable(hyperp_fn):
@@ -303,6 +304,7 @@ class HyperparameterSharer:
         Raises
         ------
         LanguageError
+            If an argument is invalid.
         """
         home = current_fragment(f"the hyperparameter {hyperp_name!r}")
         if hyperp_name in self._makers:

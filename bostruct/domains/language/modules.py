@@ -22,7 +22,7 @@ def module(
     Parameters
     ----------
     name : str
-        Str, its name in paths.
+        Its name in paths.
     name_to_hyperp : mapping of str to object, optional
         Local name -> hyperparameter, or a constant: a value, an array, a function, or any object whose repr says what
         it holds.
@@ -36,6 +36,7 @@ def module(
     Raises
     ------
     LanguageError
+        If an argument is invalid.
     """
     properties = as_properties(f"{name}: name_to_hyperp", name_to_hyperp)
     made = Module(name, properties, _check_port_names(name, input_names, output_names), implementation)
@@ -48,15 +49,16 @@ def siso_module(name: str, name_to_hyperp: Mapping[str, object] | None = None, i
     Parameters
     ----------
     name : str
-        Str, its name in paths.
+        Its name in paths.
     name_to_hyperp : mapping of str to object, optional
-        Local name -> hyperparameter or constant, as of `module`.
+        Local name -> hyperparameter or constant, as in `module`.
     implementation : object, optional
         What compilers make of it.
 
     Raises
     ------
     LanguageError
+        If an argument is invalid.
     """
     return module(name, name_to_hyperp, ("in",), ("out",), implementation)
 
@@ -78,13 +80,13 @@ def substitution_module(
     Parameters
     ----------
     name : str
-        Str, its name in paths.
+        Its name in paths.
     substitution_fn : callable
         Function of a dict from local names to values that returns (inputs, outputs) with the names declared here, or
         some of them if a subset is allowed. It must do the same whenever it gets the same: what it builds is kept. It
         raises `bostruct.Infeasible` if the choices lead nowhere.
     name_to_hyperp : mapping of str to object
-        Local name -> hyperparameter or constant.
+        Hyperparameters or constants by local name.
     input_names : iterable of str
         Names of its inputs.
     output_names : iterable of str
@@ -103,6 +105,7 @@ def substitution_module(
     Raises
     ------
     LanguageError
+        If an argument is invalid.
     """
     if not callable(substitution_fn):
         raise LanguageError(f"substitution_fn: expected a function of a dict, got {short_repr(substitution_fn)}")
@@ -130,6 +133,7 @@ def outer_output(output: Output) -> Output:
     Raises
     ------
     LanguageError
+        If an argument is invalid.
     """
     if not isinstance(output, Output):
         raise LanguageError(f"output: expected an output of a module, got {show_port(output)}")

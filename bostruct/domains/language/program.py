@@ -239,9 +239,9 @@ class Program:
         Parameters
         ----------
         family : Family or str, optional
-            As of `Architecture`.
+            As in `Architecture`.
         decision : str, default "softmax"
-            Str, the label of the decision layer that is added if the program does not end in one.
+            The label of the decision layer that is added if the program does not end in one.
 
         Raises
         ------

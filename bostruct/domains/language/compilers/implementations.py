@@ -45,14 +45,14 @@ class Labelled:
         Parameters
         ----------
         values : Values
-            Of the module, by local name.
+            The module's values, by local name.
         """
         return self.layer(values) if callable(self.layer) else self.layer
 
 
 @dataclass(frozen=True)
 class TorchLayer(Labelled):
-    """The torch module that a module stands for.
+    """The torch module that implements a module.
 
     `build` runs twice, first on torch's meta device, where tensors have a shape and no content.
 
@@ -63,7 +63,7 @@ class TorchLayer(Labelled):
         `torch.nn.Module`, or any function of tensors. That is called with the inputs in the order they were declared
         in, and gives a tensor, or a dict by output name if there are several.
     layer
-        As of `Labelled`.
+        As in `Labelled`.
     """
 
     build: Callable[[Values, Shapes], object]
@@ -71,7 +71,7 @@ class TorchLayer(Labelled):
 
 @dataclass(frozen=True)
 class SklearnStep:
-    """The scikit-learn estimator that a module stands for.
+    """The scikit-learn estimator that implements a module.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class FeatureUnion:
 
 @dataclass(frozen=True)
 class PlainFunction(Labelled):
-    """The Python function that a module stands for.
+    """The Python function that implements a module.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ class PlainFunction(Labelled):
         Function of the values by local name, then the inputs in the order they were declared in; returns the output, or
         a mapping by output name if there are several.
     layer
-        As of `Labelled`.
+        As in `Labelled`.
     """
 
     fn: Callable[..., object]
@@ -120,12 +120,12 @@ def labeled_module(
     Parameters
     ----------
     name : str
-        Str, its name in paths.
+        Its name in paths.
     layer : object
         A layer in any spelling that `Architecture` reads (``"conv3-64/2"``), or a function of the module's values by
         local name that returns one, or None if the module is no layer.
     name_to_hyperp : mapping of str to object, optional
-        Local name -> hyperparameter or constant.
+        Hyperparameters or constants by local name.
     input_names : iterable of str, default ("in",)
         Names of its inputs.
     output_names : iterable of str, default ("out",)
@@ -134,6 +134,7 @@ def labeled_module(
     Raises
     ------
     LanguageError
+        If an argument is invalid.
     """
     return module(name, name_to_hyperp, input_names, output_names, Labelled(layer=layer))
 
@@ -147,26 +148,27 @@ def torch_module(
     *,
     layer: object = None,
 ) -> IO:
-    """Return a module that stands for a `torch.nn.Module`.
+    """Return a module implemented by a `torch.nn.Module`.
 
     Parameters
     ----------
     name : str
-        Str, its name in paths.
+        Its name in paths.
     build : callable
-        Function of the values and the input shapes by name, as of `TorchLayer`.
+        Function of the values and the input shapes by name, as in `TorchLayer`.
     name_to_hyperp : mapping of str to object, optional
-        Local name -> hyperparameter or constant.
+        Hyperparameters or constants by local name.
     input_names : iterable of str, default ("in",)
         Names of its inputs.
     output_names : iterable of str, default ("out",)
         Names of its outputs.
     layer : object, optional
-        As of `labeled_module`; None for no layer.
+        As in `labeled_module`; None for no layer.
 
     Raises
     ------
     LanguageError
+        If an argument is invalid.
     """
     return module(
         name, name_to_hyperp, input_names, output_names, TorchLayer(_check_callable("build", build), layer=layer)
@@ -185,17 +187,18 @@ def siso_torch_module(
     Parameters
     ----------
     name : str
-        Str, its name in paths.
+        Its name in paths.
     build : callable
-        Function of the values and the input shapes by name, as of `TorchLayer`.
+        Function of the values and the input shapes by name, as in `TorchLayer`.
     name_to_hyperp : mapping of str to object, optional
-        Local name -> hyperparameter or constant.
+        Hyperparameters or constants by local name.
     layer : object, optional
-        As of `labeled_module`; None for no layer.
+        As in `labeled_module`; None for no layer.
 
     Raises
     ------
     LanguageError
+        If an argument is invalid.
     """
     return torch_module(name, build, name_to_hyperp, layer=layer)
 
@@ -214,15 +217,16 @@ def siso_torch_layer(
     layer_fn : callable
         Function that returns a `torch.nn.Module`, such as ``torch.nn.Dropout``.
     name_to_hyperp : mapping of str to object, optional
-        Local name -> hyperparameter or constant.
+        Hyperparameters or constants by local name.
     name : str, optional
-        Str, its name in paths; by default that of layer_fn.
+        Its name in paths; by default that of layer_fn.
     layer : object, optional
-        As of `labeled_module`; None for no layer.
+        As in `labeled_module`; None for no layer.
 
     Raises
     ------
     LanguageError
+        If an argument is invalid.
     """
     _check_callable("layer_fn", layer_fn)
     return siso_torch_module(_module_name(layer_fn, name), FromValues(layer_fn), name_to_hyperp, layer=layer)
@@ -239,16 +243,16 @@ class FromValues:
 
 
 def sklearn_module(name: str, make: Callable[..., object], name_to_hyperp: Mapping[str, object] | None = None) -> IO:
-    """Return a module that stands for a scikit-learn estimator.
+    """Return a module implemented by a scikit-learn estimator.
 
     Parameters
     ----------
     name : str
-        Str, its name in paths.
+        Its name in paths.
     make : callable
-        As of `SklearnStep`.
+        As in `SklearnStep`.
     name_to_hyperp : mapping of str to object, optional
-        Local name -> hyperparameter or constant.
+        Hyperparameters or constants by local name.
 
     Raises
     ------
@@ -271,7 +275,7 @@ def feature_union(n: int) -> IO:
     Parameters
     ----------
     n : int
-        Int, the number of branches.
+        The number of branches.
     """
     return combiner(n, "FeatureUnion", UNION)
 
@@ -285,26 +289,27 @@ def function_module(
     *,
     layer: object = None,
 ) -> IO:
-    """Return a module that stands for a Python function.
+    """Return a module implemented by a Python function.
 
     Parameters
     ----------
     name : str
-        Str, its name in paths.
+        Its name in paths.
     fn : callable
-        Function of the values and the inputs, as of `PlainFunction`.
+        Function of the values and the inputs, as in `PlainFunction`.
     name_to_hyperp : mapping of str to object, optional
-        Local name -> hyperparameter or constant.
+        Hyperparameters or constants by local name.
     input_names : iterable of str, default ("in",)
         Names of its inputs.
     output_names : iterable of str, default ("out",)
         Names of its outputs.
     layer : object, optional
-        As of `labeled_module`; None for no layer.
+        As in `labeled_module`; None for no layer.
 
     Raises
     ------
     LanguageError
+        If an argument is invalid.
     """
     return module(
         name, name_to_hyperp, input_names, output_names, PlainFunction(_check_callable("fn", fn), layer=layer)
