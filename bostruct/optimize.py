@@ -28,7 +28,7 @@ class Settings(TypedDict, total=False):
     constraints: Declared | None
     repeats: Literal["auto"] | None
     suggest_seconds: float | None
-    objective_name: str | Sequence[str] | None
+    objective_name: str | Sequence[str] | Callable[..., object] | None
     storage: Place | None
     name: str | None
     initial_points: Iterable[object] | None
@@ -72,51 +72,94 @@ def minimize(
     n_trials: int | None = None,
     **settings: Unpack[Settings],
 ) -> Result:
-    """Look for the point with the smallest value of an objective, and return the result.
+    """Minimize an objective.
 
-    objective: called with a point as the user wrote it, returns a number, or what else `Study.tell` takes as a value.
-    space: a `Space`, a dict of variables, or any other domain.
-    n_trials: total number of finished trials of the study, from 0; failed ones count. None if `timeout`, `patience` or
-        `n_more` ends the run.
-    settings: of the study and of the run, by name. They are the following.
-    timeout: seconds of this call, from 0. No trial begins afterward; running trials finish. A resumed call has the
-        whole time again. None for no limit.
-    patience: finished trials in a row without a better value that end the run, from 1; None for no such end.
-    n_more: finished trials beyond those that a stored study has at the call, in place of `n_trials`; None for none.
-    cancel_running: True gives running trials back when the timeout is up.
-    method: a name, or a searcher from `bostruct.methods`.
-    seed: an integer from 0; None draws one and records it.
-    directions: ``minimize`` or ``maximize`` for each of several objectives, in place of one to minimize; the objective
-        returns a tuple then. None for one objective; of one alone, ``maximize`` is refused.
-    constraints: limits on numbers that each evaluation measures, a sense and a bound by name, such as
-        ``{"latency": ("<=", 10.0)}``; the objective returns ``{"value": ..., "constraints": {"latency": ...}}`` then.
-        None for none.
-    repeats: ``auto`` where a told point of a noisy objective may be asked for again; None if no point ever is.
-    suggest_seconds: that a suggestion is to take at most, as of `Study`; None for as long as it takes.
-    objective_name: what axes, tables and reports call the value, as of `Study`; None for ``value``.
-    storage: a file, or a `Storage` object; None keeps all in memory. With one, the same call again
-        continues an interrupted run, and does nothing after a finished one.
-    name: of the study in its file; None for ``study``.
-    initial_points: asked before any point of the method's own; None for none.
-    threads: for model work, from 1; None leaves them alone.
-    prior: earlier studies of related tasks that the model learns from, as of `Study`; None for none.
-    workers: processes, or trials in flight with an executor; 1 without trial_timeout runs in this process.
-    executor: any `concurrent.futures.Executor`.
-    trial_timeout: seconds, from 0.001, after which the worker is killed and the trial fails; not with an executor.
-    load_timeout: seconds, from 0.001, that a worker gets to load the objective; a worker that is slower, or dies
-        meanwhile, is replaced, twice for a trial.
-    callbacks: one or several, called as callback(study, trial) after each finished trial.
-    progress: a bar on stderr, None shows it on a terminal and in a notebook.
-    reraise: exceptions that end the run, beside failing their trial.
-    stopping_rule: such as `bostruct.MedianRule`, stops trials early by what the objective tells `bostruct.report`; None
-        for none.
-    retries: how often a trial that failed or timed out is evaluated again, from 0; at least twice if the objective
-        raised `bostruct.Transient`.
-    max_initial_failures: failed trials without a completed one that end the run, from 1; ``auto`` for 10 or more, as of
-        `Study.optimize`; None for no end.
+    With `storage`, the same call again resumes an interrupted run, and does nothing after a finished one.
 
-    Raises what `Study` and `Study.optimize` raise, and ValueError for the single direction ``maximize``. What ends a
-    run carries the result so far, as `error.result`.
+    Parameters
+    ----------
+    objective : callable
+        Called as ``objective(point)``. Returns a number, or anything else that `Study.tell` accepts as a value.
+    space : Space, dict, or Domain
+        The search space. A dict of variables becomes a `Space`.
+    n_trials : int, optional
+        Total number of finished trials of the study, at least 0. Failed trials count. Optional if `timeout`,
+        `patience` or `n_more` ends the run.
+    timeout : float, optional
+        Wall-clock seconds of this call, at least 0. No trial begins afterward; running trials finish. A resumed call
+        has the full time again.
+    patience : int, optional
+        Ends the run after so many finished trials in a row without a better value, at least 1.
+    n_more : int, optional
+        Number of finished trials to add to those that the stored study has at the call, in place of `n_trials`.
+    cancel_running : bool, default False
+        If True, running trials are canceled when the timeout is up, and evaluated again by a resumed run.
+    method : str or Searcher, default "auto"
+        The name of a method, or a searcher from `bostruct.methods`.
+    seed : int, optional
+        Random seed, at least 0. If None, a seed is drawn and stored.
+    directions : sequence of {"minimize", "maximize"}, optional
+        One direction for each of several objectives. The objective then returns a tuple.
+    constraints : dict, optional
+        Limits on quantities that each evaluation measures, by name, such as ``{"latency": ("<=", 10.0)}``. The
+        objective then returns ``{"value": ..., "constraints": {"latency": ...}}``.
+    repeats : {"auto"}, optional
+        If "auto", a point of a noisy objective may be evaluated again.
+    suggest_seconds : float, optional
+        Target time of a suggestion in seconds, as of `Study`.
+    objective_name : str, sequence of str, or callable, optional
+        The name of the value in axes, tables and reports, as of `Study`. By default that of the function `objective`,
+        if the name is of at least three letters and not as general as ``objective`` or ``run``.
+    storage : path, URL, or Storage, optional
+        A file, a ``postgresql://user@host/database`` URL, or a `Storage` object. If None, the study is kept in memory.
+    name : str, default "study"
+        The name of the study in its storage.
+    initial_points : iterable, optional
+        Points to evaluate before those that the method chooses.
+    threads : int or None, default 1
+        Threads for the model, at least 1. None leaves the current setting unchanged.
+    prior : iterable of studies, results, or files, optional
+        Earlier studies of related tasks for transfer learning, as of `Study`.
+    workers : int, default 1
+        Number of worker processes, or of trials in flight with an executor. One worker without `trial_timeout` runs
+        in this process.
+    executor : concurrent.futures.Executor, optional
+        Evaluates the trials in place of worker processes.
+    trial_timeout : float, optional
+        Seconds of one trial, at least 0.001. Then its worker is killed and the trial fails. Not with an executor.
+    load_timeout : float, default 60.0
+        Seconds in which a worker must load the objective, at least 0.001. A worker that is slower or dies is replaced
+        at most twice for a trial.
+    callbacks : callable or sequence of callables, optional
+        Called as ``callback(study, trial)`` after each finished trial.
+    progress : bool, optional
+        Whether to show a progress bar on stderr. By default it is shown in a terminal and in a notebook.
+    reraise : exception class or tuple of them, optional
+        Exceptions of the objective that end the run, besides failing their trial.
+    stopping_rule : StoppingRule, optional
+        Stops trials early by the values that the objective passes to `bostruct.report`, such as `bostruct.MedianRule`.
+    retries : int, default 0
+        Number of times that a failed or timed-out trial is evaluated again, at least 0. A trial that raised
+        `bostruct.Transient` is evaluated again at least twice.
+    max_initial_failures : int, "auto", or None, default "auto"
+        Ends the run after so many failed trials if none has completed, at least 1. "auto" is 10 or more, as of
+        `Study.optimize`. None never ends it.
+
+    Returns
+    -------
+    Result
+        The best trial, all trials, and what the model has learned.
+
+    Raises
+    ------
+    ValueError
+        If an argument is invalid, or for the single direction "maximize".
+    BostructError
+        As of `Study` and `Study.optimize`. An error that ends a run carries the result so far as ``error.result``.
+
+    See Also
+    --------
+    maximize, Study
     """
     return _search("minimize", objective, space, n_trials, settings)
 
@@ -128,15 +171,30 @@ def maximize(
     n_trials: int | None = None,
     **settings: Unpack[Settings],
 ) -> Result:
-    """Look for the point with the largest value of an objective, and return the result.
+    """Maximize an objective.
 
-    objective: called with a point as the user wrote it, returns a number, or what else `Study.tell` takes as a value.
-    space: a `Space`, a dict of variables, or any other domain.
-    n_trials: total number of finished trials of the study, as of `minimize`.
-    settings: of the study and of the run, by name, as of `minimize`, but for ``directions``: ``maximize`` for each of
-        several objectives; None for one. Where one is to be minimized, call `minimize` with all directions.
+    Parameters
+    ----------
+    objective : callable
+        Called as ``objective(point)``. Returns a number, or anything else that `Study.tell` accepts as a value.
+    space : Space, dict, or Domain
+        The search space. A dict of variables becomes a `Space`.
+    n_trials : int, optional
+        Total number of finished trials of the study, as of `minimize`.
+    **settings
+        All other arguments of `minimize`. If `directions` are given, all must be "maximize".
 
-    Raises what `minimize` raises, and ValueError for directions with a ``minimize``.
+    Returns
+    -------
+    Result
+        The best trial, all trials, and what the model has learned.
+
+    Raises
+    ------
+    ValueError
+        If an argument is invalid, or a direction is "minimize".
+    BostructError
+        As of `minimize`.
     """
     return _search("maximize", objective, space, n_trials, settings)
 
@@ -154,6 +212,7 @@ def _search(
     _check_directions(direction, settings.get("directions"))
     of_study = {name: one for name, one in settings.items() if name in _OF_STUDY and (name, one) != ("name", None)}
     of_run = {name: one for name, one in settings.items() if name in _OF_RUN}
+    of_study["objective_name"] = objective if (own := settings.get("objective_name")) is None else own
     if settings.get("directions") is None:
         of_study["direction"] = direction
     with Study(space, **of_study) as study:

@@ -25,19 +25,31 @@ MEAN_ROUNDING = 1e-9  # of the largest repeat: what another way to take a mean m
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of one evaluation: exactly one of values, failed and infeasible is given.
+    """The outcome of one evaluation: values, or the reason why there are none.
 
-    values: a finite number, or a tuple of one for each objective, in the user's direction; empty if there is a reason
-        instead.
-    failed, infeasible: the reason why there is no value; of more than 10,000 characters the middle is left out.
-    constraints: a finite number for each constraint, by its name.
-    cost: of the evaluation, a finite number from 0; None if nobody said.
-    sd: standard deviation of the noise in the values, a finite number from 0; None if nobody said.
-    repeats: finite numbers, several measurements of the same point.
-    attributes: what else was measured or made, such as the path of a file, JSON by name, for `Trial.attributes`. No
-        model learns from it.
+    Exactly one of `values`, `failed` and `infeasible` must be given.
 
-    Raises TypeError or ValueError, naming the part that is wrong.
+    Parameters
+    ----------
+    values : float or tuple of float, default ()
+        A finite number, or one for each objective.
+    failed, infeasible : str, optional
+        The reason why there is no value. Of more than 10,000 characters the middle is removed.
+    constraints : dict of float, optional
+        The measured quantity of each limit, by name.
+    cost : float, optional
+        The cost of the evaluation, at least 0.
+    sd : float, optional
+        Known standard deviation of the noise in the values, at least 0.
+    repeats : tuple of float, default ()
+        Repeated measurements of the point.
+    attributes : dict, optional
+        Other data for `Trial.attributes`, such as the path of a file; JSON by name. Models ignore it.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is invalid.
     """
 
     values: tuple[float, ...] = ()
@@ -87,11 +99,19 @@ class Outcome:
 
     @classmethod
     def of_value(cls, value: float) -> Outcome:
-        """Make the outcome of one objective, of which nothing but its value is known, in a third of the time.
+        """Create the outcome of a single value, three times as fast as the constructor.
 
-        value: a finite number.
+        Parameters
+        ----------
+        value : float
+            A finite number.
 
-        Raises TypeError for what is no number, ValueError for one that is not finite.
+        Raises
+        ------
+        TypeError
+            If it is not a number.
+        ValueError
+            If it is not finite.
         """
         value = _read_numbers("values", (value,))[0]
         made = cls.__new__(cls)
@@ -102,7 +122,7 @@ class Outcome:
 
     @property
     def value(self) -> float | None:
-        """The value of the only objective; None if there are several, or a reason."""
+        """The value of a single objective; None if there are several, or none."""
         return self.values[0] if len(self.values) == 1 else None
 
     @property

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
+import inspect
 import re
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -40,11 +43,39 @@ def test_each_page_of_the_docs_and_of_the_reference_is_in_the_navigation(referen
     assert pages <= listed
 
 
-def test_the_lines_of_a_docstring_that_name_parameters_become_a_list(reference):
-    told = "Draw points.\n\nxs: m points,\n    one a row.\nn, rest: numbers.\n\nRaises ValueError: never."
-    assert reference.format_docstring(told) == (
-        "Draw points.\n\n- `xs`: m points, one a row.\n- `n, rest`: numbers.\n\nRaises ValueError: never."
+def test_the_sections_of_a_docstring_become_lists_of_definitions(reference):
+    parameters = "xs : Array\n    The m points,\n    one a row.\nn, rest\n    Numbers."
+    text = f"Draw points.\n\nParameters\n----------\n{parameters}\n\nRaises\n------\nValueError\n    Never."
+    assert reference.format_docstring(text) == (
+        "Draw points.\n\n**Parameters**\n\n`xs` : *Array*\n:   The m points,\n    one a row.\n\n`n`, `rest`\n"
+        ":   Numbers.\n\n**Raises**\n\n`ValueError`\n:   Never."
     )
+    assert reference.list_parameters(text) == {"xs", "n", "rest"}
+
+
+def find_undescribed(reference: ModuleType, value: object) -> set[str]:
+    """Return the parameters of a function, or of a class and its methods, that its docstring does not describe."""
+    found = set()
+    for name, one in [("", value), *(reference._list_members(value) if inspect.isclass(value) else [])]:
+        function = getattr(value, name) if name else one
+        text = reference.read_docstring(value, name) if name else inspect.getdoc(one)
+        if text and not isinstance(one, property):
+            given = inspect.signature(function).parameters.keys() - {"self", "cls"}
+            described = reference.list_parameters(text)
+            found |= {f"{name}({lacking})" for lacking in given - described if "settings" not in described}
+    return found
+
+
+def test_each_docstring_of_the_reference_describes_all_parameters_in_sections(reference):
+    found = {
+        f"{module}.{name}{lacking}"
+        for module in reference.MODULES
+        for name, value in reference.list_public(importlib.import_module(module))
+        if value is not Any
+        if inspect.isfunction(value) or (inspect.isclass(value) and not issubclass(value, BaseException))
+        for lacking in find_undescribed(reference, value)
+    }
+    assert found == set()
 
 
 def test_a_page_has_each_public_name_once_with_its_parameters(reference):
@@ -54,7 +85,7 @@ def test_a_page_has_each_public_name_once_with_its_parameters(reference):
     assert len(set(re.findall(r"^##+ (\S+) ", page, re.MULTILINE))) == len(re.findall(r"^##+ \S+ ", page, re.MULTILINE))
     entry = page.split("## minimize ")[1].split("\n## ")[0]
     assert "    n_trials: int | None = None," in entry
-    assert "- `n_trials`: " in entry
+    assert "`n_trials` : *int, optional*" in entry
     assert "self" not in re.findall(r"ask\((.*)\)", page)[0]
 
 

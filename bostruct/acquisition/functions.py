@@ -34,9 +34,6 @@ class ExpectedImprovement(AcquisitionFunction):
         """Return bounds of the score for means no smaller and variances no larger than predicted (s, m).
 
         The score grows with the variance and falls with the mean, so it is its own bound but for rounding.
-
-        prediction: mean and variance, (s, m) each.
-        incumbent: the value to improve on, in the user's units.
         """
         u, sd = _standardize(prediction, incumbent)
         density, tail = sd * np.exp(-0.5 * u * u) / ROOT_2_PI, sd * u * scipy.special.ndtr(u)
@@ -58,11 +55,7 @@ class LogExpectedImprovement(AcquisitionFunction):
         return score + 100.0 * SCORE_ROUNDING * (1.0 + np.abs(score))  # `log_h` has 12 digits
 
     def value_and_gradient(self, prediction: Prediction, incumbent: float) -> AcquisitionGradient:
-        """Return the acquisition value and its derivatives, (s, m) each: log h has the slope Phi / h.
-
-        prediction: mean and variance, (s, m) each.
-        incumbent: the value to improve on, in the user's units.
-        """
+        """Return the acquisition value and its derivatives, (s, m) each: log h has the slope Phi / h."""
         u, sd = _standardize(prediction, incumbent)
         log_value = log_h(u)
         slope = slope_of_log_h(u, log_value)
@@ -102,9 +95,6 @@ class LogAugmentedExpectedImprovement(AcquisitionFunction):
         """Return bounds of the score for means no smaller and variances no larger than predicted (s, m).
 
         Both factors grow with the variance, so the score is its own bound but for rounding.
-
-        prediction: mean and variance, (s, m) each.
-        incumbent: the value to improve on, in the user's units.
         """
         log_share = np.log(self._share(prediction.variance))
         return LOG_EI.upper_bounds(prediction, incumbent) + log_share + SCORE_ROUNDING * (1.0 - log_share)
@@ -125,9 +115,15 @@ class LogAugmentedExpectedImprovement(AcquisitionFunction):
 class ProbabilityOfImprovement(AcquisitionFunction):
     """The logarithm of the probability of improvement, log P(f < incumbent - margin).
 
-    margin: in the user's units, at least 0.
+    Parameters
+    ----------
+    margin : float, default 0.0
+        In the user's units, at least 0.
 
-    Raises TypeError, ValueError.
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is invalid.
     """
 
     is_logarithm = True
@@ -143,19 +139,12 @@ class ProbabilityOfImprovement(AcquisitionFunction):
         """Return 0 if the mean is below incumbent - margin, else the score (s, m).
 
         Below it a smaller variance only helps, up to certainty, whose logarithm is 0. Rounding is added to the score.
-
-        prediction: mean and variance, (s, m) each.
-        incumbent: the value to improve on, in the user's units.
         """
         score = self(prediction, incumbent)
         return np.where(prediction.mean < incumbent - self.margin, 0.0, score + SCORE_ROUNDING * (1.0 + np.abs(score)))
 
     def value_and_gradient(self, prediction: Prediction, incumbent: float) -> AcquisitionGradient:
-        """Return the acquisition value and its derivatives, (s, m) each: log Phi has the slope phi / Phi.
-
-        prediction: mean and variance, (s, m) each.
-        incumbent: the value to improve on, in the user's units.
-        """
+        """Return the acquisition value and its derivatives, (s, m) each: log Phi has the slope phi / Phi."""
         u, sd = _standardize(prediction, incumbent - self.margin)
         slope = hazard(u)
         return AcquisitionGradient(scipy.special.log_ndtr(u), -slope / sd, -0.5 * slope * u / prediction.variance)
@@ -165,9 +154,15 @@ class ProbabilityOfImprovement(AcquisitionFunction):
 class LowerConfidenceBound(AcquisitionFunction):
     """The negative lower confidence bound, -(mean - weight * sd): optimism in the face of uncertainty.
 
-    weight: of the standard deviation, at least 0.
+    Parameters
+    ----------
+    weight : float, default 2.0
+        Of the standard deviation, at least 0.
 
-    Raises TypeError, ValueError.
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is invalid.
     """
 
     weight: float = 2.0

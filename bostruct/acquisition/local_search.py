@@ -24,18 +24,30 @@ MAX_NEIGHBORS = 20_000  # of one point, looked at in one step unless told
 class LocalSearch(Maximizer):
     """Local search for the maxima of a score: ascents from the best of many candidates (Oh et al. 2019, Algorithm 1).
 
-    raw_samples: number of candidates drawn as the domain draws, at least 1.
-    num_spray_points: number of candidates drawn among the neighbors of each start given, at least 0.
-    num_restarts: how many of the best candidates are climbed from, in lockstep, at least 1.
-    large_steps: also step by half of an ordered variable's choices, a quarter and so on, so that many choices in a row
-        cost few steps; without, the search is as published.
-    most: number of neighbors looked at by all ascents together, after which they end if they are, at least 1; None:
-        they end at local maxima, as published.
-    neighbors: how many neighbors of one point a step looks at, at least 1; of more that many are drawn.
-    distinct: drop candidates that repeat others, and take all points of a domain that lists them and has no more than
+    Parameters
+    ----------
+    raw_samples : int
+        Number of candidates drawn as the domain draws, at least 1.
+    num_spray_points : int
+        Number of candidates drawn among the neighbors of each start given, at least 0.
+    num_restarts : int
+        How many of the best candidates are climbed from, in lockstep, at least 1.
+    large_steps : bool
+        Also step by half of an ordered variable's choices, a quarter and so on, so that many choices in a row cost few
+        steps; without, the search is as published.
+    most : int, optional
+        Number of neighbors looked at by all ascents together, after which they end if they are, at least 1; None: they
+        end at local maxima, as published.
+    neighbors : int
+        How many neighbors of one point a step looks at, at least 1; of more that many are drawn.
+    distinct : bool
+        Drop candidates that repeat others, and take all points of a domain that lists them and has no more than
         `raw_samples`; False samples as published.
 
-    Raises TypeError, ValueError.
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is invalid.
     """
 
     raw_samples: int = field(default=20_000, metadata=stored_as("random"))

@@ -27,20 +27,35 @@ MOST_NAMES = 5
 def plot_calibration(
     study: Study | Result, objective: int = 0, axes: NDArray[np.object_] | None = None
 ) -> NDArray[np.object_]:
-    """Draw the value of each trial against what the model predicts without it, and return both matplotlib axes (2,).
+    """Plot each observed value against its leave-one-out prediction, to check the model.
 
-    On the left are predictions with their 95% intervals, noise included. On the right are the differences in standard
-    deviations, by trial: they should look like draws of a standard normal distribution, 95 % of them between the lines.
-    The predictions are leave-one-out in closed form (`Result.cross_validate`), at the hyperparameters that the model
-    learned from all values. Where values far worse than most would squeeze the others, the left axis ends before them:
-    they are triangles at the border, and the axis counts them. The best value is always on the axis.
+    On the left are predictions with 95 % intervals, noise included. On the right are the standardized errors by trial,
+    which should look like a standard normal sample, with 95 % of them between the lines. Predictions are in closed form
+    (`Result.cross_validate`), with the hyperparameters learned from all values. Values far worse than most are
+    triangles at the border of the left axis, which counts them. The best value is always inside.
 
-    study: a study or its result, of a method with a Gaussian process, such as ``auto`` or ``combo``.
-    objective: the position of the objective, from 0.
-    axes: two of them to draw on; None for those of a new figure.
+    Parameters
+    ----------
+    study : Study or Result
+        A study or result of a method with a Gaussian process, such as ``auto`` or ``combo``.
+    objective : int, default 0
+        The position of the objective, from 0.
+    axes : array of two matplotlib Axes, optional
+        Axes to draw on. By default those of a new figure.
 
-    Raises MissingExtra without matplotlib; BostructError for a method without a Gaussian process, for fewer than 3
-    completed trials and for a result without its model; TypeError, ValueError.
+    Returns
+    -------
+    array of shape (2,)
+        The two axes.
+
+    Raises
+    ------
+    MissingExtra
+        If matplotlib is not installed.
+    BostructError
+        If the method has no Gaussian process, fewer than 3 trials have completed, or the result has lost its model.
+    TypeError, ValueError
+        If an argument is invalid.
     """
     result = require_result(study)
     return draw_calibration(result, result.cross_validate(objective), objective, axes)
@@ -150,7 +165,7 @@ def describe_coverage(found: LeftOutTrials) -> str:
     """Say how many of the values lie in their intervals, and what that means."""
     count, n = int(np.sum(np.abs(found.residuals) <= HALF_WIDTH)), len(found.told)
     slack = 2.0 * float(np.sqrt(0.95 * 0.05 / n))  # two standard errors of a share of 0.95
-    verdict = "as it should be" if abs(count / n - 0.95) <= max(slack, 1.0 / n) else ""
+    verdict = "consistent with 95%" if abs(count / n - 0.95) <= max(slack, 1.0 / n) else ""
     if not verdict:
         verdict = "too sure of itself" if count / n < 0.95 else "too cautious"
     n_far, expected = int(np.sum(np.abs(found.residuals) > FAR)), 0.0027 * n

@@ -44,19 +44,32 @@ AXIS_PAD = 0.06  # of an axis that ends before some trials, at each end
 
 
 def plot_front(result: Result | Study, ax: Axes | None = None, objectives: tuple[int, int] = (0, 1)) -> Axes:
-    """Draw completed trials by two objectives, their Pareto front as a stair, and return the matplotlib axes.
+    """Plot the completed trials by two objectives, with their Pareto front.
 
-    Trials that break a limit are hollow; those that `Result.where` left out are not drawn. Where trials far from the
-    front would squeeze all others, the axes end before them, and the legend says how many lie beyond.
+    Trials that break a limit are hollow; trials that `Result.where` removed are not drawn. If trials far from the front
+    would squeeze the others, the axes end before them, and the legend counts them. With three or more objectives, the
+    front is that of all objectives, without a line, and the title names the two that are drawn.
 
-    Of three objectives and more, the front is that of all of them, so that some of its trials may lie behind others in
-    the picture; no stair is drawn then, and the title says which objectives are drawn of how many.
+    Parameters
+    ----------
+    result : Result or Study
+        A result or study of several objectives.
+    ax : matplotlib Axes, optional
+        Axes to draw on. By default those of a new figure.
+    objectives : tuple of (int, int), default (0, 1)
+        The positions of the objectives on the x and y axes.
 
-    result: a result or a study, of several objectives.
-    ax: axes to draw on, None for those of a new figure.
-    objectives: the positions of the two to draw, across and up.
+    Returns
+    -------
+    matplotlib Axes
+        The axes.
 
-    Raises MissingExtra without matplotlib, TypeError or ValueError if there is nothing to draw.
+    Raises
+    ------
+    MissingExtra
+        If matplotlib is not installed.
+    TypeError, ValueError
+        If an argument is invalid, or there is nothing to draw.
     """
     result = require_result(result)
     objectives = _check(result, objectives)
@@ -171,13 +184,28 @@ def plot_hypervolume(
     ax: Axes | None = None,
     reference: Sequence[float] | None = None,
 ) -> Axes:
-    """Draw the volume that the front dominates against trials, a curve a name, and return the matplotlib axes.
+    """Plot the hypervolume of the Pareto front against the number of trials, one curve for each name.
 
-    results: of a run; or a mapping of names to several results each, of equal goals.
-    ax: axes to draw on, None for those of a new figure.
-    reference: a number for each objective, the corner up to which volume counts; None for that of all results together.
+    Parameters
+    ----------
+    results : Result, Study, or dict of sequences of them
+        One run, or several runs by name, all with the same objectives.
+    ax : matplotlib Axes, optional
+        Axes to draw on. By default those of a new figure.
+    reference : sequence of float, optional
+        The reference point, one number for each objective. By default that of all results together.
 
-    Raises MissingExtra without matplotlib, TypeError or ValueError if there is nothing to draw.
+    Returns
+    -------
+    matplotlib Axes
+        The axes.
+
+    Raises
+    ------
+    MissingExtra
+        If matplotlib is not installed.
+    TypeError, ValueError
+        If an argument is invalid, or there is nothing to draw.
     """
     groups = _group_by_name(results)
     runs = [result for group in groups.values() for result in group]

@@ -39,17 +39,32 @@ PARENT = "parent"  # in `Trial.info`: the number of the trial that a point is a 
 
 
 def plot_genealogy(result: Result | Study, ax: Axes | None = None) -> Axes:
-    """Draw a line from each trial to the trial that its point is a change of, and return the matplotlib axes.
+    """Plot a line from each trial to the trial whose point it changed.
 
-    The ancestors of the best trial are a thick line. Trials that no trial came from, and that came from none, are
-    small. Methods that change told points record their parents, as ``trial.info["parent"]``: ``evolution``,
-    ``regularized-evolution``, ``annealing`` and ``hill-climbing``.
+    The ancestors of the best trial are a thick line. Trials without parent and children are small. Methods that change
+    earlier points record ``trial.info["parent"]``: ``evolution``, ``regularized-evolution``, ``annealing`` and
+    ``hill-climbing``.
 
-    result: a result or a study of one objective.
-    ax: axes to draw on, None for those of a new figure.
+    Parameters
+    ----------
+    result : Result or Study
+        A result or study of one objective.
+    ax : matplotlib Axes, optional
+        Axes to draw on. By default those of a new figure.
 
-    Raises MissingExtra without matplotlib; BostructError for other methods, for studies whose trials were made before
-    parents were recorded, and where no trial has completed; TypeError.
+    Returns
+    -------
+    matplotlib Axes
+        The axes.
+
+    Raises
+    ------
+    MissingExtra
+        If matplotlib is not installed.
+    BostructError
+        If no parents are recorded, or no trial has completed.
+    TypeError
+        If an argument is invalid.
     """
     result = require_single("result", require_result(result))
     told = list_told(result, 0)

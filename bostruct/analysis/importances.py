@@ -72,32 +72,43 @@ MOST_LETTERS = 12  # of a value on an axis
 def importance(
     study: Study | Result, *, pairs: bool = False, trees: int = TREES, seed: int = 0, objective: int = 0
 ) -> Importances:
-    """Compute the share of the objective's variance that each variable explains alone, largest first.
+    """Compute the share of the objective's variance that each variable explains, largest first.
 
-    By functional analysis of variance (Hutter et al. 2014) of a random forest on the completed trials, over the whole
-    space, each value equally likely; where only some points have a choice, over points that are drawn from the space.
-    Of more than 1,000 trials the forest learns from 1,000, evenly by the ranks of their values.
-    Variables of a part, another domain inside the space, have the names ``part.variable``, with more dots if a name
-    has some itself. A `Permutation`, a `Subset` or a `Sequence` has one share, which is that of the places of its
-    items, of the items in it, or of the letters in its places together. Of one with more than 1000 values the shares
-    are over 1000 draws. Parts that are not made of named choices, such as networks, are left out.
+    The method is functional ANOVA (Hutter et al. 2014) of a random forest on the completed trials, over the whole space
+    with all values equally likely; with conditions, over points drawn from the space. Of more than 1,000 trials the
+    forest learns from 1,000, chosen evenly by rank. Variables of another domain in the space are called
+    ``part.variable``. A `Permutation`, `Subset` or `Sequence` has one share, that of its places, items or letters
+    together; with more than 1000 values, it is estimated from 1000 draws. Parts without named choices, such as
+    networks, are left out.
 
-    study: or a result, of which the trials that `where` kept count.
-    pairs: also what any two variables explain together, beyond each by itself, largest first.
-    trees: number of trees of the forest, from 1.
-    seed: of the forest.
-    objective: the position of the objective to explain, from 0.
+    Points that a search chose are no random sample: a variable that was settled early looks unimportant. The result
+    warns of this, and of shares no larger than their spread.
 
-    Points that a search chose are no sample of the space: a variable that it settled early looks unimportant. The
-    importances warn of that, and of shares that are no larger than their spread.
+    Parameters
+    ----------
+    study : Study or Result
+        A study, or a result, whose kept trials are used.
+    pairs : bool, default False
+        Whether to include what pairs of variables explain beyond each alone.
+    trees : int, default 64
+        Number of trees of the forest, at least 1.
+    seed : int, default 0
+        Random seed of the forest.
+    objective : int, default 0
+        The position of the objective, from 0.
 
-    If the last model of `auto` learned from some of the variables alone, `importance(study).selected` names these.
+    Returns
+    -------
+    Importances
+        `main` maps each variable to its `share` in [0, 1] and `spread`, the standard deviation over trees. `left_out`
+        names what was left out, and `selected` the variables of the last model of `auto` if it used only some.
 
-    `importance(study).main["name"].share` is in [0, 1]; `.spread` is its standard deviation from tree to tree.
-    `importance(study).left_out` names the variables and parts that were left out, which `print` shows, too.
-
-    Raises BostructError for fewer than two completed trials, or for points that are not made of named choices;
-    TypeError, ValueError.
+    Raises
+    ------
+    BostructError
+        If fewer than two trials have completed, or points have no named choices.
+    TypeError, ValueError
+        If an argument is invalid.
     """
     check_integer("trees", trees, 1)
     data = read_design(study, seed, objective)
@@ -113,21 +124,35 @@ def importance(
     return Importances(_sort(found.main), _sort(found.pairs), data.left_out, data.searched, which, told, selected)
 
 
-def plot_importance(found: Importances, ax: Axes | None = None, most: int = 20) -> Axes:
-    """Draw bars of the largest shares that `bostruct.importance` found, with their spread, and return the axes.
+def plot_importance(found: Importances | Study | Result, ax: Axes | None = None, most: int = 20) -> Axes:
+    """Plot the largest shares that `bostruct.importance` found, with their spread.
 
-    The title names the study, and of several objectives the one that is explained. A bar is hatched if the spread
-    from tree to tree is as large as the share. The title says so, and where a search chose the trials.
+    A bar is hatched if its spread is as large as its share. The title names the study, and the objective if there are
+    several, and says if a search chose the trials.
 
-    found: main effects and, where they were asked for, pairs.
-    ax: axes to draw on, None for those of a new figure.
-    most: number of bars at most, from 1.
+    Parameters
+    ----------
+    found : Importances, Study or Result
+        The result of `importance`, which is called with its defaults for a study or a result.
+    ax : matplotlib Axes, optional
+        Axes to draw on. By default those of a new figure.
+    most : int, default 20
+        The largest number of bars, at least 1.
 
-    Raises MissingExtra without matplotlib, TypeError, ValueError.
+    Returns
+    -------
+    matplotlib Axes
+        The axes.
+
+    Raises
+    ------
+    MissingExtra
+        If matplotlib is not installed.
+    TypeError, ValueError
+        If an argument is invalid.
     """
     check_integer("most", most, 1)
-    if not isinstance(found, Importances):
-        raise TypeError(f"found: expected what bostruct.importance gives, got {short_repr(found)}")
+    found = found if isinstance(found, Importances) else importance(found)
     named = [(name, effect, BLUE) for name, effect in found.main.items()]
     named += [(" x ".join(both), effect, ORANGE) for both, effect in found.pairs.items()]
     shown = sorted(named, key=lambda bar: -bar[1].share)[:most][::-1]
@@ -151,7 +176,7 @@ def plot_importance(found: Importances, ax: Axes | None = None, most: int = 20) 
     if any(effect.is_vague for _, effect, _ in shown):
         lines.append("hatched: no clear effect, the spread is as large as the share")
     lines.append(found.sample_warning)
-    wrapped = [part for line in lines for part in textwrap.wrap(line, 95)]
+    wrapped = [part for line in lines for part in textwrap.wrap(line, 80)]
     axes.set_title("\n".join(wrapped), loc="left", fontsize=10 if len(wrapped) == 1 else 9)
     return axes
 
@@ -168,17 +193,18 @@ def draw_hyperparameters(found: HyperparameterTable, ax: Axes | None = None) -> 
             axes.plot(row.interval, (place, place), color=GRAY, linewidth=3.0, solid_capstyle="butt", zorder=1)
         axes.plot([row.mean], [place], "o", color=BLUE, zorder=2)
     names = [": ".join(part for part in (row.output, row.variable or row.name) if part) for row in shown]
+    estimate = "mean and 95% interval" if any(row.interval for row in shown) else "point estimate"
     axes.set_yticks(range(len(shown)), [shorten_label(name) for name in names])
     labels = {
         "relevance": "relevance: 1 - correlation of points that differ in this variable alone",
         "coefficient": "coefficient, in the units of the objective",
         None: "value",
     }
-    axes.set_xlabel(f"{labels[kind]}\nmean and 95% interval" if any(r.interval for r in shown) else labels[kind])
+    axes.set_xlabel(f"{labels[kind]}\n{estimate}")
     if kind == "relevance":
-        axes.set_xlim(left=0.0)
+        axes.set_xlim(0.0, 1.05 * axes.dataLim.x1)
     which = f", the largest {len(shown)} of {len(rows)}" if len(rows) > len(shown) else ""
-    axes.set_title(f"hyperparameters of the model{which}", loc="left", fontsize=10)
+    axes.set_title(f"{kind or 'hyperparameters'} in the model{which}", loc="left", fontsize=10)
     clear_frame(axes, "x")
     return axes
 
@@ -186,24 +212,40 @@ def draw_hyperparameters(found: HyperparameterTable, ax: Axes | None = None) -> 
 def plot_effects(
     study: Study | Result, pair: Sequence[str], ax: Axes | None = None, objective: int = 0, seed: int = 0
 ) -> Axes:
-    """Draw what a random forest expects for the values of two variables, all others averaged, and return the axes.
+    """Plot the mean of a random forest over two variables, averaged over all others, with the trials as points.
 
-    Points are the trials, so that one sees if the forest knows something. The mean is over the whole space, each
-    value of the other variables equally likely (the marginal of Hutter, Hoos and Leyton-Brown 2014). Combinations that
-    constraints exclude have a shade, too, and no trials. Values far worse than most others count as the worst of these,
-    and the picture says how many. Values far better stay as they are, so that the best cell is the darkest.
+    The mean is the marginal of Hutter, Hoos and Leyton-Brown 2014, over the whole space with all values equally likely;
+    combinations that constraints exclude are included. With conditions, it is over some thousand points drawn from the
+    space, and impossible combinations are blank. Values far worse than most are clipped, and the picture counts them.
+    Values far better are not, so that the best cell is the darkest.
 
-    Where variables exist only under conditions, the mean is over the points of the space that have the two values,
-    which some thousand drawn points stand for. Combinations that no such point has are blank.
+    Parameters
+    ----------
+    study : Study or Result
+        A study or result over a space of named variables.
+    pair : sequence of str
+        The two variables on the x and y axes, with names as in `bostruct.importance`.
+    ax : matplotlib Axes, optional
+        Axes to draw on. By default those of a new figure.
+    objective : int, default 0
+        The position of the objective, from 0.
+    seed : int, default 0
+        Random seed of the forest.
 
-    study: or a result, over a space of named variables.
-    pair: the names of the two variables, across and up, as `bostruct.importance` names them.
-    ax: axes to draw on, None for those of a new figure.
-    objective: the position of the objective, from 0.
-    seed: of the forest.
+    Returns
+    -------
+    matplotlib Axes
+        The axes.
 
-    Raises MissingExtra without matplotlib; BostructError for fewer than two completed trials, for points that are not
-    made of named choices and for a variable whose values are too many to draw; TypeError, ValueError.
+    Raises
+    ------
+    MissingExtra
+        If matplotlib is not installed.
+    BostructError
+        If fewer than two trials have completed, points have no named choices, or a variable has too many values to
+        draw.
+    TypeError, ValueError
+        If an argument is invalid.
     """
     result = require_result(study)
     data = read_design(result, seed, objective)

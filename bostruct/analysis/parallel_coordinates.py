@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from bostruct.study.study import Study
 
 MOST_COLUMNS = 14
+MOST_NAMED = 6  # values of a number, of more only the ends
 MOST_LETTERS = 14  # of a category, as many as fit between two axes
 MOST_STRONG = 100  # lines; more of them are fainter
 
@@ -43,20 +44,36 @@ MOST_STRONG = 100  # lines; more of them are fainter
 def plot_parallel_coordinates(
     result: Result | Study, names: Sequence[str] | None = None, ax: Axes | None = None, objective: int = 0
 ) -> Axes:
-    """Draw a line a trial through its variables and its value, and return the matplotlib axes.
+    """Plot each trial as a line through its variables and its value.
 
-    Better trials are darker and drawn later, the best one last, thick and in another color. Color follows ranks, so
-    that an outlier takes no color from the rest. A line is dotted across variables that the trial lacks, since their
-    conditions do not hold. The last axis is the value, better up. Of more than 2,000 trials as many are drawn, evenly
-    by the ranks of their values.
+    Better trials are darker and drawn later; the best one is thick and in another color. Colors follow ranks, so that
+    outliers do not dominate. A line is dotted across inactive variables. The last axis is the value, better at the top.
+    Of more than 2,000 trials 2,000 are drawn, chosen evenly by rank.
 
-    result: a result or a study over a space of named variables.
-    names: of the variables, in the order wanted; None for the first 14.
-    ax: axes to draw on, None for those of a new figure.
-    objective: the position of the objective, from 0.
+    Parameters
+    ----------
+    result : Result or Study
+        A result or study over a space of named variables.
+    names : sequence of str, optional
+        The variables to show, in order. By default the first 14.
+    ax : matplotlib Axes, optional
+        Axes to draw on. By default those of a new figure.
+    objective : int, default 0
+        The position of the objective, from 0.
 
-    Raises MissingExtra without matplotlib; BostructError if no trial has completed, and for points that are not made
-    of named variables; TypeError, ValueError.
+    Returns
+    -------
+    matplotlib Axes
+        The axes.
+
+    Raises
+    ------
+    MissingExtra
+        If matplotlib is not installed.
+    BostructError
+        If no trial has completed, or points have no named variables.
+    TypeError, ValueError
+        If an argument is invalid.
     """
     result = require_result(result)
     told = list_told(result, objective)
@@ -144,8 +161,11 @@ def _label_heights(column: PointColumn) -> list[tuple[float, str]]:
         step = -(-len(column.categories) // 12)
         labels = label_values(column.categories, MOST_LETTERS)
         return [(0.5 if single else i / last, label) for i, label in enumerate(labels) if i % step == 0]
-    low, high = float(np.nanmin(column.places)), float(np.nanmax(column.places))
-    return [(0.5, f"{low:.4g}")] if low == high else [(0.0, f"{low:.4g}"), (1.0, f"{high:.4g}")]
+    known = ~np.isnan(column.places)
+    values, first = np.unique(column.places[known], return_index=True)
+    heights = column.shares()[known][first]
+    is_roomy = len(values) <= MOST_NAMED and bool((np.diff(heights) > 0.05).all())
+    return [(float(heights[i]), f"{values[i]:.4g}") for i in (range(len(values)) if is_roomy else (0, -1))]
 
 
 def _name_values(axes: Axes, values: Array, sign: float, x: int, label: str) -> None:

@@ -75,21 +75,38 @@ MOST_BANDS = 3  # curves with a band each; of more, their intervals stand at the
 
 
 def plot_history(result: Result | Study, ax: Axes | None = None, optimum: float | None = None) -> Axes:
-    """Draw every value of a run and the best so far, and return the matplotlib axes.
+    """Plot every value of a run and the best so far.
 
-    The axis of values shows what happened after the initial phase: it is linear, logarithmic where positive values
-    spread over decades, and values beyond its ends are triangles at the border, which the axis counts. The initial
-    phase is on gray and takes little room. Values are marked by how their points were chosen, with bars of one standard
-    deviation if their noise was told or they were measured several times. They are hollow if they break a limit,
-    and dashes if a stopping rule ended the trial early. Trials that failed or were infeasible are marked at the
-    border. Where no trial satisfies all constraints, the title names the limits and the nearest trial.
+    The y axis fits the trials after the initial phase: linear, or logarithmic if positive values span decades. Values
+    outside are triangles at the border, which the axis counts. The initial phase is gray and compressed. Marks show how
+    points were chosen; bars are one standard deviation of known or measured noise; hollow marks break a limit; dashes
+    were stopped early; failed and infeasible trials are marked at the border. If no trial is feasible, the title names
+    the limits and the nearest trial.
 
-    result: a result or a study, of one objective.
-    ax: axes to draw on, None for those of a new figure.
-    optimum: drawn as a line where known.
+    Parameters
+    ----------
+    result : Result or Study
+        A result or study of one objective.
+    ax : matplotlib Axes, optional
+        Axes to draw on. By default those of a new figure.
+    optimum : float, optional
+        The best possible value, drawn as a line.
 
-    Raises MissingExtra without matplotlib, TypeError, BostructError for several objectives, and ValueError if no
-    trial has finished.
+    Returns
+    -------
+    matplotlib Axes
+        The axes.
+
+    Raises
+    ------
+    MissingExtra
+        If matplotlib is not installed.
+    BostructError
+        If there are several objectives.
+    TypeError
+        If an argument is invalid.
+    ValueError
+        If no trial has finished.
     """
     result = require_single("result", require_result(result))
     check_optimum(optimum)
@@ -122,20 +139,34 @@ def plot_convergence(
     ax: Axes | None = None,
     optimum: float | None = None,
 ) -> Axes:
-    """Draw the mean best value so far against trials, a curve a name, and return the matplotlib axes.
+    """Plot the mean best value so far against the number of trials, one curve for each name.
 
-    Curves differ in color, lightness, dashes and marks. The legend stands beside them, best mean at the end first, with
-    that mean and its standard error. Up to three curves have a band of one standard error to either side, more have a
-    bar at the end. Initial points that all runs share are drawn once, gray and compressed. The axis of values is that
-    of `plot_history`.
+    The legend lists the curves by their final mean, best first, with its standard error. Up to three curves have a band
+    of one standard error, more have a bar at the end. Initial points that all runs share are drawn once, gray and
+    compressed. The y axis is that of `plot_history`.
 
-    results: a mapping of names to several results each; several results, as one curve; or one result, as
-        `plot_history` draws it. A study stands for its result.
-    ax: axes to draw on, None for those of a new figure.
-    optimum: drawn as a line where known.
+    Parameters
+    ----------
+    results : Result, Study, sequence of them, or dict of sequences
+        Several results by name; several results, drawn as one curve; or one result, drawn as by `plot_history`.
+    ax : matplotlib Axes, optional
+        Axes to draw on. By default those of a new figure.
+    optimum : float, optional
+        The best possible value, drawn as a line.
 
-    Raises MissingExtra without matplotlib, BostructError for several objectives, TypeError or ValueError if there is
-    no result to draw.
+    Returns
+    -------
+    matplotlib Axes
+        The axes.
+
+    Raises
+    ------
+    MissingExtra
+        If matplotlib is not installed.
+    BostructError
+        If there are several objectives.
+    TypeError, ValueError
+        If an argument is invalid, or there is nothing to draw.
     """
     if isinstance(getattr(results, "result", results), Result):
         return plot_history(require_result(results), ax, optimum)
@@ -155,7 +186,9 @@ def plot_convergence(
         draw_optimum(axes, optimum)
     is_cut = any(is_beyond(axes, curve.mean).any() for curve in curves)
     start = ", start beyond" * is_cut
-    axes.set(xlabel="trials finished", ylabel=f"best value ({direction}d){scale.describe(0)}{start}")
+    names = {name_objective(run, 0) for run in runs}
+    what = "value" if len(names) > 1 else names.pop()
+    axes.set(xlabel="trials finished", ylabel=f"best {what} ({direction}d){scale.describe(0)}{start}")
     clear_frame(axes)
     error = ", ± one standard error" if any(curve.error is not None for curve in curves) else ""
     axes.set_title(f"{describe_means('best value', groups.values())}{error}", loc="left", fontsize=10, pad=14)

@@ -65,22 +65,38 @@ def plot_slices(
     axes: NDArray[np.object_] | None = None,
     objective: int = 0,
 ) -> NDArray[np.object_]:
-    """Draw values against each variable, the most important first, and return the matplotlib axes (k,).
+    """Plot values against each variable, the most important first.
 
-    A line and its 95% band are the posterior of the method's model, without noise, if one variable of the best point
-    changes and all others stay. A method without a model draws only trials, and so does a study in which no trial
-    satisfies all constraints, which the title says. Categories stand side by side, jittered.
-    Trials of the initial phase are gray, the best one is a star. Values beyond the axis are triangles at the border. Of
-    more than 2,000 trials as many are drawn, evenly by the ranks of their values.
+    A line with a 95 % band is the model's posterior without noise, when one variable of the best point changes and the
+    others stay. It is missing without a model, and if no trial is feasible, as the title says. Categories are jittered.
+    Trials of the initial phase are gray, and the best is a star. Values outside are triangles at the border. Of more
+    than 2,000 trials 2,000 are drawn, chosen evenly by rank.
 
-    result: a result or a study over a space of named variables.
-    names: of the variables, in the order wanted; None for the 9 most important ones, by `bostruct.importance`, those
-        that the best point lacks last.
-    axes: one for each variable to draw on; None for those of a new figure.
-    objective: the position of the objective, from 0.
+    Parameters
+    ----------
+    result : Result or Study
+        A result or study over a space of named variables.
+    names : sequence of str, optional
+        The variables to show. By default the 9 most important ones by `bostruct.importance`, those that are inactive at
+        the best point last.
+    axes : array of matplotlib Axes, optional
+        One for each variable to draw on. By default those of a new figure.
+    objective : int, default 0
+        The position of the objective, from 0.
 
-    Raises MissingExtra without matplotlib; BostructError if no trial has completed, and for points that are not made
-    of named variables; TypeError, ValueError.
+    Returns
+    -------
+    array of shape (k,)
+        The axes.
+
+    Raises
+    ------
+    MissingExtra
+        If matplotlib is not installed.
+    BostructError
+        If no trial has completed, or points have no named variables.
+    TypeError, ValueError
+        If an argument is invalid.
     """
     result = require_result(result)
     told = list_told(result, objective)

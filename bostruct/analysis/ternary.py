@@ -32,17 +32,34 @@ LINES = (0.2, 0.4, 0.6, 0.8)  # shares of a part at which the triangle has a lin
 
 
 def plot_ternary(result: Result | Study, name: str | None = None, ax: Axes | None = None, objective: int = 0) -> Axes:
-    """Draw trials of a mixture of three parts in a triangle, colored by their values, and return the matplotlib axes.
+    """Plot the trials of a mixture of three parts in a triangle, colored by their values.
 
-    A corner is a pure part, and the side opposite has none of it. The best trial is a star.
+    A corner is a pure part. The best trial is a star.
 
-    result: a result or a study over a space with a `Mixture` or an `Allocation` of three parts.
-    name: of the variable; None for the first one of three parts.
-    ax: axes to draw on, None for those of a new figure.
-    objective: the position of the objective, from 0.
+    Parameters
+    ----------
+    result : Result or Study
+        A result or study over a space with a `Mixture` or an `Allocation` of three parts.
+    name : str, optional
+        The variable. By default the first one with three parts.
+    ax : matplotlib Axes, optional
+        Axes to draw on. By default those of a new figure.
+    objective : int, default 0
+        The position of the objective, from 0.
 
-    Raises MissingExtra without matplotlib; BostructError if no trial has completed, or no variable has three parts;
-    TypeError, ValueError.
+    Returns
+    -------
+    matplotlib Axes
+        The axes.
+
+    Raises
+    ------
+    MissingExtra
+        If matplotlib is not installed.
+    BostructError
+        If no trial has completed, or no variable has three parts.
+    TypeError, ValueError
+        If an argument is invalid.
     """
     result = require_result(result)
     trials = list_told(result, objective)
@@ -61,7 +78,8 @@ def plot_ternary(result: Result | Study, name: str | None = None, ax: Axes | Non
     dots = axes.scatter(*places.T, c=values, s=26, cmap="viridis", zorder=3)
     best = find_best(result, shown, objective)
     if best is not None:
-        axes.scatter(*places[best], marker="*", s=190, facecolors="none", edgecolors=choose_ink(axes), zorder=4)
+        look = {"color": choose_ink(axes), "edgecolors": axes.get_facecolor()}
+        axes.scatter(*places[best], marker="*", s=190, zorder=4, **look)
     axes.figure.colorbar(dots, ax=axes, label=name_objective(result, objective), shrink=0.8)
     set_title(axes, result, f"shares of {shorten_label(name)}")
     return axes

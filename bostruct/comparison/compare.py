@@ -35,34 +35,58 @@ def compare(
     timeout: float | None = None,
     patience: int | None = None,
 ) -> Comparison:
-    """Compare methods on problems, each with several seeds, and return tables of paired differences.
+    """Compare methods on problems over several seeds, with paired differences.
 
-    The runs of a method have the seeds 0, 1, ... All methods of a seed begin with the same initial points, so that
-    their differences are paired.
+    All methods of a seed begin with the same initial points, so that differences are paired. Seeds are 0, 1, ... A
+    failed run is reported and does not affect others. KeyboardInterrupt ends the call. If the runs on a problem cannot
+    be judged, such as by a `noise_free` that fails, the error is raised after the other problems. A note of both errors
+    says where the finished trials are, and ``error.result`` compares the runs that are done.
 
-    problems: one, a list, or a dict from names to problems. A problem is a `bostruct.Problem`, a pair (objective,
-        space), an object with `objective` and `space`, or a name as the command line spells it, such as
-        ``"contamination:lambda=0.01"`` or ``"my_module:problem"``.
-    methods: one, a list, or a dict from labels to methods, the first of which the others are compared with. A method is
-        a name, a searcher, or a function from a domain to a searcher.
-    n_trials: finished trials of each run, from 1; those at initial points count.
-    seeds: runs of each method, from 1.
-    workers: runs side by side, each in a process of one thread, from 1.
-    storage: a folder, in which the same call resumes; of several problems each has a folder in it. Tables are written
-        there, too, and the report covers all runs there that have so many trials. None keeps nothing.
-    progress: a bar on stderr, None shows it on a terminal and in a notebook.
-    max_initial_failures: failed trials without a completed one that end a run, as of `Study.optimize`.
-    timeout: seconds of each run, from 0, after which it begins no trial; None for no limit. The same call gives each
-        unfinished run the whole time again.
-    patience: finished trials in a row without a better value that end a run, from 1; None for no such end.
-    overwrite: True also replaces files in the place of the tables that bostruct did not write, but never a database.
+    Parameters
+    ----------
+    problems : problem, list, or dict
+        One or several problems, or a dict from names to problems: a `bostruct.Problem`, a pair (objective, space), an
+        object with `objective` and `space`, or a name as on the command line, such as ``"contamination:lambda=0.01"``
+        or ``"my_module:problem"``.
+    methods : method, list, or dict
+        One or several methods, or a dict from labels to methods: a name, a searcher, or a function from a domain to a
+        searcher. The others are compared with the first.
+    n_trials : int
+        Number of finished trials of each run, initial points included, at least 1.
+    seeds : int, default 10
+        Number of runs of each method, at least 1.
+    workers : int, default 1
+        Number of runs in parallel, each in a process with one thread, at least 1.
+    storage : str or path-like, optional
+        A folder for studies and tables, with one folder for each of several problems. The same call resumes, and the
+        report covers all runs in the folder with as many trials. If None, nothing is kept.
+    progress : bool, optional
+        Whether to show a progress bar on stderr. By default it is shown in a terminal and in a notebook.
+    max_initial_failures : int, "auto", or None, default "auto"
+        Number of failed trials without a completed one that ends a run, as of `Study.optimize`.
+    timeout : float, optional
+        Wall-clock seconds of each run, at least 0, after which no trial begins. A resumed call gives each unfinished
+        run the full time again.
+    patience : int, optional
+        Ends a run after so many finished trials in a row without a better value, at least 1.
+    overwrite : bool, default False
+        If True, tables replace files that bostruct did not write, but never a database.
 
-    A run that fails is reported in the comparison, and costs no other. KeyboardInterrupt ends the call. Where the runs
-    on a problem cannot be judged, such as by a `noise_free` that fails, the error is raised once the other problems are
-    compared. A note of both says where the finished trials are, and their `error.result` compares the runs that are
-    done, if any. Raises DomainError if a method cannot search a problem, StorageError if the folder holds another
-    comparison, naming what differs, OutputRefused, a FileExistsError, for a file in the place of a table, TypeError,
-    ValueError.
+    Returns
+    -------
+    Comparison or dict of Comparison
+        The comparison, or one for each of several problems.
+
+    Raises
+    ------
+    DomainError
+        If a method cannot search a problem.
+    StorageError
+        If the folder holds another comparison; the message names the difference.
+    OutputRefused
+        A FileExistsError, if a table must not replace a file.
+    TypeError, ValueError
+        If an argument is invalid.
     """
     named, labeled = read_problems(problems), read_methods(methods)
     check_integer("n_trials", n_trials, 1)

@@ -37,13 +37,21 @@ MUTATION_DRAWS = 100  # of a domain that knows no changes, until one is another 
 class Choice:
     """One choice of a point.
 
-    path: its name, or its place in a program.
-    kind: what several choices of a program have in common, as in ``Conv2D.filters``; of a variable its name.
-    value: the position of its value among `count`; of a continuous choice a share of its range.
-    count: the number of values it can have; ``math.inf`` for a continuous choice.
-    ordered: True if neighboring values are alike.
-    order: the things that the value puts in order, first place first; empty for a later step of an order that an
-        earlier choice of the point has; None for a choice that tells no order.
+    Parameters
+    ----------
+    path : str
+        Its name, or its place in a program.
+    kind : str
+        What several choices of a program have in common, as in ``Conv2D.filters``; of a variable its name.
+    value : float
+        The position of its value among `count`; of a continuous choice a share of its range.
+    count : float
+        The number of values it can have; ``math.inf`` for a continuous choice.
+    ordered : bool
+        True if neighboring values are alike.
+    order : tuple of int, optional
+        The things that the value puts in order, first place first; empty for a later step of an order that an earlier
+        choice of the point has; None for a choice that tells no order.
     """
 
     path: str
@@ -59,9 +67,18 @@ class Polytope(NamedTuple):
 
     Coordinates that the point lacks are ignored.
 
-    low, high: (c,).
-    equal: (e, c); total: (e,).
-    upper: (k, c); limit: (k,).
+    Attributes
+    ----------
+    low, high : Array
+        (c,).
+    equal : Array
+        (e, c).
+    total : Array
+        (e,).
+    upper : Array
+        (k, c).
+    limit : Array
+        (k,).
     """
 
     low: Array
@@ -74,7 +91,10 @@ class Polytope(NamedTuple):
     def join(self, other: Polytope) -> Polytope:
         """Return what satisfies the limits of both.
 
-        other: limits on the same coordinates.
+        Parameters
+        ----------
+        other : Polytope
+            Limits on the same coordinates.
         """
         return Polytope(
             np.maximum(self.low, other.low),
@@ -92,22 +112,33 @@ class Domain(ABC):
     By default a point is what the objective receives: a number, a string, or a tuple or dict of them. Override
     `present` and `parse` if the objective receives another form, and `encode` and `decode` if a point is no such value.
 
-    size: the number of points, or an upper bound if constraints leave fewer; ``math.inf`` if there is no end.
-    variables: the variables by name, in order, if a point is an integer row and each variable owns some columns of it,
-        side by side; else empty. A variable says how wide it is, and what its columns hold.
-    parts: the domains by name, in order, if a point has one point of each of several domains; else empty.
-    constraints: predicates of a point that no description of the domain holds; may be empty.
-    pool: valid points to begin a search with; may be empty.
-    when: the conditions under which a larger point has one of the domain; empty, for always, of every domain.
-    n_continuous: the number of continuous coordinates of each point, c. A search may move them by as little as it
-        likes. Each is a share of its range, from 0 to 1, on the scale on which the domain is even. If a point lacks
-        one, as under conditions, the share is NaN and no score depends on it.
-    lists_many: True if it has neighbors, and those of many points cost little, because they are listed together.
-    reads_earlier_forms: True if `decode_from` reads points of another description of the domain, so that a study may
-        change the domain.
-    is_whole: False if only the description of a domain is known, and none of its points.
-
     Domains of equal descriptions (`to_json`) are equal by ``==``, and a domain equals nothing else.
+
+    Attributes
+    ----------
+    size
+        The number of points, or an upper bound if constraints leave fewer; ``math.inf`` if there is no end.
+    variables : mapping of str to Any, default {}
+        The variables by name, in order, if a point is an integer row and each variable owns some columns of it, side by
+        side; else empty. A variable says how wide it is, and what its columns hold.
+    parts
+        The domains by name, in order, if a point has one point of each of several domains; else empty.
+    constraints : tuple of Any, default ()
+        Predicates of a point that no description of the domain holds; may be empty.
+    pool : Batch, default ()
+        Valid points to begin a search with; may be empty.
+    when : mapping of str to Any, default {}
+        The conditions under which a larger point has one of the domain; empty, for always, of every domain.
+    n_continuous
+        The number of continuous coordinates of each point, c. A search may move them by as little as it likes. Each is
+        a share of its range, from 0 to 1, on the scale on which the domain is even. If a point lacks one, as under
+        conditions, the share is NaN and no score depends on it.
+    lists_many : bool, default False
+        True if it has neighbors, and those of many points cost little, because they are listed together.
+    reads_earlier_forms : bool, default False
+        True if `decode_from` reads points of another description of the domain, so that a study may change the domain.
+    is_whole : bool, default True
+        False if only the description of a domain is known, and none of its points.
     """
 
     variables: Mapping[str, Any] = {}
@@ -149,28 +180,45 @@ class Domain(ABC):
     def sample(self, m: int, rng: np.random.Generator) -> Batch:
         """Draw m valid points, evenly and independently; under tight constraints, as near to that as is cheap.
 
-        m: number of points, at least 0.
-        rng: random number generator.
-
         Evenly is by equal chances, but on a scale if there is one: a space draws each variable given those that it
         depends on, numbers on their scale, and all lengths of a sequence, or sizes of a subset, alike.
-        Raises DomainError if the domain has no valid point, such as a space whose constraints leave none.
+
+        Parameters
+        ----------
+        m : int
+            Number of points, at least 0.
+        rng : Generator
+            Random number generator.
+
+        Raises
+        ------
+        DomainError
+            If the domain has no valid point, such as a space whose constraints leave none.
         """
 
     def sample_candidates(self, m: int, starts: Batch, rng: np.random.Generator) -> Batch:
         """Draw valid points to choose among, as `sample` does, or fewer that do not repeat; at least one if m is.
 
-        m: the most points drawn.
-        starts: known points, from which it may be cheaper to find others; may be none.
-        rng: random number generator.
+        Parameters
+        ----------
+        m : int
+            The most points drawn.
+        starts : Batch
+            Known points, from which it may be cheaper to find others; may be none.
+        rng : Generator
+            Random number generator.
         """
         return self.sample(m, rng)
 
     def sample_unseen(self, seen: AbstractSet[Hashable], rng: np.random.Generator) -> Point:
         """Draw a valid point whose key is not in `seen`; raise `SpaceExhausted` if none is left, or none was found.
 
-        seen: keys, as of `keys`.
-        rng: random number generator.
+        Parameters
+        ----------
+        seen : AbstractSet
+            Keys, as of `keys`.
+        rng : Generator
+            Random number generator.
         """
         if (x := draw_unseen(self.sample, self.keys, seen, rng)) is not None:
             return x
@@ -184,7 +232,10 @@ class Domain(ABC):
     def list_few(self, most: int) -> Batch | None:
         """List all points, each once, in a fixed order; None if there may be more than `most`, or too many to list.
 
-        most: number of points, at least 1.
+        Parameters
+        ----------
+        most : int
+            Number of points, at least 1.
         """
         return None
 
@@ -201,7 +252,10 @@ class Domain(ABC):
 
         By default a point is valid if it has a key, and is listed if the points are few enough to list.
 
-        x: one point, as the domain holds it, or anything else, which is no point.
+        Parameters
+        ----------
+        x : Point
+            One point, as the domain holds it, or anything else, which is no point.
         """
         refusal = f"point: expected one of {type(self).__name__}, got {x!r:.200}"
         try:
@@ -221,7 +275,10 @@ class Domain(ABC):
     def parse(self, point: Presented) -> Point:
         """Turn what a user writes into a valid point; raise `PointError` if it is none, whatever its type.
 
-        point: in the form of `present`, or anything else.
+        Parameters
+        ----------
+        point : Presented
+            In the form of `present`, or anything else.
         """
         x = Domain.decode(self, point)  # a user may write lists for tuples
         self.check(x)
@@ -230,21 +287,30 @@ class Domain(ABC):
     def present(self, x: Point) -> Presented:
         """Return what an objective receives for a point: the inverse of `parse`.
 
-        x: one point, as the domain holds it.
+        Parameters
+        ----------
+        x : Point
+            One point, as the domain holds it.
         """
         return x
 
     def encode(self, x: Point) -> Json:
         """Return a point as JSON.
 
-        x: one point.
+        Parameters
+        ----------
+        x : Point
+            One point.
         """
         return x
 
     def decode(self, data: ParsedJson) -> Point:
         """Rebuild a point from its JSON: the inverse of `encode`, exactly.
 
-        data: what `encode` returned; by default its lists become tuples. Of other JSON comes an error of Python's or
+        Parameters
+        ----------
+        data : ParsedJson
+            What `encode` returned; by default its lists become tuples. Of other JSON comes an error of Python's or
             bostruct's (LookupError, TypeError, ValueError, AttributeError, ArithmeticError), or what `check` refuses.
         """
         if isinstance(data, Mapping):
@@ -252,12 +318,21 @@ class Domain(ABC):
         return tuple(Domain.decode(self, one) for one in data) if isinstance(data, list | tuple) else data
 
     def decode_from(self, data: ParsedJson, description: ParsedJson) -> Point:
-        """Rebuild a point that another form of the domain encoded; raise PointError if this one lacks it.
-
-        data: what `encode` of the other form returned, read back.
-        description: what `to_json` of the other form returned, read back.
+        """Rebuild a point that another form of the domain encoded.
 
         The point need not be valid: `check` tells. JSON in another form raises what `decode` raises.
+
+        Parameters
+        ----------
+        data : ParsedJson
+            What `encode` of the other form returned, read back.
+        description : ParsedJson
+            What `to_json` of the other form returned, read back.
+
+        Raises
+        ------
+        PointError
+            If this one lacks it.
         """
         if description != self.to_json():
             raise PointError(f"{type(self).__name__} does not read points of its earlier forms")
@@ -266,21 +341,30 @@ class Domain(ABC):
     def key(self, x: Point) -> Hashable:
         """Return the key of one point, as `keys` does for many.
 
-        x: one point.
+        Parameters
+        ----------
+        x : Point
+            One point.
         """
         return _freeze_json(self.encode(x))
 
     def keys(self, batch: Batch) -> list[Hashable]:
         """Return one hashable for each point, equal exactly if the points are equal.
 
-        batch: of m points. Returns m keys.
+        Parameters
+        ----------
+        batch : Batch
+            Of m points. Returns m keys.
         """
         return [self.key(x) for x in batch]
 
     def from_keys(self, keys: Collection[Hashable]) -> Batch | None:
         """Return the points that have some keys: `keys` of them returns the keys again. None if keys do not hold that.
 
-        keys: m keys, in any order. A long study keeps keys in place of points if they hold all of a point.
+        Parameters
+        ----------
+        keys : collection of Hashable
+            m keys, in any order. A long study keeps keys in place of points if they hold all of a point.
         """
         return None
 
@@ -290,32 +374,51 @@ class Domain(ABC):
         A domain may hold one point in several forms, such as programs by the choices that lead to them. Changes lead
         from form to form, so that some neighbors of a point may be equal points, or the point itself in another form.
 
-        batch: of m points. Returns m hashables.
+        Parameters
+        ----------
+        batch : Batch
+            Of m points. Returns m hashables.
         """
         return self.keys(batch)
 
     def take(self, batch: Batch, positions: Sequence[int] | IntArray) -> Batch:
         """Return the points at some positions of a batch, as a batch.
 
-        batch: of m points.
-        positions: in 0..m - 1, in the order wanted, repeats allowed; none give the empty batch.
+        Parameters
+        ----------
+        batch : Batch
+            Of m points.
+        positions : sequence of int or IntArray
+            In 0..m - 1, in the order wanted, repeats allowed; none give the empty batch.
         """
         return [batch[i] for i in positions]
 
     def join(self, *batches: Batch) -> Batch:
         """Concatenate batches into one, in their order.
 
-        batches: any number of them; none give the empty batch.
+        Parameters
+        ----------
+        batches : Batch
+            Any number of them; none give the empty batch.
         """
         return [x for batch in batches for x in batch]
 
     def mutate(self, x: Point, rng: np.random.Generator) -> Point:
-        """Return a valid point other than x, one random change away; raise DomainError if there seems to be none.
+        """Return a valid point other than x, one random change away.
 
         A domain that knows no changes draws any other point.
 
-        x: one point.
-        rng: random number generator.
+        Parameters
+        ----------
+        x : Point
+            One point.
+        rng : Generator
+            Random number generator.
+
+        Raises
+        ------
+        DomainError
+            If there seems to be none.
         """
         key = self.key(x)
         for _ in range(MUTATION_DRAWS):
@@ -330,10 +433,17 @@ class Domain(ABC):
     def crossover(self, x: Point, y: Point, rng: np.random.Generator) -> Point | None:
         """Return a valid point whose parts are of one or of the other of two; x if no such point is found.
 
-        x, y: points; of x and x comes x.
-        rng: random number generator.
+        Parameters
+        ----------
+        x, y : Point
+            Points; of x and x comes x.
+        rng : Generator
+            Random number generator.
 
-        Returns None if the domain cannot cross points.
+        Returns
+        -------
+        Point or None
+            None if the domain cannot cross points.
         """
         return None
 
@@ -342,7 +452,10 @@ class Domain(ABC):
 
         By default the features are the numbers and texts in the JSON of a point, with their places.
 
-        xs: batch of m points. Returns a list of m arrays of hashes of 63 bits, the same in every process.
+        Parameters
+        ----------
+        xs : Batch
+            Batch of m points. Returns a list of m arrays of hashes of 63 bits, the same in every process.
         """
         encoded = map(self.encode, xs)
         return [np.array([token(one) for one in _list_entries(data, "")], dtype=np.int64) for data in encoded]
@@ -355,14 +468,20 @@ class Domain(ABC):
     def shares(self, xs: Batch) -> Array:
         """Return the continuous coordinates of m points (m, c), in [0, 1]; NaN if a point lacks one.
 
-        xs: m points.
+        Parameters
+        ----------
+        xs : Batch
+            m points.
         """
         return np.zeros((len(xs), 0))
 
     def polytopes(self, xs: Batch) -> Sequence[Polytope] | None:
         """Return the continuous coordinates that each of m points may have; None, by default, for all in [0, 1].
 
-        xs: m points.
+        Parameters
+        ----------
+        xs : Batch
+            m points.
         """
         del xs
         return None
@@ -372,32 +491,53 @@ class Domain(ABC):
 
         Constraints and conditions are not looked at: a point keeps the coordinates that it has, and gains none.
 
-        xs: m points.
-        shares: (m, c), in [0, 1]; ignored if a point lacks the coordinate.
+        Parameters
+        ----------
+        xs : Batch
+            m points.
+        shares : Array
+            (m, c), in [0, 1]; ignored if a point lacks the coordinate.
         """
         return xs
 
     def part(self, name: str, xs: Batch) -> Batch:
         """Return the parts of that name of m points, as a batch of their own domain.
 
-        name: of the part, one of `parts`; any other raises KeyError.
-        xs: m points.
+        Parameters
+        ----------
+        name : str
+            Of the part, one of `parts`; any other raises KeyError.
+        xs : Batch
+            m points.
         """
         raise KeyError(name)
 
     def with_part(self, name: str, xs: Batch, parts: Batch) -> Batch:
         """Return m points with other parts of that name; whether constraints hold is not looked at.
 
-        name: of the part, one of `parts`; any other raises KeyError.
-        xs: m points.
-        parts: m points of the part's domain.
+        Parameters
+        ----------
+        name : str
+            Of the part, one of `parts`; any other raises KeyError.
+        xs : Batch
+            m points.
+        parts : Batch
+            m points of the part's domain.
         """
         raise KeyError(name)
 
     def architectures(self, xs: Batch) -> Sequence[Any]:
-        """Return the `Architecture` of each of m points; raise DomainError if a point is none and stands for none.
+        """Return the `Architecture` of each of m points.
 
-        xs: m points.
+        Parameters
+        ----------
+        xs : Batch
+            m points.
+
+        Raises
+        ------
+        DomainError
+            If a point is none and stands for none.
         """
         raise DomainError(f"points of {type(self).__name__} stand for no architectures")
 
@@ -427,7 +567,10 @@ class LocalDomain(Domain):
 
         A space whose variable has very many neighbors, such as a subset of half of hundreds of items, may list some.
 
-        x: one point.
+        Parameters
+        ----------
+        x : Point
+            One point.
         """
 
     def sample_neighbors(self, x: Point, m: int, rng: np.random.Generator) -> Batch:
@@ -435,9 +578,14 @@ class LocalDomain(Domain):
 
         If `neighbors` lists some alone, these are drawn among all, in any order.
 
-        x: one point.
-        m: the most neighbors returned.
-        rng: random number generator.
+        Parameters
+        ----------
+        x : Point
+            One point.
+        m : int
+            The most neighbors returned.
+        rng : Generator
+            Random number generator.
         """
         near = self.neighbors(x)
         return near if len(near) <= m else self.take(near, np.sort(rng.choice(len(near), size=m, replace=False)))
@@ -447,12 +595,21 @@ class LocalDomain(Domain):
     ) -> tuple[Batch, IntArray]:
         """Return `sample_neighbors` of each point as one batch, and the point that each neighbor belongs to.
 
-        xs: batch of points.
-        m: the most neighbors of each.
-        rng: random number generator.
-        large_steps: also points that are several such steps in one direction away, if the domain has directions.
+        Parameters
+        ----------
+        xs : Batch
+            Batch of points.
+        m : int
+            The most neighbors of each.
+        rng : Generator
+            Random number generator.
+        large_steps : bool, default False
+            Also points that are several such steps in one direction away, if the domain has directions.
 
-        Returns the neighbors, and for each the position in xs of its point, ascending.
+        Returns
+        -------
+        tuple of (Batch, IntArray)
+            The neighbors, and for each the position in xs of its point, ascending.
         """
         found = [self.sample_neighbors(x, m, rng) for x in xs]
         counts = np.array([len(near) for near in found], dtype=np.int64)
@@ -463,22 +620,38 @@ class LocalDomain(Domain):
 
         Coordinates of few steps, such as integers, may be among those that change.
 
-        xs: batch of points.
-        m: the most neighbors of each.
-        rng: random number generator.
+        Parameters
+        ----------
+        xs : Batch
+            Batch of points.
+        m : int
+            The most neighbors of each.
+        rng : Generator
+            Random number generator.
 
-        Returns the neighbors, and for each the position in xs of its point, ascending.
+        Returns
+        -------
+        tuple of (Batch, IntArray)
+            The neighbors, and for each the position in xs of its point, ascending.
         """
         return self.sample_neighborhoods(xs, m, rng)
 
     def change_each(self, xs: Batch, m: int, rng: np.random.Generator) -> tuple[Batch, IntArray]:
         """Return up to m neighbors of each point as one batch, some perhaps more than once, as `sample_neighborhoods`.
 
-        xs: batch of points.
-        m: the most neighbors of each.
-        rng: random number generator.
+        Parameters
+        ----------
+        xs : Batch
+            Batch of points.
+        m : int
+            The most neighbors of each.
+        rng : Generator
+            Random number generator.
 
-        Returns the neighbors, and for each the position in xs of its point, ascending.
+        Returns
+        -------
+        tuple of (Batch, IntArray)
+            The neighbors, and for each the position in xs of its point, ascending.
         """
         return self.sample_neighborhoods(xs, m, rng)
 
@@ -487,10 +660,15 @@ class LocalDomain(Domain):
 
         By default no two changes go together: each count gives the first neighbor.
 
-        x: one point.
-        neighbors: m neighbors of x, as `sample_neighborhoods` returned them, in any order. Of changes that exclude each
-            other the first counts.
-        counts: how many of the changes to make, the first ones, each at least 1; all if there are fewer.
+        Parameters
+        ----------
+        x : Point
+            One point.
+        neighbors : Batch
+            m neighbors of x, as `sample_neighborhoods` returned them, in any order. Of changes that exclude each other
+            the first counts.
+        counts : sequence of int
+            How many of the changes to make, the first ones, each at least 1; all if there are fewer.
         """
         return self.take(neighbors, [0] * len(counts))
 
@@ -508,20 +686,29 @@ class ChoiceDomain(Domain):
     def coordinates(self, x: Point) -> Sequence[Choice]:
         """List all choices of a point, in a fixed order.
 
-        x: one point.
+        Parameters
+        ----------
+        x : Point
+            One point.
         """
 
     def names(self, x: Point) -> Sequence[str]:
         """List the paths of a point's choices, the same sequence for points that have the same choices.
 
-        x: one point.
+        Parameters
+        ----------
+        x : Point
+            One point.
         """
         return tuple(one.path for one in self.coordinates(x))
 
     def coordinate_values(self, xs: Batch) -> Array:
         """Return the values of the choices of points that have the same choices (m, choices).
 
-        xs: m points.
+        Parameters
+        ----------
+        xs : Batch
+            m points.
         """
         return np.array([[one.value for one in self.coordinates(x)] for x in xs], dtype=np.float64)
 
@@ -529,9 +716,14 @@ class ChoiceDomain(Domain):
     def resample(self, x: Point, names: Sequence[str], rng: np.random.Generator) -> Point:
         """Draw some choices of a point anew, and those that they open; keep all others. Return a valid point.
 
-        x: one point.
-        names: paths of the choices to draw.
-        rng: random number generator.
+        Parameters
+        ----------
+        x : Point
+            One point.
+        names : sequence of str
+            Paths of the choices to draw.
+        rng : Generator
+            Random number generator.
         """
 
 
@@ -542,22 +734,32 @@ class TreeDomain(Domain):
     def decisions(self, x: Point) -> tuple[int, ...]:
         """Return the way to a point: at each decision the position of what was chosen.
 
-        x: one point.
+        Parameters
+        ----------
+        x : Point
+            One point.
         """
 
     @abstractmethod
     def options(self, made: Sequence[int]) -> int:
         """Count the choices that the next decision has; 0 if no decision is left. Raises Infeasible.
 
-        made: positions chosen so far, from the first decision on.
+        Parameters
+        ----------
+        made : sequence of int
+            Positions chosen so far, from the first decision on.
         """
 
     @abstractmethod
     def roll_out(self, made: Sequence[int], rng: np.random.Generator) -> Point:
         """Return the point that these decisions and random further ones lead to; raises Infeasible.
 
-        made: positions chosen so far, from the first decision on.
-        rng: decides the rest.
+        Parameters
+        ----------
+        made : sequence of int
+            Positions chosen so far, from the first decision on.
+        rng : Generator
+            Decides the rest.
         """
 
     def choice_after(self, made: Sequence[int]) -> Choice | None:
@@ -565,7 +767,10 @@ class TreeDomain(Domain):
 
         By default a decision is named by its place.
 
-        made: positions chosen so far, from the first decision on.
+        Parameters
+        ----------
+        made : sequence of int
+            Positions chosen so far, from the first decision on.
         """
         name = f"decision {len(made)}"
         return Choice(name, name, 0, count, False) if (count := self.options(made)) else None
@@ -573,7 +778,10 @@ class TreeDomain(Domain):
     def coordinates(self, x: Point) -> Sequence[Choice]:
         """List the choices that were decided on the way to a point, in their order.
 
-        x: one point.
+        Parameters
+        ----------
+        x : Point
+            One point.
         """
         way = self.decisions(x)
         following = [self.choice_after(way[:k]) for k in range(len(way))]
@@ -582,8 +790,12 @@ class TreeDomain(Domain):
     def decide(self, name: str, value: float) -> int:
         """Return the decision that the value of a choice stands for.
 
-        name: the choice's path.
-        value: as `Choice.value`.
+        Parameters
+        ----------
+        name : str
+            The choice's path.
+        value : float
+            As `Choice.value`.
         """
         return int(value)
 
@@ -597,8 +809,12 @@ class DistanceDomain(Domain):
 
         No triangle inequality is asked for, nor that exp(-distance) be positive semi-definite.
 
-        xs: n points.
-        ys: m points.
+        Parameters
+        ----------
+        xs : Batch
+            n points.
+        ys : Batch
+            m points.
         """
 
 
@@ -609,15 +825,28 @@ class FeatureDomain(Domain):
     def features(self, xs: Batch) -> Array:
         """Return the features of m points (m, k), finite, in any units.
 
-        xs: m points.
+        Parameters
+        ----------
+        xs : Batch
+            m points.
         """
 
 
 class DomainTraits(NamedTuple):
     """The abilities of a domain beyond its points: each is the domain itself, or None.
 
-    local: neighbors. choices: named choices. tree: decisions one after another. distances, features: of its points.
-    mutable: True if it has changes of its own, so that a mutation is near the point.
+    Attributes
+    ----------
+    local : LocalDomain or None
+        Neighbors.
+    choices : ChoiceDomain or None
+        Named choices.
+    tree : TreeDomain or None
+        Decisions one after another.
+    distances, features
+        Of its points.
+    mutable : bool
+        True if it has changes of its own, so that a mutation is near the point.
     """
 
     local: LocalDomain | None
@@ -631,7 +860,10 @@ class DomainTraits(NamedTuple):
     def of(cls, domain: Domain) -> DomainTraits:
         """Return the traits of a domain by the bases of its class.
 
-        domain: any.
+        Parameters
+        ----------
+        domain : Domain
+            Any.
         """
         return cls(
             domain if isinstance(domain, LocalDomain) else None,
@@ -652,11 +884,18 @@ def draw_unseen(
 ) -> Point | None:
     """Draw an unseen point by rejection; return None if all draws were seen before.
 
-    sample: draws a number of points, as a domain does.
-    keys: of a batch of points, in their order.
-    seen: keys of the domain.
-    rng: random number generator.
-    blocks: how many points are drawn at once, in turn.
+    Parameters
+    ----------
+    sample : callable
+        Draws a number of points, as a domain does.
+    keys : callable
+        Of a batch of points, in their order.
+    seen : AbstractSet
+        Keys of the domain.
+    rng : Generator
+        Random number generator.
+    blocks : sequence of int, default DRAW_BLOCKS
+        How many points are drawn at once, in turn.
     """
     for block in blocks:
         drawn = sample(block, rng)
@@ -669,7 +908,10 @@ def draw_unseen(
 def token(text: str) -> int:
     """Hash a text to 63 bits, the same in every process.
 
-    text: any.
+    Parameters
+    ----------
+    text : str
+        Any.
     """
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest()) >> 1
 

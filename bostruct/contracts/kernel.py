@@ -25,7 +25,10 @@ class Prior(ABC):
     def log_density(self, theta: float) -> float:
         """Return the log density, up to a constant; -inf outside the support.
 
-        theta: the parameter, unconstrained.
+        Parameters
+        ----------
+        theta : float
+            The parameter, unconstrained.
         """
 
     def value_and_grad(self, theta: Array) -> tuple[float, Array]:
@@ -33,7 +36,10 @@ class Prior(ABC):
 
         By default the derivatives are central differences, one-sided at an end of the support, and 0 outside.
 
-        theta: (k,), unconstrained. Returns a float, -inf if a parameter is outside the support, and an array (k,).
+        Parameters
+        ----------
+        theta : Array
+            (k,), unconstrained. Returns a float, -inf if a parameter is outside the support, and an array (k,).
         """
         steps = DIFFERENCE * np.array([-1.0, 0.0, 1.0])
         logs = np.array([[self.log_density(float(t) + step) for step in steps] for t in theta]).reshape(-1, 3)
@@ -48,7 +54,16 @@ class Prior(ABC):
 class Parameter(NamedTuple):
     """A block of a kernel's parameters. `theta`, on the unconstrained scale, is all blocks in order.
 
-    name: for people. size: number of parameters in the block. prior: of each of them. initial: value of each at first.
+    Attributes
+    ----------
+    name : str
+        For people.
+    size : int
+        Number of parameters in the block.
+    prior : Prior
+        Of each of them.
+    initial : float
+        Value of each at first.
     """
 
     name: str
@@ -60,8 +75,16 @@ class Parameter(NamedTuple):
 class BlockGram(NamedTuple):
     """A line on which the points fall into parts: K within each stays, and K between any two of them is scaled.
 
-    gram: K at one place of the line. parts: positions of the points, at least two parts; a part may be empty. scale: K
-    between parts at theta_i = t, in units of that in `gram`. whole: the line itself.
+    Attributes
+    ----------
+    gram : Array
+        K at one place of the line.
+    parts : tuple of NDArray
+        Positions of the points, at least two parts; a part may be empty.
+    scale : callable
+        K between parts at theta_i = t, in units of that in `gram`.
+    whole : callable
+        The line itself.
     """
 
     gram: Array
@@ -76,8 +99,12 @@ class BlockGram(NamedTuple):
 class SingleGram(NamedTuple):
     """A Gram matrix in single precision, and the error that it may have.
 
-    gram: (n, m), which is overwritten by the next one. Entries below `SINGLE_FLOOR` are raised to it.
-    error: the most by which another entry may be wrong, as a share of it.
+    Attributes
+    ----------
+    gram : NDArray
+        (n, m), which is overwritten by the next one. Entries below `SINGLE_FLOOR` are raised to it.
+    error : float
+        The most by which another entry may be wrong, as a share of it.
     """
 
     gram: npt.NDArray[np.float32]
@@ -90,8 +117,11 @@ class Kernel(ABC):
     Only `gram` must be written, and `parameters` where there are some. Everything else has a slower default made of it.
     A function whose matrices may be indefinite can be one, too, where `SpectrumClip` makes a kernel of it.
 
-    depends_on_training: True for a kernel that is another one for other training points, the second batch of `prepare`.
-        Then believed points change the means, and `gram_and_diag` has the diagonal.
+    Attributes
+    ----------
+    depends_on_training : bool, default False
+        True for a kernel that is another one for other training points, the second batch of `prepare`. Then believed
+        points change the means, and `gram_and_diag` has the diagonal.
     """
 
     depends_on_training: bool = False
@@ -116,8 +146,12 @@ class Kernel(ABC):
 
         By default nothing: both batches, as a pair.
 
-        xs: n points. What is prepared of single changes serves `gram` alone.
-        ys: m points; None for xs with themselves, which a kernel may do at half the cost. A kernel may keep what it
+        Parameters
+        ----------
+        xs : Batch
+            n points. What is prepared of single changes serves `gram` alone.
+        ys : Batch, optional
+            m points; None for xs with themselves, which a kernel may do at half the cost. A kernel may keep what it
             made of them for the next call with the same object, so nobody changes them.
         """
         return xs, xs if ys is None else ys
@@ -126,24 +160,37 @@ class Kernel(ABC):
     def gram(self, theta: Array, prepared: Prepared) -> Array:
         """Return the Gram matrix (n, m), an array that the caller may overwrite.
 
-        theta: (p,), all blocks of `parameters` in order.
-        prepared: what `prepare` returned for n and m points.
+        Parameters
+        ----------
+        theta : Array
+            (p,), all blocks of `parameters` in order.
+        prepared : Prepared
+            What `prepare` returned for n and m points.
         """
 
     def diag(self, theta: Array, xs: Batch) -> Array:
         """Return k(x, x) of each point (n,); by default from the Gram matrix of each point alone.
 
-        theta: (p,).
-        xs: n points.
+        Parameters
+        ----------
+        theta : Array
+            (p,).
+        xs : Batch
+            n points.
         """
         return np.array([self.gram(theta, self.prepare(xs[i : i + 1]))[0, 0] for i in range(len(xs))], dtype=np.float64)
 
     def gram_and_diag(self, theta: Array, xs: Batch, prepared: Prepared) -> tuple[Array, Array]:
         """Return the Gram matrix (n, m), and k(x, x) of each x (n,); `gram` and `diag` by default.
 
-        theta: (p,).
-        xs: the first batch of `prepare`, n points.
-        prepared: of xs and m points.
+        Parameters
+        ----------
+        theta : Array
+            (p,).
+        xs : Batch
+            The first batch of `prepare`, n points.
+        prepared : Prepared
+            Of xs and m points.
         """
         return self.gram(theta, prepared), self.diag(theta, xs)
 
@@ -152,10 +199,16 @@ class Kernel(ABC):
 
         A coordinate sampler asks for many values of one parameter; by default each takes a whole Gram matrix.
 
-        theta: (p,), which fixes all other parameters.
-        i: position of the parameter that varies.
-        prepared: what `prepare` returned.
-        gram: the Gram matrix at theta, where known: a shortcut that a kernel may take.
+        Parameters
+        ----------
+        theta : Array
+            (p,), which fixes all other parameters.
+        i : int
+            Position of the parameter that varies.
+        prepared : Prepared
+            What `prepare` returned.
+        gram : Array, optional
+            The Gram matrix at theta, where known: a shortcut that a kernel may take.
         """
 
         def along(value: float) -> Array:
@@ -170,10 +223,17 @@ class Kernel(ABC):
 
         By default the gradient is found by central differences, which take two Gram matrices a parameter.
 
-        theta: (p,).
-        prepared: what `prepare` returned for n and m points.
+        Parameters
+        ----------
+        theta : Array
+            (p,).
+        prepared : Prepared
+            What `prepare` returned for n and m points.
 
-        Returns K (n, m), and a function from G (n, m) to the gradient (p,).
+        Returns
+        -------
+        tuple of (Array, Pullback)
+            K (n, m), and a function from G (n, m) to the gradient (p,).
         """
 
         def pullback(cotangent: Array) -> Array:
@@ -184,7 +244,10 @@ class Kernel(ABC):
     def around(self, change: Callable[[Kernel], Kernel]) -> Kernel:
         """Return the kernel whose similarity is changed; a kernel that clips another one clips the changed one.
 
-        change: from a kernel to another one.
+        Parameters
+        ----------
+        change : callable
+            From a kernel to another one.
         """
         return change(self)
 
@@ -196,12 +259,20 @@ class Kernel(ABC):
         Coordinates in which it has no gradient stay those of xs, and their derivatives are 0. So are the derivatives in
         coordinates that a point of xs lacks, whatever share is given for them.
 
-        theta: (p,).
-        xs: m points, whose other coordinates stay.
-        ys: n points.
+        Parameters
+        ----------
+        theta : Array
+            (p,).
+        xs : Batch
+            m points, whose other coordinates stay.
+        ys : Batch
+            n points.
 
-        Returns a function from shares (m, c), as of `Domain`, to K (m, n) and to the map from a cotangent G
-        (m, n) to the gradient of sum(G * K) in the shares (m, c).
+        Returns
+        -------
+        callable or None
+            A function from shares (m, c), as of `Domain`, to K (m, n) and to the map from a cotangent G (m, n) to the
+            gradient of sum(G * K) in the shares (m, c).
         """
         return None
 
@@ -210,10 +281,14 @@ class Kernel(ABC):
 
         None, the default, is for points of which double precision is as quick.
 
-        thetas: (p,) each; the function returns one matrix for each.
-        xs: n points.
-
         The function returns None for m points of which double precision is as quick.
+
+        Parameters
+        ----------
+        thetas : sequence of Array
+            (p,) each; the function returns one matrix for each.
+        xs : Batch
+            n points.
         """
         return None
 

@@ -23,8 +23,12 @@ VariedValues: TypeAlias = Callable[[Array], tuple[Array, Array]]
 class Term(NamedTuple):
     """A product of indicators of choices, and samples of its coefficient.
 
-    choices: position of a variable, and of its choice, for each indicator.
-    coefficients: of the posterior samples (s,), in the units of the values.
+    Attributes
+    ----------
+    choices : tuple of tuple of (int, int)
+        Position of a variable, and of its choice, for each indicator.
+    coefficients : Array
+        Of the posterior samples (s,), in the units of the values.
     """
 
     choices: tuple[tuple[int, int], ...]
@@ -51,10 +55,16 @@ class Regression(ABC):
     def sample_terms(self, xs: Batch, values: Array, state: State, rng: np.random.Generator) -> list[Term]:
         """Return samples of the coefficients of its terms; none by default.
 
-        xs: n points.
-        values: (n,), minimized.
-        state: None, or what the last call returned.
-        rng: random number generator.
+        Parameters
+        ----------
+        xs : Batch
+            n points.
+        values : Array
+            (n,), minimized.
+        state : State
+            None, or what the last call returned.
+        rng : Generator
+            Random number generator.
         """
         return []
 
@@ -62,8 +72,12 @@ class Regression(ABC):
 class Prediction(NamedTuple):
     """A prediction of the latent objective at m points.
 
-    mean: (s, m), of s posterior samples; s = 1 for a point estimate.
-    variance: (s, m).
+    Attributes
+    ----------
+    mean : Array
+        (s, m), of s posterior samples; s = 1 for a point estimate.
+    variance : Array
+        (s, m).
     """
 
     mean: Array
@@ -78,9 +92,14 @@ VariedPrediction: TypeAlias = Callable[[Array], tuple[Prediction, Callable[[Pred
 class HeldOut(NamedTuple):
     """Predictions of the observed values, each from all others.
 
-    xs: the n points.
-    values: of them (n,), up to rounding.
-    prediction: of each value, its noise included, (s, n) each.
+    Attributes
+    ----------
+    xs : Batch
+        The n points.
+    values : Array
+        Of them (n,), up to rounding.
+    prediction : Prediction
+        Of each value, its noise included, (s, n) each.
     """
 
     xs: Batch
@@ -91,10 +110,16 @@ class HeldOut(NamedTuple):
 class HyperparameterSamples(NamedTuple):
     """Posterior samples of one hyperparameter.
 
-    name: of the hyperparameter; before a colon that of the part of the domain, if it has several.
-    variable: the variable that it belongs to, by its position or by name; None for one of the whole model.
-    values: of each sample (s,); s = 1 for a point estimate.
-    has_sign: True for one in the units of the objective, which changes its sign if that is maximized.
+    Attributes
+    ----------
+    name : str
+        Of the hyperparameter; before a colon that of the part of the domain, if it has several.
+    variable : int, str, or None
+        The variable that it belongs to, by its position or by name; None for one of the whole model.
+    values : Array
+        Of each sample (s,); s = 1 for a point estimate.
+    has_sign : bool, default False
+        True for one in the units of the objective, which changes its sign if that is maximized.
     """
 
     name: str
@@ -108,7 +133,10 @@ class Posterior(ABC):
 
     Only `predict` must be written. Bounds are by default predictions with room for rounding.
 
-    unused: the names of variables on which no prediction depends; none by default.
+    Attributes
+    ----------
+    unused : tuple of str, default ()
+        The names of variables on which no prediction depends; none by default.
     """
 
     unused: tuple[str, ...] = ()
@@ -134,7 +162,10 @@ class Posterior(ABC):
     def predict(self, xs: Batch) -> Prediction:
         """Return mean and variance of the latent objective, (s, m) each, the variance above 0.
 
-        xs: m points.
+        Parameters
+        ----------
+        xs : Batch
+            m points.
         """
 
     def screen(self, xs: Batch) -> Prediction:
@@ -142,21 +173,30 @@ class Posterior(ABC):
 
         The mean is close to that of `predict`, since estimates are made of it.
 
-        xs: m points. Returns mean and variance, (s, m) each.
+        Parameters
+        ----------
+        xs : Batch
+            m points. Returns mean and variance, (s, m) each.
         """
         return _widen(self.predict(xs), -1.0)
 
     def bound(self, xs: Batch) -> Prediction:
         """Return bounds as `screen` does, quicker, tighter, or both, whose mean may be no estimate.
 
-        xs: m points.
+        Parameters
+        ----------
+        xs : Batch
+            m points.
         """
         return self.screen(xs)
 
     def upper_bound(self, xs: Batch) -> Prediction:
         """Return a mean and a variance that are never below those of `predict`, (s, m) each.
 
-        xs: m points.
+        Parameters
+        ----------
+        xs : Batch
+            m points.
         """
         return _widen(self.predict(xs), 1.0)
 
@@ -167,7 +207,10 @@ class Posterior(ABC):
         changes, which is right where nobody knows how points depend on each other: a posterior with covariances has to
         override it.
 
-        xs: points that are being evaluated; none change nothing.
+        Parameters
+        ----------
+        xs : Batch
+            Points that are being evaluated; none change nothing.
         """
         return self
 
@@ -177,7 +220,10 @@ class Posterior(ABC):
         Each is positive semi-definite. The diagonals are the variances of `predict`. None, by default, is for a
         posterior that predicts each point on its own: Thompson sampling, repeats and regret bounds need covariances.
 
-        xs: m points.
+        Parameters
+        ----------
+        xs : Batch
+            m points.
         """
         return None
 
@@ -196,7 +242,10 @@ class Posterior(ABC):
     def find_training_means(self, xs: Batch) -> Array:
         """Return the mean at those of the points that it learned from (s, k), in the order of the points.
 
-        xs: points that the surrogate was conditioned on, of which it may have learned from a part. Of other points, and
+        Parameters
+        ----------
+        xs : Batch
+            Points that the surrogate was conditioned on, of which it may have learned from a part. Of other points, and
             by default, the means of `screen` are returned.
         """
         return self.screen(xs).mean
@@ -206,7 +255,10 @@ class Posterior(ABC):
 
         None, by default, is for a posterior without gradients, whose points climb from neighbor to neighbor.
 
-        xs: m points, whose other coordinates stay.
+        Parameters
+        ----------
+        xs : Batch
+            m points, whose other coordinates stay.
         """
         return None
 
@@ -239,56 +291,95 @@ class Surrogate(ABC):
     def condition(
         self, xs: Batch, values: Array, state: State, rng: np.random.Generator
     ) -> tuple[Posterior, State, Info]:
-        """Learn from evaluated points; raises NumericalError.
+        """Learn from evaluated points.
 
-        xs: n points.
-        values: (n,), in the user's units, minimized; (n, q) where `n_outputs` is q.
-        state: of `initial_state`, or what the last call returned.
-        rng: random number generator.
+        Parameters
+        ----------
+        xs : Batch
+            n points.
+        values : Array
+            (n,), in the user's units, minimized; (n, q) where `n_outputs` is q.
+        state : State
+            Of `initial_state`, or what the last call returned.
+        rng : Generator
+            Random number generator.
 
-        Returns the posterior, the state for the next call, and the info to record.
+        Returns
+        -------
+        tuple of (Posterior, State, Info)
+            The posterior, the state for the next call, and the info to record.
+
+        Raises
+        ------
+        NumericalError
         """
 
     def condition_at(self, xs: Batch, values: Array, state: State) -> Posterior | None:
-        """Return the posterior at the hyperparameters of a state, without a fit; raises NumericalError.
+        """Return the posterior at the hyperparameters of a state, without a fit.
 
         None if the state holds no hyperparameters of this surrogate, and by default: then `condition` is called.
 
-        xs: n points.
-        values: (n,), in the user's units, minimized.
-        state: of `initial_state`, or what `condition` returned, here or of another version of the surrogate.
+        Parameters
+        ----------
+        xs : Batch
+            n points.
+        values : Array
+            (n,), in the user's units, minimized.
+        state : State
+            Of `initial_state`, or what `condition` returned, here or of another version of the surrogate.
+
+        Raises
+        ------
+        NumericalError
         """
         return None
 
     def with_variances(self, variances: Array) -> Surrogate:
-        """Return the surrogate that knows the noise of the values that it is conditioned on next; raises ValueError.
+        """Return the surrogate that knows the noise of the values that it is conditioned on next.
 
         By default it is the surrogate itself, which learns the noise, or does without.
 
-        variances: of the noise of each value (n,), at least 0, in the user's units squared; NaN if it is to be
-            learned.
+        Parameters
+        ----------
+        variances : Array
+            Of the noise of each value (n,), at least 0, in the user's units squared; NaN if it is to be learned.
+
+        Raises
+        ------
+        ValueError
+            If an argument is invalid.
         """
         return self
 
     def restore_units(self, prediction: Prediction, values: Array) -> Prediction:
         """Return a prediction of its posterior in the user's units, for a surrogate that learns values on other ones.
 
-        prediction: of the posterior that was conditioned on the values.
-        values: (n,), in the user's units.
+        Parameters
+        ----------
+        prediction : Prediction
+            Of the posterior that was conditioned on the values.
+        values : Array
+            (n,), in the user's units.
         """
         return prediction
 
     def around(self, change: Callable[[Surrogate], Surrogate]) -> Surrogate:
         """Return the surrogate whose model is changed; a surrogate that warps values changes the model inside.
 
-        change: from the model to another one.
+        Parameters
+        ----------
+        change : callable
+            From the model to another one.
         """
         return change(self)
 
     def warp(self, values: Array) -> Array:
         """Return values as the model inside learns them (n,); by default as they are.
 
-        values: (n,), in the user's units.
+        Parameters
+        ----------
+        values : Array
+            (n,), in the user's units.
         """
         return values
 
@@ -303,7 +394,10 @@ class Surrogate(ABC):
     def for_violation(self, warp: Callable[[Surrogate], Surrogate]) -> Surrogate:
         """Return the surrogate of the violation of a limit, without what holds for objectives alone.
 
-        warp: puts the warping of violations around the model.
+        Parameters
+        ----------
+        warp : callable
+            Puts the warping of violations around the model.
         """
         return warp(self)
 
@@ -312,8 +406,12 @@ class Surrogate(ABC):
 
         None, by default, is for a surrogate without kernels.
 
-        change: from a kernel to another one.
-        join: of the batches that the other kernels see.
+        Parameters
+        ----------
+        change : callable
+            From a kernel to another one.
+        join : callable
+            Of the batches that the other kernels see.
         """
         return None
 
@@ -321,9 +419,14 @@ class Surrogate(ABC):
 class AcquisitionGradient(NamedTuple):
     """The acquisition values of predictions, and their derivatives, (s, m) each.
 
-    value: as the acquisition function returns it.
-    mean: its derivative in the mean.
-    variance: its derivative in the variance.
+    Attributes
+    ----------
+    value : Array
+        As the acquisition function returns it.
+    mean : Array
+        Its derivative in the mean.
+    variance : Array
+        Its derivative in the variance.
     """
 
     value: Array
@@ -337,7 +440,10 @@ class AcquisitionFunction(ABC):
     Larger is better. Values are minimized: a lower mean, or a larger incumbent, never makes a point worth less, unless
     the function looks for something else than small values, such as a level. Only a call must be written.
 
-    is_logarithm: true where acquisition values are logarithms, to which that of a chance may be added.
+    Attributes
+    ----------
+    is_logarithm : bool, default False
+        True where acquisition values are logarithms, to which that of a chance may be added.
     """
 
     is_logarithm: bool = False
@@ -355,15 +461,22 @@ class AcquisitionFunction(ABC):
 
         By default it is infinite, which costs time alone: every point is predicted in full.
 
-        prediction: mean and variance, (s, m) each, as of `Posterior.screen`.
-        incumbent: the value to improve on, in the user's units.
+        Parameters
+        ----------
+        prediction : Prediction
+            Mean and variance, (s, m) each, as of `Posterior.screen`.
+        incumbent : float
+            The value to improve on, in the user's units.
         """
         return np.full(prediction.mean.shape, np.inf)
 
     def average(self, scores: Array) -> Array:
         """Average the acquisition value of each point over posterior samples (m,), logarithms by log-mean-exp.
 
-        scores: (s, m), what a call returned.
+        Parameters
+        ----------
+        scores : Array
+            (s, m), what a call returned.
         """
         if self.is_logarithm:
             return np.asarray(np.logaddexp.reduce(scores, axis=0)) - math.log(len(scores))
@@ -374,8 +487,12 @@ class AcquisitionFunction(ABC):
 
         The derivatives are central differences by default.
 
-        prediction: mean and variance, (s, m) each.
-        incumbent: the value to improve on, in the user's units.
+        Parameters
+        ----------
+        prediction : Prediction
+            Mean and variance, (s, m) each.
+        incumbent : float
+            The value to improve on, in the user's units.
         """
         mean, variance = prediction
         steps = STEP * np.sqrt(variance), STEP * variance
@@ -389,7 +506,10 @@ class AcquisitionFunction(ABC):
     def with_noise(self, noise: Array) -> AcquisitionFunction:
         """Return the function for values of this noise; itself, by default, for one that does not depend on it.
 
-        noise: variance under each posterior sample (s, 1), at least 0, in the user's units squared.
+        Parameters
+        ----------
+        noise : Array
+            Variance under each posterior sample (s, 1), at least 0, in the user's units squared.
         """
         return self
 
@@ -406,7 +526,10 @@ class Score(ABC):
 
         By default they are infinite, which costs time alone: every point is scored.
 
-        xs: m points.
+        Parameters
+        ----------
+        xs : Batch
+            m points.
         """
         return np.full(len(xs), np.inf)
 
@@ -415,7 +538,10 @@ class Score(ABC):
 
         None, by default, is for a score that cannot be told: then each suggestion has a score of its own.
 
-        xs: points that are being evaluated.
+        Parameters
+        ----------
+        xs : Batch
+            Points that are being evaluated.
         """
         return None
 
@@ -424,7 +550,10 @@ class Score(ABC):
 
         None, by default, is for a score without gradients, whose points climb from neighbor to neighbor.
 
-        xs: m points, whose other coordinates stay.
+        Parameters
+        ----------
+        xs : Batch
+            m points, whose other coordinates stay.
         """
         return None
 
@@ -450,13 +579,19 @@ class Feasibility(ABC):
     def log_probability(self, xs: Batch) -> Array:
         """Return the logarithm of the chance that each of m points has a value (m,), at most 0.
 
-        xs: m points.
+        Parameters
+        ----------
+        xs : Batch
+            m points.
         """
 
     def log_probability_bound(self, xs: Batch) -> Array:
         """Return bounds that are never below the log chance of the same point, at most 0 (m,); by default itself.
 
-        xs: m points.
+        Parameters
+        ----------
+        xs : Batch
+            m points.
         """
         return self.log_probability(xs)
 
@@ -465,7 +600,10 @@ class Feasibility(ABC):
 
         None, by default, is for a chance without gradients.
 
-        xs: m points, whose other coordinates stay.
+        Parameters
+        ----------
+        xs : Batch
+            m points, whose other coordinates stay.
         """
         return None
 
@@ -483,13 +621,27 @@ class SuccessModel(ABC):
         *,
         keep: bool = False,
     ) -> tuple[Feasibility, State]:
-        """Learn the chance that a point succeeds from all points; raises NumericalError.
+        """Learn the chance that a point succeeds from all points.
 
-        points: n points.
-        succeeded: for each, whether it did (n,), bool.
-        state: None, or what the last call returned, if a fit may start; plain JSON.
-        rng: random number generator.
-        keep: whether the hyperparameters of the state serve, so that nothing is fitted if that takes long.
+        Parameters
+        ----------
+        points : Batch
+            n points.
+        succeeded : NDArray
+            For each, whether it did (n,), bool.
+        state : State
+            None, or what the last call returned, if a fit may start; plain JSON.
+        rng : Generator
+            Random number generator.
+        keep : bool, default False
+            Whether the hyperparameters of the state serve, so that nothing is fitted if that takes long.
 
-        Returns the chance, and the state for the next call.
+        Returns
+        -------
+        tuple of (Feasibility, State)
+            The chance, and the state for the next call.
+
+        Raises
+        ------
+        NumericalError
         """

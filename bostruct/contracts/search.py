@@ -24,18 +24,28 @@ NO_SETTINGS = ("domain", "note")  # of a searcher's fields
 class HistoryView:
     """The history that a searcher sees: points as its domain holds them, values to minimize, in the order observed.
 
-    completed: points that have a value.
-    values: one for each completed point (n,): of the only objective; if there are several, or limits, a constrained
-        rank, by which feasible points come before others: see `bostruct.goals.pareto.constrained_rank`.
-    running: points that were asked and are not finished.
-    failed: points that were told without a value, whether their trials failed or were infeasible.
-    seen: the keys of all points ever suggested or observed, whatever became of them.
-    objectives: of each completed point (n, k), minimized.
-    violations: by how much each completed point breaks each limit (n, c), at most 0 if it keeps it; (n, 0) without
-        limits.
-    variances: known variances of the noise of the one objective (n,), NaN if unknown; None if none is known. Of
-        `values` they are those if all limits are kept.
-    whole: the history that this one is a part of to save time; None if nothing was left out for that.
+    Parameters
+    ----------
+    completed : Batch
+        Points that have a value.
+    values : Array
+        One for each completed point (n,): of the only objective; if there are several, or limits, a constrained rank,
+        by which feasible points come before others: see `bostruct.goals.pareto.constrained_rank`.
+    running : Batch
+        Points that were asked and are not finished.
+    failed : Batch
+        Points that were told without a value, whether their trials failed or were infeasible.
+    seen : AbstractSet
+        The keys of all points ever suggested or observed, whatever became of them.
+    objectives : Array
+        Of each completed point (n, k), minimized.
+    violations : Array
+        By how much each completed point breaks each limit (n, c), at most 0 if it keeps it; (n, 0) without limits.
+    variances : Array or None
+        Known variances of the noise of the one objective (n,), NaN if unknown; None if none is known. Of `values` they
+        are those if all limits are kept.
+    whole : HistoryView or None
+        The history that this one is a part of to save time; None if nothing was left out for that.
     """
 
     completed: Batch
@@ -60,7 +70,10 @@ class ScoreBuilder(ABC):
     def around(self, change: Callable[[ScoreBuilder], ScoreBuilder]) -> ScoreBuilder:
         """Return the builder whose promise is changed; a builder around another one changes that inside.
 
-        change: from the builder of the promise to another one.
+        Parameters
+        ----------
+        change : callable
+            From the builder of the promise to another one.
         """
         return change(self)
 
@@ -82,14 +95,24 @@ class ScoreBuilder(ABC):
     def build_from(
         self, posterior: Posterior, history: HistoryView, state: State, rng: np.random.Generator
     ) -> tuple[Score, State]:
-        """Return the score as a call does, and the state for the next call; raises NumericalError.
+        """Return the score as a call does, and the state for the next call.
 
         The state is None for a builder that learns nothing of its own, as by default.
 
-        posterior: of the objective, with the running points believed.
-        history: all that was observed so far, at least one value.
-        state: None, or what the last call returned; plain JSON.
-        rng: random number generator.
+        Parameters
+        ----------
+        posterior : Posterior
+            Of the objective, with the running points believed.
+        history : HistoryView
+            All that was observed so far, at least one value.
+        state : State
+            None, or what the last call returned; plain JSON.
+        rng : Generator
+            Random number generator.
+
+        Raises
+        ------
+        NumericalError
         """
         return self(posterior, history, rng), None
 
@@ -98,12 +121,22 @@ class ScoreBuilder(ABC):
     ) -> Feasibility | None:
         """Return the chance that a point has a value and satisfies all limits, as the scores know it.
 
-        None, by default, stands for certainty, or for scores that know no such chance. Raises NumericalError.
+        None, by default, stands for certainty, or for scores that know no such chance.
 
-        posterior: of the objective.
-        history: all that was observed so far, at least one value.
-        state: None, or that of `build_from`.
-        rng: random number generator.
+        Parameters
+        ----------
+        posterior : Posterior
+            Of the objective.
+        history : HistoryView
+            All that was observed so far, at least one value.
+        state : State
+            None, or that of `build_from`.
+        rng : Generator
+            Random number generator.
+
+        Raises
+        ------
+        NumericalError
         """
         return None
 
@@ -111,9 +144,14 @@ class ScoreBuilder(ABC):
 class Suggestion(NamedTuple):
     """The next point to evaluate.
 
-    point: to evaluate, unseen before, except for a ``repeat`` of a searcher that `repeats`.
-    state: of the searcher after it; plain JSON.
-    info: for people; plain JSON. `info["origin"]` says how the point was chosen: ``initial`` (of the method's first
+    Attributes
+    ----------
+    point : Point
+        To evaluate, unseen before, except for a ``repeat`` of a searcher that `repeats`.
+    state : State
+        Of the searcher after it; plain JSON.
+    info : Info
+        For people; plain JSON. `info["origin"]` says how the point was chosen: ``initial`` (of the method's first
         points), ``model``, ``mutation`` (of the best point), ``random``, ``repeat`` (an observed point, asked again) or
         ``fallback``, where `info["why"]` says why. `info[PARENT_POSITION]` is the position, among the completed points
         of the history, of the point that this one is a change of; the study puts the number of that trial on record, as
@@ -128,8 +166,14 @@ class Suggestion(NamedTuple):
 class TrainingPrediction(NamedTuple):
     """A method's judgement of the n completed points, in the order observed.
 
-    eligible: the points to recommend one of (n,). prediction: of the latent objective (s, n), None without a model.
-    why: what makes points eligible, for the record; empty if all are.
+    Attributes
+    ----------
+    eligible : NDArray
+        The points to recommend one of (n,).
+    prediction : Prediction or None
+        Of the latent objective (s, n), None without a model.
+    why : str, default ""
+        What makes points eligible, for the record; empty if all are.
     """
 
     eligible: npt.NDArray[np.bool_]
@@ -140,9 +184,13 @@ class TrainingPrediction(NamedTuple):
 class Predicted(NamedTuple):
     """A method's predictions at m points.
 
-    mean, variance: of each of k latent objectives under s posterior samples (k, s, m), minimized, in the user's units.
-    log_probability: logarithm of the chance that each point has a value and satisfies all limits (m,); zeros where
-        nothing failed and nothing is limited.
+    Attributes
+    ----------
+    mean, variance : Array
+        Of each of k latent objectives under s posterior samples (k, s, m), minimized, in the user's units.
+    log_probability : Array
+        Logarithm of the chance that each point has a value and satisfies all limits (m,); zeros where nothing failed
+        and nothing is limited.
     """
 
     mean: Array
@@ -153,8 +201,12 @@ class Predicted(NamedTuple):
 class LeaveOneOut(NamedTuple):
     """Leave-one-out predictions of the observed values.
 
-    positions: of the completed points that the model learned from (n,), in the order observed.
-    prediction: of their values, noise included, (s, n) each, minimized.
+    Attributes
+    ----------
+    positions : NDArray
+        Of the completed points that the model learned from (n,), in the order observed.
+    prediction : Prediction
+        Of their values, noise included, (s, n) each, minimized.
     """
 
     positions: npt.NDArray[np.int64]
@@ -164,15 +216,25 @@ class LeaveOneOut(NamedTuple):
 class Searcher(ABC):
     """A method. All that it may remember is its state; `suggest` is all that it must have.
 
-    domain: the points to search, a `Domain`.
-    n_initial: number of points that the method chooses before it learns from values.
-    repeats: True if observed points may be suggested again, as suggestions of the origin ``repeat``. Once every
-        point has been seen, the searcher may go on with repeats in place of raising `SpaceExhausted`.
-    has_model: True if a model answers `predict`.
-    bounds_regret: False if the model, before it learns anything, is known to bound no regret.
-    cross_validates: True if a model may answer `cross_validate`.
-    reads_objectives: True if several objectives are served as they are, or need not be read.
-    note: goes on record with each suggestion, as ``info["auto"]``; None for nothing. It is no setting.
+    Attributes
+    ----------
+    domain : Any
+        The points to search, a `Domain`.
+    n_initial : int, default 0
+        Number of points that the method chooses before it learns from values.
+    repeats : bool, default False
+        True if observed points may be suggested again, as suggestions of the origin ``repeat``. Once every point has
+        been seen, the searcher may go on with repeats in place of raising `SpaceExhausted`.
+    has_model : bool, default False
+        True if a model answers `predict`.
+    bounds_regret : bool, default False
+        False if the model, before it learns anything, is known to bound no regret.
+    cross_validates : bool, default False
+        True if a model may answer `cross_validate`.
+    reads_objectives : bool, default False
+        True if several objectives are served as they are, or need not be read.
+    note : str, optional
+        Goes on record with each suggestion, as ``info["auto"]``; None for nothing. It is no setting.
     """
 
     domain: Any
@@ -188,20 +250,35 @@ class Searcher(ABC):
     def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
         """Return the next point to evaluate; raise `SpaceExhausted` when no unseen point is left.
 
-        history: all that was observed so far.
-        state: of `initial_state`, or of the last suggestion.
-        rng: random number generator.
+        Parameters
+        ----------
+        history : HistoryView
+            All that was observed so far.
+        state : State
+            Of `initial_state`, or of the last suggestion.
+        rng : Generator
+            Random number generator.
         """
 
     def suggest_jointly(self, history: HistoryView, state: State, rng: np.random.Generator) -> Iterator[Suggestion]:
         """Yield points to evaluate side by side, each with those before it running; the first is that of `suggest`.
 
-        It ends where another fit is needed, after one point or more: by default after one. Override it if one fit,
-        and one search, serve several. Raises `SpaceExhausted` if no unseen point is left for the first.
+        It ends where another fit is needed, after one point or more: by default after one. Override it if one fit, and
+        one search, serve several.
 
-        history: all that was observed so far.
-        state: of `initial_state`, or of the last suggestion.
-        rng: random number generator.
+        Parameters
+        ----------
+        history : HistoryView
+            All that was observed so far.
+        state : State
+            Of `initial_state`, or of the last suggestion.
+        rng : Generator
+            Random number generator.
+
+        Raises
+        ------
+        SpaceExhausted
+            If no unseen point is left for the first.
         """
         yield self.suggest(history, state, rng)
 
@@ -215,15 +292,22 @@ class Searcher(ABC):
     def with_note(self, found: Suggestion) -> Suggestion:
         """Return a suggestion with the searcher's note on record, if it has any.
 
-        found: the suggestion.
+        Parameters
+        ----------
+        found : Suggestion
+            The suggestion.
         """
         return found if self.note is None else found._replace(info={**found.info, "auto": self.note})
 
     def change_model(self, change: Callable[[Any], Searcher | None], other: Callable[[Searcher], Searcher]) -> Searcher:
         """Return the searcher with another model; one around another searcher changes that inside.
 
-        change: from a `BayesianSearch` to what takes its place; None if it can make nothing of it.
-        other: the same for a searcher that is none, or of which `change` makes nothing.
+        Parameters
+        ----------
+        change : callable
+            From a `BayesianSearch` to what takes its place; None if it can make nothing of it.
+        other : callable
+            The same for a searcher that is none, or of which `change` makes nothing.
         """
         return other(self)
 
@@ -238,23 +322,42 @@ class Searcher(ABC):
     def appraise(self, history: HistoryView, state: State, rng: np.random.Generator) -> TrainingPrediction:
         """Rank the completed points, of which there is at least one, without noise; by default by their values.
 
-        history: all that was observed so far.
-        state: of the last suggestion.
-        rng: random number generator.
+        Parameters
+        ----------
+        history : HistoryView
+            All that was observed so far.
+        state : State
+            Of the last suggestion.
+        rng : Generator
+            Random number generator.
 
-        Raises NumericalError if the model cannot be fitted.
+        Raises
+        ------
+        NumericalError
+            If the model cannot be fitted.
         """
         return TrainingPrediction(np.ones(len(history.values), dtype=np.bool_), None)
 
     def predict(self, history: HistoryView, state: State, xs: Batch, rng: np.random.Generator) -> Predicted:
         """Predict points, where the searcher `has_model`; one that has none at times calls `super()` then.
 
-        history: all that was observed so far.
-        state: of `initial_state`, or of the last suggestion.
-        xs: m points.
-        rng: random number generator.
+        Parameters
+        ----------
+        history : HistoryView
+            All that was observed so far.
+        state : State
+            Of `initial_state`, or of the last suggestion.
+        xs : Batch
+            m points.
+        rng : Generator
+            Random number generator.
 
-        Raises NumericalError if the model cannot be fitted, or nothing has completed, BostructError without a model.
+        Raises
+        ------
+        NumericalError
+            If the model cannot be fitted, or nothing has completed.
+        BostructError
+            Without a model.
         """
         raise BostructError(f"predict: {type(self).__name__} has no model")
 
@@ -263,11 +366,19 @@ class Searcher(ABC):
     ) -> list[list[HyperparameterSamples]]:
         """Return samples of the hyperparameters of the model of each output; none, by default, without such a model.
 
-        history: at least one completed point.
-        state: of the last suggestion.
-        rng: random number generator.
+        Parameters
+        ----------
+        history : HistoryView
+            At least one completed point.
+        state : State
+            Of the last suggestion.
+        rng : Generator
+            Random number generator.
 
-        Raises NumericalError if the model cannot be fitted.
+        Raises
+        ------
+        NumericalError
+            If the model cannot be fitted.
         """
         return []
 
@@ -276,14 +387,24 @@ class Searcher(ABC):
     ) -> float:
         """Return an upper bound of the probability that the regret of the best completed point exceeds `regret`.
 
-        It is 1 without a model, until more points have a value than the method chooses without the model, and while
-        the values are equal up to rounding, so that they tell nothing of their scale. Where it is estimated, its
-        confidence is that of one look. Raises NumericalError.
+        It is 1 without a model, until more points have a value than the method chooses without the model, and while the
+        values are equal up to rounding, so that they tell nothing of their scale. Where it is estimated, its confidence
+        is that of one look.
 
-        history: at least one completed point, of one objective without limits.
-        state: of the last suggestion.
-        regret: the difference to the optimum, at least 0, in the user's units.
-        rng: random number generator.
+        Parameters
+        ----------
+        history : HistoryView
+            At least one completed point, of one objective without limits.
+        state : State
+            Of the last suggestion.
+        regret : float
+            The difference to the optimum, at least 0, in the user's units.
+        rng : Generator
+            Random number generator.
+
+        Raises
+        ------
+        NumericalError
         """
         return 1.0
 
@@ -292,12 +413,21 @@ class Searcher(ABC):
     ) -> LeaveOneOut:
         """Predict each observed value from all others, if the searcher `cross_validates`.
 
-        history: at least one completed point.
-        state: of the last suggestion.
-        objective: its position, from 0.
-        rng: random number generator.
+        Parameters
+        ----------
+        history : HistoryView
+            At least one completed point.
+        state : State
+            Of the last suggestion.
+        objective : int
+            Its position, from 0.
+        rng : Generator
+            Random number generator.
 
-        Raises BostructError if the model cannot.
+        Raises
+        ------
+        BostructError
+            If the model cannot.
         """
         raise BostructError(f"cross_validate: {type(self).__name__} has no model that predicts values left out")
 
@@ -305,7 +435,10 @@ class Searcher(ABC):
 def describe_part(part: object) -> Json:
     """Describe a part and its settings as JSON, down to the last prior.
 
-    part: a dataclass, or the value of one of its fields. What comes from the domain is named by its type. A field that
+    Parameters
+    ----------
+    part : object
+        A dataclass, or the value of one of its fields. What comes from the domain is named by its type. A field that
         was added later is left away at its default.
     """
     if is_dataclass(part) and not isinstance(part, type):

@@ -27,7 +27,10 @@ ADDED_LATER = {"added later": True}  # of a field: its default says nothing, so 
 def stored_as(name: str) -> dict[str, str]:
     """Return the metadata of a field that stored settings have under an earlier name.
 
-    name: the earlier name.
+    Parameters
+    ----------
+    name : str
+        The earlier name.
     """
     return {STORED_AS: name}
 
@@ -36,7 +39,10 @@ def stored_as(name: str) -> dict[str, str]:
 class Exact:
     """The size of a domain all of whose points were counted.
 
-    count: number of points.
+    Parameters
+    ----------
+    count : int
+        Number of points.
     """
 
     count: int
@@ -46,7 +52,10 @@ class Exact:
 class AtLeast:
     """A lower bound: the points found before the budget was spent, or within the depth that is searched.
 
-    count: number of points found.
+    Parameters
+    ----------
+    count : int
+        Number of points found.
     """
 
     count: int
@@ -56,7 +65,10 @@ class AtLeast:
 class Infinite:
     """The size of a domain without end: real numbers, or programs in which a substitution can contain itself.
 
-    count: infinity.
+    Parameters
+    ----------
+    count : float, default math.inf
+        Infinity.
     """
 
     count: float = math.inf

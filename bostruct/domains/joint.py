@@ -121,8 +121,6 @@ class Joint(LocalDomain, ChoiceDomain, TreeDomain):
     def sample(self, m: int, rng: np.random.Generator) -> list[JointPoint]:
         """Draw m points whose parts are independent, each drawn as its domain draws.
 
-        m: int >= 0.
-
         Raises TypeError, ValueError.
         """
         check_draw(m, rng)
@@ -130,8 +128,6 @@ class Joint(LocalDomain, ChoiceDomain, TreeDomain):
 
     def sample_unseen(self, seen: AbstractSet[Hashable], rng: np.random.Generator) -> JointPoint:
         """Draw a point whose key is not in `seen`.
-
-        seen: frozenset of keys (`keys`).
 
         Raises SpaceExhausted if there is none, or the parts find none.
         """
@@ -228,8 +224,6 @@ class Joint(LocalDomain, ChoiceDomain, TreeDomain):
 
     def sample_neighbors(self, x: JointPoint, m: int, rng: np.random.Generator) -> list[JointPoint]:
         """Return `neighbors`, or m of them drawn without replacement if there are more.
-
-        m: int >= 0.
 
         A part that has more than m neighbors, and more than 200, counts as if it had so many. Where constraints leave
         fewer than m of these, all neighbors count of a part that is a `Space`, and up to 2,000 of any other. Raises
@@ -359,13 +353,19 @@ class Joint(LocalDomain, ChoiceDomain, TreeDomain):
 
 
 def joint_domain(parts: Mapping[str, object]) -> Joint:
-    """Return a domain whose points have several parts, such as an architecture and how it is trained.
+    """Return a domain of several parts, such as an architecture and its training.
 
-    parts: name -> domain (`Space`, `cnn_domain()`, another joint domain, one of your own), or a dict of variables,
-        which stands for its `Space`; at least one.
+    Constraints are those of each part. A point is a dict from the names to the points of the parts.
 
-    Constraints are those of each part. A user writes, and an objective receives, a dict from the names to the parts'
-    points. Raises DomainError.
+    Parameters
+    ----------
+    parts : dict
+        At least one domain by name: a `Space`, `cnn_domain()`, another joint domain, your own, or a dict of variables.
+
+    Raises
+    ------
+    DomainError
+        If a part is invalid.
     """
     if not isinstance(parts, Mapping) or not parts:
         raise DomainError(f"parts: expected a mapping from at least one name to a domain, got {short_repr(parts)}")

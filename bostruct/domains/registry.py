@@ -41,13 +41,22 @@ BUILDERS: dict[str, Callable[[ParsedJson], Domain]] = {
 
 
 def register_domain(kind: str, builder: Callable[[ParsedJson], Domain]) -> None:
-    """Register a domain class, so that studies over it load from their files alone.
+    """Register a domain class, so that stored studies over it can be loaded from their file alone.
 
-    kind: the name under which ``to_json()["domain"]`` of your domain goes.
-    builder: description -> an equal domain, where description is what `to_json` returned; raises DomainError if that
-        does not hold enough, ValueError if it is malformed. To register the same function again changes nothing.
+    Parameters
+    ----------
+    kind : str
+        The value of ``to_json()["domain"]`` of your domain.
+    builder : callable
+        Takes the result of `to_json` and returns an equal domain. Raises DomainError if information is missing,
+        ValueError if it is malformed. Registering the same function again has no effect.
 
-    Raises TypeError, and ValueError for a kind that another function builds.
+    Raises
+    ------
+    TypeError
+        If an argument is invalid.
+    ValueError
+        If another function is registered for the kind.
     """
     if not isinstance(kind, str) or not kind:
         raise TypeError(f"kind: expected a non-empty string, got {short_repr(kind)}")

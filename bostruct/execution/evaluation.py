@@ -327,14 +327,23 @@ def report(step: int, value: object) -> None:
 
     Call it in an objective that `optimize` or `minimize` evaluates, in the thread that evaluates it. Where the rule
     stops the trial, this raises an exception that is no `Exception`: let it pass. The trial then completes with this
-    value. Reports are on record in ``trial.info["reports"]``, up to 1,000 of them, early ones at
-    shorter distances.
+    value. Reports are on record in ``trial.info["reports"]``, up to 1,000 of them, early ones at shorter distances.
 
-    step: the step reached, such as an epoch: an integer from 0, larger than the last one.
-    value: of the objective at this step, in the user's direction. NaN and infinities end the evaluation as a failure.
+    Anywhere else nothing is recorded, and a warning says so.
 
-    Anywhere else nothing is recorded, and a warning says so. Raises TypeError for what is not a number, and ValueError
-    for a step that does not ascend.
+    Parameters
+    ----------
+    step : int
+        The step reached, such as an epoch: an integer from 0, larger than the last one.
+    value : object
+        Of the objective at this step, in the user's direction. NaN and infinities end the evaluation as a failure.
+
+    Raises
+    ------
+    TypeError
+        For what is not a number.
+    ValueError
+        For a step that does not ascend.
     """
     reporter = _reporter.get()
     if reporter is None:
@@ -350,12 +359,16 @@ def set_attribute(name: str, value: object) -> None:
     Call it in an objective that `optimize` or `minimize` evaluates, in the thread that evaluates it. No model learns
     from attributes.
 
-    name: of the attribute, a string of 1 to 200 characters; the last value of a name stays.
-    value: JSON (strings, finite numbers, booleans, None, lists, dicts), NumPy numbers and arrays, or a path. All
-        attributes of a trial have at most 65,536 characters as JSON.
-
     What cannot be kept is left out with a warning, and the evaluation goes on. Anywhere else nothing is recorded, and a
     warning says so.
+
+    Parameters
+    ----------
+    name : str
+        Of the attribute, a string of 1 to 200 characters; the last value of a name stays.
+    value : object
+        JSON (strings, finite numbers, booleans, None, lists, dicts), NumPy numbers and arrays, or a path. All
+        attributes of a trial have at most 65,536 characters as JSON.
     """
     reporter = _reporter.get()
     if reporter is None:

@@ -44,7 +44,10 @@ class TrialLost(BostructError):
 class Pool(ABC):
     """A place to run trials in, some at a time: the base of all pools.
 
-    slots: the number of trials that may be in flight, which may change.
+    Attributes
+    ----------
+    slots : int, default 1
+        The number of trials that may be in flight, which may change.
     """
 
     slots: int = 1
@@ -53,8 +56,12 @@ class Pool(ABC):
     def submit(self, number: int, point: Any) -> None:
         """Begin a trial; only called while fewer than `slots` are in flight.
 
-        number: of the trial.
-        point: as the objective receives it, or a `WatchedPoint`, for `evaluate`.
+        Parameters
+        ----------
+        number : int
+            Of the trial.
+        point : Any
+            As the objective receives it, or a `WatchedPoint`, for `evaluate`.
         """
 
     def poll(self) -> FinishedTrials:
@@ -69,7 +76,10 @@ class Pool(ABC):
     def cancel(self, number: int) -> None:
         """Cancel a trial: its result is never returned, and its evaluation ends if the pool can end it.
 
-        number: of a trial in flight.
+        Parameters
+        ----------
+        number : int
+            Of a trial in flight.
         """
 
     @abstractmethod
@@ -80,7 +90,10 @@ class Pool(ABC):
 class InProcessPool(Pool):
     """A pool that runs one trial at a time in this process, while it is waited for.
 
-    objective: function of a point.
+    Parameters
+    ----------
+    objective : callable
+        Function of a point.
     """
 
     def __init__(self, objective: Callable[[Any], Any]) -> None:

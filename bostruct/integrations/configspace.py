@@ -77,16 +77,23 @@ Forbidden = Any  # a forbidden clause, a relation, or a conjunction of some
 def read_space(configuration_space: ConfigurationSpace) -> Space:
     """Read a space of ConfigSpace, with its conditions and its forbidden clauses.
 
-    configuration_space: `ConfigSpace.ConfigurationSpace`.
-
     Uniform, normal and beta numbers become `Real` and `Integer`, categories and orders `Categorical` and `Ordinal`,
     conditions `when=`, and forbidden clauses constraints. Constants are no variables; `write_point` puts them back.
     Where `when=` does not express a condition, such as "or" of several parents, points have the variable and
-    `write_point` drops it. Hyperparameters that no configuration has are left out.
-    Default values and meta data say nothing of which points there are, and are not read.
+    `write_point` drops it. Hyperparameters that no configuration has are left out. Default values and meta data say
+    nothing of which points there are, and are not read.
 
-    Raises DomainError, naming the hyperparameter, for whatever has no counterpart. Warns of distributions, which a
-    space does not hold.
+    Warns of distributions, which a space does not hold.
+
+    Parameters
+    ----------
+    configuration_space : ConfigurationSpace
+        `ConfigSpace.ConfigurationSpace`.
+
+    Raises
+    ------
+    DomainError
+        If an argument is invalid.
     """
     return SpaceReader(configuration_space).read()
 
@@ -94,12 +101,21 @@ def read_space(configuration_space: ConfigurationSpace) -> Space:
 def write_space(space: Space, name: str | None = None) -> ConfigurationSpace:
     """Write a space as one of ConfigSpace, whose default configuration is a valid point.
 
-    space: of `Binary`, `Categorical`, `Ordinal`, `Integer` and `Real` variables. Numbers with a step become an order, a
-        variable of one value a constant, which `read_space` and `read_point` know by its meta data.
-    name: of the result.
+    A predicate of `when=` is asked for each choice of its parent.
 
-    A predicate of `when=` is asked for each choice of its parent. Raises DomainError, naming the variable or the
-    constraint, for other kinds of variables, for predicates of numbers, and for constraints that are functions.
+    Parameters
+    ----------
+    space : Space
+        Of `Binary`, `Categorical`, `Ordinal`, `Integer` and `Real` variables. Numbers with a step become an order, a
+        variable of one value a constant, which `read_space` and `read_point` know by its meta data.
+    name : str, optional
+        Of the result.
+
+    Raises
+    ------
+    DomainError
+        Naming the variable or the constraint, for other kinds of variables, for predicates of numbers, and for
+        constraints that are functions.
     """
     return SpaceWriter(space, name).write()
 
@@ -107,10 +123,13 @@ def write_space(space: Space, name: str | None = None) -> ConfigurationSpace:
 def read_point(configuration: Configuration) -> dict[str, Presented]:
     """Return a configuration as a point of the space that `read_space` reads.
 
-    configuration: `ConfigSpace.Configuration`.
-
     NumPy scalars become the choices themselves. Inactive hyperparameters and constants are left out, but one that the
     space has, because `when=` does not express its condition, has its default value.
+
+    Parameters
+    ----------
+    configuration : Configuration
+        `ConfigSpace.Configuration`.
     """
     hyperparameters = configuration.config_space
     point = {}
@@ -131,10 +150,17 @@ def read_point(configuration: Configuration) -> dict[str, Presented]:
 def write_point(point: dict[str, Any], configuration_space: ConfigurationSpace) -> Configuration:
     """Return a point as a checked configuration, with the constants that are active.
 
-    point: dict, of a space that `read_space` or `write_space` made an equivalent of `configuration_space`.
-    configuration_space: that the configuration belongs to, which rounds its numbers to 13 decimals.
+    Parameters
+    ----------
+    point : dict of str to Any
+        Dict, of a space that `read_space` or `write_space` made an equivalent of `configuration_space`.
+    configuration_space : ConfigurationSpace
+        That the configuration belongs to, which rounds its numbers to 13 decimals.
 
-    Raises PointError and errors of ConfigSpace for a point that it does not allow.
+    Raises
+    ------
+    PointError
+        And errors of ConfigSpace for a point that it does not allow.
     """
     from ConfigSpace.types import NotSet
 
@@ -169,7 +195,10 @@ def constant_value(given: Hyperparameter) -> tuple[Presented] | None:
 
     A constant that `write_space` made of a variable of one value is a variable.
 
-    given: `ConfigSpace.hyperparameters.Hyperparameter`.
+    Parameters
+    ----------
+    given : Hyperparameter
+        `ConfigSpace.hyperparameters.Hyperparameter`.
     """
     if isinstance(given, cs.Constant):
         return None if given.meta == FIXED else (given.value,)
@@ -180,7 +209,10 @@ def constant_value(given: Hyperparameter) -> tuple[Presented] | None:
 def listed_choices(given: Hyperparameter) -> tuple[Presented, ...] | None:
     """Return the choices of a category, an order or a constant; None for a hyperparameter of another kind.
 
-    given: `ConfigSpace.hyperparameters.Hyperparameter`.
+    Parameters
+    ----------
+    given : Hyperparameter
+        `ConfigSpace.hyperparameters.Hyperparameter`.
     """
     if isinstance(given, cs.CategoricalHyperparameter):
         return tuple(given.choices)
@@ -192,7 +224,10 @@ def listed_choices(given: Hyperparameter) -> tuple[Presented, ...] | None:
 def sort_of_values(given: Hyperparameter) -> str:
     """Tell what the values of a hyperparameter compare with: a "number", a "text", or nothing ("mixed").
 
-    given: `ConfigSpace.hyperparameters.Hyperparameter`.
+    Parameters
+    ----------
+    given : Hyperparameter
+        `ConfigSpace.hyperparameters.Hyperparameter`.
     """
     values = listed_choices(given) or constant_value(given)
     if values is None or all(isinstance(value, int | float | np.number) for value in values):
@@ -203,7 +238,10 @@ def sort_of_values(given: Hyperparameter) -> str:
 def is_biased(given: Hyperparameter) -> bool:
     """Tell whether a hyperparameter prefers some values, beyond a scale of logarithms.
 
-    given: `ConfigSpace.hyperparameters.Hyperparameter`.
+    Parameters
+    ----------
+    given : Hyperparameter
+        `ConfigSpace.hyperparameters.Hyperparameter`.
     """
     if isinstance(given, cs.CategoricalHyperparameter):
         return len(given.choices) > 1 and len(set(given.probabilities.tolist())) > 1
@@ -214,7 +252,10 @@ def is_biased(given: Hyperparameter) -> bool:
 class SpaceReader:
     """The reading of one `ConfigSpace.ConfigurationSpace`.
 
-    configuration_space: the one to read.
+    Parameters
+    ----------
+    configuration_space : ConfigurationSpace
+        The one to read.
     """
 
     def __init__(self, configuration_space: ConfigurationSpace) -> None:
@@ -248,7 +289,13 @@ class SpaceReader:
         return [name for name in self.variables if self.active[name] != self.present[name]]
 
     def read(self) -> Space:
-        """Return the space; raise DomainError for what has no counterpart, and warn of distributions."""
+        """Return the space.
+
+        Raises
+        ------
+        DomainError
+            For what has no counterpart, and warn of distributions.
+        """
         while True:
             if not self.variables:
                 raise DomainError("configuration_space: expected at least one hyperparameter with several values")
@@ -507,8 +554,12 @@ def _refuse_to_read(name: str, given: object) -> NoReturn:
 class SpaceWriter:
     """The writing of one space.
 
-    space: the one to write.
-    name: of the result; None for none.
+    Parameters
+    ----------
+    space : Space
+        The one to write.
+    name : str or None
+        Of the result; None for none.
     """
 
     def __init__(self, space: Space, name: str | None) -> None:
@@ -518,7 +569,13 @@ class SpaceWriter:
         self.result = ConfigurationSpace(name=name)
 
     def write(self) -> ConfigurationSpace:
-        """Return the space; raise DomainError for what has no counterpart."""
+        """Return the space.
+
+        Raises
+        ------
+        DomainError
+            For what has no counterpart.
+        """
         default = self.space.present(self.space.sample(1, np.random.default_rng(0))[0])
         for name, variable in self.space.variables.items():
             self.result.add(_hyperparameter(name, variable, default.get(name, variable.present(variable.fallback()))))

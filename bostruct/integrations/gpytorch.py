@@ -39,22 +39,37 @@ ClosedForm = Callable[[Array], tuple[Array, Pullback]]  # theta (p,) -> values, 
 class GramKernel(Kernel):
     """A `gpytorch.kernels.Kernel` that computes with a kernel of bostruct.
 
-    kernel: any.
-    points: None if inputs are points themselves, integer-coded rows of a `Space` (..., n, d). Else a batch, and
-        inputs are row numbers in it (..., n, 1): what the kernel prepares for its points is prepared once. A row
-        holds the lowest int64, -2^63, in the columns of a variable that its conditions leave out.
-    n_choices: number of choices of each column, against which inputs are checked; None for no such check.
-    priors: add the log prior of each block of parameters to the loss.
-    batch_shape: of independent sets of parameters.
-    active_dims: columns of the inputs that the kernel is about, in the order of its own; None for all. With them,
-        inputs may ask for a gradient, which is that of the other columns: zero in these.
-    dtype: of the parameters.
+    Parameters are theta itself, unconstrained: one torch parameter a block, named as the block, of shape (*batch_shape,
+    1, size).
 
-    Parameters are theta itself, unconstrained: one torch parameter a block, named as the block, of shape
-    (*batch_shape, 1, size).
+    Parameters
+    ----------
+    kernel : Kernel
+        Any.
+    points : Batch, optional
+        None if inputs are points themselves, integer-coded rows of a `Space` (..., n, d). Else a batch, and inputs are
+        row numbers in it (..., n, 1): what the kernel prepares for its points is prepared once. A row holds the lowest
+        int64, -2^63, in the columns of a variable that its conditions leave out.
+    n_choices : sequence of int, optional
+        Number of choices of each column, against which inputs are checked; None for no such check.
+    priors : bool, default False
+        Add the log prior of each block of parameters to the loss.
+    batch_shape : Size, optional
+        Of independent sets of parameters.
+    active_dims : sequence of int, optional
+        Columns of the inputs that the kernel is about, in the order of its own; None for all. With them, inputs may ask
+        for a gradient, which is that of the other columns: zero in these.
+    dtype : dtype, default torch.float64
+        Of the parameters.
 
-    Raises ValueError for inputs that are no integers in range or that ask for a gradient of
-    their own, RuntimeError for a second derivative, DomainError if `priors` is asked of a prior without a gradient.
+    Raises
+    ------
+    ValueError
+        For inputs that are no integers in range or that ask for a gradient of their own.
+    RuntimeError
+        For a second derivative.
+    DomainError
+        If `priors` is asked of a prior without a gradient.
     """
 
     def __init__(
@@ -90,13 +105,23 @@ class GramKernel(Kernel):
     ) -> Tensor:
         """Return the Gram matrix (..., n, m), or its diagonal (..., n); leading dimensions broadcast.
 
-        x1: (..., n, d), or (..., n, 1) if inputs are row numbers.
-        x2: (..., m, d), or (..., m, 1).
-        diag: return the diagonal; needs n = m.
-        last_dim_is_batch: must be False.
-        params: ignored.
+        Parameters
+        ----------
+        x1 : Tensor
+            (..., n, d), or (..., n, 1) if inputs are row numbers.
+        x2 : Tensor
+            (..., m, d), or (..., m, 1).
+        diag : bool, default False
+            Return the diagonal; needs n = m.
+        last_dim_is_batch : bool, default False
+            Must be False.
+        params : Any
+            Ignored.
 
-        Raises ValueError.
+        Raises
+        ------
+        ValueError
+            If an argument is invalid.
         """
         if last_dim_is_batch:
             raise ValueError("last_dim_is_batch: expected False: a kernel over structures is not a sum over columns")
@@ -169,12 +194,20 @@ def diffusion_kernel(
 
     Its variance is 1 everywhere: wrap it in `gpytorch.kernels.ScaleKernel` for an amplitude.
 
-    space: without `Real` variables, or long or logarithmic `Integer` ones.
-    priors: add the log-normal prior of the lengthscales, which grows with the number of variables, to the loss.
-    batch_shape: of independent sets of parameters.
-    active_dims: columns of the inputs that hold the variables of the space, in its order; None for all.
+    Parameters
+    ----------
+    space : Space
+        Without `Real` variables, or long or logarithmic `Integer` ones.
+    priors : bool, default True
+        Add the log-normal prior of the lengthscales, which grows with the number of variables, to the loss.
+    batch_shape : Size, optional
+        Of independent sets of parameters.
+    active_dims : sequence of int, optional
+        Columns of the inputs that hold the variables of the space, in its order; None for all.
 
-    Raises DomainError.
+    Raises
+    ------
+    DomainError
     """
     return GramKernel(
         space_kernel(space),
@@ -188,9 +221,15 @@ def diffusion_kernel(
 class BlockPrior(Prior):
     """The prior of one block of parameters, its constants left out; it has no samples.
 
-    block: parameters of a kernel that share a prior, which must have a gradient.
+    Parameters
+    ----------
+    block : Parameter
+        Parameters of a kernel that share a prior, which must have a gradient.
 
-    Raises DomainError for a prior without a gradient.
+    Raises
+    ------
+    DomainError
+        For a prior without a gradient.
     """
 
     @property
@@ -204,7 +243,10 @@ class BlockPrior(Prior):
     def log_prob(self, x: Tensor) -> Tensor:
         """Return the log density of each element, in the shape of x.
 
-        x: parameters of the block, any shape.
+        Parameters
+        ----------
+        x : Tensor
+            Parameters of the block, any shape.
         """
         return _ClosedFormFunction.apply(x.reshape(-1, 1), [self._build] * x.numel()).reshape(x.shape).to(x.dtype)
 

@@ -51,13 +51,23 @@ def read_test_function(
 
     The value is minus that of the function, to minimize; a sequence if that is not finite raises Infeasible.
 
-    function: callable from codes of letters (n, dim) to values (n,), with `num_states` and `dim`, and where it has them
+    Parameters
+    ----------
+    function : Any
+        Callable from codes of letters (n, dim) to values (n,), with `num_states` and `dim`, and where it has them
         `initial_solution` and the optimal value. Its instance is drawn from its own seed.
-    alphabet: `num_states` letters, such as a text; None for 0, 1 and so on.
-    n_initial: sequences of `initial_solution` that the runs of a seed begin with, at least 1, equal ones left out: the
-        first for seed 0, the next for seed 1, and so on. Without `initial_solution` they are drawn at random.
+    alphabet : iterable of Presented, optional
+        `num_states` letters, such as a text; None for 0, 1 and so on.
+    n_initial : int, default N_INITIAL
+        Sequences of `initial_solution` that the runs of a seed begin with, at least 1, equal ones left out: the first
+        for seed 0, the next for seed 1, and so on. Without `initial_solution` they are drawn at random.
 
-    Raises DomainError for another number of letters, or a function without these attributes, TypeError, ValueError.
+    Raises
+    ------
+    DomainError
+        For another number of letters, or a function without these attributes.
+    TypeError, ValueError
+        If an argument is invalid.
     """
     n_states, length = getattr(function, "num_states", None), getattr(function, "dim", None)
     if not isinstance(n_states, int) or not isinstance(length, int):
@@ -93,15 +103,25 @@ def read_black_box(
 
     The value is minus that of the black box, to minimize; a sequence if that is not finite raises Infeasible.
 
-    black_box: callable from an array of letters (1, length) to values (1, 1), with `alphabet`, or `info` that has it.
-    x0: arrays of letters (n, length), or texts (n,), which the runs of every seed begin with; None for ten at random,
-        other ones for each seed.
-    length: int, or (shortest, longest); None for what `info` says: `sequence_length`, or from 1 to
-        `max_sequence_length` where `fixed_length` is False.
-    optimum: the greatest value of the black box, None if it is not known.
+    Letters of several characters are allowed; sequences are tuples of them then, else texts.
 
-    Letters of several characters are allowed; sequences are tuples of them then, else texts. Raises DomainError, naming
-    the argument, if the interface does not say what is needed.
+    Parameters
+    ----------
+    black_box : Any
+        Callable from an array of letters (1, length) to values (1, 1), with `alphabet`, or `info` that has it.
+    x0 : Any, optional
+        Arrays of letters (n, length), or texts (n,), which the runs of every seed begin with; None for ten at random,
+        other ones for each seed.
+    length : int, tuple of (int, int), optional
+        Int, or (shortest, longest); None for what `info` says: `sequence_length`, or from 1 to `max_sequence_length`
+        where `fixed_length` is False.
+    optimum : float, optional
+        The greatest value of the black box, None if it is not known.
+
+    Raises
+    ------
+    DomainError
+        If an argument is invalid.
     """
     info = getattr(black_box, "info", None)
     letters = getattr(black_box, "alphabet", None) or getattr(info, "alphabet", None)

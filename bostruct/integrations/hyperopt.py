@@ -20,20 +20,30 @@ def read_trials(
 ) -> DataFrame:
     """Read trials of Hyperopt as a data frame for `Study.add_frame`; needs the extra `pandas`.
 
-    trials: `Trials` of Hyperopt, or its list `trials.trials`, whose dicts have `misc.vals` and `result`.
-    choices: by the label of each `hp.choice` and `hp.pchoice` its options, as Hyperopt stores the index of an option.
-    objective: the key of `result` that has the value.
-
     A column for each label, empty if the trial lacks it, then `value`, `status` and `reason`. Trials of status ``fail``
     or with an error failed; a trial that is not finished has no value.
-
-    Raises TypeError for a trial that is no such dict; ValueError for an index without an option, an unknown label, or a
-    label that is the name of a column of results; MissingExtra.
 
     >>> trial = {"state": 2, "misc": {"vals": {"x": [0.5], "kind": [1]}}, "result": {"loss": 2.0, "status": "ok"}}
     >>> study = bo.Study({"x": bo.Real(0, 1), "kind": ["linear", "tree"]})
     >>> study.add_frame(read_trials([trial], choices={"kind": ["linear", "tree"]}))[0].point
     {'x': 0.5, 'kind': 'tree'}
+
+    Parameters
+    ----------
+    trials : object
+        `Trials` of Hyperopt, or its list `trials.trials`, whose dicts have `misc.vals` and `result`.
+    choices : mapping of str to sequence of object, optional
+        By the label of each `hp.choice` and `hp.pchoice` its options, as Hyperopt stores the index of an option.
+    objective : str, default "loss"
+        The key of `result` that has the value.
+
+    Raises
+    ------
+    TypeError
+        For a trial that is no such dict.
+    ValueError
+        For an index without an option, an unknown label, or a label that is the name of a column of results.
+    MissingExtra
     """
     pandas = optional_import("pandas", "pandas")
     documents = getattr(trials, "trials", trials)

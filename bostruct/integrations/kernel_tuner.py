@@ -73,11 +73,19 @@ class ExpressionError(ValueError):
 class Restriction:
     """A condition on a configuration, which an expression of a file states.
 
-    expression: with the names of parameters, numbers, texts, comparisons, arithmetic, `and`, `or`, `not`, and calls of
-        functions such as `min`.
-    constants: the parameters of one value, and their values.
+    A point for which the expression divides by zero fulfills it, as in Kernel Tuner.
 
-    A point for which the expression divides by zero fulfills it, as in Kernel Tuner. Raises ExpressionError.
+    Parameters
+    ----------
+    expression : str
+        With the names of parameters, numbers, texts, comparisons, arithmetic, `and`, `or`, `not`, and calls of
+        functions such as `min`.
+    constants : tuple of tuple of (str, Presented), default ()
+        The parameters of one value, and their values.
+
+    Raises
+    ------
+    ExpressionError
     """
 
     expression: str
@@ -100,9 +108,14 @@ class Restriction:
 class Measurement(NamedTuple):
     """The outcome of one configuration.
 
-    configuration: a value for each parameter, also for those of one value.
-    outcome: its value, or why it has none.
-    others: further numbers and texts that were measured, by name.
+    Attributes
+    ----------
+    configuration : dict of str to Presented
+        A value for each parameter, also for those of one value.
+    outcome : Outcome
+        Its value, or why it has none.
+    others : dict of str to Presented
+        Further numbers and texts that were measured, by name.
     """
 
     configuration: dict[str, Presented]
@@ -113,17 +126,23 @@ class Measurement(NamedTuple):
 def read_space(file: str | os.PathLike[str]) -> Space:
     """Read the parameters and the conditions of a T1 file as a space.
 
-    file: JSON, or a cache file of Kernel Tuner, which does not store conditions.
-
     Numbers become `Ordinal`, `True` and `False` a `Binary`, anything else `Categorical`. A parameter of one value is no
     variable: conditions know its value, and `{**read_constants(file), **point}` is the whole configuration. Kernel
     Tuner evaluates the expressions of a file; here they are data. Known are numbers, texts, lists, names of parameters,
     comparisons, arithmetic, `and`, `or`, `not`, `if`, one `for` over a list, and some functions, such as `range`.
 
-    Raises DomainError and ValueError, which name the file, the line and the column.
-
     >>> space = read_space("convolution.json")                                            # doctest: +SKIP
     >>> bo.minimize(run, space, n_trials=100)                                             # doctest: +SKIP
+
+    Parameters
+    ----------
+    file : str or path-like
+        JSON, or a cache file of Kernel Tuner, which does not store conditions.
+
+    Raises
+    ------
+    DomainError, ValueError
+        Which name the file, the line and the column.
     """
     data, where = _parse_file(file)
     parameters, conditions = _read_parameters(data, where)
@@ -136,7 +155,10 @@ def read_space(file: str | os.PathLike[str]) -> Space:
 def read_constants(file: str | os.PathLike[str]) -> dict[str, Presented]:
     """Read the parameters of a T1 or a cache file that have one value, which are no variables of its space.
 
-    file: as of `read_space`.
+    Parameters
+    ----------
+    file : str or path-like
+        As of `read_space`.
     """
     return {name: values[0] for name, values in _read_parameters(*_parse_file(file))[0].items() if len(values) == 1}
 
@@ -144,15 +166,23 @@ def read_constants(file: str | os.PathLike[str]) -> dict[str, Presented]:
 def read_results(file: str | os.PathLike[str], objective: str = "auto") -> DataFrame:
     """Read the results of a tuning run as a data frame for `Study.add_frame`; needs the extra `pandas`.
 
-    file: a T4 file, or a cache file, which may lack its end.
-    objective: the measured quantity that is the value; ``auto`` for the one that the file names, else ``time``.
-
     A column for each parameter, then `value`, `status`, `reason`, and `attribute.NAME` for all else that was measured.
-
-    Raises ValueError, which names the file, the line and the column, and MissingExtra.
 
     >>> study = bo.Study(read_space("convolution.json"))                                  # doctest: +SKIP
     >>> study.add_frame(read_results("results_T4.json"))                                  # doctest: +SKIP
+
+    Parameters
+    ----------
+    file : str or path-like
+        A T4 file, or a cache file, which may lack its end.
+    objective : str, default "auto"
+        The measured quantity that is the value; ``auto`` for the one that the file names, else ``time``.
+
+    Raises
+    ------
+    ValueError
+        Which names the file, the line and the column.
+    MissingExtra
     """
     pandas = optional_import("pandas", "pandas")
     rows, ours = [], {"value", "status", "reason"}
@@ -167,17 +197,25 @@ def read_results(file: str | os.PathLike[str], objective: str = "auto") -> DataF
 def read_problem(file: str | os.PathLike[str], objective: str = "auto", direction: Direction = "minimize") -> Problem:
     """Read a cache file as a problem, whose points are the configurations that the file has.
 
-    file: with the results of many configurations, best of all; it may lack its end.
-    objective: the measured quantity; ``auto`` for the one that the file names, else ``time``.
-    direction: ``minimize`` or ``maximize``.
-
     A configuration that did not compile or run has failed. Parameters of one value are left out. The best value of the
     file is the optimum.
 
-    Raises DomainError and ValueError, which name the file, the line and the column.
-
     >>> problem = read_problem("A100.json.gz")                                            # doctest: +SKIP
     >>> bo.minimize(problem.objective, problem.space, n_trials=100)                       # doctest: +SKIP
+
+    Parameters
+    ----------
+    file : str or path-like
+        With the results of many configurations, best of all; it may lack its end.
+    objective : str, default "auto"
+        The measured quantity; ``auto`` for the one that the file names, else ``time``.
+    direction : {"minimize", "maximize"}, default "minimize"
+        ``minimize`` or ``maximize``.
+
+    Raises
+    ------
+    DomainError, ValueError
+        Which name the file, the line and the column.
     """
     data, where = _parse_file(file)
     rows, measured = _read_measurements(data, where, objective)
@@ -213,8 +251,12 @@ def read_problem(file: str | os.PathLike[str], objective: str = "auto", directio
 class CacheTable:
     """An objective that looks up what a configuration was measured to take.
 
-    names: of the parameters, in the order of the keys of the table.
-    table: the outcome of each configuration.
+    Parameters
+    ----------
+    names : tuple of str
+        Of the parameters, in the order of the keys of the table.
+    table : mapping of tuple of Presented to Outcome
+        The outcome of each configuration.
     """
 
     names: tuple[str, ...]
@@ -226,7 +268,10 @@ class CacheTable:
     def is_measured(self, point: Names) -> bool:
         """Tell whether the file has a configuration.
 
-        point: a dict with all names.
+        Parameters
+        ----------
+        point : Names
+            A dict with all names.
         """
         return tuple(point[name] for name in self.names) in self.table
 
@@ -353,9 +398,15 @@ def _read_measurements(data: ParsedJson, where: _Source, objective: str) -> tupl
 def parse_expression(text: str) -> tuple[Any, dict[str, int]]:
     """Return the syntax tree of an expression, and the column of each name that it takes from a configuration.
 
-    text: of Python; only what `read_space` lists is known.
+    Parameters
+    ----------
+    text : str
+        Of Python; only what `read_space` lists is known.
 
-    Raises ExpressionError, which says in which column anything else stands.
+    Raises
+    ------
+    ExpressionError
+        Which says in which column anything else stands.
     """
     if len(text) > MAX_CHARACTERS:
         raise ExpressionError(f"expected at most {MAX_CHARACTERS} characters, got {len(text)}")
@@ -386,10 +437,17 @@ def parse_expression(text: str) -> tuple[Any, dict[str, int]]:
 def evaluate_expression(node: Any, names: Names) -> Any:
     """Return the value of an expression.
 
-    node: of the tree that `parse_expression` returned.
-    names: the value of each name.
+    Parameters
+    ----------
+    node : Any
+        Of the tree that `parse_expression` returned.
+    names : Names
+        The value of each name.
 
-    Raises ExpressionError, ArithmeticError, LookupError, TypeError or ValueError for one that has none.
+    Raises
+    ------
+    ExpressionError, ArithmeticError, LookupError, TypeError, ValueError
+     For one that has none.
     """
     match node:
         case ast.Constant(value=value):

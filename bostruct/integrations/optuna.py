@@ -73,25 +73,36 @@ log = logging.getLogger(__name__)
 class BostructSampler(BaseSampler):
     """A sampler of Optuna whose suggestions are those of a method of bostruct.
 
-    search_space: a `Space`, a dict of variables or of distributions of Optuna, or any other domain: if it is given,
-        it holds before the first trial, and conditions (`when=`) and constraints are known. None for what the
-        trials with values tell, after a first one at random: parameters that all of them have, and others whose
-        presence the value of one categorical or integer tells. All further ones are drawn at random.
-    method: a name, or for an explicit search space a searcher.
-    seed: an integer from 0; None draws one.
-    structure: without a search space, parameters by name that are more than Optuna's distributions say: ``"ordinal"``
-        for a categorical whose choices are ordered, or a variable. A variable with plain choices, such as a
-        `Categorical` with descriptors, stands for a categorical with these choices. Any other, such as a `Permutation`,
-        is read by `suggest`.
-    threads: for model work, from 1; None leaves them alone.
-
     Running trials are believed, failed ones are learned from, a pruned one has its last report as its value. A trial
     pruned before it reported is infeasible. Constraints that all trials with values have are limits. Points are never
     repeated while a new one is left. A trial keeps its point as the system attribute `bostruct:point`, so that one that
     ended before it asked for all of it is learned from, too.
 
     Chance comes from the seed and the number of the trial, whatever was drawn before: a study that goes on in another
-    process, or on several workers, never draws the same numbers twice. Raises DomainError, TypeError, ValueError.
+    process, or on several workers, never draws the same numbers twice.
+
+    Parameters
+    ----------
+    search_space : Domain or mapping of str to object, optional
+        A `Space`, a dict of variables or of distributions of Optuna, or any other domain: if it is given, it holds
+        before the first trial, and conditions (`when=`) and constraints are known. None for what the trials with values
+        tell, after a first one at random: parameters that all of them have, and others whose presence the value of one
+        categorical or integer tells. All further ones are drawn at random.
+    method : str or Searcher, default "auto"
+        A name, or for an explicit search space a searcher.
+    seed : int, optional
+        An integer from 0; None draws one.
+    structure : mapping of str to str or Variable, optional
+        Without a search space, parameters by name that are more than Optuna's distributions say: ``"ordinal"`` for a
+        categorical whose choices are ordered, or a variable. A variable with plain choices, such as a `Categorical`
+        with descriptors, stands for a categorical with these choices. Any other, such as a `Permutation`, is read by
+        `suggest`.
+    threads : int or None, default 1
+        For model work, from 1; None leaves them alone.
+
+    Raises
+    ------
+    DomainError, TypeError, ValueError
     """
 
     def __init__(
@@ -121,10 +132,13 @@ class BostructSampler(BaseSampler):
     def infer_relative_search_space(self, study: OptunaStudy, trial: FrozenTrial) -> dict[str, BaseDistribution]:
         """Return the parameters that the trials with values tell; none for an explicit search space.
 
-        study, trial: of Optuna.
-
         With an explicit space each parameter is asked for by its name, so that an objective may ask for the choices in
         any order, and for the parameters that a condition leaves out.
+
+        Parameters
+        ----------
+        study, trial
+            Of Optuna.
         """
         if self._domain is not None:
             return {}
@@ -136,8 +150,12 @@ class BostructSampler(BaseSampler):
     ) -> dict[str, Any]:
         """Return the values of all parameters of a search space.
 
-        study, trial: of Optuna.
-        search_space: of `infer_relative_search_space`.
+        Parameters
+        ----------
+        study, trial
+            Of Optuna.
+        search_space : dict of str to BaseDistribution
+            Of `infer_relative_search_space`.
         """
         if self._domain is not None:
             return {}
@@ -153,11 +171,19 @@ class BostructSampler(BaseSampler):
     ) -> Any:
         """Return the value of one parameter: of the point of the explicit search space, else at random.
 
-        study, trial: of Optuna.
-        param_name: of the parameter.
-        param_distribution: as the objective asks for it.
+        Parameters
+        ----------
+        study, trial
+            Of Optuna.
+        param_name : str
+            Of the parameter.
+        param_distribution : BaseDistribution
+            As the objective asks for it.
 
-        Raises ValueError if the search space has the parameter with other values.
+        Raises
+        ------
+        ValueError
+            If the search space has the parameter with other values.
         """
         if self._domain is not None:
             point = self._find_point(study, trial.number)
@@ -174,12 +200,20 @@ class BostructSampler(BaseSampler):
     def suggest(self, trial: Trial, name: str) -> Presented:
         """Return the value of a structured parameter, such as a permutation, as `bostruct` presents it.
 
-        trial: of an objective; the value is its user attribute `name` from now on, as JSON.
-        name: of a variable of `structure` or of the search space, or of a domain inside it; ``point`` for a domain that
+        A trial that has the attribute already, such as one of ``enqueue_trial(..., user_attrs=...)``, has that value.
+
+        Parameters
+        ----------
+        trial : Trial
+            Of an objective; the value is its user attribute `name` from now on, as JSON.
+        name : str
+            Of a variable of `structure` or of the search space, or of a domain inside it; ``point`` for a domain that
             is no space.
 
-        A trial that has the attribute already, such as one of ``enqueue_trial(..., user_attrs=...)``, has that value.
-        Raises ValueError for a name that is no structured parameter, and for one that the point has not.
+        Raises
+        ------
+        ValueError
+            For a name that is no structured parameter, and for one that the point has not.
         """
         domain = self._domain if self._domain is not None else Space(self._list_structures())
         check_structured(domain, name)
@@ -196,9 +230,17 @@ class BostructSampler(BaseSampler):
     def suggest_point(self, trial: Trial) -> Presented:
         """Return the whole point of a trial, as objectives of `bostruct` receive it.
 
-        trial: of an objective. Plain values are its parameters from now on, structured ones its user attributes.
+        Parameters
+        ----------
+        trial : Trial
+            Of an objective. Plain values are its parameters from now on, structured ones its user attributes.
 
-        Raises BostructError without an explicit search space, and PointError if fixed parameters make no point.
+        Raises
+        ------
+        BostructError
+            Without an explicit search space.
+        PointError
+            If fixed parameters make no point.
         """
         domain = self._domain
         if domain is None:

@@ -51,19 +51,20 @@ MIRRORED = "bostruct"  # the user attribute, of studies and trials, with what Op
 def mirror_study(study: Study, storage: str | os.PathLike[str] | BaseStorage) -> None:
     """Write a study to a storage of Optuna, under its name; mirrored again, what is new is added.
 
-    study: of bostruct.
-    storage: the path of a journal file, which is made if there is none, or any storage of Optuna.
-
     `StudyMirror` says what is written, and mirrors a study while it runs. Raises what its call raises.
+
+    Parameters
+    ----------
+    study : Study
+        Of bostruct.
+    storage : str, path-like, or BaseStorage
+        The path of a journal file, which is made if there is none, or any storage of Optuna.
     """
     StudyMirror(storage)(study)
 
 
 class StudyMirror:
     """A callback of `Study.optimize` that keeps a study of Optuna equal to one of bostruct.
-
-    storage: the path of a journal file, which is made if there is none, or any storage of Optuna. SQLite is an order
-        of magnitude slower than a journal.
 
     The study of Optuna has the name and the directions of ours. Plain values are parameters, absent ones are left out,
     others are user attributes as JSON. Failed and infeasible trials have the state FAIL, trials that a rule stopped
@@ -72,7 +73,16 @@ class StudyMirror:
     again after it had failed is there twice, for Optuna reopens none. Where the space of the study changed, trials from
     before have the parameters that they had, and the user attribute `bostruct` of the study says what they are now.
 
-    Raises TypeError for what is no storage, OutputRefused, a FileExistsError, for a file that is no journal.
+    Parameters
+    ----------
+    storage : str, path-like, or BaseStorage
+        The path of a journal file, which is made if there is none, or any storage of Optuna. SQLite is an order of
+        magnitude slower than a journal.
+
+    Raises
+    ------
+    TypeError
+        For what is no storage, OutputRefused, a FileExistsError, for a file that is no journal.
     """
 
     def __init__(self, storage: str | os.PathLike[str] | BaseStorage) -> None:

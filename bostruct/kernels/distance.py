@@ -75,12 +75,17 @@ class FeatureDistance:
 class DistanceKernel(ExponentialKernel):
     """The kernel exp(-rate d(x, y)) of a distance d.
 
-    It is positive semi-definite if the distance is Euclidean, or of negative type (Schoenberg 1938); elsewhere it is
-    a similarity for `SpectrumClip`.
+    It is positive semi-definite if the distance is Euclidean, or of negative type (Schoenberg 1938); elsewhere it is a
+    similarity for `SpectrumClip`.
 
-    distance: n points, m points -> their distances (n, m).
-    prior: of the log rate.
-    initial: log rate at first.
+    Parameters
+    ----------
+    distance : callable
+        n points, m points -> their distances (n, m).
+    prior : Prior
+        Of the log rate.
+    initial : float
+        Log rate at first.
     """
 
     distance: Callable[[Batch, Batch], Array]
@@ -95,11 +100,7 @@ class DistanceKernel(ExponentialKernel):
         return (Parameter("log_rate", 1, self.prior, self.initial),)
 
     def prepare(self, xs: Batch, ys: Batch | None = None) -> Array:
-        """Return the distances (1, n, m).
-
-        xs: n points.
-        ys: m points; None for xs with themselves.
-        """
+        """Return the distances (1, n, m)."""
         return self.distance(xs, xs if ys is None else ys)[None]
 
 

@@ -47,7 +47,7 @@ METHODS: dict[str, Callable[..., Searcher]] = {
 
 
 def list_names() -> list[str]:
-    """List the names of all methods: those of the package by kind, registered ones, and those of installed plug-ins."""
+    """List the names of all methods: built-in ones by kind, registered ones, and those of plug-ins."""
     return [*METHODS, *plugins.list_plugins(plugins.METHODS, METHODS)]
 
 
@@ -70,10 +70,20 @@ def _can_build(build: Callable[..., Searcher], domain: Domain) -> bool:
 def find_method(name: str) -> Callable[..., Searcher]:
     """Return the function that builds a method.
 
-    name: one of `list_names()`, or ``module:name`` of a function of your own, imported from the current directory or
-        the path.
+    Parameters
+    ----------
+    name : str
+        One of `list_names()`, or ``module:name`` of your own function, imported from the current directory or the path.
 
-    Raises ValueError for an unknown name, and for a module or a plug-in that cannot be loaded or holds no function.
+    Returns
+    -------
+    callable
+        Takes a domain and returns a searcher.
+
+    Raises
+    ------
+    ValueError
+        If the name is unknown, or a module or plug-in cannot be loaded or has no such function.
     """
     if name in METHODS:
         return METHODS[name]
@@ -108,16 +118,25 @@ def _check_method_builder(name: str, found: Any) -> Callable[..., Searcher]:
 
 
 def register_method(name: str, build: Callable[[Domain], Searcher]) -> None:
-    """Register a method under a name, for the rest of the program.
+    """Register a method under a name for the rest of the program.
 
-    Then ``minimize(..., method=name)``, and every other call that takes the name of a method, builds it. Studies that
-    were made by this name load from their file alone.
+    ``minimize(..., method=name)`` and every other call that takes the name of a method can then use it. Its studies can
+    be loaded from their file alone.
 
-    name: a non-empty string that no method has.
-    build: domain -> searcher; raises DomainError for a domain that the method cannot search. To register the same
-        function again changes nothing.
+    Parameters
+    ----------
+    name : str
+        A non-empty string that no method has.
+    build : callable
+        Takes a domain and returns a searcher; raises DomainError if the method cannot search the domain. Registering
+        the same function again has no effect.
 
-    Raises TypeError, and ValueError for a name that is taken.
+    Raises
+    ------
+    TypeError
+        If an argument is invalid.
+    ValueError
+        If the name is taken.
     """
     if not isinstance(name, str) or not name:
         raise TypeError(f"name: expected a non-empty string, got {short_repr(name)}")
@@ -130,13 +149,23 @@ def register_method(name: str, build: Callable[[Domain], Searcher]) -> None:
 
 
 def searcher(method: str | Searcher, domain: Domain) -> Searcher:
-    """Build a searcher from the name of a method, or return a searcher as it is.
+    """Return a searcher, built from the name of a method if necessary.
 
-    method: a name as of `find_method`, or a searcher.
-    domain: the domain to search; unused if a searcher is given.
+    Parameters
+    ----------
+    method : str or Searcher
+        A name, as of `find_method`, or a searcher.
+    domain : Domain
+        The domain to search. Unused if a searcher is given.
 
-    Raises ValueError for an unknown name, and for a part of your own that cannot be imported or fails, TypeError for
-    anything else, DomainError if the method cannot search the domain.
+    Raises
+    ------
+    ValueError
+        If the name is unknown, or your own part cannot be imported or fails.
+    TypeError
+        If `method` is neither.
+    DomainError
+        If the method cannot search the domain.
     """
     if isinstance(method, str):
         build = find_method(method)

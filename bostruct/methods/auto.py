@@ -69,22 +69,27 @@ class Rule(NamedTuple):
 
 
 def auto(domain: Domain) -> Searcher:
-    """Build the default method for what a domain can do.
+    """Build the default method for a domain.
 
-    1. Variables, as a `Space` has them: `for_space`.
-    2. Named choices and mutations, as programs have them: `for_programs`.
-    3. Parts that all have a kernel, as a `Space` with other domains inside has them: `for_parts`.
-    4. Architectures with mutations: `nasbot`.
-    5. Distances or features: `bayesian`, where negative eigenvalues of the kernel are clipped and go on record. So are
-       named choices and architectures without mutations.
-    6. Mutations: `evolution`.
-    7. Anything else: `random`.
+    The method is the first that fits:
 
-    Under 5 to 7, ``trial.info["auto"]`` and a log record of level INFO say which method it is and why.
+    1. Variables, such as a `Space`: `for_space`. 2. Named choices with mutations, such as programs: `for_programs`. 3.
+    Several parts that all have kernels: `for_parts`. 4. Architectures with mutations: `nasbot`. 5. Distances or
+    features, also named choices and architectures without mutations: `bayesian`. Negative eigenvalues of the
+       kernel are clipped and recorded.
+    6. Mutations: `evolution`. 7. Anything else: `random`.
 
-    domain: any.
+    For 5 to 7, ``trial.info["auto"]`` and a log record of level INFO name the method and the reason.
 
-    Raises DomainError for what is no domain, or has a variable of a kind without a kernel.
+    Parameters
+    ----------
+    domain : Domain
+        The domain to search.
+
+    Raises
+    ------
+    DomainError
+        If it is not a domain, or has a variable of a kind without a kernel.
     """
     check_part("domain", domain, Domain)
     rule = next(rule for rule in RULES if rule.serves(domain))
@@ -105,14 +110,14 @@ def for_space(domain: Domain) -> BayesianSearch:
     sizes of these. The data say how much of it is needed, so that few of them show what the length does.
 
     Where there are ordered choices, a third kernel has main effects that know no order. Next to nothing is expected of
-    it, but the data may say otherwise: if an order misleads, each choice then has an effect of its own. So it is
-    where descriptors or a matrix say which choices are alike, and mislead.
+    it, but the data may say otherwise: if an order misleads, each choice then has an effect of its own. So it is where
+    descriptors or a matrix say which choices are alike, and mislead.
 
     Two models are fitted. One expects next to no noise, the other expects a third of the variance to be noise and has
     four times the prior probability. Among points that do not repeat, little but the prior tells noise from a rough
     function; some 20 values of a function without noise overcome it. If the noisy model is chosen among choices without
-    order, a third model serves in its place, which expects a smoother function. Labels of success and failure are
-    taken for quiet.
+    order, a third model serves in its place, which expects a smoother function. Labels of success and failure are taken
+    for quiet.
 
     From 50 trials on, the models are fitted again whenever the data have grown by a fiftieth, and those of success
     whenever the points that succeeded or those that failed have. From 1,000 trials on, they learn from the best 500
@@ -138,9 +143,15 @@ def for_space(domain: Domain) -> BayesianSearch:
     plateaus; with numbers, its best points climb then. While it stays on that of the best value, every other suggestion
     is a mutation of the best point.
 
-    domain: of variables, such as a `Space`.
+    Parameters
+    ----------
+    domain : Domain
+        Of variables, such as a `Space`.
 
-    Raises DomainError, naming a variable whose kind has no kernel.
+    Raises
+    ------
+    DomainError
+        Naming a variable whose kind has no kernel.
     """
     scheduled = has_schedules(domain)
     kernel = build_kernel(domain)
@@ -223,11 +234,14 @@ def select_variables(domain: Domain, model: NoiseSelection) -> Surrogate:
 
 
 def for_programs(domain: ChoiceDomain) -> BayesianSearch:
-    """Build Bayesian optimization of programs: a GP on their choices at its mode, log EI, evolution from the best.
+    """Build Bayesian optimization of programs: a GP on their choices, log EI, evolution from the best points.
 
     Values far worse than the median are compressed.
 
-    domain: of named choices, with mutations, such as a `SearchSpace` of the search-space language.
+    Parameters
+    ----------
+    domain : Domain
+        A domain of named choices with mutations, such as a `SearchSpace`.
     """
     surrogate = MAPGP(program_kernel(domain), domain.join, Normal(-5.0, 1.0), -5.0)
     return BayesianSearch(

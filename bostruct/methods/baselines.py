@@ -10,11 +10,17 @@ from bostruct.searchers.proposals import initial_design
 
 
 def evolution(domain: Domain) -> Searcher:
-    """Build evolution: suggestions mutate evaluated points, which are drawn by the rank of their values.
+    """Build evolution: suggestions mutate evaluated points, drawn by rank.
 
-    domain: any with mutations. The search begins with its pool, or with 12 random points where it has none.
+    Parameters
+    ----------
+    domain : Domain
+        Any domain with mutations. The search begins with its pool, or with 12 random points.
 
-    Raises DomainError for a domain without mutations.
+    Raises
+    ------
+    DomainError
+        If the domain has no mutations.
     """
     design, n_initial = initial_design(domain)
     return EvolutionSearch(domain, ByRank(), n_initial, design)
@@ -29,15 +35,27 @@ def regularized_evolution(
 ) -> Searcher:
     """Build regularized evolution: mutate the best of a tournament among the youngest points (Real et al. 2019).
 
-    domain: any with mutations.
-    population: how many of the youngest points live, at least 1.
-    tournament: draws from them, at least 1.
-    n_initial: points before the first mutation, published as `population`; None: as many as the domain's pool has, or
-        12 without a pool, because fewer than a few hundred trials are too few to begin with 100 random ones.
-    replacement: whether a tournament may draw a point twice (Real et al. 2019); False: distinct points, as the code of
-        Negrinho et al. 2019 draws them.
+    Parameters
+    ----------
+    domain : Domain
+        Any domain with mutations.
+    population : int, default 100
+        Number of the youngest points that live, at least 1.
+    tournament : int, default 25
+        Number of draws in a tournament, at least 1.
+    n_initial : int, optional
+        Number of points before the first mutation, `population` in the paper. By default the size of the domain's pool,
+        or 12, because 100 random points are too many for a few hundred trials.
+    replacement : bool, default True
+        Whether a tournament may draw a point twice, as in Real et al. 2019. False as in the code of Negrinho et al.
+        2019.
 
-    Raises DomainError for a domain without mutations, TypeError, ValueError.
+    Raises
+    ------
+    DomainError
+        If the domain has no mutations.
+    TypeError, ValueError
+        If an argument is invalid.
     """
     design, n_pool = initial_design(domain)
     return EvolutionSearch(domain, Aging(population, tournament, replacement), n_initial or n_pool, design)
@@ -46,9 +64,12 @@ def regularized_evolution(
 def random(domain: Domain) -> Searcher:
     """Build random search without replacement; with a pool and mutations, the published walk from the pool.
 
-    The walk mutates any evaluated point, all with the same chance. Of several parts each is drawn independently.
+    The walk mutates any evaluated point, all with the same probability. Several parts are drawn independently.
 
-    domain: any.
+    Parameters
+    ----------
+    domain : Domain
+        Any domain.
     """
     if domain.parts or not domain.traits.mutable or not len(domain.pool):
         return RandomSearch(domain)
@@ -57,23 +78,38 @@ def random(domain: Domain) -> Searcher:
 
 
 def annealing(domain: Domain) -> Searcher:
-    """Build simulated annealing on the objective itself.
+    """Build simulated annealing on the objective.
 
-    domain: any with mutations.
+    Parameters
+    ----------
+    domain : Domain
+        Any domain with mutations.
 
-    Raises DomainError for a domain without mutations.
+    Raises
+    ------
+    DomainError
+        If the domain has no mutations.
     """
     return Annealing(domain)
 
 
 def hill_climbing(domain: Domain, best_improvement: bool = False) -> Searcher:
-    """Build hill climbing: one-exchange local search with random restarts.
+    """Build hill climbing: local search with random restarts.
 
-    domain: any with mutations, or whose neighbors can be listed.
-    best_improvement: visit all neighbors before moving to the best of them, which asks for neighbors; else move at the
-        first improvement.
+    Parameters
+    ----------
+    domain : Domain
+        Any domain with mutations, or whose neighbors can be listed.
+    best_improvement : bool, default False
+        If True, all neighbors are evaluated before the search moves to the best of them. Requires neighbors. If False,
+        it moves at the first improvement.
 
-    Raises DomainError for a domain without either, TypeError.
+    Raises
+    ------
+    DomainError
+        If the domain has neither.
+    TypeError
+        If an argument is invalid.
     """
     if best_improvement:
         require(domain.traits.local, domain, LocalDomain, "hill-climbing with best_improvement")

@@ -50,21 +50,33 @@ def bayesian(
     maximizer: Maximizer | None = None,
     n_initial: int | None = None,
 ) -> BayesianSearch:
-    """Build Bayesian optimization of any domain: a GP at its mode, and a search of what the domain offers.
+    """Build Bayesian optimization of any domain, from a GP at its mode and a search that suits the domain.
 
-    Values far worse than the median are compressed. Failed points teach where `acquisition` is a logarithm.
-    `dataclasses.replace` changes any other part.
+    Values far worse than the median are compressed. The model learns from failed points if `acquisition` is a
+    logarithm. `dataclasses.replace` changes any other part.
 
-    domain: any.
-    kernel: positive semi-definite; None for the default one of the domain: diffusion on a `Space`,
-        choices, OTMANN, products over the parts of a joint domain, else exp(-rate * distance), where the domain has
-        distances or features, whose negative eigenvalues are clipped and go on record.
-    acquisition: the worth of a prediction.
-    maximizer: searches the domain; None for local search if the domain has neighbors, evolution if it has
-        mutations, random points elsewhere.
-    n_initial: points before the model is asked, at least 1; None for as many as the domain's pool has, or 12.
+    Parameters
+    ----------
+    domain : Domain
+        Any domain.
+    kernel : Kernel, optional
+        A positive semi-definite kernel. By default that of the domain: diffusion on a `Space`, choices, OTMANN,
+        products over the parts of a joint domain, otherwise exp(-rate * distance) of distances or features, whose
+        negative eigenvalues are clipped and recorded.
+    acquisition : AcquisitionFunction, default LOG_EI
+        The acquisition function.
+    maximizer : Maximizer, optional
+        Maximizes the acquisition function. By default local search if the domain has neighbors, evolution if it has
+        mutations, otherwise random points.
+    n_initial : int, optional
+        Number of initial points, at least 1. By default the size of the domain's pool, or 12.
 
-    Raises DomainError if no kernel is given and none is known, TypeError for another kernel, ValueError.
+    Raises
+    ------
+    DomainError
+        If no kernel is given and none is known.
+    TypeError, ValueError
+        If an argument is invalid.
     """
     check_part("domain", domain, Domain)
     lacking = find_part_without_kernel(domain) if kernel is None else None

@@ -65,15 +65,24 @@ class ComboPriors:
 def combo(domain: Space, n_initial: int = 20, center: Center = "middle") -> BayesianSearch:
     """Build COMBO as published (Oh et al. 2019).
 
-    Its parts are an ARD diffusion kernel, horseshoe priors, slice sampling, expected improvement and local search.
+    An ARD diffusion kernel, horseshoe priors, slice sampling, expected improvement and local search.
 
-    domain: a `Space` without `Real` variables, or long or logarithmic `Integer` ones.
-    n_initial: number of points before the model is asked, at least 1, those that were given among them. The paper has
-        20, and 2 on Branin.
-    center: of the prior of the mean c: "middle" of the range of the values, as in the authors' code, or their "mean",
+    Parameters
+    ----------
+    domain : Space
+        A space without `Real` variables and long or logarithmic `Integer` ones.
+    n_initial : int, default 20
+        Number of initial points, given ones included, at least 1. 20 in the paper, 2 on Branin.
+    center : {"middle", "mean"}, default "middle"
+        The prior mean of the constant c: the middle of the range of the values, as in the authors' code, or their mean,
         as in the paper.
 
-    Raises DomainError, TypeError, ValueError.
+    Raises
+    ------
+    DomainError
+        If the domain is not supported.
+    TypeError, ValueError
+        If an argument is invalid.
     """
     graphs, link = variable_graphs(domain), LogEdgeWeight()
     kernel = ard_diffusion(graphs, EDGE_WEIGHT_PRIOR, link)

@@ -53,10 +53,17 @@ MOST_STEPS = 32  # values of a column of a sequence
 def default_kernel(part: Domain, settings: Otmann = REFERENCE) -> Kernel:
     """Build the default kernel of a domain: diffusion, choices, distances or features, or OTMANN of architectures.
 
-    part: a domain; one of several parts gets the product of their kernels.
-    settings: of the OTMANN distance.
+    Parameters
+    ----------
+    part : Domain
+        The domain. A domain of several parts gets the product of their kernels.
+    settings : Otmann, default REFERENCE
+        Settings of the OTMANN distance.
 
-    Raises DomainError for any other domain.
+    Raises
+    ------
+    DomainError
+        If no kernel is known.
     """
     if part.parts:
         return joint_kernel(part, settings)

@@ -16,46 +16,70 @@ from bostruct.surrogates.target_fidelity import AtTargetFidelity
 
 
 def hyperband(domain: Domain) -> Searcher:
-    """Build asynchronous Hyperband over the domain's one `Fidelity` (Li et al. 2018, 2020).
+    """Build asynchronous Hyperband over the domain's only `Fidelity` (Li et al. 2018, 2020).
 
-    domain: one with exactly one `Fidelity`.
+    Parameters
+    ----------
+    domain : Domain
+        A domain with exactly one `Fidelity`.
 
-    Raises DomainError.
+    Raises
+    ------
+    DomainError
+        If it has none or several.
     """
     return Hyperband(domain, FidelityLevels(domain))
 
 
 def successive_halving(domain: Domain) -> Searcher:
-    """Build asynchronous successive halving over the domain's one `Fidelity` (Li et al. 2020).
+    """Build asynchronous successive halving over the domain's only `Fidelity` (Li et al. 2020).
 
-    domain: one with exactly one `Fidelity`.
+    Parameters
+    ----------
+    domain : Domain
+        A domain with exactly one `Fidelity`.
 
-    Raises DomainError.
+    Raises
+    ------
+    DomainError
+        If it has none or several.
     """
     return Hyperband(domain, FidelityLevels(domain), halving=True)
 
 
 def successive_narrowing(domain: Domain) -> Searcher:
-    """Build successive narrowing over the domain's one `Fidelity` (Negrinho et al. 2019, their code).
+    """Build successive narrowing over the domain's only `Fidelity` (code of Negrinho et al. 2019).
 
-    Rounds of 27, 9, 3, 1 ... points, each at the next value of the fidelity.
+    Rounds have 27, 9, 3, 1 ... points, each at the next higher fidelity.
 
-    domain: one with exactly one `Fidelity`.
+    Parameters
+    ----------
+    domain : Domain
+        A domain with exactly one `Fidelity`.
 
-    Raises DomainError.
+    Raises
+    ------
+    DomainError
+        If it has none or several.
     """
     return SuccessiveNarrowing(domain, FidelityLevels(domain))
 
 
 def model_based_hyperband(domain: Domain) -> Searcher:
-    """Build Hyperband whose new points a model proposes, which learns from all fidelities (MOBSTER: Klein et al. 2020).
+    """Build Hyperband with new points from a model of all fidelities (MOBSTER: Klein et al. 2020).
 
-    The model is that of `auto`, without its exploration of branches. Its kernel has a factor for the fidelity, and log
-    EI is asked about the highest one.
+    The model is that of `auto`, without the exploration of branches, with a factor for the fidelity in the kernel. Log
+    EI is computed at the highest fidelity.
 
-    domain: one with exactly one `Fidelity` that `auto` can search.
+    Parameters
+    ----------
+    domain : Domain
+        A domain with exactly one `Fidelity` that `auto` can search.
 
-    Raises DomainError.
+    Raises
+    ------
+    DomainError
+        If the domain is not supported.
     """
     levels = FidelityLevels(domain)
 

@@ -34,33 +34,49 @@ SurrogateBuilder = Callable[[Kernel, Domain], PSDDiagnostics]  # (kernel of arch
 def map_surrogate(similarity: Kernel, domain: Domain) -> PSDDiagnostics:
     """Build the surrogate of `nasbot`: the GP at the mode of its hyperparameters.
 
-    similarity: kernel of the domain's points, whose matrices may be indefinite.
-    domain: gives `join`.
+    Parameters
+    ----------
+    similarity : Kernel
+        The kernel, whose matrices may be indefinite.
+    domain : Domain
+        The domain, for its `join`.
     """
     noise = Normal(-6.0, 1.5)
     return PSDDiagnostics(MAPGP(SpectrumClip(similarity), domain.join, noise, noise.mean), similarity)
 
 
 def marginalized_surrogate(similarity: Kernel, domain: Domain) -> PSDDiagnostics:
-    """Build the surrogate of `published_nasbot`: the GP averaged over its hyperparameters by slice sampling.
+    """Build the surrogate of `published_nasbot`: the GP averaged over hyperparameters by slice sampling.
 
-    similarity: kernel of the domain's points, whose matrices may be indefinite.
-    domain: gives `join`.
+    Parameters
+    ----------
+    similarity : Kernel
+        The kernel, whose matrices may be indefinite.
+    domain : Domain
+        The domain, for its `join`.
     """
     return PSDDiagnostics(MarginalizedGP(SpectrumClip(similarity), domain.join, nasbot_priors), similarity)
 
 
 def nasbot(domain: Domain, fit: SurrogateBuilder = map_surrogate, settings: Otmann = REFERENCE) -> BayesianSearch:
-    """Build NASBOT (Kandasamy et al. 2018), mended: OTMANN kernel of power 1, log EI, evolution from the best points.
+    """Build an improved NASBOT (Kandasamy et al. 2018): OTMANN of power 1, log EI, evolution from the best points.
 
-    Values far worse than the median are compressed before the surrogate sees them.
+    Values far worse than the median are compressed.
 
-    domain: of architectures, or of programs whose modules stand for layers; or of several parts, with a product of
-        kernels: OTMANN of architectures, diffusion over variables, choices of programs.
-    fit: builds the surrogate: `map_surrogate`, `marginalized_surrogate`, or your own.
-    settings: of the OTMANN distance.
+    Parameters
+    ----------
+    domain : Domain
+        Architectures, programs whose modules stand for layers, or several parts with a product of kernels: OTMANN of
+        architectures, diffusion of variables, choices of programs.
+    fit : callable, default map_surrogate
+        Builds the surrogate: `map_surrogate`, `marginalized_surrogate`, or your own.
+    settings : Otmann, default REFERENCE
+        Settings of the OTMANN distance.
 
-    Raises DomainError for any other domain.
+    Raises
+    ------
+    DomainError
+        If the domain is not supported.
     """
     check_part("domain", domain, Domain)
     similarity = joint_kernel(domain, settings) if domain.parts else architecture_kernel(domain, settings)
@@ -78,15 +94,22 @@ def nasbot(domain: Domain, fit: SurrogateBuilder = map_surrogate, settings: Otma
 
 
 def published_nasbot(domain: Domain, fit: SurrogateBuilder = marginalized_surrogate) -> BayesianSearch:
-    """Build NASBOT as its released code has it: squared normalized distances, EI, evolution from the pool alone.
+    """Build NASBOT as in its released code: squared normalized distances, EI, evolution from the pool.
 
-    Parents are drawn by fitness. `fit` samples the hyperparameters from the published ranges made normal; the released
-    code draws 4400. docs/nasbot.md lists what else differs.
+    Parents are drawn by fitness. `fit` samples the hyperparameters from normal approximations of the published ranges,
+    of which the released code draws 4400. docs/nasbot.md lists the other differences.
 
-    domain: of architectures, with a pool.
-    fit: builds the surrogate: `marginalized_surrogate`, `map_surrogate`, or your own.
+    Parameters
+    ----------
+    domain : Domain
+        Architectures with a pool.
+    fit : callable, default marginalized_surrogate
+        Builds the surrogate: `marginalized_surrogate`, `map_surrogate`, or your own.
 
-    Raises DomainError for any other domain.
+    Raises
+    ------
+    DomainError
+        If the domain is not supported.
     """
     check_part("domain", domain, Domain)
     if not (len(domain.pool) and stands_for_architectures(domain)):

@@ -28,14 +28,24 @@ MINIMIZERS = {"relaxation": SemidefiniteRelaxation(), "annealing": SimulatedAnne
 
 
 def bocs(domain: Domain, order: int = 2, minimizer: Literal["relaxation", "annealing"] | None = None) -> Searcher:
-    """Build BOCS (Baptista and Poloczek 2018): sparse Bayesian regression on products of up to `order` choices.
+    """Build BOCS (Baptista and Poloczek 2018): sparse Bayesian linear regression on products of choices.
 
-    domain: a `Space` without `Real` variables, or long or logarithmic `Integer` ones.
-    order: the most choices in one product, 1 to 3.
-    minimizer: of posterior samples: "relaxation", semidefinite, for orders 1 and 2; "annealing" for any order. None:
-        the relaxation if the order allows it.
+    Parameters
+    ----------
+    domain : Space
+        A space without `Real` variables and long or logarithmic `Integer` ones.
+    order : int, default 2
+        The largest number of choices in a product, 1 to 3.
+    minimizer : {"relaxation", "annealing"}, optional
+        How posterior samples are minimized: by semidefinite relaxation, for orders 1 and 2, or by simulated annealing.
+        By default the relaxation if the order allows it.
 
-    Raises DomainError, TypeError, ValueError.
+    Raises
+    ------
+    DomainError
+        If the domain is not supported.
+    TypeError, ValueError
+        If an argument is invalid.
     """
     local = check_part("domain", domain, Domain).traits.local
     if local is None or not domain.variables:
@@ -61,17 +71,28 @@ def wrs(
     floor: float = 0.01,
     least: Mapping[str, int] | None = None,
 ) -> Searcher:
-    """Build weighted random search (Florea and Andonie 2019), one variable changed at a time.
+    """Build weighted random search (Florea and Andonie 2019).
 
-    domain: any of named choices, such as a `Space`, programs, or a `Space` or joint domain of such parts.
-    n_random: trials of the first phase, at least 2; published is the number of trials over e (37 of 100), which is
-        worse where trials are many.
-    mode: how the variables that change are drawn: "shared" as published, "independent", "single", or "auto"; see
-        `WeightedRandomSearch`.
-    floor: the least probability that a variable changes, in (0, 1].
-    least: k_i by the variable's name; it changes in every step until so many trials are finished.
+    Parameters
+    ----------
+    domain : Domain
+        A domain of named choices, such as a `Space`, programs, or several such parts.
+    n_random : int, default 37
+        Number of trials of the random phase, at least 2. The paper has n_trials / e (37 of 100), which is worse for
+        many trials.
+    mode : {"shared", "independent", "single", "auto"}, default "auto"
+        How the variables to change are drawn: "shared" is the published way; see `WeightedRandomSearch`.
+    floor : float, default 0.01
+        The smallest probability that a variable changes, in (0, 1].
+    least : dict of int, optional
+        The paper's k_i by the variable's name: until so many trials are finished, the variable changes in every step.
 
-    Raises DomainError, TypeError, ValueError.
+    Raises
+    ------
+    DomainError
+        If the domain is not supported.
+    TypeError, ValueError
+        If an argument is invalid.
     """
     chosen = require_choices(domain, "wrs")
     if least is not None and not isinstance(least, Mapping):
@@ -84,20 +105,33 @@ def wrs(
 def tpe(domain: Domain) -> Searcher:
     """Build the tree-structured Parzen estimator of Optuna (Bergstra et al. 2011); needs the extra `optuna`.
 
-    domain: of named choices, decided one after another: a `Space`, programs, or a `Space` or joint domain of such
-        parts.
+    Parameters
+    ----------
+    domain : Domain
+        Named choices that are decided one after another: a `Space`, programs, or several such parts.
 
-    Raises DomainError, MissingExtra.
+    Raises
+    ------
+    DomainError
+        If the domain is not supported.
+    MissingExtra
+        If Optuna is not installed.
     """
     return TPE(require_tree(domain, "tpe"))
 
 
 def smbo(domain: Domain) -> Searcher:
-    """Build SMBO: suggest the best of 512 random points by a linear model of hashed features (Negrinho et al. 2019).
+    """Build SMBO: the best of 512 random points by a linear model of hashed features (Negrinho et al. 2019).
 
-    domain: any whose points have tokens, without `Real` variables and long or logarithmic `Integer` ones.
+    Parameters
+    ----------
+    domain : Domain
+        A domain whose points have tokens, without `Real` variables and long or logarithmic `Integer` ones.
 
-    Raises DomainError.
+    Raises
+    ------
+    DomainError
+        If the domain is not supported.
     """
     check_part("domain", domain, Domain)
     refuse_numbers("smbo", domain)
@@ -105,15 +139,21 @@ def smbo(domain: Domain) -> Searcher:
 
 
 def smbo_mcts(domain: Domain) -> Searcher:
-    """Build SMBO whose candidates tree search finds: 256 walks down a new tree at each suggestion.
+    """Build SMBO with candidates from tree search: 256 walks down a new tree for each suggestion.
 
-    As the code of Negrinho et al. 2019 has it, with the settings of its benchmark: UCT with exploration 1, one random
+    Settings are those of the benchmark in the code of Negrinho et al. 2019: UCT with exploration 1, and one random
     point in ten suggestions.
 
-    domain: any of decisions one after another whose points have tokens, without `Real` variables, or long or
-        logarithmic `Integer` ones.
+    Parameters
+    ----------
+    domain : Domain
+        A domain of successive decisions whose points have tokens, without `Real` variables and long or logarithmic
+        `Integer` ones.
 
-    Raises DomainError.
+    Raises
+    ------
+    DomainError
+        If the domain is not supported.
     """
     refuse_structures_beside_numbers("smbo-mcts", domain)
     refuse_numbers("smbo-mcts", require_tree(domain, "smbo-mcts"))
@@ -123,11 +163,20 @@ def smbo_mcts(domain: Domain) -> Searcher:
 def mcts(domain: Domain, rewards: Literal["rank", "value"] = "rank") -> Searcher:
     """Build Monte Carlo tree search over decisions, UCT with exploration 0.33 (Negrinho et al. 2019, section 7.2).
 
-    domain: any of decisions one after another, without `Real` variables, or long or logarithmic `Integer` ones.
-    rewards: "value" is the published method, for values that are errors from 0 to 1: the reward is 1 minus the value.
-        "rank" is a variant for values of any scale: the reward is the share of completed trials that are no better.
+    Parameters
+    ----------
+    domain : Domain
+        A domain of successive decisions, without `Real` variables and long or logarithmic `Integer` ones.
+    rewards : {"rank", "value"}, default "rank"
+        "value" is the published method, for values that are errors from 0 to 1: the reward is 1 minus the value. "rank"
+        is a variant for values of any scale: the reward is the share of completed trials that are no better.
 
-    Raises DomainError, ValueError.
+    Raises
+    ------
+    DomainError
+        If the domain is not supported.
+    ValueError
+        If an argument is invalid.
     """
     refuse_structures_beside_numbers("mcts", domain)
     tree = require_tree(domain, "mcts")

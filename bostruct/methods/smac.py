@@ -34,12 +34,18 @@ LARGEST = 1e30  # of a feature; trees compare numbers in single precision
 def smac(domain: Domain) -> BayesianSearch:
     """Build a search like SMAC (Hutter, Hoos and Leyton-Brown 2011): random forest, EI, local search.
 
-    Local search starts from the best points and at random. Evolution takes its place where the neighbors of several
-    points cannot be listed at once, as on programs.
+    Local search starts from the best points and at random. On domains whose neighbors cannot be listed for several
+    points at once, such as programs, evolution replaces it.
 
-    domain: with mutations, of named choices, features or architectures; or a joint domain or a `Space` of such parts.
+    Parameters
+    ----------
+    domain : Domain
+        Named choices, features or architectures with mutations, or several such parts.
 
-    Raises DomainError.
+    Raises
+    ------
+    DomainError
+        If the domain is not supported.
     """
     choices, single = describe_points(check_part("domain", domain, Domain), "smac"), domain.traits.choices
     variables = domain.variables.values()

@@ -63,14 +63,32 @@ Images = tuple[np.ndarray, np.ndarray]  # uint8 (n, 3, 32, 32), int64 (n,)
 def cifar10(
     path: str | Path | OfficialSplit, train: int = 40_000, validation: int = 10_000, shuffled: bool = True
 ) -> Dataset:
-    """Load CIFAR-10: training and validation examples from the official 50,000, test examples from the other 10,000.
+    """Load CIFAR-10, split into training, validation and test examples.
 
-    path: as of `read_cifar10`, or what it returned.
-    train: number of images to train on, the first ones, from 1.
-    validation: number of images to validate with, the last ones, from 1.
-    shuffled: by ``numpy.random.RandomState(0)`` first, as Oh et al. 2019 do.
+    Training and validation examples are from the official 50,000 training images, test examples are the other 10,000.
 
-    Raises what `read_cifar10` raises, ValueError if the two parts overlap.
+    Parameters
+    ----------
+    path : str, Path, or OfficialSplit
+        As of `read_cifar10`, or its result.
+    train : int, default 40000
+        Number of training images, the first ones, at least 1.
+    validation : int, default 10000
+        Number of validation images, the last ones, at least 1.
+    shuffled : bool, default True
+        Whether images are shuffled by ``numpy.random.RandomState(0)`` first, as by Oh et al. 2019.
+
+    Returns
+    -------
+    Dataset
+        The data set.
+
+    Raises
+    ------
+    ValueError
+        If training and validation images overlap.
+    OSError
+        As of `read_cifar10`.
     """
     official = path if isinstance(path, OfficialSplit) else read_cifar10(path)
     images, labels = official.train
@@ -90,15 +108,28 @@ def cifar10(
 class CIFAR10Objective:
     """An objective that trains a network on CIFAR-10 by a paper's protocol and returns its validation error.
 
-    It is called with a point as of `NetworkObjective`.
+    It is called with a point, as of `NetworkObjective`, which is its attribute `objective`.
 
-    path: as of `cifar10`.
-    protocol: combo, deeparchitect, nasbot, wrs or fast.
-    train, validation: numbers of images, None for the protocol's; others are a departure from it.
-    settings: of `NetworkObjective` but for ``data``, and of `Recipe`, by name; those of a recipe are a departure.
-    objective: the `NetworkObjective` that all this comes to; an attribute, not an argument.
+    Parameters
+    ----------
+    path : str, Path, or OfficialSplit
+        As of `cifar10`.
+    protocol : {"combo", "deeparchitect", "nasbot", "wrs", "fast"}, default "fast"
+        The protocol.
+    train, validation : int, optional
+        Numbers of images. By default those of the protocol.
+    settings : dict, optional
+        Arguments of `NetworkObjective` other than ``data``, and of `Recipe`, which replace those of the protocol.
 
-    Raises what `cifar10` raises; TypeError, ValueError.
+    Attributes
+    ----------
+    objective : NetworkObjective
+        The objective that these settings give.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is invalid.
     """
 
     path: Any
@@ -299,7 +330,7 @@ def _digest_archive(raw: bytes, kind: str) -> str:
 
 
 def _unpickle_batch(raw: bytes, name: str) -> Images:
-    """A batch of the python archive, once its MD5 says that it is the official one: a pickle can run code."""
+    """Read a batch of the Python archive, after its MD5 shows that it is the official one: a pickle can run code."""
     _check_md5(raw, name, BATCHES[name])
     held = pickle.loads(raw, encoding="bytes")
     return np.asarray(held[b"data"]).reshape(-1, 3, 32, 32), np.asarray(held[b"labels"], dtype=np.int64)

@@ -42,25 +42,41 @@ def to_torch(
     *,
     builders: LayerBuilders | None = None,
 ) -> ArchitectureNetwork:
-    """Build the network of an architecture, a module that takes batches (m, *input_shape) and gives (m, classes).
+    """Build the network of an architecture, a module from batches (m, *input_shape) to (m, classes).
 
-    With ``linear`` decision layers it gives predictions; with one ``softmax`` logits, with several of them logarithms
-    of probabilities, which are logits too: cross-entropy and argmax are right for both.
+    With ``linear`` decision layers it returns predictions; with one ``softmax`` logits; with several of them logarithms
+    of probabilities, for which cross-entropy and argmax are right, too. A warning is given if the channels of images
+    seem to be last, as in (32, 32, 3).
 
-    architecture: the network to build.
-    input_shape: of one example, (channels, height, width) for images, (features,) else; or with the batch before it,
-        as of `Program.to_torch`.
-    classes: of the decision layers, from 1; with ``linear`` ones the number of targets.
-    dropout: probability in [0, 1), before every decision layer, besides what layers have as attributes.
-    builders: for processing layers of your own, and for those that you want built otherwise: label -> function (layer,
-        shape) -> module. The `Layer` has its units, stride and attributes; shape is that of one example which enters,
-        (channels, height, width), or (channels,) where the label collapses images, which are then replaced by their
-        mean. The module takes batches (m, *shape) and gives the channels and the size that the label says: the layer's
-        units, or as many channels as entered; each side halved, rounded up, by stride 2 and by labels that halve. A
-        label that neither the architecture's family nor a family of the package knows is refused.
+    Parameters
+    ----------
+    architecture : Architecture
+        The network to build.
+    input_shape : sequence of int
+        The shape of one example, (channels, height, width) for images, otherwise (features,); or of a batch, as of
+        `Program.to_torch`.
+    classes : int
+        The number of classes, at least 1; with ``linear`` decision layers the number of targets.
+    dropout : float, default 0.0
+        Probability of dropout before every decision layer, in [0, 1), in addition to the attributes of layers.
+    builders : dict of callable, optional
+        Functions (layer, shape) -> module by label, for your own processing layers and to replace others. The `Layer`
+        has units, stride and attributes; the shape is that of one example at the input, (channels, height, width), or
+        (channels,) if the label collapses images, which are then replaced by their mean. The module takes batches (m,
+        *shape) and returns the layer's units, or as many channels as it gets, and sides that are halved, rounded up, by
+        stride 2 and by labels that halve.
 
-    Warns of images whose channels seem to be last, as in (32, 32, 3). Raises TypeError, ValueError; DomainError, which
-    names the layer, where it cannot be built, and both layers where their images differ in size.
+    Returns
+    -------
+    torch.nn.Module
+        The network.
+
+    Raises
+    ------
+    DomainError
+        If a layer cannot be built, or the images of two layers differ in size; the message names them.
+    TypeError, ValueError
+        If an argument is invalid.
     """
     if not isinstance(architecture, Architecture):
         raise TypeError(f"architecture: expected an Architecture, got {short_repr(architecture)}")
@@ -97,13 +113,27 @@ def check_input_shape(input_shape: Sequence[int]) -> Shape:
 
 
 def program_to_torch(program: Program, input_shape: Sequence[int]) -> nn.Module:
-    """Build the network of a program, a module that takes batches (m, *input_shape) and gives one tensor.
+    """Build the network of a program, a module from batches (m, *input_shape) to one tensor.
 
-    program: its output is given, or of several the one called ``out``, as with the auxiliary output of
-        `bostruct.nas.spaces.nasnet`.
-    input_shape: of one example.
+    Parameters
+    ----------
+    program : Program
+        The program. Of several outputs the one called ``out`` is returned; the auxiliary output of
+        `bostruct.nas.spaces.nasnet` is not.
+    input_shape : sequence of int
+        The shape of one example.
 
-    Raises TypeError, ValueError; DomainError if no output is called so, CompileError if it cannot be built.
+    Returns
+    -------
+    torch.nn.Module
+        The network.
+
+    Raises
+    ------
+    CompileError
+        If the network cannot be built.
+    TypeError, ValueError, DomainError
+        If an argument is invalid, or no output is called ``out``.
     """
     network = program.to_torch((2, *check_input_shape(input_shape)))
     if len(program.outputs) == 1:
@@ -237,7 +267,7 @@ class LayerModule(nn.Module):
 
 
 def _add_padded_inputs(inputs: Sequence[Tensor]) -> Tensor:
-    """The sum of tensors (m, channels, ...), with as many channels as the widest; others are filled up with zeros."""
+    """Add tensors (m, channels, ...), filled up with zeros to as many channels as the widest has."""
     widest = max(x.shape[1] for x in inputs)
     # one after the other: autocast takes `sum` to float32, and additions as they come
     return reduce(torch.add, [_pad_channels(x, widest - x.shape[1]) for x in inputs])
@@ -311,7 +341,7 @@ ACTIVATION_MODULES: dict[str, Callable[[], nn.Module]] = {
 
 
 def _own_layer_module(u: int, layer: Layer, family: Family, entering: Shape, builders: LayerBuilders) -> LayerModule:
-    """The module of a layer that the user builds."""
+    """Build the module of a layer by the user's builder."""
     label = family.by_name[layer.label]
     given = (entering[0],) if label.image == "collapses" else entering
     body = build_own_layer(f"layer {u} ({layer})", layer, label, given, builders[layer.label])
@@ -321,7 +351,7 @@ def _own_layer_module(u: int, layer: Layer, family: Family, entering: Shape, bui
 def _layer_module(
     u: int, layer: Layer, entering: Shape, classes: int, dropped: float, builders: LayerBuilders
 ) -> LayerModule:
-    """The module of a layer, for what enters it."""
+    """Build the module of a layer for inputs of a shape."""
     attributes = _check_torch_attributes(u, layer)
     channels, features = entering[0], entering[0]
     normalized = attributes.get("normalization", "batch") == "batch"
@@ -358,7 +388,7 @@ def _layer_module(
 
 
 def _entering_shape(architecture: Architecture, v: int, shapes: Sequence[Shape]) -> Shape:
-    """The shape that enters a layer: the channels of what feeds it together, or of the widest; raises DomainError."""
+    """Return the shape that enters a layer: the channels of its parents together, or of the widest."""
     first, *others = architecture.parents[v]
     layers = architecture.layers
     for u in others:
@@ -393,8 +423,12 @@ def _check_torch_attributes(u: int, layer: Layer) -> dict[str, Any]:
 class Cost(NamedTuple):
     """The cost of a network.
 
-    parameters: count of the numbers that are trained.
-    flops: of a forward pass of one example, as torch counts them: two for each multiplication and addition of
+    Attributes
+    ----------
+    parameters : int
+        The number of trained parameters.
+    flops : int
+        FLOPs of a forward pass of one example as torch counts them: two for each multiplication and addition in
         convolutions and matrix products, none for anything else.
     """
 
@@ -409,17 +443,32 @@ def cost(
     *,
     builders: LayerBuilders | None = None,
 ) -> Cost:
-    """Count the parameters and FLOPs of a network, before anything is trained.
+    """Count the parameters and FLOPs of a network without training it.
 
-    Nothing is computed and no weight allocated, so that networks too large for any memory are counted.
+    Nothing is computed and no weight is allocated, so that networks of any size can be counted.
 
-    network: a module, an `Architecture` or a `Program`.
-    input_shape: of one example, (channels, height, width) for images, (features,) else.
-    classes: of an `Architecture`, as of `to_torch`; others bring their own.
-    builders: of an `Architecture`, as of `to_torch`; None for others.
+    Parameters
+    ----------
+    network : torch.nn.Module, Architecture, or Program
+        The network.
+    input_shape : sequence of int
+        The shape of one example, (channels, height, width) for images, otherwise (features,).
+    classes : int, optional
+        The number of classes of an `Architecture`.
+    builders : dict of callable, optional
+        Builders of the layers of an `Architecture`, as of `to_torch`.
 
-    Raises TypeError; ValueError if the network does not take such examples; DomainError, CompileError if it
-    cannot be built.
+    Returns
+    -------
+    Cost
+        The counts.
+
+    Raises
+    ------
+    DomainError, CompileError
+        If the network cannot be built.
+    TypeError, ValueError
+        If an argument is invalid, or the network does not accept such examples.
     """
     shape = check_input_shape(input_shape)
     if (classes is None) == isinstance(network, Architecture):

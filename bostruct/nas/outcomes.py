@@ -57,11 +57,18 @@ class Epoch(NamedTuple):
 class Trained:
     """A trained network with its errors and costs.
 
-    network: as it is after the last epoch.
-    epochs: loss and error of each, in order.
-    error: of validation, by the recipe's score.
-    seconds: of training and scoring, while it was this training's turn.
-    score_test: gives the error of `network` on the test examples.
+    Attributes
+    ----------
+    network : torch.nn.Module
+        The network after the last epoch.
+    epochs : tuple of Epoch
+        Loss and error of each epoch.
+    error : float
+        The validation error by the recipe's score.
+    seconds : float
+        Seconds of training and scoring.
+    score_test : callable
+        Returns the error of `network` on the test examples.
     """
 
     network: nn.Module

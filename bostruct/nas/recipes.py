@@ -19,28 +19,51 @@ Statistics = Literal["running", "batch"]
 class Recipe:
     """A recipe for training a network.
 
-    epochs: passes over the training examples, from 1.
-    batch_size: examples of a step, from 1.
-    optimizer: ``adam`` or ``sgd``.
-    learning_rate: at its highest, above 0.
-    momentum: of ``sgd``, in [0, 1).
-    weight_decay: of the optimizer, from 0.
-    schedule: ``constant``; ``cosine`` to 0; ``steps``, see drops; ``triangle``, up in the first fifth, then down to 0,
-        linearly.
-    drops: of ``steps`` alone: the rate is multiplied by `drops[i][1]`, above 0, from the share `drops[i][0]` of all
-        epochs on, ascending in (0, 1).
-    loss: ``squared`` or ``absolute`` for regressions; it is cross-entropy for classes.
-    every_decision: the loss is the sum over the decision layers, not the loss of their mean.
-    shift: pixels that training images are moved by at most, zeros coming in.
-    flip: half of the training images are mirrored.
-    statistics: of batch normalization when a network is scored, ``running`` averages or those of the ``batch`` itself.
-    score: the ``best`` epoch on the validation examples, or the ``last``.
-    patience: stop if none of the last so many epochs reaches the one before them; 0 never.
-    label_smoothing: in [0, 1).
-    gradient_norm: gradients are scaled down to it; 0 never.
-    dropout: probability before the decision layers of an architecture, in [0, 1).
+    Parameters
+    ----------
+    epochs : int, default 20
+        Passes over the training examples, at least 1.
+    batch_size : int, default 100
+        Examples of a step, at least 1.
+    optimizer : {"adam", "sgd"}, default "adam"
+        The optimizer.
+    learning_rate : float, default 0.001
+        The highest learning rate, above 0.
+    momentum : float, default 0.9
+        Momentum of "sgd", in [0, 1).
+    weight_decay : float, default 0.0
+        Weight decay, at least 0.
+    schedule : {"constant", "cosine", "steps", "triangle"}, default "constant"
+        The learning rate over time: constant, a cosine to 0, steps (see `drops`), or linearly up in the first fifth,
+        then down to 0.
+    drops : tuple of tuple of (float, float), default ()
+        For "steps": from the share `drops[i][0]` of all epochs on, ascending in (0, 1), the rate is multiplied by
+        `drops[i][1]`, above 0.
+    loss : {"squared", "absolute"}, default "squared"
+        The loss of regressions. That of classes is cross-entropy.
+    every_decision : bool, default False
+        Whether the loss is the sum over the decision layers, instead of the loss of their mean.
+    shift : int, default 0
+        Largest random shift of training images in pixels, with zeros coming in.
+    flip : bool, default False
+        Whether half of the training images are mirrored.
+    statistics : {"running", "batch"}, default "running"
+        The statistics of batch normalization at scoring: running averages, or those of the batch.
+    score : {"best", "last"}, default "last"
+        The validation error of the best or of the last epoch.
+    patience : int, default 0
+        Stop if none of the last so many epochs reaches the one before them. 0 never stops.
+    label_smoothing : float, default 0.0
+        Label smoothing, in [0, 1).
+    gradient_norm : float, default 0.0
+        Largest norm of the gradients. 0 for no limit.
+    dropout : float, default 0.0
+        Probability of dropout before the decision layers of an architecture, in [0, 1).
 
-    Raises TypeError, ValueError.
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is invalid.
     """
 
     epochs: int = 20
@@ -86,7 +109,10 @@ class Recipe:
     def rate(self, progress: float) -> float:
         """Return the learning rate at a time of the training.
 
-        progress: the share of the training that is done, in [0, 1).
+        Parameters
+        ----------
+        progress : float
+            The share of the training that is done, in [0, 1).
         """
         if self.schedule == "cosine":
             return self.learning_rate * 0.5 * (1.0 + math.cos(math.pi * progress))

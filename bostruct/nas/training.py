@@ -71,18 +71,36 @@ def train(
 ) -> Trained:
     """Build a network, train it, and score it.
 
-    build: gives the network; called once, under the seed.
-    data: the examples to train on and to score with.
-    recipe: how the network is trained.
-    seed: of initial values, batches and everything else that is random.
-    device: ``cpu``, ``cuda`` or ``cuda:<number>``.
-    checkpoint: a file that is written after every epoch, from which a training that was killed goes on as if it had not
-        been, where data, recipe, seed, kind of device and version of torch are the same; with a failure it is deleted.
-    seconds: at most, of this call, looked at after every step of the optimizer and every batch that is scored.
-    watch: called with every epoch's number and what it came to.
+    Parameters
+    ----------
+    build : callable
+        Returns the network. It is called once, after seeding.
+    data : Dataset
+        The examples.
+    recipe : Recipe
+        How the network is trained.
+    seed : int
+        Random seed of initial values, batches and everything else.
+    device : str, default "cpu"
+        "cpu", "cuda" or "cuda:<number>".
+    checkpoint : Path, optional
+        A file written after every epoch, from which a killed training resumes exactly if data, recipe, seed, kind of
+        device and version of torch are the same. It is deleted at a failure.
+    seconds : float, optional
+        Time limit of this call, checked after every step of the optimizer and every scored batch.
+    watch : callable, optional
+        Called with the number of each epoch and its figures.
 
-    Raises TrainingFailed where losses are not finite, memory or time run out, or batch normalization is given one value
-    a channel; and what `build`, the network and `watch` raise.
+    Returns
+    -------
+    Trained
+        The network with its errors.
+
+    Raises
+    ------
+    TrainingFailed
+        If a loss is not finite, memory or time run out, or batch normalization gets one value for a channel. Errors of
+        `build`, the network and `watch` are raised as they are.
     """
     job = TrainingJob(build, seed, checkpoint, watch)
     outcome = run_trainings([job], data, recipe, device, seconds=seconds)[0]
@@ -105,19 +123,36 @@ def train_together(
     all_or_none: bool = False,
     watch: Callable[[int, int, Epoch], None] | None = None,
 ) -> list[Trained | TrainingFailed]:
-    """Run several trainings that take turns after every step: on a GPU side by side, each on a stream of its own.
+    """Run several trainings that take turns after every step; on a GPU in parallel, each on its own stream.
 
-    builds, seeds, checkpoints: one each a training, as of `train`.
-    data, recipe, device: as of `train`.
-    seconds: at most, of a training's own turns.
-    deadline: of all of them, by `time.monotonic`.
-    all_or_none: if one fails, for another reason than memory, the others are `Stopped`.
-    watch: called with the number of the training, the number of the epoch, and what it came to.
+    A training fails alone, also if `build` or the network raises an error, and its failure takes its place in the
+    result. One that runs out of memory is tried again when the others have ended. Errors of `watch` end all. On a CPU
+    results are those of `train`, bit for bit, without a gain in time. On a GPU trainings beyond 32 have no graphs.
 
-    A training that fails fails alone, and its failure is in its place, also where `build` or the network raised it (a
-    wrong shape); one that runs out of memory is tried once more when the others have ended. What `watch` raises is the
-    caller's: it is raised here and ends all. On a CPU every result is, bit for bit, that of `train`, and nothing is
-    gained. Trainings beyond the 32 streams of a GPU have no graphs. Raises ValueError if numbers differ.
+    Parameters
+    ----------
+    builds, seeds, checkpoints
+        One for each training, as of `train`.
+    data, recipe, device
+        As of `train`.
+    seconds : float, optional
+        Time limit of a training's own turns.
+    deadline : float, default inf
+        Time limit of all trainings, by `time.monotonic`.
+    all_or_none : bool, default False
+        Whether a failure other than memory stops the other trainings.
+    watch : callable, optional
+        Called with the number of the training, the number of the epoch, and the epoch's figures.
+
+    Returns
+    -------
+    list
+        The result or the failure of each training.
+
+    Raises
+    ------
+    ValueError
+        If the numbers of builds, seeds and checkpoints differ.
     """
     files = [None] * len(builds) if checkpoints is None else list(checkpoints)
     if not len(builds) == len(seeds) == len(files):

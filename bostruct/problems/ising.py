@@ -81,7 +81,7 @@ class Ising:
 
     @cached_property
     def log_z(self) -> float:
-        """log Z_p."""
+        """Log Z_p."""
         upper, lower = self.halves
         return float(np.log(upper[-1] @ lower[-1]))
 

@@ -24,24 +24,37 @@ InitialPoints = int | Sequence[object] | Callable[[int], Iterable[object]]
 
 
 class Problem:
-    """A problem of your own: an objective and the space of its points.
+    """A problem to compare methods on: an objective and its space.
 
-    objective: called with a point as you wrote it, returns a number, or what else `Study.tell` takes as a value.
-    space: a `Space`, a dict of variables, or any other domain.
-    name: for tables and files; None for the name of the objective.
-    direction: ``minimize`` or ``maximize``, of the only objective.
-    directions: of several objectives, one each; None for one objective. Runs are compared by hypervolume.
-    constraints: limits on numbers that each evaluation measures, as of `Study`; None for none. Runs are compared by the
-        best value that keeps all of them.
-    optimum: the best value there is, without noise; None if it is unknown.
-    initial: the points that every run of a seed begins with, whatever its method: how many are drawn at random, from 0;
-        a list of points for all seeds; or a function from a seed to a list of points.
-    reference: of several objectives, a number each, the corner up to which the hypervolume counts; None for the worst
-        values of the front of all runs and a tenth of their range beyond.
-    noise_free: of a noisy objective, a function from a point to its value without noise, by which runs are compared;
-        None if the objective has no noise, or its mean is unknown.
+    Parameters
+    ----------
+    objective : callable
+        Called as ``objective(point)``. Returns a number, or anything else that `Study.tell` accepts as a value.
+    space : Space, dict, or Domain
+        The search space. A dict of variables becomes a `Space`.
+    name : str, optional
+        The name in tables and files. By default that of the objective.
+    direction : {"minimize", "maximize"}, default "minimize"
+        The direction of a single objective.
+    directions : sequence of {"minimize", "maximize"}, optional
+        One direction for each of several objectives. Runs are compared by hypervolume.
+    constraints : dict, optional
+        Limits on measured quantities, as of `Study`. Runs are compared by the best feasible value.
+    optimum : float, optional
+        The best possible value, without noise.
+    initial : int, list, or callable, default 10
+        The initial points of every run of a seed: a number of random points, at least 0; a list of points; or a
+        function from a seed to a list of points.
+    reference : sequence of float, optional
+        The reference point of the hypervolume, one number for each objective. By default the worst values of the front
+        of all runs, moved outward by a tenth of their range.
+    noise_free : callable, optional
+        Returns the value of a point without noise, by which runs are compared.
 
-    Raises TypeError, ValueError.
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is invalid.
     """
 
     source = "your own"
@@ -70,7 +83,7 @@ class Problem:
         self.objective = objective
         self.space = as_domain(space)
         self.name = _name_of(objective) if name is None else name
-        self.goals = declare_goals(direction, directions, constraints)
+        self.goals = declare_goals(direction, directions, constraints, objective_name=objective)
         self.optimum = None if optimum is None else check_number("optimum", optimum)
         self.reference = reference
         self.noise_free = noise_free
@@ -97,9 +110,12 @@ class Problem:
         return self.noise_free is not None
 
     def initial_points(self, seed: int) -> list[Presented]:
-        """Return the points that every run of a seed begins with.
+        """Return the initial points of the runs of a seed.
 
-        seed: of the runs, from 0.
+        Parameters
+        ----------
+        seed : int
+            The seed, at least 0.
         """
         if isinstance(self.initial, int):
             return draw_points(self.space, self.initial, seed)

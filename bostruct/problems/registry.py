@@ -27,7 +27,7 @@ PARAMETER_STARTS = re.compile(r",(?=\s*\w+\s*=)")  # other commas belong to a va
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of the problems that `load` knows, those of installed plug-ins last."""
+    """Return the names of the built-in problems and those of plug-ins."""
     return (*ENTRIES, *list_installed())
 
 
@@ -39,13 +39,20 @@ def list_installed() -> dict[str, EntryPoint]:
 def load(spec: str) -> AnyProblem:
     """Return a problem by its name.
 
-    spec: a name of `names()`, or name:parameter=value,... as in ``contamination:case=758``; `relabel=SEED` permutes
-        the choices of a `Space`. Or ``module:name`` of a problem of your own, imported from the current directory or
-        the path: a `bostruct.Problem`, an object with `space` and `objective`, a pair of these, or a function without
-        arguments that returns one.
+    Parameters
+    ----------
+    spec : str
+        One of `names()`, or ``name:parameter=value,...``, as in ``contamination:case=758``; ``relabel=SEED`` permutes
+        the choices of a `Space`. Or ``module:name`` of your own problem, imported from the current directory or the
+        path: a `bostruct.Problem`, an object with `space` and `objective`, a pair of these, or a function that returns
+        one.
 
-    Raises TypeError for no text; ValueError for an unknown problem or parameter, a value that cannot be read, or one
-    out of range, and for a module or a plug-in that cannot be loaded or holds no problem.
+    Raises
+    ------
+    TypeError
+        If `spec` is not a string.
+    ValueError
+        If the problem or a parameter is unknown or invalid, or a module or plug-in cannot be loaded.
     """
     if isinstance(spec, str) and spec.partition(":")[0] not in ENTRIES:
         if is_own(spec):

@@ -39,7 +39,12 @@ IncumbentRule = Callable[[HistoryView, Posterior], float]
 def best_observed(history: HistoryView, posterior: Posterior) -> float:
     """Return the smallest observed value, noise and all.
 
-    history: at least one completed point.
+    Parameters
+    ----------
+    history : HistoryView
+        At least one completed point.
+    posterior : Posterior
+        The posterior of the model, which is ignored.
     """
     del posterior  # what was seen counts, not what is believed
     return float(np.min(history.values))
@@ -187,10 +192,14 @@ class ProductFeasibility(Feasibility):
 class Improvement(ScoreBuilder):
     """A builder of scores: an acquisition function of the posterior against an incumbent.
 
-    acquisition: from the posterior's predictions to acquisition values; one that depends on the noise gets that of the
+    Parameters
+    ----------
+    acquisition : AcquisitionFunction
+        From the posterior's predictions to acquisition values; one that depends on the noise gets that of the
         posterior.
-    incumbent: (history, posterior) -> the value against which an improvement is measured; `best_observed` or
-        `best_predicted`, or your own.
+    incumbent : IncumbentRule, default best_observed
+        (history, posterior) -> the value against which an improvement is measured; `best_observed` or `best_predicted`,
+        or your own.
     """
 
     acquisition: AcquisitionFunction
@@ -215,13 +224,22 @@ class Improvement(ScoreBuilder):
 class Feasible(ScoreBuilder):
     """A builder of scores that learns the chance of success from failed points, of which the posterior knows nothing.
 
-    score: of the points that succeed; its scores must be logarithms.
-    success: learns where points succeed.
-    join: the domain's.
-    growth: what the model of success learned last serves until the points that succeeded, or those that failed, have
-        grown by this share since, at least 0; with 0 each score learns anew, and from nothing before.
+    Parameters
+    ----------
+    score : ScoreBuilder
+        Of the points that succeed; its scores must be logarithms.
+    success : SuccessModel
+        Learns where points succeed.
+    join : callable
+        The domain's.
+    growth : float
+        What the model of success learned last serves until the points that succeeded, or those that failed, have grown
+        by this share since, at least 0; with 0 each score learns anew, and from nothing before.
 
-    Raises TypeError, ValueError.
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is invalid.
     """
 
     score: ScoreBuilder
@@ -258,14 +276,7 @@ class Feasible(ScoreBuilder):
     def build_from(
         self, posterior: Posterior, history: HistoryView, state: State, rng: np.random.Generator
     ) -> tuple[Score, State]:
-        """Return the score as a call does, and what was learned of success; raises NumericalError.
-
-        posterior: of the objective.
-        history: all that was observed so far.
-        state: None, or what the last call returned: what the model of success learned, and the numbers of completed and
-            failed points that it learned from.
-        rng: given to the model of success.
-        """
+        """Return the score as a call does, and what was learned of success."""
         score = self.score(posterior, history, rng)
         chance, state = self._learn_success(history, state, rng)
         if chance is None:
@@ -277,15 +288,7 @@ class Feasible(ScoreBuilder):
     def learn_feasibility(
         self, posterior: Posterior, history: HistoryView, state: State, rng: np.random.Generator
     ) -> Feasibility | None:
-        """Return the chance that points have a value, and that the score knows of; None for certainty.
-
-        posterior: of the objective, given to the score.
-        history: all that was observed so far.
-        state: of the last score, as of `build_from`.
-        rng: given to the model of success.
-
-        Raises NumericalError.
-        """
+        """Return the chance that points have a value, and that the score knows of; None for certainty."""
         inner = self.score.learn_feasibility(posterior, history, None, rng)
         found = [one for one in (self._learn_success(history, state, rng)[0], inner) if one is not None]
         return ProductFeasibility(found) if found else None

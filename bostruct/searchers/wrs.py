@@ -140,6 +140,9 @@ class WeightedRandomSearch(Searcher):
 def wrs_trials(n_trials: int) -> int:
     """Return how many trials are random in the published search: n_trials / e, rounded, and at least 2.
 
-    n_trials: trials in all.
+    Parameters
+    ----------
+    n_trials : int
+        Trials in all.
     """
     return max(round(n_trials / math.e), 2)

@@ -286,7 +286,7 @@ class Leases:
         self._held: dict[int, tuple[float | None, float]] = {}  # seconds of each lease, and when it ends
 
     def __len__(self) -> int:
-        """The number of trials that are out."""
+        """Return the number of trials that are out."""
         return len(self._held)
 
     def grant(self, number: int, seconds: float | None) -> None:

@@ -26,36 +26,74 @@ class DocumentStorage(Storage):
 
     @abstractmethod
     def names(self) -> list[str]:
-        """Return the names of all studies, oldest first; raise StorageError if they cannot be read."""
+        """Return the names of all studies, oldest first.
+
+        Raises
+        ------
+        StorageError
+            If they cannot be read.
+        """
 
     @abstractmethod
     def load(self, name: str) -> StoredStudy:
-        """Return a study as it was written last; raise StorageError.
+        """Return a study as it was written last.
 
-        name: of a study that is there.
+        Parameters
+        ----------
+        name : str
+            Of a study that is there.
+
+        Raises
+        ------
+        StorageError
         """
 
     @abstractmethod
     def write(self, stored: StoredStudy) -> None:
-        """Write a study in the place of the one of its name, all of it or nothing; raise StorageError.
+        """Write a study in the place of the one of its name, all of it or nothing.
 
-        stored: the study; later steps change its list of trials.
+        Parameters
+        ----------
+        stored : StoredStudy
+            The study; later steps change its list of trials.
+
+        Raises
+        ------
+        StorageError
         """
 
     @abstractmethod
     def remove(self, name: str) -> None:
-        """Remove a study for good; raise StorageError.
+        """Remove a study for good.
 
-        name: of a study that is there, which is locked.
+        Parameters
+        ----------
+        name : str
+            Of a study that is there, which is locked.
+
+        Raises
+        ------
+        StorageError
         """
 
     @abstractmethod
     def lock(self, name: str) -> Callable[[], object]:
-        """Keep all others from writing a study, also one that is not there yet; raise StudyLocked if another writes it.
+        """Keep all others from writing a study, also one that is not there yet.
 
-        name: of the study.
+        Parameters
+        ----------
+        name : str
+            Of the study.
 
-        Returns a function that ends this; the end of the process does, too.
+        Returns
+        -------
+        callable
+            A function that ends this; the end of the process does, too.
+
+        Raises
+        ------
+        StudyLocked
+            If another writes it.
         """
 
     def studies(self) -> list[StudyRow]:

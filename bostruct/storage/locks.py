@@ -184,7 +184,7 @@ def _name_thread() -> tuple[int, int]:
 
 
 def _close_locks_in_child() -> None:
-    """A forked child must not keep the lock beyond its parent's death; to close is not to unlock."""
+    """Close the locks' files in a forked child, so that it does not keep a lock after its parent ends."""
     for descriptor in _descriptors:
         os.close(descriptor)
     _descriptors.clear()

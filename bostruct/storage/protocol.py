@@ -50,15 +50,26 @@ class StudyMismatch(BostructError, ValueError):
 class StudyRow(NamedTuple):
     """A study as it is stored; domain, method, initial and state are JSON text.
 
-    name: of the study, unique in its storage.
-    domain: the search space.
-    method: name, searcher and settings; if there are some, the earlier trials, and the name of the problem.
-    seed: from 0, of any size.
-    goals: JSON text, its directions and the limits that it declares, as of `bostruct.goals.declared.Goals.to_json`.
-    initial: the user's own first points.
-    state: what the searcher needs at the next ask; all else stays as it was made.
-    created: seconds since the epoch.
-    version: of bostruct, when the study was made.
+    Attributes
+    ----------
+    name : str
+        Of the study, unique in its storage.
+    domain : str
+        The search space.
+    method : str
+        Name, searcher and settings; if there are some, the earlier trials, and the name of the problem.
+    seed : int
+        From 0, of any size.
+    goals : str
+        JSON text, its directions and the limits that it declares, as of `bostruct.goals.declared.Goals.to_json`.
+    initial : str
+        The user's own first points.
+    state : str
+        What the searcher needs at the next ask; all else stays as it was made.
+    created : float, default 0.0
+        Seconds since the epoch.
+    version : str, default ""
+        Of bostruct, when the study was made.
     """
 
     name: str
@@ -75,15 +86,26 @@ class StudyRow(NamedTuple):
 class TrialRow(NamedTuple):
     """A trial as it is stored; point and info are JSON text.
 
-    number: position in the study, from 0.
-    point: as the domain encodes it.
-    info: how it was chosen, and what that cost.
-    started: seconds since the epoch.
-    attempts: times handed out, less the times taken back in good order.
-    outcome: what came of it, None while it runs.
-    finished: seconds since the epoch, None while it runs.
-    told: position in the order of telling, from 0; None while it runs.
-    owner: the writer that handed it out; None for a trial that waits to be handed out, and where there is one writer.
+    Attributes
+    ----------
+    number : int
+        Position in the study, from 0.
+    point : str
+        As the domain encodes it.
+    info : str
+        How it was chosen, and what that cost.
+    started : float
+        Seconds since the epoch.
+    attempts : int
+        Times handed out, less the times taken back in good order.
+    outcome : Outcome, optional
+        What came of it, None while it runs.
+    finished : float, optional
+        Seconds since the epoch, None while it runs.
+    told : int, optional
+        Position in the order of telling, from 0; None while it runs.
+    owner : str, optional
+        The writer that handed it out; None for a trial that waits to be handed out, and where there is one writer.
     """
 
     number: int
@@ -105,13 +127,22 @@ class TrialRow(NamedTuple):
 class SpaceChange(NamedTuple):
     """A change of the space that a study is over, which is never changed itself; JSON text but for numbers.
 
-    domain: the search space from then on.
-    method: name, searcher and settings from then on.
-    initial: the user's own first points from then on.
-    trials: the number of trials that there were; the points of those that followed are of this space.
-    unread: why trials cannot be read in this space, by number; all others can.
-    changed: seconds since the epoch.
-    version: of bostruct.
+    Attributes
+    ----------
+    domain : str
+        The search space from then on.
+    method : str
+        Name, searcher and settings from then on.
+    initial : str
+        The user's own first points from then on.
+    trials : int
+        The number of trials that there were; the points of those that followed are of this space.
+    unread : str
+        Why trials cannot be read in this space, by number; all others can.
+    changed : float
+        Seconds since the epoch.
+    version : str
+        Of bostruct.
     """
 
     domain: str
@@ -126,9 +157,14 @@ class SpaceChange(NamedTuple):
 class StoredStudy(NamedTuple):
     """A study and its trials as they were at one moment.
 
-    study: its row, as it was made but for the state.
-    trials: their rows, by number.
-    changes: of its space, in their order.
+    Attributes
+    ----------
+    study : StudyRow
+        Its row, as it was made but for the state.
+    trials : list of TrialRow
+        Their rows, by number.
+    changes : tuple of SpaceChange, default ()
+        Of its space, in their order.
     """
 
     study: StudyRow
@@ -175,29 +211,58 @@ class StudyWriter(ABC):
     def insert(self, row: TrialRow, state: str | None = None) -> None:
         """Write a new trial and, with it or not at all, the searcher's new state.
 
-        row: the trial, running, or finished already.
-        state: as JSON text; None leaves it as it is.
+        Parameters
+        ----------
+        row : TrialRow
+            The trial, running, or finished already.
+        state : str, optional
+            As JSON text; None leaves it as it is.
         """
 
     @abstractmethod
     def change(self, row: TrialRow, status: str) -> None:
-        """Change a trial, all but its point; raise StorageError if no such trial has this status.
+        """Change a trial, all but its point.
 
-        row: the trial as it is to be.
-        status: that it must have.
+        Parameters
+        ----------
+        row : TrialRow
+            The trial as it is to be.
+        status : str
+            That it must have.
+
+        Raises
+        ------
+        StorageError
+            If no such trial has this status.
         """
 
     def update(self, row: TrialRow) -> None:
-        """Change a running trial, all but its point; raise StorageError if no such trial is running.
+        """Change a running trial, all but its point.
 
-        row: the trial, still running or finished.
+        Parameters
+        ----------
+        row : TrialRow
+            The trial, still running or finished.
+
+        Raises
+        ------
+        StorageError
+            If no such trial is running.
         """
         self.change(row, "running")
 
     def reopen(self, row: TrialRow) -> None:
-        """Make a failed trial run again; raise StorageError if no such trial has failed.
+        """Make a failed trial run again.
 
-        row: the trial, running.
+        Parameters
+        ----------
+        row : TrialRow
+            The trial, running.
+
+        Raises
+        ------
+        StorageError
+            If no such trial has failed.
         """
         self.change(row, "failed")
 
@@ -205,15 +270,22 @@ class StudyWriter(ABC):
     def release(self, *numbers: int) -> None:
         """Take back an attempt of running trials that a writer returned in good order; nobody owns them afterwards.
 
-        numbers: of the trials, each of which counts once; those that are not running are left as they are.
+        Parameters
+        ----------
+        numbers : int
+            Of the trials, each of which counts once; those that are not running are left as they are.
         """
 
     @abstractmethod
     def change_space(self, change: SpaceChange, state: str) -> None:
         """Write that the study is over another space and, with it or not at all, the searcher's new state.
 
-        change: the next one.
-        state: as JSON text.
+        Parameters
+        ----------
+        change : SpaceChange
+            The next one.
+        state : str
+            As JSON text.
         """
 
     def check_place(self) -> None:
@@ -250,7 +322,10 @@ class StudyWriter(ABC):
     def find_dead_writers(self, owners: AbstractSet[str]) -> set[str]:
         """Return those writers that write nothing any more: they have closed, or their processes have ended.
 
-        owners: names of writers, not of this one.
+        Parameters
+        ----------
+        owners : AbstractSet
+            Names of writers, not of this one.
         """
         return set(owners)
 
@@ -260,9 +335,13 @@ class Storage(ABC):
 
     A back end that writes a study as a whole at each step needs less: see `bostruct.storage.documents`.
 
-    label: the name that messages give it.
-    where: the path of a file, or a URL without a password, which `Study.load` takes to find it again; None if
-        nothing outlives the process, or if `Study.load` takes the storage itself.
+    Attributes
+    ----------
+    label : str, default "the storage"
+        The name that messages give it.
+    where : str, optional
+        The path of a file, or a URL without a password, which `Study.load` takes to find it again; None if nothing
+        outlives the process, or if `Study.load` takes the storage itself.
     """
 
     label: str = "the storage"
@@ -270,46 +349,90 @@ class Storage(ABC):
 
     @abstractmethod
     def studies(self) -> list[StudyRow]:
-        """Return all studies, oldest first; raise StorageError if they cannot be read. Nothing is changed."""
+        """Return all studies, oldest first.
+
+        Raises
+        ------
+        StorageError
+            If they cannot be read. Nothing is changed.
+        """
 
     @abstractmethod
     def read(self, name: str | None) -> StoredStudy:
-        """Return a study as it is at one moment, whoever writes it; raise StorageError. Nothing is changed.
+        """Return a study as it is at one moment, whoever writes it.
 
-        name: of the study; None for the only one there.
+        Parameters
+        ----------
+        name : str or None
+            Of the study; None for the only one there.
+
+        Raises
+        ------
+        StorageError
+            . Nothing is changed.
         """
 
     @abstractmethod
     def begin(self, row: StudyRow) -> tuple[StoredStudy, StudyWriter]:
         """Find a study by its name, or make it, and become a writer of it.
 
-        row: holds the name, and all that a new study is made of.
+        Parameters
+        ----------
+        row : StudyRow
+            Holds the name, and all that a new study is made of.
 
-        Returns the study as it is from then on, and the right to write it. Raises StudyLocked if somebody else
-        writes it and cannot share that, StorageError.
+        Returns
+        -------
+        tuple of (StoredStudy, StudyWriter)
+            The study as it is from then on, and the right to write it.
+
+        Raises
+        ------
+        StudyLocked
+            If somebody else writes it and cannot share that.
+        StorageError
         """
 
     @abstractmethod
     def save(self, stored: StoredStudy) -> StudyWriter:
         """Write a whole study, or nothing, and become a writer of it.
 
-        stored: the study and all its trials.
+        Parameters
+        ----------
+        stored : StoredStudy
+            The study and all its trials.
 
-        Raises StorageError if a study of this name is there.
+        Raises
+        ------
+        StorageError
+            If a study of this name is there.
         """
 
     @abstractmethod
     def delete(self, name: str) -> None:
-        """Remove a study and all its trials for good; raise StudyLocked while a writer has it open, StorageError.
+        """Remove a study and all its trials for good.
 
-        name: of a study that is there.
+        Parameters
+        ----------
+        name : str
+            Of a study that is there.
+
+        Raises
+        ------
+        StudyLocked
+            While a writer has it open.
+        StorageError
         """
 
     def rename(self, name: str, new: str) -> None:
         """Give a study another name; the base writes it anew and deletes the old one.
 
-        name: of a study that is there and has no writer; StudyLocked is raised otherwise.
-        new: a name that no study there has; StorageError is raised otherwise.
+        Parameters
+        ----------
+        name : str
+            Of a study that is there and has no writer; StudyLocked is raised otherwise.
+        new : str
+            A name that no study there has; StorageError is raised otherwise.
         """
         stored = self.read(name)
         self.save(stored._replace(study=stored.study._replace(name=new))).close()
@@ -322,8 +445,12 @@ class Storage(ABC):
     def change_goals(self, name: str, goals: str) -> None:
         """Write other goals of a study, which rename its objectives; the base writes it anew and deletes the old one.
 
-        name: of a study that is there and has no writer; StudyLocked is raised otherwise.
-        goals: as JSON text.
+        Parameters
+        ----------
+        name : str
+            Of a study that is there and has no writer; StudyLocked is raised otherwise.
+        goals : str
+            As JSON text.
         """
         stored = self.read(name)
         anew = f"{name} (renamed)"
@@ -345,7 +472,7 @@ class Storage(ABC):
 
 def explain_second(label: str, name: str) -> StorageError:
     """Return what `Storage.save` raises if a study of this name is there."""
-    return StorageError(f"{label}: holds a study {name!r} already; save this one elsewhere, or with another name=")
+    return StorageError(f"{label}: holds a study {name!r} already; choose another name, or another file")
 
 
 def check_new_name(name: str, where: str = "") -> str:

@@ -24,21 +24,36 @@ DOUBLE = "double"  # the origin of a second outcome of a trial that was handed o
 
 @dataclass(frozen=True)
 class Trial:
-    """One evaluation: a point, its status and its outcome.
+    """One evaluation of a study: a point, its status and its outcome.
 
-    number: position in the study, from 0.
-    point: the user's own values.
-    status: running, completed, failed or infeasible.
-    value: as the objective returned it, None unless completed, and where there are several objectives.
-    reason: why it failed, None unless failed or infeasible.
-    info: how it was chosen (`origin`) and what that cost.
-    started, finished: seconds since the epoch.
-    unread: why the point, shown as it is stored, is none of the study's space, which changed; None if it is one.
-    values: one for each objective, as they were told; empty unless completed.
-    constraints: the measured numbers on which the study declares limits, by name.
-    broken: the names of the limits that they break.
-    sd: standard deviation of the noise in the value, as told; None if nobody said.
-    repeats: the measurements whose mean the value is; empty if one value was told.
+    Attributes
+    ----------
+    number : int
+        The position in the study, from 0.
+    point : Presented
+        The point, in the values of the user.
+    status : {"running", "completed", "failed", "infeasible"}
+        The status.
+    value : float or None
+        The value that the objective returned. None unless completed, and for several objectives.
+    reason : str or None
+        Why the trial failed or is infeasible.
+    info : dict
+        How the point was chosen (`origin`), and what it cost.
+    started, finished : float or None
+        Seconds since the epoch.
+    unread : str or None
+        Why the point is invalid in the study's changed space; the point is shown as it is stored.
+    values : tuple of float
+        One value for each objective. Empty unless completed.
+    constraints : mapping of str to float
+        The measured quantities with limits, by name.
+    broken : tuple of str
+        The names of the limits that are broken.
+    sd : float or None
+        Known standard deviation of the noise in the value.
+    repeats : tuple of float
+        Repeated measurements whose mean is the value.
     """
 
     number: int
@@ -62,10 +77,14 @@ class Trial:
 
     @classmethod
     def shown_later(cls, show: Callable[[Info], Presented], **fields: object) -> Trial:
-        """Make a trial whose point is made when it is first asked for: of a large study, most never are.
+        """Create a trial whose point is made when it is first read, because most points of a large study never are.
 
-        show: makes the point, from what is known about the trial.
-        fields: all others that differ from their defaults.
+        Parameters
+        ----------
+        show : callable
+            Makes the point.
+        fields : object
+            The other fields that differ from their defaults.
         """
         trial = cls.__new__(cls)
         trial.__dict__.update(info={}, constraints={}, _show=show)
@@ -89,55 +108,54 @@ class Trial:
 
     @property
     def is_feasible(self) -> bool:
-        """True for a completed trial that breaks no limit."""
+        """True if the trial has completed and breaks no limit."""
         return self.status == "completed" and not self.broken
 
     @property
     def origin(self) -> str:
-        """The way the point was chosen.
+        """How the point was chosen.
 
-        ``given``: one of the user's `initial_points`, or a row of `Study.add_frame` that waited. ``initial``: the
-        method's own first points; files of version 0.1.0 say so of the user's, too. ``model``, ``random``, ``fallback``
-        (a random point where the model had none), ``repeat`` (a told point, asked for again): later points of the
-        method. ``added``: data that the user added with its value. ``double``: the point of trial
-        ``info["double_of"]``, which had been handed out again.
+        ``given``: an initial point of the user, or a row of `Study.add_frame` without an outcome. ``initial``: an
+        initial point of the method (files of version 0.1.0: also of the user). ``model``, ``random``, ``fallback`` (a
+        random point because the model had none), ``repeat`` (an observed point again): later points of the method.
+        ``added``: added with its value. ``double``: the second outcome of trial ``info["double_of"]``.
         """
         return DOUBLE if "double_of" in self.info else self.info.get("origin", "unknown")
 
     @property
     def choice(self) -> str:
-        """The origin in words: ``exploring a branch`` for a random point of a branch with few trials."""
+        """The origin in words, such as ``exploring a branch`` for a random point of a branch with few trials."""
         is_exploring = self.origin == "random" and str(self.info.get("why", "")).endswith(BRANCH_REASON)
         return "exploring a branch" if is_exploring else self.origin
 
     @property
     def is_extra(self) -> bool:
-        """True if `n_trials` does not count it: it was added, or is a duplicate."""
+        """True if `n_trials` does not count the trial, because it was added or is a duplicate."""
         return self.origin in ("added", DOUBLE)
 
     @property
     def is_canceled(self) -> bool:
-        """True if `Study.cancel` canceled it: its status is failed, and the method learns nothing from it."""
+        """True if `Study.cancel` canceled the trial: its status is failed, and the method learns nothing from it."""
         return CANCELED in self.info
 
     @property
     def seconds(self) -> float | None:
-        """The time from `started` to `finished`, 0 if clocks say less; None while it runs."""
+        """The seconds from `started` to `finished`, at least 0; None while the trial runs."""
         return None if self.finished is None else max(self.finished - self.started, 0.0)
 
     @property
     def is_no_data(self) -> bool:
-        """True if its failure says nothing of its point: it was canceled, or the machine was at fault."""
+        """True if the failure says nothing about the point, because the trial was canceled or its machine failed."""
         return self.is_canceled or NO_DATA in self.info
 
     @property
     def attributes(self) -> Mapping[str, Any]:
-        """The user's data of the trial, JSON by name, from `bostruct.set_attribute` or `Study.tell`."""
+        """The user's data of the trial, JSON by name, set by `bostruct.set_attribute` or `Study.tell`."""
         return self.info.get(ATTRIBUTES, {})
 
     @property
     def stopped_at(self) -> int | None:
-        """The step at which a stopping rule ended it, whose value is its own; None if none did."""
+        """The step at which a stopping rule ended the trial; None if none did."""
         return self.info.get("stopped_at")
 
     def _repr_html_(self) -> str:
@@ -257,9 +275,7 @@ def measure(goals: Goals, outcomes: Sequence[Outcome]) -> Measured:
 
 
 def _describe_noise(outcome: Outcome) -> tuple[float, float, float, float]:
-    """Return the variance as told, NaN if nobody said, the number of repeats, the sum of their squared deviations,
-    and the square of the largest.
-    """
+    """Return a known variance or NaN, the number of repeats, and their sum of squared deviations and largest square."""
     told = np.nan if outcome.sd is None else min(outcome.sd * outcome.sd, LARGEST)  # an old file may hold any sd
     if not outcome.repeats:
         return told, 1.0, 0.0, 0.0

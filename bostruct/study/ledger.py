@@ -352,7 +352,7 @@ class Ledger(TrialTable):
                 note_unreturned(error, [number for number, _ in asked], another)
 
     def next_initial(self) -> Point | None:
-        """The first of the user's own points that was never asked nor added; None if there is none left."""
+        """Return the first of the user's initial points that was neither asked nor added; None if none is left."""
         while self._initial and self.seen(self._initial[0]):
             self._initial.pop(0)
         return self._initial[0] if self._initial else None

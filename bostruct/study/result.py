@@ -167,19 +167,30 @@ class TrialTable:
 
 @dataclass(frozen=True)
 class Result:
-    """The result of a study: its trials, with values as the objective returned them.
+    """The trials of a study, the best of them, and the model.
 
-    trials: all of them, by number.
-    order: the numbers of the finished trials, in the order told.
-    goals: the directions of its objectives, and its limits.
-    seed: of the study.
-    method: its name.
-    stopped_because: the reason why the run ended; empty for a study that was loaded, or asked in a loop of your own.
-    beliefs: what the method's model makes of the completed trials, fitted when `recommended` is first asked for; None
-        without a model. Printing a result asks for it, and so does pickling one, since the model stays behind.
-    domain: of the points; None in a pickled result, for constraints are functions that pickle cannot hold.
-    name: of the study.
-    model: the method's model, fitted when it is asked; None in a pickled result, and in one made by hand.
+    Attributes
+    ----------
+    trials : tuple of Trial
+        All trials, by number.
+    order : tuple of int
+        The numbers of the finished trials, in the order observed.
+    goals : Goals
+        The directions of the objectives and the limits.
+    seed : int
+        The random seed of the study.
+    method : str
+        The name of the method.
+    stopped_because : str
+        The reason why the run ended. Empty for a loaded study and for a loop of your own.
+    beliefs : Lazy or None
+        The predictions of the model at the completed trials, computed when first needed. None without a model.
+    domain : Domain or None
+        The search space. None in a pickled result, because constraints may be functions.
+    name : str
+        The name of the study.
+    model : Fit or None
+        The method's model, fitted when first needed. None in a pickled result.
     """
 
     trials: tuple[Trial, ...]
@@ -197,16 +208,30 @@ class Result:
         return self.__dict__ | {"domain": None, "model": None}
 
     def where(self, keep: Callable[[Presented], bool]) -> Result:
-        """Return the result of some of the finished trials, such as those at the largest fidelity.
+        """Return the result of some of the trials, such as those at the largest fidelity.
 
-        keep: called with a point, true if its trial is to be kept.
+        Parameters
+        ----------
+        keep : callable
+            Called with a point; returns whether to keep its trial.
+
+        Returns
+        -------
+        Result
+            The result of the kept trials.
         """
         kept = tuple(number for number in self.order if keep(self.trials[number].point))
         return replace(self, order=kept)
 
     @property
     def direction(self) -> Direction:
-        """``minimize`` or ``maximize``; raises BostructError if there are several objectives."""
+        """``minimize`` or ``maximize``.
+
+        Raises
+        ------
+        BostructError
+            If there are several objectives.
+        """
         return self.goals.direction
 
     @cached_property
@@ -220,7 +245,7 @@ class Result:
 
     @property
     def has_feasible(self) -> bool:
-        """True if a kept trial has completed and keeps all limits."""
+        """True if a trial has completed and satisfies all limits."""
         return any(self.trials[number].is_feasible for number in self.order)
 
     @cached_property
@@ -236,19 +261,38 @@ class Result:
         return tuple(feasible[i] for i in find_front(minimized))
 
     def hypervolume(self, reference: Sequence[float] | None = None) -> float:
-        """Return the volume that the Pareto front dominates, larger is better; 0 if no trial is feasible.
+        """Return the volume that the Pareto front dominates; 0 if no trial is feasible. Larger is better.
 
-        reference: a number for each objective, in its units, as of `hypervolumes`.
+        Parameters
+        ----------
+        reference : sequence of float, optional
+            The reference point, one number for each objective, as of `hypervolumes`.
+
+        Returns
+        -------
+        float
+            The hypervolume.
         """
         return measure_hypervolume(self._list_told(), self.goals, reference)
 
     def hypervolumes(self, reference: Sequence[float] | None = None) -> tuple[float, ...]:
-        """Return the volume that the Pareto front dominates after each finished trial, in the order told.
+        """Return the volume that the Pareto front dominates after each finished trial, in the order observed.
 
-        reference: a number for each objective, in its units, the corner up to which volume counts; None for the worst
-            values of the front now and a tenth of their range beyond, which is another one for each result.
+        Parameters
+        ----------
+        reference : sequence of float, optional
+            The reference point up to which volume counts, one number for each objective, in its units. By default the
+            worst values of the present front, moved outward by a tenth of their range. Pass it to compare results.
 
-        Raises TypeError, ValueError.
+        Returns
+        -------
+        array of shape (n,)
+            The hypervolumes.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If an argument is invalid.
         """
         return measure_hypervolumes(self._list_told(), self.goals, reference)
 
@@ -262,13 +306,13 @@ class Result:
 
     @cached_property
     def recommended(self) -> Recommendation:
-        """The completed trial with the best posterior mean, with its 95% interval; for an objective without noise it
-        is `best_trial`, or close to it.
+        """The completed trial with the best posterior mean, with its 95 % interval.
 
-        The model learns from all trials of the study, also if this result keeps only some of them. Of studies over a
-        `Fidelity` by hyperband and its variants, trials at the largest fidelity evaluated are recommended. A method
-        without a model, or whose model cannot be fitted, recommends the best value told, and `why` says so. Raises
-        BostructError if no trial completed.
+        For an objective without noise it is `best_trial`, or close to it. The model learns from all trials of
+        the study, also if this result keeps only some of them. Of studies over a `Fidelity` by hyperband and
+        its variants, trials at the largest fidelity evaluated are recommended. A method without a model, or
+        whose model cannot be fitted, recommends the best value told, and `why` says so. Raises BostructError if
+        no trial completed.
         """
         self._require_single("recommended")
         completed = self._require_feasible_trials()
@@ -276,26 +320,51 @@ class Result:
         return recommend(beliefs, completed, self.direction)
 
     def predict(self, points: Iterable[object]) -> Predictions:
-        """Predict the objective, noise aside, at any points, and the chance that they have a value and keep all limits.
+        """Predict the objective without noise, and the probability of feasibility, at any points.
 
-        The model learns from all trials of the study, also if this result keeps only some of them.
+        The model learns from all trials of the study, even if this result keeps only some of them.
 
-        points: m points as the objective receives them.
+        Parameters
+        ----------
+        points : iterable
+            m points, as the objective receives them.
 
-        Returns `mean` and `sd` (m,), in your units, or (m, k) of k objectives, and `chance` (m,). Raises PointError,
-        TypeError, and BostructError for a method without a model and where nothing has completed.
+        Returns
+        -------
+        Predictions
+            `mean` and `sd`, of shape (m,) or (m, k) for k objectives, in the units of the values, and `chance` (m,).
+
+        Raises
+        ------
+        PointError
+            If a point is outside the space.
+        BostructError
+            If the method has no model, or no trial has completed.
         """
         return self._require_model("predict").predict(points)
 
     def cross_validate(self, objective: int = 0) -> LeftOutTrials:
-        """Predict each observed value from all others (leave-one-out), to see how far to trust the model.
+        """Predict each observed value from all others (leave-one-out), to check the model.
 
-        objective: the position of the objective, from 0.
+        The predictions are in closed form, with the hyperparameters learned from all values.
 
-        The predictions are in closed form, at the hyperparameters learned from all values. Returns the numbers of the
-        trials, their values as `told`, and `mean` and `sd` (n,) of what the model expects to be told, in your units.
-        Raises BostructError for a method without a Gaussian process and for fewer than 3 completed trials; TypeError,
-        ValueError.
+        Parameters
+        ----------
+        objective : int, default 0
+            The position of the objective, from 0.
+
+        Returns
+        -------
+        LeftOutTrials
+            The numbers of the n trials, the observed values `told`, and the predictive `mean` and `sd` of shape (n,),
+            noise included, in the units of the values.
+
+        Raises
+        ------
+        BostructError
+            If the method has no Gaussian process, or fewer than 3 trials have completed.
+        TypeError, ValueError
+            If an argument is invalid.
         """
         return self._require_model("cross_validate").cross_validate(objective)
 
@@ -345,7 +414,7 @@ class Result:
         return f"{pluralize(len(self.trials), 'trial')}, {self.n_failed} failed, {self.n_infeasible} infeasible{last}"
 
     def list_completed(self) -> list[Trial]:
-        """Return the completed trials that were kept, in the order told."""
+        """Return the completed trials in the order observed."""
         return [t for t in (self.trials[number] for number in self.order) if t.status == "completed"]
 
     @property
@@ -362,27 +431,27 @@ class Result:
 
     @property
     def n_failed(self) -> int:
-        """The number of trials of status ``failed``."""
+        """The number of failed trials."""
         return sum(t.status == "failed" for t in self.trials)
 
     @property
     def n_infeasible(self) -> int:
-        """The number of trials of status ``infeasible``."""
+        """The number of infeasible trials."""
         return sum(t.status == "infeasible" for t in self.trials)
 
     @property
     def n_completed(self) -> int:
-        """The number of trials that have a value."""
+        """The number of trials with a value."""
         return sum(t.status == "completed" for t in self.trials)
 
     @property
     def n_stopped(self) -> int:
-        """The number of trials that a stopping rule ended, which have the value that they reported last."""
+        """The number of trials that a stopping rule ended; their value is the last one they reported."""
         return sum(t.stopped_at is not None for t in self.trials)
 
     @property
     def n_unread(self) -> int:
-        """The number of trials whose points are not in the study's changed space."""
+        """The number of trials whose points are invalid in the study's changed space."""
         return sum(t.unread is not None for t in self.trials)
 
     def _why_unread(self) -> str:
@@ -392,9 +461,12 @@ class Result:
 
     @property
     def incumbents(self) -> tuple[Incumbent, ...]:
-        """The best trial so far after each finished trial, in the order told.
+        """The best trial so far after each finished trial, in the order observed.
 
-        Raises BostructError if there are several objectives, of which `hypervolumes` tells.
+        Raises
+        ------
+        BostructError
+            If there are several objectives; see `hypervolumes`.
         """
         self._require_single("incumbents")
         sign = sign_of(self.direction)
@@ -409,7 +481,7 @@ class Result:
 
     @property
     def timing(self) -> Timing:
-        """The seconds spent choosing points and evaluating them, added trials left out."""
+        """The seconds spent on suggestions and on evaluations, without added trials."""
         suggest = sum(t.info.get("suggest_seconds", 0.0) for t in self.trials)
         return Timing(suggest, sum(t.seconds or 0.0 for t in self.trials if t.origin != "added"))
 
@@ -419,25 +491,53 @@ class Result:
         return TrialTable(self.trials, self.goals)
 
     def to_dataframe(self) -> DataFrame:
-        """Return a pandas DataFrame, a row a trial; raise MissingExtra without pandas."""
+        """Return the trials as a pandas DataFrame, one per row.
+
+        Raises
+        ------
+        MissingExtra
+            If pandas is not installed.
+        """
         return self.history.to_dataframe()
 
     def to_csv(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write the trials to a CSV file, a row a trial, with a header, as `TrialTable.to_csv` does.
+        """Write the trials to a CSV file with a header, one per row.
 
-        path: of the file. An earlier table of trials is replaced.
-        overwrite: True also replaces a file that bostruct did not write, but never a database.
+        Parameters
+        ----------
+        path : str or path-like
+            The file. An earlier table of trials is replaced.
+        overwrite : bool, default False
+            If True, a file that bostruct did not write is replaced too, but never a database.
 
-        Raises OutputRefused, a FileExistsError, for a file that it must not replace; OSError.
+        Raises
+        ------
+        OutputRefused
+            A FileExistsError, if the file must not be replaced.
+        OSError
+            If the file cannot be written.
         """
         self.history.to_csv(path, overwrite=overwrite)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw values and the best so far (`bostruct.plot_history`), or the front of several objectives (`plot_front`).
+        """Plot the values and the best so far, or the Pareto front of several objectives.
 
-        ax: axes to draw on, None for those of a new figure.
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Axes to draw on. By default those of a new figure.
 
-        Returns the matplotlib axes. Raises MissingExtra without matplotlib, ValueError if no trial has finished.
+        Returns
+        -------
+        matplotlib Axes
+            The axes.
+
+        Raises
+        ------
+        MissingExtra
+            If matplotlib is not installed.
+        ValueError
+            If no trial has finished.
         """
         home = "fronts:plot_front" if self.goals.n_objectives > 1 else "plots:plot_history"
         return load_by_name(f"bostruct.analysis.{home}")(self, ax=ax)

@@ -30,13 +30,16 @@ class Curve(NamedTuple):
 
 
 class StoppingCallback(ABC):
-    """A callback that may stop a study, which it also looks at before the first trial."""
+    """A callback that may end a run, also before the first trial."""
 
     @abstractmethod
     def check_study(self, study: Any) -> None:
-        """Stop a study by `Study.stop`, or refuse it by raising.
+        """End the run by `Study.stop`, or refuse it by raising an error.
 
-        study: the `Study` of the run.
+        Parameters
+        ----------
+        study : Study
+            The study of the run.
         """
 
     def __call__(self, study: Any, trial: Trial) -> None:
@@ -45,11 +48,14 @@ class StoppingCallback(ABC):
 
 @dataclass(frozen=True)
 class Patience(StoppingCallback):
-    """A callback that stops once finished trials in a row have brought no better value.
+    """A callback that ends a run after several finished trials without a better value.
 
-    While no trial satisfies all constraints, each finished one is counted. Added trials are not, as for `n_trials`.
+    Failed trials count, and so does every trial before the first feasible one. Added trials do not.
 
-    trials: how many, from 1; failed ones are included.
+    Parameters
+    ----------
+    trials : int
+        Number of finished trials in a row, at least 1.
     """
 
     trials: int
@@ -58,10 +64,7 @@ class Patience(StoppingCallback):
         check_integer("trials", self.trials, 1)
 
     def check_study(self, study: Any) -> None:
-        """Stop a study whose last trials have brought no better value.
-
-        study: that the callback is given to, also before its first trial.
-        """
+        """End the run if the last trials have brought no better value."""
         result = study.result
         best = _find_latest_best(study)
         since = 0 if best is None else result.order.index(best.number) + 1
@@ -79,29 +82,36 @@ def _find_latest_best(study: Any) -> Trial | None:
 
 
 class StoppingRule(ABC):
-    """A rule that says which trials of a run are stopped early; give one to `Study.optimize` as ``stopping_rule``."""
+    """A rule that stops trials early, for ``stopping_rule=`` of `Study.optimize`."""
 
     @abstractmethod
     def judge(self, curves: Sequence[Curve]) -> Judge:
-        """Return the judge of one trial, which must pickle.
+        """Return a function that judges one trial.
 
-        It is called with the step and the value, minimized, of each report of the trial in turn, and returns whether
-        the trial is to stop there.
+        It is called with the step and the minimized value of each report in turn, and returns whether to stop the
+        trial. It must be picklable.
 
-        curves: of the completed trials known when the trial begins, by number; those stopped early too.
+        Parameters
+        ----------
+        curves : sequence of Curve
+            The reports of the trials that completed before this one began, by number, stopped ones included.
         """
 
 
 @dataclass(frozen=True)
 class MedianRule(StoppingRule):
-    """The median stopping rule (Golovin et al. 2017, "Google Vizier", section 3.2, median automated stopping).
+    """The median stopping rule (Golovin et al. 2017, "Google Vizier", section 3.2).
 
-    A trial stops at step s if its best value by s is strictly worse than the median, over the completed trials that
-    reached s, of the averages of their values reported up to s. Trials that were stopped are among them. From 500
-    reports of a trial on, if some may have been left out, a value counts for the steps to its next one.
+    A trial stops at step s if its best value by s is worse than the median, over the completed trials that reached s,
+    of the averages of their values up to s. Stopped trials are included. From 500 reports of a trial on, if some may
+    have been left out, a value counts until the next one.
 
-    startup_trials: trials that must have reached a step before it stops any, from 1.
-    warmup_steps: no trial stops before this step, from 0.
+    Parameters
+    ----------
+    startup_trials : int, default 5
+        Number of trials that must have reached a step before any trial is stopped there, at least 1.
+    warmup_steps : int, default 0
+        The first step at which a trial may be stopped, at least 0.
     """
 
     startup_trials: int = 5
@@ -147,18 +157,20 @@ class _MedianJudge:
 
 @dataclass(frozen=True)
 class SuccessiveHalvingRule(StoppingRule):
-    """Asynchronous successive halving (Li et al. 2020, algorithm 2), whose trials stop instead of being paused.
+    """Asynchronous successive halving (Li et al. 2020, algorithm 2) that stops trials instead of pausing them.
 
-    The rungs are the steps first_rung * reduction^k, k = 0, 1, ... A trial that reaches a rung, so by its first report
-    at this step or above, goes on only if its value there is among the best max(1, floor(n / reduction)) of the n
-    trials that have reached it, itself included. One without a report between this rung and the next is not among them,
-    and is not judged there.
+    The rungs are the steps first_rung * reduction^k, k = 0, 1, ... A trial that reaches a rung, by its first report at
+    this step or later, continues only if its value is among the best max(1, floor(n / reduction)) of the n trials that
+    have reached the rung. A trial without a report between this rung and the next is not counted or judged there. In
+    the paper a trial waits at its rung and may continue later; here it ends, as in the stopping variant of Klein et al.
+    2020, section 3.2.
 
-    first_rung: the first step at which trials stop, from 1; r * eta^s in the paper.
-    reduction: factor between rungs, and one over the share that goes on, from 2; eta in the paper.
-
-    In the paper a trial waits at its rung until it is among the best floor(n / eta), and may go on later. Here a trial
-    that is stopped is over, as in the stopping variant of Klein et al. 2020, section 3.2.
+    Parameters
+    ----------
+    first_rung : int, default 1
+        The first step at which trials are stopped, at least 1 (r * eta^s in the paper).
+    reduction : int, default 4
+        Factor between rungs, at least 2 (eta in the paper).
     """
 
     first_rung: int = 1
@@ -245,12 +257,16 @@ def describe_reports(reports: Iterable[tuple[int, float]]) -> Info:
 
 @dataclass(frozen=True)
 class TargetValue(StoppingCallback):
-    """A callback that stops once the best trial that keeps all limits has reached a value.
+    """A callback that ends a run once the best feasible value has reached a target.
 
-    Trials of earlier runs and added trials count. A study of several objectives is refused with BostructError.
+    Earlier and added trials count. A study of several objectives is refused with BostructError.
 
-    value: the value to reach, in the user's direction.
-    reason: what the result then says; by default the value and trial.
+    Parameters
+    ----------
+    value : float
+        The target.
+    reason : str, optional
+        The text of `Result.stopped_because`. By default the value and the trial.
     """
 
     value: float
@@ -260,10 +276,7 @@ class TargetValue(StoppingCallback):
         check_number("value", self.value)
 
     def check_study(self, study: Any) -> None:
-        """Stop a study whose best value reaches the target, and refuse several objectives, with BostructError.
-
-        study: that the callback is given to, also before its first trial.
-        """
+        """End the run if the best value has reached the target; refuse several objectives."""
         if (count := study.goals.n_objectives) > 1:
             raise BostructError(f"TargetValue: expected a study of one objective, got {count}; Patience takes any")
         best = study.incumbent
@@ -279,18 +292,21 @@ LEAST_PROBABILITY = 0.0015  # that 2,000 draws without a find bound with a confi
 
 @dataclass(frozen=True)
 class StopWhen(StoppingCallback):
-    """A callback that stops once another point is hardly better than the best one, as the method's model believes.
+    """A callback that ends a run once the model expects no other point to be much better than the best one.
 
-    The run ends once the probability that the best point is worse than the optimum by more than `regret` is at most
-    `regret_probability` (Wilson 2024, "Stopping Bayesian optimization with probabilistic regret bounds"). What it
-    promises is as good as the model, and is promised at each look: there the probability is bounded with a confidence
-    of 95 %. Nothing corrects for the number of looks, and a long run is likelier to end too early. It looks once more
-    points have a value than the method chooses without the model, and the values are not all equal. Each look costs
-    about a tenth of a second of CPU time. A method without a Gaussian process is refused with BostructError, and so is
-    a study of several objectives or with limits.
+    The run ends if the probability that the regret of the best point exceeds `regret` is at most `regret_probability`
+    (Wilson 2024, "Stopping Bayesian optimization with probabilistic regret bounds"). The bound is as good as the model,
+    and holds with 95 % confidence at each check, without a correction for the number of checks: a long run is more
+    likely to end too early. Checks begin when more values are known than the method has initial points, and not all are
+    equal. Each costs about 0.1 s of CPU time. A method without a Gaussian process, several objectives, and limits are
+    refused with BostructError.
 
-    regret: a difference of values that does not matter, in their units, above 0.
-    regret_probability: at least 0.0015 and below 1. The bound is of 2,000 draws, and none of them shows less.
+    Parameters
+    ----------
+    regret : float
+        A difference of values that does not matter, above 0.
+    regret_probability : float, default 0.05
+        The probability, at least 0.0015 and below 1. It is estimated from 2,000 draws.
     """
 
     regret: float
@@ -301,10 +317,7 @@ class StopWhen(StoppingCallback):
         check_number("regret_probability", self.regret_probability, LEAST_PROBABILITY, below=1.0)
 
     def check_study(self, study: Any) -> None:
-        """Stop a study whose best point is good enough, and refuse a method that cannot tell, with BostructError.
-
-        study: that the callback is given to, also before its first trial.
-        """
+        """End the run if the best point is good enough; refuse a method that cannot tell."""
         bound = study.bound_regret_probability(self.regret)
         if bound <= self.regret_probability:
             held = f"with probability {1.0 - bound:.3g} no point is better by more than {self.regret:g}"

@@ -97,34 +97,63 @@ CLOCKS_APART = 86_400.0  # seconds that the clocks of two machines may differ by
 
 
 class Study:
-    """A search in progress: `ask` returns points, `tell` records their outcomes.
+    """A stored or in-memory optimization run with an ask-and-tell interface.
 
-    space: a `Space`, a dict of variables, or any other domain.
-    method: a name, or a searcher from `bostruct.methods`.
-    seed: an integer from 0; None draws one and records it.
-    direction: ``minimize`` or ``maximize``, of the only objective.
-    directions: of several objectives, one each; the study is told tuples then. None for one objective.
-    constraints: limits on numbers that each evaluation measures, a sense and a bound by name, such as
-        ``{"latency": ("<=", 10.0)}``; None for none. The best trial is the best of those that keep all of them.
-    repeats: ``auto`` where a told point may be asked for again, because knowing it better is worth more than a new one;
-        None if no point ever is. For one noisy objective without limits, and methods with a model.
-    suggest_seconds: that a suggestion is to take at most, from 0.001; None for as long as it takes. It is aimed at: one
-        that takes longer makes the next one cheaper, from fewer values or without a model, as ``info["haste"]`` says.
-    objective_name: what axes, tables and reports call the value, a text, or a list with one for each objective; another
-        name at a resume renames it in the file, which no other process may have open then. None keeps the stored one.
-    storage: a file, ``postgresql://user@host/database``, or a `Storage` object; None keeps all in memory. A study of
-        this name in it, made with the same arguments, goes on, and other processes may have it open, too. Its space may
-        have changed, which no other may have open then: trials that cannot be read in the new one are no data.
-    name: of the study in its file, a string of 1 to 500 characters.
-    initial_points: asked before any point of the method's own; None for none.
-    threads: for model work, from 1; None leaves them alone.
-    prior: earlier studies of related tasks that the model learns from: studies, results, or files with one study each,
-        in the same direction; None for none. Their points are read as those of a space that changed; a warning says
-        which cannot be. At most 150 trials are used, which the study keeps. A study that is resumed needs no prior.
+    A study that is stored under the same name with the same arguments is resumed. Other processes may use it at the
+    same time. It may also be resumed with a changed space if no other process has it open; trials that are invalid in
+    the new space are kept but ignored by the method.
 
-    Raises StudyMismatch if the stored study was made otherwise, StudyLocked if somebody else has it open and
-    cannot share it, StorageError if the file cannot be used, PointError for a wrong initial point, TypeError,
-    ValueError.
+    Parameters
+    ----------
+    space : Space, dict, or Domain
+        The search space. A dict of variables becomes a `Space`.
+    method : str or Searcher, default "auto"
+        The name of a method, or a searcher from `bostruct.methods`.
+    seed : int, optional
+        Random seed, at least 0. If None, a seed is drawn and stored.
+    direction : {"minimize", "maximize"}, default "minimize"
+        The direction of a single objective.
+    directions : sequence of {"minimize", "maximize"}, optional
+        One direction for each of several objectives. Values passed to `tell` are then tuples.
+    constraints : dict, optional
+        Limits on quantities that each evaluation measures, by name, such as ``{"latency": ("<=", 10.0)}``. The best
+        trial is the best one that satisfies all of them.
+    repeats : {"auto"}, optional
+        If "auto", the method may evaluate a point again to reduce noise. Requires a method with a model, and a single
+        objective without constraints.
+    suggest_seconds : float, optional
+        Target time of a suggestion in seconds, at least 0.001. It is no hard limit: after a slow suggestion the next
+        one is made cheaper, from fewer values or without a model (see ``info["haste"]``).
+    objective_name : str, sequence of str, or callable, optional
+        The name of the value in axes, tables and reports; one for each objective. A new name at a resume renames it in
+        the storage, if no other process has the study open. None keeps the stored name. A function gives a new study
+        its own name, unless the name says nothing, such as ``objective``, ``run``, or two letters.
+    storage : path, URL, or Storage, optional
+        A SQLite file, a ``postgresql://user@host/database`` URL, or a `Storage` object. If None, the study is kept in
+        memory.
+    name : str, default "study"
+        The name of the study in its storage, 1 to 500 characters.
+    initial_points : iterable, optional
+        Points to evaluate before those that the method chooses.
+    threads : int or None, default 1
+        Threads for the model, at least 1. None leaves the current setting unchanged.
+    prior : iterable of studies, results, or files, optional
+        Earlier studies of related tasks, in the same direction, for transfer learning. A file must hold one study. At
+        most 150 of their trials are used and stored with the study; a warning names those that cannot be used. A
+        resumed study does not need `prior`.
+
+    Raises
+    ------
+    StudyMismatch
+        If the stored study was created with different settings.
+    StudyLocked
+        If another process has the study open and cannot share it.
+    StorageError
+        If the storage cannot be used.
+    PointError
+        If an initial point is invalid.
+    TypeError, ValueError
+        If an argument is invalid.
     """
 
     def __init__(
@@ -138,7 +167,7 @@ class Study:
         constraints: Declared | None = None,
         repeats: Literal["auto"] | None = None,
         suggest_seconds: float | None = None,
-        objective_name: str | Sequence[str] | None = None,
+        objective_name: str | Sequence[str] | Callable[..., object] | None = None,
         storage: Place | None = None,
         name: str = "study",
         initial_points: Iterable[object] | None = None,
@@ -156,6 +185,7 @@ class Study:
             initial_points=initial_points,
             threads=threads,
             prior=prior,
+            renames=not callable(objective_name),
         )
 
     def _open(
@@ -171,11 +201,13 @@ class Study:
         threads: int | None = 1,
         prior: Iterable[PriorSource] | None = None,
         problem: str | None = None,
+        renames: bool = False,
         opened: tuple[StoredStudy, StudyWriter] | None = None,
     ) -> None:
         """Make the study, or go on with the stored one; raise what the class raises.
 
         problem: its name; None for a study of no named problem.
+        renames: whether a stored study gets the names of the objectives.
         opened: the stored study, if it is open for writing already.
         """
         domain = as_domain(space)
@@ -195,7 +227,7 @@ class Study:
         )
         limit, place = _limit_threads(threads), open_storage(storage)
         stored, store = opened or _begin(place, given)
-        if (renamed := rename_objectives(stored.study, given)) is not None:
+        if renames and (renamed := rename_objectives(stored.study, given)) is not None:
             store.close()
             place.change_goals(stored.study.name, renamed)
             stored, store = _begin(place, given)
@@ -225,14 +257,26 @@ class Study:
         name: str = "study",
         initial_points: Iterable[object] | None = None,
     ) -> Study:
-        """Make a study with the name of its problem on record, or go on with a stored one of that problem.
+        """Create or resume a study that stores the name of its problem.
 
-        problem: its name, valid Unicode. A stored study without one on record agrees with any.
-        goals: of the problem, as of `bostruct.goals.declared.declare_goals`.
-        space, method, seed, storage, name, initial_points: as of `Study`.
+        Parameters
+        ----------
+        problem : str
+            The name of the problem. A stored study without one matches any.
+        goals : Goals
+            Directions, names and limits, as returned by `bostruct.goals.declared.declare_goals`.
+        space, method, seed, storage, name, initial_points
+            As of `Study`.
 
-        Raises StudyMismatch if the stored study is of another problem, which stays as it is, and what `Study`
-        raises.
+        Returns
+        -------
+        Study
+            The study.
+
+        Raises
+        ------
+        StudyMismatch
+            If the stored study is of another problem. It is left unchanged.
         """
         study = cls.__new__(cls)
         how: dict[str, Any] = {
@@ -256,18 +300,40 @@ class Study:
         threads: int | None = 1,
         read_only: bool = False,
     ) -> Study:
-        """Open a study that a file holds.
+        """Open a stored study.
 
-        storage: the file, or a `Storage` object.
-        name: of the study, None for the only one there.
-        space: needed only where the file cannot hold it: spaces with constraints or with choices that are Python
+        Parameters
+        ----------
+        storage : path, URL, or Storage
+            The storage that holds the study.
+        name : str, optional
+            The name of the study. Optional if the storage holds only one.
+        space : Space, dict, or Domain, optional
+            Needed only if the storage cannot hold the space: predicates as constraints, choices that are Python
             objects, search spaces that are functions.
-        method: needed only where the file cannot hold it: a searcher that is an object.
-        threads: for model work, from 1; None leaves them alone.
-        read_only: always possible, whoever writes; nothing can be asked or told, the log that a killed writer left
-            may be folded into the file, and where the space is not known points are shown as stored.
+        method : str or Searcher, optional
+            Needed only if the method is a searcher object.
+        threads : int or None, default 1
+            Threads for the model, at least 1. None leaves the current setting unchanged.
+        read_only : bool, default False
+            If True, the study can be read while others write, but not asked or told. Points of an unknown space are
+            shown as they are stored.
 
-        Raises StorageError, DomainError, StudyLocked, StudyMismatch.
+        Returns
+        -------
+        Study
+            The study.
+
+        Raises
+        ------
+        StorageError
+            If there is no such study, or the storage cannot be read.
+        DomainError
+            If the space is needed or does not match.
+        StudyLocked
+            If another process has the study open and cannot share it.
+        StudyMismatch
+            If the space or the method differs from the stored one.
         """
         place = open_storage(storage)
         if read_only:
@@ -309,19 +375,37 @@ class Study:
         name: str = "study",
         threads: int | None = 1,
     ) -> Study:
-        """Make a study of the finished trials of a study of Optuna, which it may go on from; needs the extra `optuna`.
+        """Create a study from the finished trials of an Optuna study; needs the extra `optuna`.
 
-        optuna_study: an ``optuna.Study``. Its directions are taken. A constraint that all trials with values have is a
-            limit, at most 0; a trial that breaks another one is infeasible. Failed trials count as failed, those that
-            were pruned have their last report as value, and those that run are left out.
-        space: the space of the trials; None for the one that their distributions tell, or that of a mirrored study of
-            bostruct. A float or int keeps its step, a parameter of one value is dropped. One that
-            some trials lack has a condition (`when=`) where the value of one other parameter tells when it is there.
-        method, seed, storage, name, threads: as of `Study`. The storage must not hold the study yet.
+        Failed trials stay failed, pruned trials have their last report as their value, and running trials are left out.
 
-        Raises DomainError if the trials do not tell the space: no parameter tells when another one is there, or one
-        has several ranges. Raises PointError for a trial with values that is not in the space, MissingExtra without
-        Optuna, TypeError for what is no study of Optuna, and what `Study` raises.
+        Parameters
+        ----------
+        optuna_study : optuna.Study
+            The study to read. Its directions are kept. A constraint that all completed trials measured becomes a limit,
+            at most 0; a trial that breaks another constraint is infeasible.
+        space : Space, dict, or Domain, optional
+            The space of the trials. By default it is inferred from their distributions: numbers keep their step, a
+            parameter of one value is dropped, and a parameter that some trials lack gets a condition (`when=`) if the
+            value of one other parameter decides whether it is present.
+        method, seed, storage, name, threads
+            As of `Study`. The storage must not hold the study yet.
+
+        Returns
+        -------
+        Study
+            The study, which can be continued.
+
+        Raises
+        ------
+        DomainError
+            If the space cannot be inferred: a parameter has several ranges, or nothing decides when it is present.
+        PointError
+            If a completed trial is outside the space.
+        MissingExtra
+            If Optuna is not installed.
+        TypeError
+            If `optuna_study` is not an Optuna study.
         """
         load = load_by_name("bostruct.integrations.optuna_studies:import_study")  # which knows this class
         settings = {"method": method, "seed": seed, "storage": storage, "name": name, "threads": threads}
@@ -345,24 +429,47 @@ class Study:
         name: str = "study",
         threads: int | None = 1,
     ) -> Study:
-        """Make a study of the experiments in a CSV file, a row each; needs the extra `pandas`.
+        """Create a study from experiments in a CSV file, one per row; needs the extra `pandas`.
 
-        file: with a header, and cells between commas, semicolons, tabs or bars. Cells may be JSON lists. Tables of
-            `Result.to_csv`, Optuna, Ax, Ray Tune, MLflow, Weights & Biases, KTT and CLTune are known by the names of
-            their columns. Trials that their status calls failed have failed, whatever their value.
-        objective: the column of the value. A unit may be left out: ``yield`` is the column ``yield (%)``.
-        direction: ``minimize`` or ``maximize``.
-        space: with variables that have the names of columns; other columns are not read. None guesses it from the
-            columns, and prints it as Python, to be corrected and given here, with a list of the columns that are no
-            variables: constant ones, dates, numbers of rows, and texts that are nearly all distinct.
-        ignore: columns that are not read.
-        decimal: the sign before decimals; None to find out.
-        failed, unmeasured: as of `add_frame`. A row without a value was never run.
-        method, seed, storage, name, threads: as of `Study`. The storage must not hold the study yet.
+        Tables of `Result.to_csv`, Optuna, Ax, Ray Tune, MLflow, Weights & Biases, KTT and CLTune are recognized by
+        their column names. Trials that their status calls failed are failed, whatever their value.
 
-        Raises ValueError and PointError, which name the line and the column, for a file of more than 100,000 rows,
-        5,000,000 cells or 128 MiB, too; MissingExtra, and what `Study` raises.
+        Parameters
+        ----------
+        file : str or path-like
+            A file with a header, separated by commas, semicolons, tabs or bars. At most 100,000 rows, 5,000,000 cells
+            and 128 MiB. Cells may be JSON lists.
+        objective : str
+            The column of the value. A unit may be left out: ``yield`` finds the column ``yield (%)``.
+        direction : {"minimize", "maximize"}, default "minimize"
+            The direction of the objective.
+        space : Space, dict, or Domain, optional
+            Variables with the names of columns; other columns are ignored. By default the space is guessed and printed
+            as Python code to be corrected and passed here, with a list of the columns that are no variables: constants,
+            dates, row numbers, and texts that are nearly all distinct.
+        ignore : sequence of str, default ()
+            Columns to ignore.
+        decimal : {",", "."}, optional
+            The decimal mark. By default it is detected.
+        failed, unmeasured
+            As of `add_frame`. A row without a value was never run.
+        method, seed, storage, name, threads
+            As of `Study`. The storage must not hold the study yet.
 
+        Returns
+        -------
+        Study
+            The study, which can be continued.
+
+        Raises
+        ------
+        ValueError, PointError
+            If a cell is wrong, with its line and column, or the file is too large.
+        MissingExtra
+            If pandas is not installed.
+
+        Examples
+        --------
         >>> bo.Study.from_csv("results.csv", "yield", direction="maximize", storage="runs.db")         # doctest: +SKIP
         """
         load = load_by_name("bostruct.study.experiments:import_experiments")  # which few studies need
@@ -372,25 +479,43 @@ class Study:
 
     @staticmethod
     def delete(storage: Place, name: str) -> None:
-        """Delete a study and all its trials from a file or a database.
+        """Delete a study and all its trials from its storage.
 
-        storage: as of `Study`.
-        name: of the study.
+        Parameters
+        ----------
+        storage : path, URL, or Storage
+            The storage that holds the study.
+        name : str
+            The name of the study.
 
-        Raises StudyLocked while somebody has the study open for writing, StorageError if it is not there.
+        Raises
+        ------
+        StudyLocked
+            If a process has the study open for writing.
+        StorageError
+            If there is no such study.
         """
         open_storage(storage).delete(_check_study_name(name))
 
     @staticmethod
     def rename(storage: Place, name: str, new: str) -> None:
-        """Give a study in a file or a database another name.
+        """Rename a study in its storage.
 
-        storage: as of `Study`.
-        name: of the study.
-        new: the name to give, a string of 1 to 500 characters that no study there has.
+        Parameters
+        ----------
+        storage : path, URL, or Storage
+            The storage that holds the study.
+        name : str
+            The name of the study.
+        new : str
+            The new name, 1 to 500 characters, which no other study in the storage has.
 
-        Raises StudyLocked while somebody has the study open for writing, StorageError if it is not there or the new
-        name is taken.
+        Raises
+        ------
+        StudyLocked
+            If a process has the study open for writing.
+        StorageError
+            If there is no such study, or the new name is taken.
         """
         open_storage(storage).rename(_check_study_name(name), check_new_name(_check_study_name(new)))
 
@@ -401,12 +526,25 @@ class Study:
     def ask(self, n: int) -> list[Trial]: ...
 
     def ask(self, n: int | None = None) -> Trial | list[Trial]:
-        """Return the next trial, or a list of the next n trials; they are running and stored.
+        """Return the next trial to evaluate, or a list of n trials.
 
-        n: how many to evaluate side by side, from 1; None for one that is not in a list. Each point is chosen with the
-            points before it running, as by n calls. Where fewer unseen points are left the list is shorter.
+        The trials are stored as running. If the call fails, they are given back.
 
-        Raises SpaceExhausted when no unseen point is left. After any other error the trials of the call are given back.
+        Parameters
+        ----------
+        n : int, optional
+            Number of trials to evaluate in parallel, at least 1. Each point is chosen with the earlier ones running, as
+            by n calls. The list is shorter if fewer unseen points are left. If None, one trial is returned, not a list.
+
+        Returns
+        -------
+        Trial or list of Trial
+            The running trials.
+
+        Raises
+        ------
+        SpaceExhausted
+            If no unseen point is left.
         """
         wanted = 1 if n is None else check_integer("n", n, 1)
         trials: list[Trial] = []
@@ -423,18 +561,30 @@ class Study:
                 return trials[0] if n is None else trials
 
     def ask_jointly(self, n: int, missing: Callable[[], int] | None = None) -> Iterator[Trial]:
-        """Yield the next n trials, running and stored; one fit of the model serves up to 8 of them if the method can.
+        """Yield n trials to evaluate in parallel; up to 8 share one fit of the model if the method can.
 
-        For many workers on a short objective. What is told and asked between two of them is known to the next fit
-        alone, for which another process that asks ends the batch. Where fewer unseen points are left, fewer are
-        yielded.
+        For many workers and a short objective. The next fit is the first to know what is told between two trials. A
+        batch ends when another process asks. Fewer trials are yielded if fewer unseen points are left.
 
-        n: how many to evaluate side by side, from 1.
-        missing: counts the trials that are still wanted; None if nobody knows. If no other is wanted, a trial that
-            waits after a failure of the machine is yielded before another one has completed.
+        Parameters
+        ----------
+        n : int
+            Number of trials, at least 1.
+        missing : callable, optional
+            Returns the number of trials that are still wanted. If it is 0, a trial that waits after a failure of its
+            machine is yielded before another trial completes.
 
-        Raises ValueError, TypeError, BostructError if the study cannot be asked, and SpaceExhausted if no unseen
-        point is left for the first.
+        Yields
+        ------
+        Trial
+            A running trial.
+
+        Raises
+        ------
+        SpaceExhausted
+            If no unseen point is left for the first trial.
+        BostructError
+            If the study cannot be asked.
         """
         check_integer("n", n, 1)
         self._writable()
@@ -453,14 +603,24 @@ class Study:
             yield trial
 
     def prefetch(self, n: int = 1) -> int:
-        """Choose and store points ahead, until n trials wait, so that the next `ask` returns at once.
+        """Choose points ahead until n trials are queued, so that the next `ask` returns at once.
 
-        They count as running. What is told until they are asked for cannot change them. Where fewer unseen points are
-        left, fewer wait.
+        Queued trials count as running, and values that are told later do not change them.
 
-        n: how many are to wait, from 1.
+        Parameters
+        ----------
+        n : int, default 1
+            Number of queued trials to reach, at least 1.
 
-        Returns how many wait. Raises ValueError, TypeError, and BostructError if the study cannot be asked.
+        Returns
+        -------
+        int
+            The number of queued trials, fewer than `n` if fewer unseen points are left.
+
+        Raises
+        ------
+        BostructError
+            If the study cannot be asked.
         """
         check_integer("n", n, 1)
         with self.ask_lock(), suppress(SpaceExhausted):
@@ -471,13 +631,16 @@ class Study:
 
     @contextmanager
     def ask_lock(self, wanted: Callable[[], bool] | None = None) -> Iterator[None]:
-        """Keep other threads and processes from asking during a `with` block; they may tell and add.
+        """Keep other threads and processes from asking during a `with` block; they may still tell and add.
 
-        At its beginning the study has all that others told, and the trials of those that are gone wait for an ask.
+        On entry the study reads the changes of other processes, and queues the trials of processes that are gone.
 
-        wanted: tells whether one more trial is wanted, such as ``lambda: study.n_finished + study.n_remote < 100``.
-            `ask` raises NotWanted if it says no. None if that does not matter: others ask within the block only
-            where this process has lost its connection to a database.
+        Parameters
+        ----------
+        wanted : callable, optional
+            Returns whether another trial is wanted, such as ``lambda: study.n_finished + study.n_remote < 100``. If
+            not, `ask` raises NotWanted. Without it, another process can ask within the block only if this one loses its
+            connection to a database.
         """
         with self._asking:
             self._writable()
@@ -489,7 +652,7 @@ class Study:
                 yield
 
     def sync(self) -> None:
-        """Read the changes of other processes, as `ask` and `tell` do by themselves."""
+        """Read the changes of other processes. `ask` and `tell` do so by themselves."""
         with self._mutex:
             self._ledger.sync()
 
@@ -509,37 +672,58 @@ class Study:
         retry: bool | int = False,
         machine: str | None = None,
     ) -> Trial:
-        """Record the outcome of a running trial, and return the trial; the outcome is on disk when this returns.
+        """Record the outcome of a running trial. The outcome is stored when this returns.
 
-        trial: a running one, or its number.
-        value: a number; a tuple, of several objectives; a dict with ``value`` and any of ``constraints``, ``sd`` and
-            ``repeats``; or a `bostruct.outcome.Outcome`. NaN and infinities are failures.
-        sd: standard deviation of the noise in the value, from 0 to 1.3e154; None if it is to be learned.
-        repeats: several measurements of the point in place of a value, which is their mean.
-        constraints: the measured number of each limit, by its name.
-        failed, infeasible: instead of a value, the reason why there is none, a non-empty string.
-        attributes: what else to keep with the trial, such as the path of a file, for `Trial.attributes`: JSON by name,
-            at most 65,536 characters. No model learns from it. None for none.
-        finished: seconds since the epoch when the evaluation ended, from a day before the trial began to a day from
-            now, since clocks differ; None for now.
-        reports: steps and values on the way there, ascending by step, which stopping rules learn from. Without a value
-            or a reason the trial was stopped at the last of them, whose value is its own.
-        retry: how often a trial that failed is handed out again, for failures that are no fault of the point; True is
-            twice. It is running then, ``info["failed_before"]`` has the reasons, and ``info["retries"]`` the number, in
-            which `requeue` does not count. It goes with `failed`, or with a value that is not finite; an `Outcome` that
-            did not fail is told once.
-        machine: why the machine, not the point, is at fault for a failure, such as ``"a full disk"``. The trial is then
-            handed out again, once, after another one has completed; ``info["machine_failure"]`` says so. If it fails
-            for the same reason, its point is at fault after all; otherwise no model learns from it.
+        Each ask of a trial may be told once. If the trial was told before, because it was evaluated a second time after
+        `requeue` or by another process, the outcome becomes a new trial of the same point, whose ``info["double_of"]``
+        is the number of the first and which `n_trials` does not count.
 
-        Who was handed a trial may tell of it once. Where another was told of it first, as after `requeue` or by another
-        process that took it over, the outcome is another trial of the same point, which is returned:
-        ``info["double_of"]`` is the number of the first. It is not counted by `n_trials`.
+        Parameters
+        ----------
+        trial : Trial or int
+            A running trial, or its number.
+        value : object, optional
+            A number; a tuple for several objectives; a dict with ``value`` and any of ``constraints``, ``sd`` and
+            ``repeats``; or a `bostruct.Outcome`. NaN and infinities are failures.
+        sd : float, optional
+            Standard deviation of the noise in the value, 0 to 1.3e154. If None, it is learned.
+        repeats : sequence of float, optional
+            Repeated measurements of the point, whose mean is the value.
+        constraints : mapping of str to float, optional
+            The measured quantity of each limit, by name.
+        failed, infeasible : str, optional
+            The reason why there is no value, a non-empty string.
+        attributes : mapping of str to object, optional
+            Data to keep with the trial, such as the path of a file, for `Trial.attributes`. JSON by name, at most
+            65,536 characters. Models ignore it.
+        finished : float, optional
+            Seconds since the epoch when the evaluation ended, at most a day before the trial began or from now. By
+            default now.
+        reports : iterable of tuple of (int, float), default ()
+            Intermediate steps and values, ascending by step, for stopping rules. Without a value or a reason, the trial
+            was stopped at the last of them, and has its value.
+        retry : bool or int, default False
+            Number of times to queue the trial again if it failed for reasons other than its point; True is 2. The trial
+            is then running again, ``info["failed_before"]`` has the reasons, and ``info["retries"]`` the number of
+            retries.
+        machine : str, optional
+            Why the machine, not the point, caused the failure, such as ``"a full disk"``. The trial is queued again
+            once, after another trial completes (``info["machine_failure"]``). If it fails for the same reason, the
+            point is blamed; otherwise models ignore the failure.
 
-        Raises TypeError for what is not a number, or a tuple if there is one objective, and ValueError for a trial
-        that is not running, a limit that was not measured and one that the study does not declare; nothing is told
-        then. Raises StorageError if the file was removed, renamed or replaced; the outcome is kept in memory then,
-        for `save`.
+        Returns
+        -------
+        Trial
+            The trial with its outcome.
+
+        Raises
+        ------
+        TypeError
+            If the value has the wrong type.
+        ValueError
+            If the trial is not running, a limit was not measured, or a limit is not declared. Nothing is recorded.
+        StorageError
+            If the file was removed, renamed or replaced. The outcome is kept in memory, for `save`.
         """
         with self._mutex:
             self._writable()
@@ -576,15 +760,29 @@ class Study:
         infeasible: str | None = None,
         attributes: Mapping[str, object] | None = None,
     ) -> Trial:
-        """Add an earlier result as a finished trial of origin `added`, which `n_trials` does not count.
+        """Add an earlier result as a finished trial, which `n_trials` does not count.
 
-        A `Real` lies on a fine grid. The trial shows your numbers as you gave them; models see the nearest of the grid.
-        A warning says where other numbers of an earlier trial lie on the same step.
+        The trial keeps your numbers. The model uses the nearest value on the fine grid of a `Real`; a warning is given
+        if an earlier trial has another number with the same nearest value.
 
-        point: as the objective would receive it.
-        value, sd, repeats, constraints, failed, infeasible, attributes: its outcome, as in `tell`.
+        Parameters
+        ----------
+        point : object
+            The point, as the objective would receive it.
+        value, sd, repeats, constraints, failed, infeasible, attributes
+            The outcome, as of `tell`.
 
-        Raises PointError, TypeError, ValueError.
+        Returns
+        -------
+        Trial
+            The new trial.
+
+        Raises
+        ------
+        PointError
+            If the point is outside the space.
+        TypeError, ValueError
+            If the outcome is invalid.
         """
         with self._mutex:
             self._writable()
@@ -610,24 +808,37 @@ class Study:
         failed: str | None = None,
         unmeasured: Unmeasured = "skip",
     ) -> list[Trial]:
-        """Add each row of a pandas DataFrame as a finished trial, as `add` does, and return the trials.
+        """Add each row of a pandas DataFrame as a finished trial, as `add` does.
 
-        frame: with a column for each variable, `x` or `point.x`, as `Result.to_dataframe` writes them. A missing value
-            is a variable that the point has not. A text that is no value of its variable, as a CSV file has for a
-            tuple, is read as the Python literal that it writes. `constraint.` before its name is the column of each
-            limit of the study. A column `status` that has no words but ours, such as ``failed``, says which rows failed
-            or are infeasible, and `reason` says why; other columns are not read. The column of a variable is that of
-            the variable, whatever its name.
-        value: name of the column of values, or of several objectives the names of their columns.
-        failed: name of a column that says which rows failed, by True, by a word such as ``failed`` or by a reason; None
-            for none.
-        unmeasured: what becomes of a row that has no value and did not fail: ``skip`` leaves it out, ``queue`` makes it
-            a trial that the next `ask` hands out, unless the study has its point. A row with some of its values always
-            is such a trial; ``info["measured"]`` has its numbers, and so have tables.
+        Nothing is added if one row is wrong. Queued rows are added after all others. Warnings count the rows that are
+        left out or queued, and the numbers that are rounded.
 
-        Trials that wait are added after all others, whatever the order of the rows. A float to which one listed number
-        rounds is read as that number. Warnings count what is left out, waits or is rounded. Nothing is added if one row
-        is wrong. Raises PointError, TypeError and ValueError, which name the row or the argument.
+        Parameters
+        ----------
+        frame : DataFrame
+            One column for each variable, named `x` or `point.x`, as `Result.to_dataframe` writes them. A missing value
+            is an inactive variable. A number that rounds to one choice, and a text that is the Python literal of a
+            value, are read as that value. The quantity of a limit is in the column `constraint.NAME`. A column `status`
+            with words such as ``failed`` says which rows failed or are infeasible, and `reason` says why. Other columns
+            are ignored. A variable with one of these names takes the column.
+        value : str or sequence of str, default "value"
+            The column of the value, or one column for each of several objectives.
+        failed : str, optional
+            The column that says which rows failed, by True, by a word such as ``failed``, or by a reason.
+        unmeasured : {"skip", "queue"}, default "skip"
+            What to do with a row that has no value and did not fail. "skip" leaves it out; "queue" makes it a trial
+            that the next `ask` returns, unless the study has its point. A row with only some of its values is always
+            queued; ``info["measured"]`` has its numbers.
+
+        Returns
+        -------
+        tuple of Trial
+            The new trials.
+
+        Raises
+        ------
+        PointError, TypeError, ValueError
+            If a row is invalid.
         """
         rows = read_frame(frame, value, failed, unmeasured, self.domain, self.goals)
         waiting = [row for row in rows if row.outcome is None]
@@ -656,12 +867,18 @@ class Study:
         return self._ledger.begin(found, waits=True)
 
     def requeue(self, trial: Trial | int) -> None:
-        """Put a running or failed trial back in the queue: the next `ask` returns it again.
+        """Put a running or failed trial back in the queue, so that the next `ask` returns it again.
 
-        trial: a running or failed one, or its number. A failed one counts as not finished then; what it failed of is in
-            its ``info["failed_before"]``.
+        Parameters
+        ----------
+        trial : Trial or int
+            A running or failed trial, or its number. A failed trial is then no longer finished; its reason moves to
+            ``info["failed_before"]``.
 
-        Raises ValueError for a trial that is neither, or was added.
+        Raises
+        ------
+        ValueError
+            If the trial has another status, or was added.
         """
         with self._mutex:
             self._writable()
@@ -669,13 +886,21 @@ class Study:
             self._ledger.requeue(self._ledger.check_requeueable(trial))
 
     def give_back(self, trials: Iterable[Trial]) -> None:
-        """Return unfinished trials to the queue without counting an attempt: the next `ask` returns them.
+        """Put unfinished trials back in the queue without counting an attempt.
 
-        Those that were told, given up or handed out again meanwhile, here or by another process, are left as they are.
+        Trials that were told, given back or asked again in the meantime are left unchanged.
 
-        trials: as `ask` returned them.
+        Parameters
+        ----------
+        trials : iterable of Trial
+            Trials that `ask` returned.
 
-        Raises ValueError for a trial of another study, TypeError for what is none.
+        Raises
+        ------
+        ValueError
+            If a trial is of another study.
+        TypeError
+            If an item is not a trial.
         """
         if not isinstance(trials, Iterable):
             raise TypeError(f"trials: expected a list of trials as `ask` returned them, got {short_repr(trials)}")
@@ -684,16 +909,26 @@ class Study:
             self._ledger.give_back([self._ledger.identify(trial) for trial in trials])
 
     def cancel(self, trial: Trial | int) -> Trial:
-        """Cancel a running trial and return it; `ask` never returns it again, and the method learns nothing from it.
+        """Cancel a running trial. `ask` does not return it again, and the method learns nothing from it.
 
-        It is on record as failed, with the reason ``canceled`` and ``info["canceled"]``, and counts as finished, but no
-        method takes its point for one that fails. Its point is not suggested again; `requeue` hands it out after all.
-        `optimize` ignores what comes of it: a worker process of its own is killed once a callback returns or another
-        trial finishes, an objective in this process runs to its end.
+        The trial is stored as failed, with the reason ``canceled``, and counts as finished. Its point is not suggested
+        again unless `requeue` is called. `optimize` kills the trial's worker process; an objective in this process runs
+        to its end, and its outcome is ignored.
 
-        trial: a running one, or its number.
+        Parameters
+        ----------
+        trial : Trial or int
+            A running trial, or its number.
 
-        Raises ValueError for a trial that is not running.
+        Returns
+        -------
+        Trial
+            The canceled trial.
+
+        Raises
+        ------
+        ValueError
+            If the trial is not running.
         """
         with self._mutex:
             self._writable()
@@ -720,46 +955,78 @@ class Study:
         retries: int = 0,
         max_initial_failures: FailureLimit = "auto",
     ) -> Result:
-        """Evaluate until a number of trials has finished or a time is up, and return the result.
+        """Evaluate trials until a number has finished or a time is up.
 
-        objective: called with a point, returns what `tell` takes as a value.
-        n_trials: total number of finished trials of the study, from 0; failed trials count, added ones do not. The same
-            call again continues an interrupted run, and does nothing after a finished one. None if `n_more`, `timeout`
-            or `patience` ends the run.
-        n_more: finished trials beyond those that the study has at the call, from 0, in place of `n_trials`. The same
-            call again evaluates as many again.
-        timeout: seconds of this call, from 0, by a clock that nobody sets. No trial begins afterward; running trials
-            finish, or end at their `trial_timeout`. A resumed call has the whole time again. None for no limit.
-        patience: finished trials in a row without a better value that end the run, from 1; None for no such end.
-        cancel_running: True gives running trials back when the timeout is up; the next run evaluates them first. A
-            single worker is then a process of its own.
-        workers: processes, or trials in flight with an executor; 1 without trial_timeout runs in this process.
-        executor: any `concurrent.futures.Executor`.
-        trial_timeout: seconds, from 0.001, after which the worker is killed and the trial fails; not with an executor.
-        load_timeout: seconds, from 0.001, that a worker gets to load the objective; a worker that is slower, or dies
-            meanwhile, is replaced, twice for a trial.
-        callbacks: one or several, called as callback(study, trial) after each finished trial. The `check_study(study)`
-            of a `StoppingCallback` is called before the first trial, too: it refuses by raising, or ends the run by
-            `stop`.
-        progress: a bar on stderr, None shows it on a terminal and in a notebook.
-        reraise: exceptions that end the run, beside failing their trial.
-        stopping_rule: such as `bostruct.MedianRule`, stops trials early by what their objective tells
-            `bostruct.report`; None for none. The last value reported is the trial's value.
-        retries: how often a trial that failed or timed out is evaluated again, from 0; at least twice if the
-            objective raised `bostruct.Transient`.
-        max_initial_failures: failed trials of this run that end it with ObjectiveError if none of the study, added ones
-            included, has completed; ``auto`` for the largest of 10, twice the workers, and the number of initial
-            points. An `Outcome` that says ``failed``, Infeasible and Transient do not count. None also lets a run go on
-            after five equal errors.
+        An exception in the objective fails its trial, and the study continues. A run is ended by the errors below, by
+        KeyboardInterrupt, and by SIGTERM with ``SystemExit(143)`` in the main thread if it has no handler. An ended run
+        can be resumed, and its exception carries the result so far as ``error.result``.
 
-        An exception of the objective fails its trial, and the study goes on. While no trial that was asked for has
-        completed, ObjectiveError ends the run at the first TypeError, AttributeError, NameError, returned value that is
-        not a number, or outcome without a number for each limit, and at any other exception that five trials in a row
-        raise; these are given back. Failures of the machine, such as a full disk, end it with BostructError after five
-        in a row, a broken executor with ExecutorError, an objective that no worker can load with BostructError; no
-        trial fails for that. KeyboardInterrupt ends the run, which stays resumable; so does SIGTERM, with
-        ``SystemExit(143)``, in the main thread and unless it has a handler. What ends a run carries the result so far,
-        as `error.result`. Raises TypeError, ValueError.
+        Parameters
+        ----------
+        objective : callable
+            Called as ``objective(point)``. Returns a number, or anything else that `tell` accepts as a value. Without
+            an `objective_name`, results of this object have its name.
+        n_trials : int, optional
+            Total number of finished trials of the study, at least 0. Failed trials count, added ones do not. The same
+            call again resumes an interrupted run, and does nothing after a finished one. Optional if `n_more`,
+            `timeout` or `patience` ends the run.
+        n_more : int, optional
+            Number of finished trials to add to those that the study has at the call, at least 0, in place of
+            `n_trials`. The same call again adds as many again.
+        timeout : float, optional
+            Wall-clock seconds of this call, at least 0. No trial begins afterward; running trials finish, or end at
+            their `trial_timeout`. A resumed call has the full time again.
+        patience : int, optional
+            Ends the run after so many finished trials in a row without a better value, at least 1.
+        cancel_running : bool, default False
+            If True, running trials are given back when the timeout is up; the next run evaluates them first. A single
+            worker is then a process of its own.
+        workers : int, default 1
+            Number of worker processes, or of trials in flight with an executor. One worker without `trial_timeout` runs
+            in this process.
+        executor : concurrent.futures.Executor, optional
+            Evaluates the trials in place of worker processes.
+        trial_timeout : float, optional
+            Seconds of one trial, at least 0.001. Then its worker is killed and the trial fails. Not with an executor.
+        load_timeout : float, default 60.0
+            Seconds in which a worker must load the objective, at least 0.001. A worker that is slower or dies is
+            replaced at most twice for a trial.
+        callbacks : callable or sequence of callables, default ()
+            Called as ``callback(study, trial)`` after each finished trial. The `check_study(study)` of a
+            `StoppingCallback` is also called before the first trial; it may raise, or end the run by `stop`.
+        progress : bool, optional
+            Whether to show a progress bar on stderr. By default it is shown in a terminal and in a notebook.
+        reraise : exception class or tuple of them, default ()
+            Exceptions of the objective that end the run, besides failing their trial.
+        stopping_rule : StoppingRule, optional
+            Stops trials early by the values that the objective passes to `bostruct.report`, such as
+            `bostruct.MedianRule`. A stopped trial has the last reported value.
+        retries : int, default 0
+            Number of times that a failed or timed-out trial is evaluated again, at least 0. A trial that raised
+            `bostruct.Transient` is evaluated again at least twice.
+        max_initial_failures : int, "auto", or None, default "auto"
+            Ends the run after so many failed trials if none of the study has completed, at least 1. "auto" is the
+            largest of 10, twice the workers, and the number of initial points. Outcomes with ``failed``, Infeasible and
+            Transient do not count. None never ends the run, not even after five equal errors.
+
+        Returns
+        -------
+        Result
+            The result so far.
+
+        Raises
+        ------
+        ObjectiveError
+            If no trial has completed and the objective has a mistake: a TypeError, AttributeError or NameError, a
+            return value that is not a number, a missing limit, or the same exception in five trials in a row. These
+            trials are given back.
+        ExecutorError
+            If the executor is broken.
+        BostructError
+            If five trials in a row fail because of the machine, such as a full disk, or no worker can load the
+            objective.
+        TypeError, ValueError
+            If an argument is invalid.
         """
         how = RunSettings(
             objective,
@@ -781,6 +1048,7 @@ class Study:
         )
         how.check_goals(self.goals)
         self._writable()
+        self._ledger.goals = self.goals.named_after(objective)
         self._stop = None
         with self.result_on_error():
             try:
@@ -834,32 +1102,46 @@ class Study:
         return f"{finished}: error.result has them, or sys.last_value.result in a notebook or a console."
 
     def bound_regret_probability(self, regret: float) -> float:
-        """Return an upper bound of the probability that the regret of the best point exceeds `regret`.
+        """Return an upper bound of the probability that the regret of the best point exceeds `regret` (Wilson 2024).
 
-        The model of the method is fitted and drawn from (Wilson 2024, probabilistic regret bounds), and the bound is as
-        good as the model. Its confidence of 95 % is that of one look, not of all looks of a run together. It is 1 until
-        more points have a value than the method chooses without its model, and while all values are equal.
-        `bostruct.StopWhen` stops a run by it.
+        The bound holds with 95 % confidence for one call, not for all calls of a run together, and is as good as the
+        model. It is 1 until more values are known than the method has initial points, and while all values are equal.
+        `bostruct.StopWhen` uses it. It also works on a read-only study.
 
-        regret: in the units of the values, at least 0.
+        Parameters
+        ----------
+        regret : float
+            Regret in the units of the values, at least 0.
 
-        It can be asked of a study that is only read. Raises BostructError if the method has no model that tells, and
-        ValueError.
+        Returns
+        -------
+        float
+            The bound, 0 to 1.
+
+        Raises
+        ------
+        BostructError
+            If the method has no suitable model.
+        ValueError
+            If an argument is invalid.
         """
         with self._asking, self._mutex, self._limit():
             searcher, state = self._model()()
             return bound_regret(searcher, self._ledger, self.seed, regret, method_label(self._row), state)
 
     def stop(self, reason: str = "stop() was called") -> None:
-        """End `optimize` once the trials in flight have finished, or say why a loop of your own has ended.
+        """End `optimize` after the running trials, or record why your own loop ended.
 
-        reason: the result's `stopped_because`, until `optimize` is called again.
+        Parameters
+        ----------
+        reason : str, default "stop() was called"
+            The value of `Result.stopped_because`, until `optimize` is called again.
         """
         self._stop = reason
 
     @property
     def stopping(self) -> str | None:
-        """The reason why `optimize` is to end, None while it is not."""
+        """The reason why `optimize` is ending; None if it is not."""
         return self._stop
 
     @property
@@ -869,33 +1151,38 @@ class Study:
 
     @property
     def seed(self) -> int:
-        """The seed that, with a trial's number, makes the trial's random generator; drawn where None was given."""
+        """The random seed. With the number of a trial it determines that trial's random generator."""
         return self._row.seed
 
     @property
     def goals(self) -> Goals:
-        """The directions of the objectives, and the limits, as they were declared."""
+        """The directions of the objectives and the limits."""
         return self._ledger.goals
 
     @property
     def direction(self) -> str:
-        """``minimize`` or ``maximize``; raises BostructError if there are several objectives."""
+        """``minimize`` or ``maximize``.
+
+        Raises
+        ------
+        BostructError
+            If there are several objectives.
+        """
         return self.goals.direction
 
     @property
     def version(self) -> str:
-        """The version of bostruct that made the study."""
+        """The version of bostruct that created the study."""
         return self._row.version
 
     @property
     def created(self) -> float:
-        """When the study was made, in seconds since 1970."""
+        """The time at which the study was created, in seconds since the epoch."""
         return self._row.created
 
     @property
     def where(self) -> str | None:
-        """Path of the file, or URL without a password of the database, that holds the study; None in memory, and where
-        that was lost."""
+        """Path of the study's file, or URL of its database without the password; None in memory or if it was lost."""
         return None if self._store is not None and self._store.lost is not None else self._place.where
 
     @property
@@ -905,7 +1192,7 @@ class Study:
 
     @property
     def in_flight(self) -> Mapping[int, float]:
-        """The time at which this object asked each of its running trials, by number."""
+        """The start time of each running trial that this object asked, by number."""
         return self._ledger.in_flight
 
     @property
@@ -916,45 +1203,45 @@ class Study:
 
     @property
     def n_waiting(self) -> int:
-        """The number of queued trials, which nobody evaluates; `ask` returns them before it chooses new points.
+        """The number of queued trials, which `ask` returns before it chooses new points.
 
-        Of a study that is only read, trials whose process is gone are among them.
+        In a read-only study it includes trials whose process is gone.
         """
         with self._mutex:
             return len(self._ledger.waiting)
 
     @property
     def waiting(self) -> tuple[int, ...]:
-        """The numbers of the queued trials, as `n_waiting` counts them."""
+        """The numbers of the queued trials."""
         with self._mutex:
             return tuple(self._ledger.waiting)
 
     @property
     def n_finished(self) -> int:
-        """The number of finished trials that `n_trials` counts: all that were asked, none that were added."""
+        """The number of finished trials that `n_trials` counts: those that were asked, not those that were added."""
         with self._mutex:
             return len(self._ledger.order) - self._ledger.n_added
 
     @property
     def n_unread(self) -> int:
-        """The number of trials whose points are not in the study's changed space; the method ignores them."""
+        """The number of trials whose points are invalid in the study's changed space."""
         return sum(trial.unread is not None for trial in self.trials)
 
     @property
     def initial_points(self) -> tuple[Presented, ...]:
-        """The points that the user gave to evaluate first."""
+        """The initial points that the user gave."""
         where = f"{self._place.label}: study {self.name!r}"
         return tuple(self.domain.present(x) for x in read_initial(self._row, self.domain, where))
 
     @property
     def n_initial(self) -> int:
-        """The number of initial points: those that the user gave, and those that the method begins with."""
+        """The number of initial points, those of the user and those of the method."""
         own = 0 if self._searcher is None else self._searcher.n_initial
         return len(parse(self._row.initial)) + own
 
     @property
     def first_space(self) -> str:
-        """The description of the domain that the study was made with, as JSON text."""
+        """The description of the space that the study was created with, as JSON text."""
         return self._ledger.first_space
 
     @property
@@ -974,25 +1261,42 @@ class Study:
         return Result(*told, stopped, beliefs=Lazy(fit), domain=self.domain, name=self.name, model=fit)
 
     def predict(self, points: Iterable[object]) -> Predictions:
-        """Predict the objective, noise aside, at any points, and the chance that they have a value and keep all limits.
+        """Predict the objective without noise, and the probability of feasibility, at any points.
 
-        points: m points as the objective receives them.
+        Parameters
+        ----------
+        points : iterable
+            m points, as the objective receives them.
 
-        Returns `mean` and `sd` (m,), in your units, or (m, k) of k objectives, and `chance` (m,). Raises PointError,
-        TypeError, and BostructError for a method without a model and where nothing has completed.
+        Returns
+        -------
+        Predictions
+            `mean` and `sd`, of shape (m,) or (m, k) for k objectives, in the units of the values, and `chance` (m,).
+
+        Raises
+        ------
+        PointError
+            If a point is outside the space.
+        BostructError
+            If the method has no model, or no trial has completed.
         """
         with self._asking, self._mutex:
             return self.result.predict(points)
 
     @property
     def incumbent(self) -> Trial | None:
-        """The best trial so far; None if none has completed and keeps the limits, and where there are several
-        objectives."""
+        """The best feasible trial so far; None if there is none, or there are several objectives."""
         return self._ledger.incumbent
 
     @property
     def best_trial(self) -> Trial:
-        """The best trial that keeps all limits; raises BostructError without one, and for several objectives."""
+        """The best feasible trial.
+
+        Raises
+        ------
+        BostructError
+            If no trial is feasible, or there are several objectives.
+        """
         return self.incumbent or self.result.best_trial
 
     @property
@@ -1007,22 +1311,34 @@ class Study:
 
     @property
     def pareto_front(self) -> tuple[Trial, ...]:
-        """The feasible trials that no other one dominates, by their first objective, as of `Result.pareto_front`.
+        """The feasible trials that no other trial dominates, sorted by the first objective.
 
-        Raises BostructError if none is feasible.
+        Raises
+        ------
+        BostructError
+            If no trial is feasible.
         """
         return self.result.pareto_front
 
     def save(self, path: str | os.PathLike[str], *, name: str | None = None) -> None:
-        """Write the study, with all its trials, to another file or a database, which `Study.load` opens.
+        """Copy the study with all its trials to another storage.
 
-        path: a new file, one with other studies, or ``postgresql://user@host/database``; with another name also that of
-            the study itself. Running trials are handed out again by who loads it.
-        name: of the study there, a string of 1 to 500 characters; None for the name that it has.
+        A study whose own file was lost continues in the new one, under the new name. Any other study stays where it is.
 
-        A study whose own file was lost goes on in the new one, under the new name; every other stays as it is, in its
-        file or in memory. Raises TypeError, ValueError, and StorageError if the file holds a study of this name or
-        cannot be written.
+        Parameters
+        ----------
+        path : str or path-like
+            A new file, a file with other studies, or a ``postgresql://user@host/database`` URL; with another name also
+            the study's own storage. Running trials are queued in the copy.
+        name : str, optional
+            The name of the copy, 1 to 500 characters. By default the name of the study.
+
+        Raises
+        ------
+        StorageError
+            If the storage holds a study of this name, or cannot be written.
+        TypeError, ValueError
+            If an argument is invalid.
         """
         if not isinstance(path, str | os.PathLike):
             raise TypeError(f"path: expected the path of a file, got {hide_passwords(short_repr(path))}")
@@ -1041,9 +1357,9 @@ class Study:
 
     @defer_signals_once_begun
     def close(self) -> None:
-        """Close the study's file. If it is opened again, `ask` returns its unfinished trials first.
+        """Close the study's storage. When it is opened again, `ask` returns unfinished trials first.
 
-        A study whose file was removed, renamed or replaced is written to a new file, of which a warning tells.
+        If the file was removed, renamed or replaced, the study is saved to a new file, which a warning names.
         """
         try:
             with self._mutex:
@@ -1213,5 +1529,5 @@ def _check_study_name(name: object) -> str:
 
 
 def _limit_threads(threads: int | None) -> ThreadLimit:
-    """Raises TypeError, ValueError."""
+    """Return the limit on threads; raise TypeError or ValueError for a wrong number."""
     return ThreadLimit(None if threads is None else check_integer("threads", threads, 1))

@@ -128,9 +128,7 @@ class ThreadLimit:
 
 
 def _free_openblas() -> None:
-    """From threadpoolctl 3.8 on only the thread that set OpenBLAS may set it again, until it is freed for others: the
-    last limit to end may be that of another thread.
-    """
+    """Let any thread set OpenBLAS: from threadpoolctl 3.8 on only the last one may, and limits end in others."""
     from threadpoolctl import OpenBLASController
 
     free = getattr(OpenBLASController, "clear_controlling_thread", None)

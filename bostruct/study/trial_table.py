@@ -57,7 +57,7 @@ class TrialTable:
         self._failed = BatchBuffer(domain, self._form.join)
 
     def __len__(self) -> int:
-        """The number of trials."""
+        """Return the number of trials."""
         return len(self._records)
 
     @property

@@ -20,8 +20,12 @@ REACH = 50.0  # of a logarithm, from the mean of its prior: exponentials beyond 
 class Normal(Prior):
     """A normal density; of a logarithm, it says that the parameter itself is log-normal.
 
-    mean: of the density.
-    sd: standard deviation, above 0.
+    Parameters
+    ----------
+    mean : float
+        Of the density.
+    sd : float
+        Standard deviation, above 0.
     """
 
     mean: float
@@ -39,8 +43,12 @@ class Normal(Prior):
 class TruncatedNormal(Prior):
     """A normal density on [low, high], and 0 elsewhere.
 
-    mean, sd: of the density without its bounds.
-    low, high: bounds of the support.
+    Parameters
+    ----------
+    mean, sd : float
+        Of the density without its bounds.
+    low, high : float
+        Bounds of the support.
     """
 
     mean: float
@@ -58,11 +66,15 @@ class TruncatedNormal(Prior):
 class LogHorseshoe(Prior):
     """The upper bound of the horseshoe density of exp(theta), as a density of theta on [low, high].
 
-    log log(1 + 2 (scale / exp(theta))^2): Carvalho, Polson and Scott 2010, Theorem 1, as COMBO uses it, that is
-    without the Jacobian of the logarithm; as a density of theta it is proper only through its bounds.
+    log log(1 + 2 (scale / exp(theta))^2): Carvalho, Polson and Scott 2010, Theorem 1, as COMBO uses it, that is without
+    the Jacobian of the logarithm; as a density of theta it is proper only through its bounds.
 
-    scale: of the horseshoe, above 0.
-    low, high: bounds of theta.
+    Parameters
+    ----------
+    scale : float
+        Of the horseshoe, above 0.
+    low, high : float
+        Bounds of theta.
     """
 
     scale: float
@@ -85,8 +97,12 @@ class LogHorseshoe(Prior):
 class Bounded(Prior):
     """A prior restricted to [low, high], where its density stays what it is.
 
-    prior: the one to restrict.
-    low, high: bounds of the support.
+    Parameters
+    ----------
+    prior : Prior
+        The one to restrict.
+    low, high : float
+        Bounds of the support.
     """
 
     prior: Prior
@@ -100,10 +116,7 @@ class Bounded(Prior):
         return self.prior.log_density(theta) if self.low <= theta <= self.high else -math.inf
 
     def value_and_grad(self, theta: Array) -> tuple[float, Array]:
-        """Return the sum of log densities, -inf outside the support, and the gradient of `prior`, outside too (k,).
-
-        theta: (k,).
-        """
+        """Return the sum of log densities, -inf outside the support, and the gradient of `prior`, outside too (k,)."""
         total, slope = self.prior.value_and_grad(theta)
         inside = bool(np.all((self.low <= theta) & (theta <= self.high)))
         return (total if inside else -math.inf), slope
@@ -168,9 +181,14 @@ class Hyperparameters(NamedTuple):
 class ScalePriors(NamedTuple):
     """The priors of the hyperparameters that are not the kernel's.
 
-    mean: in the units of the values.
-    log_amplitude: of the log amplitude, a variance.
-    log_noise: of the log noise variance.
+    Attributes
+    ----------
+    mean : Prior
+        In the units of the values.
+    log_amplitude : Prior
+        Of the log amplitude, a variance.
+    log_noise : Prior
+        Of the log noise variance.
     """
 
     mean: Prior

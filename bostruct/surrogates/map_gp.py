@@ -90,19 +90,33 @@ class MAPGP(Surrogate):
 
     Values are standardized, the amplitude is 1, and the mean is profiled out.
 
-    kernel: of the points; a gradient of its own makes the climb quick.
-    join: the domain's `join`, which adds running points to the training points.
-    noise_prior: of the log noise variance of standardized values.
-    initial_log_noise: if the climb to the mode starts, log variance of standardized values.
-    most_steps: of L-BFGS, at least 1.
-    tolerance: the climb ends if a step raises the log density by at most this share of it, at least 0.
-    most: how many points to learn from, at least 2: of more data those of `choose_local`; None for all.
-    latest: how many of the last points are among these in any case, at least 0 and at most half of them; 0 without
-        `most`.
-    near_zero: True if, of more data, the values nearest to 0 are the best: 0 is where a limit is just kept.
-    variances: known variances of the noise of the values, as of `with_variances`; None if all are learned.
+    Parameters
+    ----------
+    kernel : Kernel
+        Of the points; a gradient of its own makes the climb quick.
+    join : callable
+        The domain's `join`, which adds running points to the training points.
+    noise_prior : Prior
+        Of the log noise variance of standardized values.
+    initial_log_noise : float
+        If the climb to the mode starts, log variance of standardized values.
+    most_steps : int, default 60
+        Of L-BFGS, at least 1.
+    tolerance : float
+        The climb ends if a step raises the log density by at most this share of it, at least 0.
+    most : int or None
+        How many points to learn from, at least 2: of more data those of `choose_local`; None for all.
+    latest : int
+        How many of the last points are among these in any case, at least 0 and at most half of them; 0 without `most`.
+    near_zero : bool
+        True if, of more data, the values nearest to 0 are the best: 0 is where a limit is just kept.
+    variances : Array or None
+        Known variances of the noise of the values, as of `with_variances`; None if all are learned.
 
-    Raises TypeError, and ValueError for `most_steps`, `tolerance`, `most` and `latest`.
+    Raises
+    ------
+    TypeError, ValueError
+        For `most_steps`, `tolerance`, `most` and `latest`.
     """
 
     kernel: Kernel
@@ -129,8 +143,6 @@ class MAPGP(Surrogate):
         """Return the model that knows the noise of the values that it is conditioned on next.
 
         Where the noise of all values is known, that of a new value is taken for their median.
-
-        variances: of the noise of each value (n,), at least 0, in the user's units squared; NaN if it is learned.
         """
         return replace(self, variances=check_variances(variances))
 
@@ -143,15 +155,7 @@ class MAPGP(Surrogate):
     def condition(
         self, xs: Batch, values: Array, state: State, rng: np.random.Generator
     ) -> tuple[GaussianPosterior, State, Info]:
-        """Climb to a mode from the last one, or from the prior's if that is higher.
-
-        xs: n points.
-        values: (n,), in the user's units.
-        state: None, or what the last call returned.
-        rng: unused; the climb is deterministic.
-
-        Returns the posterior; log noise and theta as the state; the fit on record. Raises NumericalError.
-        """
+        """Climb to a mode from the last one, or from the prior's if that is higher."""
         del rng  # the climb is deterministic
         fit = self.prepare(xs, values)
         mode = self.find_mode(fit, state)
@@ -166,8 +170,12 @@ class MAPGP(Surrogate):
     def prepare(self, xs: Batch, values: Array) -> TrainingData:
         """Standardize the values, and prepare the points: all that models of the same kernel and data share.
 
-        xs: n points.
-        values: (n,), in the user's units.
+        Parameters
+        ----------
+        xs : Batch
+            n points.
+        values : Array
+            (n,), in the user's units.
         """
         check_values(values)
         variances = find_known_variances(self.variances, len(values))
@@ -184,15 +192,22 @@ class MAPGP(Surrogate):
     def accepts(self, state: State) -> bool:
         """Tell whether a state is a mode of this model: the kernel of an earlier version may have had other parameters.
 
-        state: None, which is no mode, or a list of the log noise variance and theta.
+        Parameters
+        ----------
+        state : State
+            None, which is no mode, or a list of the log noise variance and theta.
         """
         return state is not None and len(state) == 1 + sum(block.size for block in self.kernel.parameters)
 
     def find_mode(self, fit: TrainingData, state: State) -> Mode:
         """Climb to a mode from the last one, or from the prior's if that is higher.
 
-        fit: the training data.
-        state: None, or the last mode; one that `accepts` refuses counts as none.
+        Parameters
+        ----------
+        fit : TrainingData
+            The training data.
+        state : State
+            None, or the last mode; one that `accepts` refuses counts as none.
         """
         prior_mode = np.concatenate([[self.initial_log_noise], make_initial_theta(self.kernel)])
         starts = [prior_mode, *([np.array(state)] if self.accepts(state) else [])]
@@ -205,12 +220,20 @@ class MAPGP(Surrogate):
         return Mode(*self._maximize(fit, starts, log_noises))
 
     def posterior_at(self, fit: TrainingData, mode: Mode) -> tuple[GaussianPosterior, Info]:
-        """Return the posterior at a mode, and the fit on record; raises NumericalError.
+        """Return the posterior at a mode, and the fit on record.
 
         Where it learns from a part of what was told, ``info["learned_from"]`` is the number of these values.
 
-        fit: the training data.
-        mode: of its hyperparameters.
+        Parameters
+        ----------
+        fit : TrainingData
+            The training data.
+        mode : Mode
+            Of its hyperparameters.
+
+        Raises
+        ------
+        NumericalError
         """
         log_noise, theta = float(mode.packed[0]), mode.packed[1:]
         gram = self.kernel.gram(theta, fit.prepared)
@@ -230,10 +253,21 @@ class MAPGP(Surrogate):
     def log_posterior(self, fit: TrainingData, packed: Array) -> tuple[float, Array]:
         """Return the log posterior of the hyperparameters, and its gradient; Rasmussen and Williams 2006, (5.9).
 
-        fit: the training data.
-        packed: (1 + p,), log noise variance and theta.
+        Parameters
+        ----------
+        fit : TrainingData
+            The training data.
+        packed : Array
+            (1 + p,), log noise variance and theta.
 
-        Returns the log density, up to a constant, and its gradient (1 + p,). Raises NumericalError.
+        Returns
+        -------
+        tuple of (float, Array)
+            The log density, up to a constant, and its gradient (1 + p,).
+
+        Raises
+        ------
+        NumericalError
         """
         noise, theta = math.exp(packed[0]), packed[1:]
         gram, pullback = self.kernel.gram_and_pullback(theta, fit.prepared)
@@ -320,8 +354,6 @@ class NoiseSelection(Surrogate):
         """Return the choice between models that know the noise of the values that they are conditioned on next.
 
         Where the noise of all values is known, the two models are one: the quiet one is fitted, and serves.
-
-        variances: of the noise of each value (n,), at least 0, in the user's units squared; NaN if it is learned.
         """
         return self.change_models(lambda one: one.with_variances(variances))
 
@@ -349,8 +381,6 @@ class NoiseSelection(Surrogate):
         """Fit both models, each from its own last mode, and keep the more probable model.
 
         A fit that failed counts as improbable. Where the data have hardly grown since the last fit, nothing is fitted.
-
-        values: (n,), in the user's units, minimized.
 
         Returns the posterior, the state for the next call, and the info to record. Raises NumericalError.
         """

@@ -28,16 +28,29 @@ from bostruct.surrogates.standardization import check_variances, find_known_vari
 class MarginalizedGP(Surrogate):
     """A Gaussian process whose hyperparameters are marginalized by slice sampling (Oh et al. 2019, section 2.3).
 
-    kernel: offers its Gram matrix along one parameter.
-    join: the domain's `join`, which adds running points to the training points.
-    priors: values (n,) -> priors of mean, log amplitude and log noise.
-    nugget: share of the amplitude added to the diagonal of K, at least 0.
-    burn_in: sweeps before the first posterior, at least 0.
-    samples: sweeps before each posterior, all of them kept, at least 1; the chain carries over.
-    shared_mean: give all samples the mean of the last one, as the published code does by accident.
-    variances: known variances of the noise of the values, as of `with_variances`; None if all are learned.
+    Parameters
+    ----------
+    kernel : Kernel
+        Offers its Gram matrix along one parameter.
+    join : callable
+        The domain's `join`, which adds running points to the training points.
+    priors : PriorsOfValues
+        Values (n,) -> priors of mean, log amplitude and log noise.
+    nugget : float, default 1e-06
+        Share of the amplitude added to the diagonal of K, at least 0.
+    burn_in : int, default 100
+        Sweeps before the first posterior, at least 0.
+    samples : int, default 10
+        Sweeps before each posterior, all of them kept, at least 1; the chain carries over.
+    shared_mean : bool, default False
+        Give all samples the mean of the last one, as the published code does by accident.
+    variances : Array or None
+        Known variances of the noise of the values, as of `with_variances`; None if all are learned.
 
-    Raises TypeError, ValueError.
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is invalid.
     """
 
     kernel: Kernel
@@ -59,23 +72,13 @@ class MarginalizedGP(Surrogate):
         """Return the model that knows the noise of the values that it is conditioned on next.
 
         Where the noise of all values is known, that of a new value is taken for their median.
-
-        variances: of the noise of each value (n,), at least 0, in the user's units squared; NaN if it is learned.
         """
         return replace(self, variances=check_variances(variances))
 
     def condition(
         self, xs: Batch, values: Array, state: State, rng: np.random.Generator
     ) -> tuple[GaussianPosterior, State, Info]:
-        """Run the chain, and keep the last `samples` of its states.
-
-        xs: n points.
-        values: (n,), in the user's units.
-        state: None for a new chain, or what the last call returned.
-        rng: random number generator.
-
-        Returns the posterior; the chain's last hyperparameters as the state; counts on record. Raises NumericalError.
-        """
+        """Run the chain, and keep the last `samples` of its states."""
         check_values(values)
         priors, tally = self.priors(values), ChainTally()
         for name, prior in priors._asdict().items():
@@ -116,7 +119,10 @@ class MarginalizedGP(Surrogate):
 
         As published, the logarithm of the noise is a thousandth of the mean, within bounds.
 
-        values: (n,), in the user's units.
+        Parameters
+        ----------
+        values : Array
+            (n,), in the user's units.
         """
         theta = make_initial_theta(self.kernel)
         spread = float(np.var(values, ddof=1)) if len(values) > 1 else 0.0

@@ -48,14 +48,25 @@ TINY = 1e-12  # of 1 and of the worth: what rounding may cost
 def check_acquisition(
     acquisition: AcquisitionFunction, rng: np.random.Generator, s: int = 3, m: int = 40, minimizes: bool = True
 ) -> None:
-    """Check every law of an acquisition function (`LAWS`), and its derivatives; raise AssertionError.
+    """Check every law of an acquisition function (`LAWS`), and its derivatives.
 
-    acquisition: worth of a prediction, larger is better.
-    rng: draws predictions.
-    s: posterior samples, at least 2.
-    m: points, at least 2.
-    minimizes: True if a lower mean, and a larger incumbent, never make a point worth less; False for an acquisition
-        function that looks for something else than small values, such as a level.
+    Parameters
+    ----------
+    acquisition : AcquisitionFunction
+        Worth of a prediction, larger is better.
+    rng : Generator
+        Draws predictions.
+    s : int, default 3
+        Posterior samples, at least 2.
+    m : int, default 40
+        Points, at least 2.
+    minimizes : bool, default True
+        True if a lower mean, and a larger incumbent, never make a point worth less; False for an acquisition function
+        that looks for something else than small values, such as a level.
+
+    Raises
+    ------
+    AssertionError
     """
     check_acquisition_gradient(check_part("acquisition", acquisition, AcquisitionFunction), rng)
     assert isinstance(acquisition.is_logarithm, bool), "is_logarithm is True or False"
@@ -171,14 +182,25 @@ LAWS: dict[str, Law] = {  # of each member of the base, beside the direction and
 
 @names_part
 def check_maximizer(maximizer: Maximizer, domain: Domain, rng: np.random.Generator, n_starts: int = 4) -> None:
-    """Check every law of a maximizer; raise AssertionError, which names the law.
+    """Check every law of a maximizer.
 
     A maximizer that cannot do without starts may refuse none of them with a ValueError that names `starts`.
 
-    maximizer: any.
-    domain: has what the maximizer needs.
-    rng: draws starts, scores and seeds.
-    n_starts: starts given, at least 2.
+    Parameters
+    ----------
+    maximizer : Maximizer
+        Any.
+    domain : Domain
+        Has what the maximizer needs.
+    rng : Generator
+        Draws starts, scores and seeds.
+    n_starts : int, default 4
+        Starts given, at least 2.
+
+    Raises
+    ------
+    AssertionError
+        Which names the law.
     """
     check_part("maximizer", maximizer, Maximizer)
     starts, seed = domain.sample(n_starts, rng), int(rng.integers(2**31))
@@ -241,12 +263,22 @@ def _check_without_starts(maximizer: Maximizer, score: RandomScore, domain: Doma
 
 
 def check_score_builder(builder: ScoreBuilder, domain: Domain, surrogate: Surrogate, rng: np.random.Generator) -> None:
-    """Check every law of a builder of scores, on a short history of random values; raise AssertionError.
+    """Check every law of a builder of scores, on a short history of random values.
 
-    builder: from a posterior and a history to a score.
-    domain: whose points are scored; at least eight of them.
-    surrogate: whose posterior is scored.
-    rng: draws points and values.
+    Parameters
+    ----------
+    builder : ScoreBuilder
+        From a posterior and a history to a score.
+    domain : Domain
+        Whose points are scored; at least eight of them.
+    surrogate : Surrogate
+        Whose posterior is scored.
+    rng : Generator
+        Draws points and values.
+
+    Raises
+    ------
+    AssertionError
     """
     check_part("builder", builder, ScoreBuilder)
     xs, values = domain.sample_candidates(8, domain.join(), rng), rng.normal(size=8)

@@ -59,13 +59,24 @@ MALFORMED = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError
 
 @names_part
 def check_domain(domain: Domain, rng: np.random.Generator, m: int = 4, rebuildable: bool = True) -> None:
-    """Check every law of a domain, and of each capability that it has; raise AssertionError, which names the law.
+    """Check every law of a domain, and of each capability that it has.
 
-    domain: any.
-    rng: draws the points.
-    m: points drawn, at least 2.
-    rebuildable: True if its JSON description holds all of it, and its kind is registered; False if
-        `domain_from_json` has to refuse it, as with constraints.
+    Parameters
+    ----------
+    domain : Domain
+        Any.
+    rng : Generator
+        Draws the points.
+    m : int, default 4
+        Points drawn, at least 2.
+    rebuildable : bool, default True
+        True if its JSON description holds all of it, and its kind is registered; False if `domain_from_json` has to
+        refuse it, as with constraints.
+
+    Raises
+    ------
+    AssertionError
+        Which names the law.
     """
     check_members(domain)
     xs = domain.sample(m, rng)
@@ -97,9 +108,14 @@ def check_domain(domain: Domain, rng: np.random.Generator, m: int = 4, rebuildab
 def check_enumeration(domain: Domain, points: Batch, rng: np.random.Generator) -> None:
     """Check a small domain: its size, uniform sampling unless a scale is uneven, and `sample_unseen` to the last point.
 
-    domain: any.
-    points: all its points.
-    rng: draws 60 points for each of them.
+    Parameters
+    ----------
+    domain : Domain
+        Any.
+    points : Batch
+        All its points.
+    rng : Generator
+        Draws 60 points for each of them.
     """
     every = keys_of(domain, points)
     assert len(set(every)) == len(every), "different points have different keys"

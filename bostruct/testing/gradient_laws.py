@@ -67,10 +67,16 @@ def check_prediction_gradient(posterior: Posterior, domain: Domain, xs: Batch, r
 def check_score_gradient(score: Score, domain: Domain, xs: Batch, rng: np.random.Generator) -> None:
     """Check that a score at shares is that of the points there, and that its gradient is its slope.
 
-    score: with gradients in continuous coordinates.
-    domain: with continuous coordinates.
-    xs: m points.
-    rng: draws shares.
+    Parameters
+    ----------
+    score : Score
+        With gradients in continuous coordinates.
+    domain : Domain
+        With continuous coordinates.
+    xs : Batch
+        m points.
+    rng : Generator
+        Draws shares.
     """
     varied, shares = check_part("score", score, Score).input_vjp(xs), domain.shares(xs)
     assert varied is not None, "a score has a gradient in the continuous coordinates: input_vjp returned None"

@@ -53,13 +53,24 @@ class KernelCase(NamedTuple):
 
 @names_part
 def check_kernel(kernel: Kernel, domain: Domain, rng: np.random.Generator, reach: float = 3.0, m: int = 6) -> None:
-    """Check every law of a kernel; raise AssertionError.
+    """Check every law of a kernel.
 
-    kernel: of the domain's points.
-    domain: any.
-    rng: draws points and parameters.
-    reach: how far parameters are drawn from their initial values, above 0.
-    m: points drawn, at least 3.
+    Parameters
+    ----------
+    kernel : Kernel
+        Of the domain's points.
+    domain : Domain
+        Any.
+    rng : Generator
+        Draws points and parameters.
+    reach : float, default 3.0
+        How far parameters are drawn from their initial values, above 0.
+    m : int, default 6
+        Points drawn, at least 3.
+
+    Raises
+    ------
+    AssertionError
     """
     check_part("kernel", kernel, Kernel)
     xs = domain.sample(m, rng)
@@ -284,11 +295,21 @@ def _check_defaults(kernel: Kernel, case: KernelCase) -> None:
 
 @names_part
 def check_factor(factor: Factor, xs: IntArray, rng: np.random.Generator) -> None:
-    """Check every law of a factor of a product kernel; raise AssertionError, which names the law.
+    """Check every law of a factor of a product kernel.
 
-    factor: of c variables of one width.
-    xs: the columns of n points that are its variables' own (n, w), n at least 4.
-    rng: draws parameters and weights.
+    Parameters
+    ----------
+    factor : Factor
+        Of c variables of one width.
+    xs : IntArray
+        The columns of n points that are its variables' own (n, w), n at least 4.
+    rng : Generator
+        Draws parameters and weights.
+
+    Raises
+    ------
+    AssertionError
+        Which names the law.
     """
     c, p = check_part("factor", factor, Factor).n_variables, factor.n_parameters
     assert p == 1 or p % c == 0, f"n_parameters is 1 or a multiple of {c}: got {p}"
@@ -331,12 +352,22 @@ def check_factor(factor: Factor, xs: IntArray, rng: np.random.Generator) -> None
 
 @names_part
 def check_prior(prior: Prior, rng: np.random.Generator, initial: float = 0.0, reach: float = 3.0) -> None:
-    """Check every law of a prior, and of its gradient; raise AssertionError.
+    """Check every law of a prior, and of its gradient.
 
-    prior: any.
-    rng: draws parameters.
-    initial: a parameter inside the support, such as that of `Parameter.initial`.
-    reach: how far parameters are drawn from it, above 0.
+    Parameters
+    ----------
+    prior : Prior
+        Any.
+    rng : Generator
+        Draws parameters.
+    initial : float, default 0.0
+        A parameter inside the support, such as that of `Parameter.initial`.
+    reach : float, default 3.0
+        How far parameters are drawn from it, above 0.
+
+    Raises
+    ------
+    AssertionError
     """
     check_part("prior", prior, Prior)
     theta = initial + rng.uniform(-reach, reach, 12)

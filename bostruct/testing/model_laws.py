@@ -41,12 +41,22 @@ Law: TypeAlias = Callable[[Posterior, Domain, Batch, np.random.Generator], None]
 
 @names_part
 def check_surrogate(surrogate: Surrogate, domain: Domain, rng: np.random.Generator, n: int = 12) -> None:
-    """Check every law of a surrogate (`SURROGATE_LAWS`), and of its posterior on n random points; raise AssertionError.
+    """Check every law of a surrogate (`SURROGATE_LAWS`), and of its posterior on n random points.
 
-    surrogate: a model of one objective over the domain.
-    domain: any.
-    rng: draws points, values and seeds.
-    n: points told, at least 4.
+    Parameters
+    ----------
+    surrogate : Surrogate
+        A model of one objective over the domain.
+    domain : Domain
+        Any.
+    rng : Generator
+        Draws points, values and seeds.
+    n : int, default 12
+        Points told, at least 4.
+
+    Raises
+    ------
+    AssertionError
     """
     xs, values = domain.sample(n, rng), SHIFT + SCALE * rng.normal(size=n)
     values.flags.writeable = False
@@ -198,12 +208,23 @@ SURROGATE_LAWS: dict[str, Callable[[Surrogate, Learned], None]] = {  # of each m
 
 @names_part
 def check_feasibility(feasibility: Feasibility, domain: Domain, rng: np.random.Generator, m: int = 7) -> None:
-    """Check every law of a model's belief in success; raise AssertionError, which names the law.
+    """Check every law of a model's belief in success.
 
-    feasibility: the probability that points of the domain succeed.
-    domain: any.
-    rng: draws the points.
-    m: points drawn, at least 3.
+    Parameters
+    ----------
+    feasibility : Feasibility
+        The probability that points of the domain succeed.
+    domain : Domain
+        Any.
+    rng : Generator
+        Draws the points.
+    m : int, default 7
+        Points drawn, at least 3.
+
+    Raises
+    ------
+    AssertionError
+        Which names the law.
     """
     check_part("feasibility", feasibility, Feasibility)
     xs = domain.sample(m, rng)
@@ -227,12 +248,22 @@ def check_feasibility(feasibility: Feasibility, domain: Domain, rng: np.random.G
 
 @names_part
 def check_posterior(posterior: Posterior, domain: Domain, rng: np.random.Generator, m: int = 7) -> None:
-    """Check `POSTERIOR_LAWS`, and that the defaults of the base agree with the posterior; raise AssertionError.
+    """Check `POSTERIOR_LAWS`, and that the defaults of the base agree with the posterior.
 
-    posterior: of an objective over the domain.
-    domain: any.
-    rng: draws the points.
-    m: points drawn, at least 3.
+    Parameters
+    ----------
+    posterior : Posterior
+        Of an objective over the domain.
+    domain : Domain
+        Any.
+    rng : Generator
+        Draws the points.
+    m : int, default 7
+        Points drawn, at least 3.
+
+    Raises
+    ------
+    AssertionError
     """
     xs = domain.sample(m, rng)
     for law in dict.fromkeys(POSTERIOR_LAWS.values()):

@@ -93,10 +93,19 @@ LAWS: tuple[tuple[str, Callable[[Pool, int], None]], ...] = (
 
 
 def check_pool(make: MakePool, n_trials: int = 12) -> None:
-    """Check every law of a pool; raise AssertionError, which names the first that is broken.
+    """Check every law of a pool.
 
-    make: from an objective to a new pool.
-    n_trials: to evaluate, at least 9.
+    Parameters
+    ----------
+    make : MakePool
+        From an objective to a new pool.
+    n_trials : int, default 12
+        To evaluate, at least 9.
+
+    Raises
+    ------
+    AssertionError
+        Which names the first that is broken.
     """
     pool = check_part("pool", make(objective), Pool)
     try:

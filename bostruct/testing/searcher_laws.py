@@ -82,13 +82,25 @@ class Schedule(NamedTuple):
 def check_searcher(
     make_searcher: MakeSearcher, domain: Domain, objective: Objective, rng: np.random.Generator, n_trials: int = 30
 ) -> None:
-    """Check every law that a short study can show; raise AssertionError, which names the law.
+    """Check every law that a short study can show.
 
-    make_searcher: domain -> a new searcher, the same each time.
-    domain: of more than n_trials points.
-    objective: of a point as the user sees it.
-    rng: draws the seeds.
-    n_trials: of each of five studies.
+    Parameters
+    ----------
+    make_searcher : MakeSearcher
+        Domain -> a new searcher, the same each time.
+    domain : Domain
+        Of more than n_trials points.
+    objective : Objective
+        Of a point as the user sees it.
+    rng : Generator
+        Draws the seeds.
+    n_trials : int, default 30
+        Of each of five studies.
+
+    Raises
+    ------
+    AssertionError
+        Which names the law.
     """
     with naming(make_searcher(domain)):
         seed = int(rng.integers(2**31))

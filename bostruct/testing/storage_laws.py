@@ -51,11 +51,20 @@ OUTCOMES = (
 
 
 def check_storage(make: MakeStorage, lose: Callable[[], object] | None = None) -> None:
-    """Check every law of a storage; raise AssertionError, which names the first that is broken.
+    """Check every law of a storage.
 
-    make: returns the same place each time, as another process would open it; it holds no study at first.
-    lose: removes what the storage has written, as an accident would; None if nothing of it can be removed. The
-        place is not used after it.
+    Parameters
+    ----------
+    make : MakeStorage
+        Returns the same place each time, as another process would open it; it holds no study at first.
+    lose : callable, optional
+        Removes what the storage has written, as an accident would; None if nothing of it can be removed. The place is
+        not used after it.
+
+    Raises
+    ------
+    AssertionError
+        Which names the first that is broken.
     """
     with naming(make()):
         for _, law in LAWS:

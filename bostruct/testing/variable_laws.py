@@ -33,10 +33,19 @@ NOT_ENCODED: tuple[Any, ...] = ({"no": "value"}, [[]], [{}] * 9, "\0", {"vertex"
 
 @names_part
 def check_variable(variable: Variable, rng: np.random.Generator) -> None:
-    """Check every law of a variable; raise AssertionError, which names the class and the law.
+    """Check every law of a variable.
 
-    variable: of any kind, registered or not.
-    rng: draws values.
+    Parameters
+    ----------
+    variable : Variable
+        Of any kind, registered or not.
+    rng : Generator
+        Draws values.
+
+    Raises
+    ------
+    AssertionError
+        Which names the class and the law.
     """
     check_part("variable", variable, Variable)
     for name in ("width", "size"):

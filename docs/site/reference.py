@@ -6,6 +6,7 @@ import importlib
 import inspect
 import re
 from collections.abc import Iterator
+from textwrap import dedent, indent
 from types import GenericAlias, ModuleType
 
 from bostruct.domains.space.variable import Variable
@@ -35,7 +36,7 @@ MODULES = {  # page by page: the module, and what it is for
     "bostruct.execution": "Pools, which evaluate trials.",
     "bostruct.testing": "The laws that parts of your own are checked by.",
 }
-_ITEM = re.compile(r"^(\*{0,2}\w+(?:, \*{0,2}\w+)*): (.*)", re.DOTALL)
+_SECTION = re.compile(r"^([A-Z]\w+(?: \w+)?)\n-{4,}$", re.MULTILINE)
 
 
 def write_page(name: str, about: str) -> str:
@@ -114,23 +115,62 @@ def _split(parameters: str) -> list[str]:
 
 
 def format_docstring(text: str) -> str:
-    """Return a docstring as Markdown: a block of lines `name: text` becomes a list.
+    """Return a numpydoc docstring as Markdown: the entries of its sections become lists of definitions.
 
     text: without the indent.
     """
-    return "\n\n".join(_format_block(block) for block in re.split(r"\n\s*\n", text.strip()) if block.strip())
+    return "\n\n".join(_format_section(title, body) for title, body in split_sections(text) if body)
 
 
-def _format_block(block: str) -> str:
-    items: list[str] = []
-    for line in block.splitlines():
-        if line.startswith(" ") and items:
-            items[-1] += " " + line.strip()
-        else:
-            items.append(line)
-    if all(_ITEM.match(item) for item in items):
-        return "\n".join(f"- `{found[1]}`: {found[2]}" for item in items if (found := _ITEM.match(item)))
-    return block
+def split_sections(text: str) -> list[tuple[str, str]]:
+    """Return the title and the body of each section of a numpydoc docstring; what comes before them has no title.
+
+    text: without the indent.
+    """
+    head, *rest = _SECTION.split(text.strip())
+    return [("", head.strip()), *zip(rest[::2], (body.strip("\n") for body in rest[1::2]), strict=True)]
+
+
+def list_parameters(text: str) -> set[str]:
+    """Return the parameters or attributes that a numpydoc docstring describes.
+
+    text: without the indent.
+    """
+    bodies = [body for title, body in split_sections(text) if title in ("Parameters", "Attributes")]
+    return {
+        name.strip("*")
+        for body in bodies
+        for names, _, text in list_entries(body)
+        if text
+        for name in names.split(", ")
+    }
+
+
+def list_entries(body: str) -> list[tuple[str, str, str]]:
+    """Return the names, the type and the text of each entry of a section, such as of Parameters.
+
+    body: of the section.
+    """
+    found = []
+    for entry in re.split(r"\n(?=\S)", body):
+        first, _, text = entry.partition("\n")
+        names, _, kind = first.partition(" : ")
+        found.append((names, kind, dedent(text)))
+    return found
+
+
+def _format_section(title: str, body: str) -> str:
+    if title in ("", "Notes", "References", "See Also"):
+        return f"**{title}**\n\n{body}" if title else body
+    if title == "Examples":
+        return f"**{title}**\n\n```pycon\n{body}\n```"
+    items = []
+    for names, kind, text in list_entries(body):
+        name = ", ".join(f"`{one}`" for one in names.split(", "))
+        items.append(
+            (f"{name} : *{kind}*" if kind else name) + (f"\n:   {indent(text, '    ').lstrip()}" if text else "")
+        )
+    return f"**{title}**\n\n" + "\n\n".join(items)
 
 
 def _list_members(value: type) -> Iterator[tuple[str, object]]:
@@ -149,9 +189,22 @@ def _list_members(value: type) -> Iterator[tuple[str, object]]:
             seen.add(name)
 
 
+def read_docstring(owner: type, name: str) -> str:
+    """Return the docstring of a member; an override without sections has those of its base.
+
+    owner: a class with the member.
+    name: of the member.
+    """
+    held = [vars(base)[name] for base in owner.__mro__ if name in vars(base)]
+    texts = [text for one in held if (text := inspect.getdoc(getattr(one, "__func__", one)))]
+    if not texts or _SECTION.search(texts[0]):
+        return "".join(texts[:1])
+    inherited = next((text[found.start() :] for text in texts[1:] if (found := _SECTION.search(text))), "")
+    return f"{texts[0]}\n\n{inherited}".strip()
+
+
 def _format_member(module: str, owner: type, name: str, value: object) -> str:
-    function = value.__func__ if isinstance(value, classmethod | staticmethod) else value
-    text = inspect.getdoc(function) or ""
+    text = read_docstring(owner, name)
     if not text:
         return ""
     head = f"### {owner.__name__}.{name} {{ #{module}.{owner.__name__}.{name} }}"

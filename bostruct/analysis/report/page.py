@@ -42,14 +42,26 @@ MOST_RUNS = 12  # told in full in one page
 def write_report(study_or_result: Study | Result, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
     """Write an HTML report of a run, with text, plots and tables.
 
-    The page needs no network and no other file. Without matplotlib it has tables and no pictures. Of very many trials
-    its table holds the best and the last, and says so.
+    The page needs no network and no other file. Without matplotlib it has no plots. Tables of very many trials hold the
+    best and the last ones.
 
-    study_or_result: a `Study`, with the name, the version and the file of the run; or a `Result`.
-    path: of the file. An earlier page of bostruct is replaced.
-    overwrite: True also replaces a file that bostruct did not write, but never a database.
+    Parameters
+    ----------
+    study_or_result : Study or Result
+        The run. A `Study` also gives the name, the version and the file.
+    path : str or path-like
+        The file to write. An earlier report is replaced.
+    overwrite : bool, default False
+        If True, a file that bostruct did not write is replaced too, but never a database.
 
-    Raises TypeError; OutputRefused, a FileExistsError, for a file that it must not replace; OSError.
+    Raises
+    ------
+    TypeError
+        If an argument is invalid.
+    OutputRefused
+        A FileExistsError, if the file must not be replaced.
+    OSError
+        If the file cannot be written.
     """
     write_output(path, render_page([read_run(study_or_result)]), "page", overwrite=overwrite)
 

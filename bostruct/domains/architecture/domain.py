@@ -51,20 +51,33 @@ MAX_LISTED_CHANGES = 10_000  # changes at most, which is seconds
 
 @dataclass(frozen=True)
 class Bounds:
-    """Limits on the architectures of a domain; by default those of the published experiments.
+    """Limits on the architectures of a domain. The defaults are those of the published experiments.
 
-    min_layers, max_layers: int >= 1, layers in all, input and output counted.
-    min_units, max_units: int >= 1, units of each layer that has any.
-    min_mass, max_mass: float >= 0, of what `mass` says.
-    max_in_degree: int >= 1, parents of a layer.
-    max_out_degree: int >= 1, children of a layer.
-    max_edges: int >= 1, edges in all.
-    max_halvings: float >= 0, how often an image may be halved.
-    mass: ``processing``, the mass of the processing layers together (`Architecture.masses`); or ``total``, as the
-        released code bounds it: of all layers (`bostruct.domains.architecture.measures.all_masses`), which is that of
-        the processing layers, fully connected ones at a tenth, and thrice what the input has.
+    Parameters
+    ----------
+    min_layers, max_layers : int
+        Number of layers, at least 1, input and output included.
+    min_units, max_units : int
+        Units of each layer that has units, at least 1.
+    min_mass, max_mass : float
+        Limits of the quantity that `mass` names, at least 0.
+    max_in_degree : int, default 5
+        Number of parents of a layer, at least 1.
+    max_out_degree : int, default 55
+        Number of children of a layer, at least 1.
+    max_edges : int, default 200
+        Number of edges, at least 1.
+    max_halvings : float, default inf
+        How often an image may be halved, at least 0.
+    mass : {"processing", "total"}
+        "processing": the mass of all processing layers (`Architecture.masses`). "total", as in the released code: the
+        mass of all layers (`bostruct.domains.architecture.measures.all_masses`): processing layers, a tenth of fully
+        connected ones, and three times the mass of the input.
 
-    Raises ValueError and TypeError.
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is invalid.
     """
 
     min_layers: int = 5
@@ -98,9 +111,17 @@ class Bounds:
                 raise ValueError(f"{name}: expected at least {low:g}, got {value}")
 
     def check(self, x: Architecture) -> None:
-        """Raise PointError, naming the first layer or quantity that is out of bounds.
+        """Check an architecture.
 
-        x: `Architecture`.
+        Parameters
+        ----------
+        x : Architecture
+            The architecture.
+
+        Raises
+        ------
+        PointError
+            If a layer or a quantity is out of bounds; the message names the first.
         """
         _check_within("layers", len(x), self.min_layers, self.max_layers)
         _check_within("edges", len(x.edges), 0, self.max_edges)
@@ -149,8 +170,6 @@ class ArchitectureDomain(Domain):
 
         Each is a member of the pool after 1 to 8 mutations, all numbers equally likely; fewer where bounds leave no
         further one. There is no uniform draw from infinitely many; this one is as near the pool as mutations go.
-
-        m: int >= 0.
         """
         return [self._sample_walk(rng) for _ in range(m)]
 
@@ -158,8 +177,6 @@ class ArchitectureDomain(Domain):
         """Draw an architecture whose fingerprint is not in `seen`.
 
         Where draws find none, the result is one that changes lead to, as far as these can be listed.
-
-        seen: frozenset of keys (`keys`).
 
         Raises SpaceExhausted if there is none, or none is found.
         """
@@ -177,8 +194,6 @@ class ArchitectureDomain(Domain):
     def parse(self, point: Presented) -> Architecture:
         """Read an architecture from what a user writes.
 
-        point: `Architecture`, its JSON, its text (as of `Architecture.from_text`), or a list of layers, a chain.
-
         Raises PointError.
         """
         x = _read_architecture(point, self.family)
@@ -190,10 +205,7 @@ class ArchitectureDomain(Domain):
         return x.to_json()
 
     def decode(self, data: ParsedJson) -> Architecture:
-        """Rebuild an architecture from the result of `encode`; raises PointError.
-
-        data: JSON.
-        """
+        """Rebuild an architecture from the result of `encode`; raises PointError."""
         return Architecture.from_json(data, self.family)
 
     def architectures(self, xs: Sequence[Architecture]) -> Sequence[Architecture]:
@@ -292,12 +304,22 @@ def cnn_domain(
 ) -> ArchitectureDomain:
     """Return the domain of convolutional networks (Kandasamy et al. 2018).
 
-    bounds: `Bounds`.
-    pool: architectures to start from, each as `ArchitectureDomain.parse` takes it, so that texts are of the family;
-        by default the 12 of the released NASBOT code that are within the bounds.
-    family: `Family` of the layers, ``cnn`` by default.
+    Parameters
+    ----------
+    bounds : Bounds, default Bounds()
+        Limits on the architectures.
+    pool : sequence, optional
+        Architectures to start from, as accepted by `ArchitectureDomain.parse`. By default the 12 of the released NASBOT
+        code that are within the bounds.
+    family : Family, default CNN
+        The family of layers.
 
-    Raises DomainError if no architecture of the pool is within the bounds, or one that you pass is not; TypeError.
+    Raises
+    ------
+    DomainError
+        If no architecture of the default pool is within the bounds, or one of yours is not.
+    TypeError
+        If an argument is invalid.
     """
     return _domain_within(family, bounds, pool, cnn_pool())
 
@@ -310,13 +332,24 @@ def mlp_domain(
 ) -> ArchitectureDomain:
     """Return the domain of multilayer perceptrons (Kandasamy et al. 2018).
 
-    bounds: `Bounds`.
-    pool: architectures to start from, each as `ArchitectureDomain.parse` takes it, so that texts are of the family;
-        by default the published shapes that are within the bounds.
-    family: `Family` of the layers, ``mlp`` by default.
-    decision: label of the decision layers of the default pool, ``linear`` (regression) or ``softmax``.
+    Parameters
+    ----------
+    bounds : Bounds, default Bounds()
+        Limits on the architectures.
+    pool : sequence, optional
+        Architectures to start from, as accepted by `ArchitectureDomain.parse`. By default the published ones that are
+        within the bounds.
+    family : Family, default MLP
+        The family of layers.
+    decision : {"linear", "softmax"}, default "linear"
+        The decision layers of the default pool: "linear" for regression.
 
-    Raises DomainError if no architecture of the pool is within the bounds, or one that you pass is not; TypeError.
+    Raises
+    ------
+    DomainError
+        If no architecture of the default pool is within the bounds, or one of yours is not.
+    TypeError
+        If an argument is invalid.
     """
     return _domain_within(family, bounds, pool, mlp_pool(decision))
 

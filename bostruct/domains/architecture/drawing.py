@@ -15,12 +15,26 @@ if TYPE_CHECKING:
 
 
 def plot_architecture(architecture: Architecture, axes: Axes | None = None) -> Axes:
-    """Draw an architecture with matplotlib, the input at the top, and return the axes.
+    """Draw an architecture with matplotlib, the input at the top.
 
-    architecture: `Architecture`.
-    axes: axes of matplotlib; new ones by default.
+    Parameters
+    ----------
+    architecture : Architecture
+        The architecture.
+    axes : matplotlib Axes, optional
+        Axes to draw on. By default those of a new figure.
 
-    Edges that pass layers by are bent. Raises MissingExtra without the extra ``plot``, and TypeError.
+    Returns
+    -------
+    matplotlib Axes
+        The axes.
+
+    Raises
+    ------
+    MissingExtra
+        If matplotlib is not installed (extra ``plot``).
+    TypeError
+        If an argument is invalid.
     """
     if not isinstance(architecture, Architecture):
         raise TypeError(f"architecture: expected an Architecture, got {short_repr(architecture)}")

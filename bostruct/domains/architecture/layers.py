@@ -135,14 +135,24 @@ UNMATCHED = 2.0  # leaving a unit of mass out of both architectures: no dearer m
 class Label:
     """A kind of layer.
 
-    name: str of letters, digits and ``_.+-``, not ending in a hyphen and digits (``conv3-16`` is a layer of 16 units).
-    role: ``input``, ``output``, ``decision`` or ``processing``.
-    group: which of the family's path lengths count it, None for none.
-    units: bool, True if a layer of this kind has a number of units; one without passes on what it is given.
-    image: what becomes of an image: ``keeps`` its size, may be halved by stride 2 (``strides``), is always halved
-        (``halves``), or ``collapses`` to features.
+    Parameters
+    ----------
+    name : str
+        Letters, digits and ``_.+-``, not ending in a hyphen and digits, because ``conv3-16`` is a layer of 16 units.
+    role : {"input", "output", "decision", "processing"}, default "processing"
+        The role of the layer.
+    group : str, optional
+        The group of the family's path lengths that counts the layer.
+    units : bool, default True
+        Whether a layer of this kind has a number of units. Otherwise it passes on the units that it gets.
+    image : {"keeps", "strides", "halves", "collapses"}, default "keeps"
+        The effect on an image: its size is kept, may be halved by stride 2, is always halved, or the image becomes
+        features.
 
-    Raises DomainError and ValueError.
+    Raises
+    ------
+    DomainError, ValueError
+        If an argument is invalid.
     """
 
     name: str
@@ -165,7 +175,7 @@ class Label:
 
     @property
     def dense(self) -> bool:
-        """True for a fully connected layer on what is left of an image."""
+        """True if the layer is fully connected, on the features of an image."""
         return self.role == "processing" and self.image == "collapses"
 
 
@@ -174,17 +184,27 @@ BUILT_IN: dict[str, Family] = {}  # the families of the package, below
 
 @dataclass(frozen=True)
 class Family:
-    """The labels that an architecture may use, and the cost of matching layers of two different ones.
+    """The labels that an architecture may use, and the costs of matching layers of different labels.
 
-    name: str.
-    labels: tuple of `Label`, with distinct names.
-    groups: tuple of str, kinds of layers that have path lengths of their own.
-    costs: tuple of (label, label, cost), once for each pair that may be matched; a pair that is not listed never is.
-    image: bool, True if the input is an image (then sizes are checked), False if it is features.
-    joins: ``concatenates`` where a layer's inputs are concatenated and their channels add up, ``adds`` where they are
-        added, so that the layer has the channels of one.
+    Parameters
+    ----------
+    name : str
+        The name of the family.
+    labels : tuple of Label
+        The labels, with distinct names.
+    groups : tuple of str
+        Groups of layers with path lengths of their own.
+    costs : tuple of tuple of (str, str, float)
+        The cost of each pair of labels that may be matched, once. Other pairs are never matched.
+    image : bool
+        Whether the input is an image, whose sizes are checked, or features.
+    joins : {"concatenates", "adds"}, default "concatenates"
+        Whether the inputs of a layer are concatenated, so that their channels add up, or added.
 
-    Raises DomainError if costs break the triangle inequality, for the distance would too.
+    Raises
+    ------
+    DomainError
+        If the costs violate the triangle inequality, because the distance would violate it too.
     """
 
     name: str
@@ -268,14 +288,27 @@ class Family:
         return table
 
     def with_label(self, label: Label, costs: Mapping[str, float], name: str | None = None) -> Family:
-        """Return a new family that also knows `label`.
+        """Return a new family with another label.
 
-        label: `Label`.
-        costs: label name -> cost > 0 of matching the new label to labels known already; matching it to any other costs
-            what the cheapest way by these does.
-        name: str, the new family's name; by default this one's and the label's, ``cnn+conv9``.
+        Parameters
+        ----------
+        label : Label
+            The new label.
+        costs : dict of float
+            The cost, above 0, of matching the new label to existing labels, by name. Matching it to others costs as
+            much as the cheapest way by these.
+        name : str, optional
+            The name of the new family. By default both names, such as ``cnn+conv9``.
 
-        Raises ValueError and DomainError.
+        Returns
+        -------
+        Family
+            The new family.
+
+        Raises
+        ------
+        DomainError, ValueError
+            If an argument is invalid.
         """
         for other, cost in costs.items():
             check_choice("costs", other, self.index)
@@ -290,7 +323,7 @@ class Family:
         return replace(self, name=name, labels=(*self.labels, label), groups=groups, costs=(*self.costs, *pairs))
 
     def to_json(self) -> Json:
-        """Return the name alone for a family that comes with the package, else all of it."""
+        """Return the name of a built-in family, otherwise its full description."""
         if self.name in BUILT_IN:
             return self.name
         labels = [[x.name, x.role, x.group, x.units, x.image] for x in self.labels]

@@ -51,17 +51,25 @@ Form = tuple[tuple[int, ...], ...]
 class Architecture:
     """An immutable directed acyclic graph of layers.
 
-    layers: `Layer`s, strings such as ``"conv3-16/2"`` (label, units, stride) or ``"max-pool"``, tuples or mappings of a
-        layer's fields; one ``ip``, one ``op``, at least one decision layer (``softmax``, ``linear``).
-    edges: pairs (from, to) of positions in `layers`.
-    family: a `Family` or its name; by default the first of the package's (``cnn``, ``mlp``, ``cell``, ``mbconv``) that
-        knows every label.
+    Isomorphic architectures are equal. Layers are kept in a topological order, the given one if it is topological. The
+    inputs of a layer are concatenated, or added if the family says so. The outputs of decision layers are averaged.
+    `halvings` is how often the image has been halved after each layer.
 
-    Isomorphic architectures are equal. Layers are kept in a topological order, the one given if it is one. A layer's
-    inputs are concatenated, or added if the family says so; the decision layers are averaged. `halvings` says how
-    often the image was halved once it has left each layer; None without one.
+    Parameters
+    ----------
+    layers : iterable
+        `Layer` objects, strings such as ``"conv3-16/2"`` (label, units, stride) or ``"max-pool"``, tuples or dicts of a
+        layer's fields. One ``ip``, one ``op``, and at least one decision layer (``softmax``, ``linear``).
+    edges : iterable of tuple of (int, int)
+        Pairs (from, to) of positions in `layers`.
+    family : Family or str, optional
+        The family, or its name. By default the first built-in one (``cnn``, ``mlp``, ``cell``, ``mbconv``) with all
+        labels.
 
-    Raises PointError, which names the layer that is wrong.
+    Raises
+    ------
+    PointError
+        If an argument is invalid.
     """
 
     family: Family
@@ -96,12 +104,27 @@ class Architecture:
     def chain(cls, layers: str | Sequence[object], family: Family | str | None = None) -> Architecture:
         """Build an architecture in which each layer feeds the next.
 
-        layers: a list of layers, or a string, which is split at spaces; ``ip`` and ``op`` are added where missing.
-        family: as of `Architecture`.
+        Parameters
+        ----------
+        layers : str or sequence
+            A list of layers, or a string of them with spaces. ``ip`` and ``op`` are added if missing.
+        family : Family or str, optional
+            As of `Architecture`.
 
-        ``Architecture.chain("conv3-16 conv3-32/2 max-pool fc-64 softmax")``
+        Returns
+        -------
+        Architecture
+            The architecture.
 
-        Raises PointError.
+        Raises
+        ------
+        PointError
+            If a layer is invalid.
+
+        Examples
+        --------
+        >>> bo.Architecture.chain("conv3-16 conv3-32/2 max-pool fc-64 softmax")
+        Architecture('ip conv3-16 conv3-32/2 max-pool fc-64 softmax op', chain)
         """
         sequence = layers.split() if isinstance(layers, str) else layers
         given = [as_layer(layer, f"layer {u}") for u, layer in enumerate(sequence)]
@@ -114,13 +137,20 @@ class Architecture:
 
     @classmethod
     def from_text(cls, text: str, family: Family | str | None = None) -> Architecture:
-        """Rebuild an architecture from what ``str`` of it gives, unless layers have attributes.
+        """Rebuild an architecture without layer attributes from ``str(architecture)``.
 
-        text: the layers, as of `chain`; without edges each feeds the next; else a bar and edges between their numbers,
-            ``ip conv3-8 conv3-8 softmax op | 0>1 0>2 1>3 2>3 3>4``.
-        family: as of `Architecture`.
+        Parameters
+        ----------
+        text : str
+            Layers as of `chain`, followed by a bar and edges between their positions if it is no chain: ``ip conv3-8
+            conv3-8 softmax op | 0>1 0>2 1>3 2>3 3>4``.
+        family : Family or str, optional
+            As of `Architecture`.
 
-        Raises PointError.
+        Raises
+        ------
+        PointError
+            If the text is invalid.
         """
         if not isinstance(text, str):
             raise PointError(f"text: expected a string, got {short_repr(text)}")
@@ -139,10 +169,17 @@ class Architecture:
     def from_json(cls, data: ParsedJson, family: Family | None = None) -> Architecture:
         """Rebuild an architecture from the result of `to_json`.
 
-        data: the dict that `to_json` returns.
-        family: `Family`, needed if the architecture is of none of the built-in ones.
+        Parameters
+        ----------
+        data : dict
+            Parsed JSON.
+        family : Family, optional
+            The family, needed if it is not built in.
 
-        Raises PointError.
+        Raises
+        ------
+        PointError
+            If the description is invalid.
         """
         if isinstance(data, str):
             raise PointError("expected an object, got a string; json.loads reads one from text")
@@ -161,10 +198,17 @@ class Architecture:
     def from_networkx(cls, graph: DiGraph, family: Family | str | None = None) -> Architecture:
         """Build an architecture from a directed networkx graph.
 
-        graph: `networkx.DiGraph` whose nodes hold the fields of a layer (``label``, ``units``, ...) as node data.
-        family: as of `Architecture`.
+        Parameters
+        ----------
+        graph : networkx.DiGraph
+            A graph whose nodes have the fields of a layer (``label``, ``units``, ...) as attributes.
+        family : Family or str, optional
+            As of `Architecture`.
 
-        Raises PointError.
+        Raises
+        ------
+        PointError
+            If the graph is invalid.
         """
         is_directed = getattr(graph, "is_directed", None)
         if not callable(is_directed) or not is_directed() or graph.is_multigraph():
@@ -177,7 +221,7 @@ class Architecture:
         return cls(layers, [(place[u], place[v]) for u, v in graph.edges], family)
 
     def to_networkx(self) -> DiGraph:
-        """Return a `networkx.DiGraph` of layer numbers, with the fields of each layer as node data."""
+        """Return a `networkx.DiGraph` of layer positions, with the fields of each layer as attributes."""
         import networkx
 
         graph = networkx.DiGraph(family=self.family.name)
@@ -187,12 +231,18 @@ class Architecture:
         return graph
 
     def to_dot(self) -> str:
-        """Return the architecture in Graphviz's language."""
+        """Return the architecture in the DOT language of Graphviz."""
         labels = [self.family.by_name[layer.label] for layer in self.layers]
         return architecture_dot([str(layer) for layer in self.layers], labels, self.edges)
 
     def to_svg(self) -> str:
-        """Draw the architecture as SVG; raises MissingExtra without the extra ``plot`` or the Graphviz program."""
+        """Draw the architecture as SVG.
+
+        Raises
+        ------
+        MissingExtra
+            If the extra ``plot`` or Graphviz is not installed.
+        """
         return render_svg(self.to_dot())
 
     def _repr_svg_(self) -> str | None:
@@ -227,7 +277,7 @@ class Architecture:
         return f"{names} | {' '.join(f'{u}>{v}' for u, v in self.edges)}"
 
     def to_text(self) -> str:
-        """Return one line per layer: its number, the layer, the layers it feeds."""
+        """Return one line for each layer: its position, the layer, and the layers that it feeds."""
         return "\n".join(
             f"{u} {layer}" + (f" > {' '.join(map(str, self.children[u]))}" if self.children[u] else "")
             for u, layer in enumerate(self.layers)

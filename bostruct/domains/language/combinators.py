@@ -36,7 +36,10 @@ def identity() -> IO:
 def hyperparameter_aggregator(name_to_hyperp: Mapping[str, Hyperparameter]) -> IO:
     """Return an identity that carries hyperparameters which belong to no other module.
 
-    name_to_hyperp: local name -> hyperparameter.
+    Parameters
+    ----------
+    name_to_hyperp : mapping of str to Hyperparameter
+        Local name -> hyperparameter.
     """
     return siso_module("HyperparameterAggregator", name_to_hyperp, IDENTITY)
 
@@ -44,10 +47,20 @@ def hyperparameter_aggregator(name_to_hyperp: Mapping[str, Hyperparameter]) -> I
 def siso_sequential(io_lst: Sequence[IO]) -> IO:
     """Connect parts, each feeding the next by its output ``out`` and the next one's input ``in``.
 
-    io_lst: list of parts, (inputs, outputs); at least one. The first may have any inputs, or None in their place where
-        they are connected elsewhere; the last may have any outputs.
+    Parameters
+    ----------
+    io_lst : sequence of IO
+        List of parts, (inputs, outputs); at least one. The first may have any inputs, or None in their place where they
+        are connected elsewhere; the last may have any outputs.
 
-    Returns the inputs of the first and the outputs of the last part. Raises LanguageError.
+    Returns
+    -------
+    IO
+        The inputs of the first and the outputs of the last part.
+
+    Raises
+    ------
+    LanguageError
     """
     if not io_lst:
         raise LanguageError("io_lst: expected at least one part, got none")
@@ -73,13 +86,22 @@ def mimo_or(
 ) -> IO:
     """Return one of several parts.
 
-    fn_lst: functions that each build a part, in a list or a dict.
-    h_or: hyperparameter whose value is a position in fn_lst, or a key of it if it is a dict.
-    input_names: names of the inputs that every part has.
-    output_names: names of the outputs that every part has.
-    name: str, the module's name in paths.
+    Parameters
+    ----------
+    fn_lst : Builders
+        Functions that each build a part, in a list or a dict.
+    h_or : Hyperparameter
+        Hyperparameter whose value is a position in fn_lst, or a key of it if it is a dict.
+    input_names : sequence of str
+        Names of the inputs that every part has.
+    output_names : sequence of str
+        Names of the outputs that every part has.
+    name : str, default "Or"
+        Str, the module's name in paths.
 
-    Raises LanguageError.
+    Raises
+    ------
+    LanguageError
     """
     choices: Mapping[Value, Builder] = fn_lst if isinstance(fn_lst, Mapping) else dict(enumerate(fn_lst))
     if not choices:
@@ -96,11 +118,18 @@ def mimo_or(
 def siso_or(fn_lst: Builders, h_or: Hyperparameter, name: str = "SISOOr") -> IO:
     """Return one of several parts with one input and one output: `mimo_or` with the ports ``in`` and ``out``.
 
-    fn_lst: functions that each build a part, in a list or a dict.
-    h_or: hyperparameter whose value is a position in fn_lst, or a key of it if it is a dict.
-    name: str, the module's name in paths.
+    Parameters
+    ----------
+    fn_lst : Builders
+        Functions that each build a part, in a list or a dict.
+    h_or : Hyperparameter
+        Hyperparameter whose value is a position in fn_lst, or a key of it if it is a dict.
+    name : str, default "SISOOr"
+        Str, the module's name in paths.
 
-    Raises LanguageError.
+    Raises
+    ------
+    LanguageError
     """
     return mimo_or(fn_lst, h_or, ("in",), ("out",), name)
 
@@ -114,12 +143,20 @@ def _select_builder(choices: Mapping[Value, Builder], value: Value, name: str) -
 def siso_repeat(fn: Builder, h_num_repeats: Hyperparameter, name: str = "SISORepeat") -> IO:
     """Return a chain of equally built parts, each feeding the next.
 
-    fn: function that builds a part with one input and one output.
-    h_num_repeats: hyperparameter, the number of parts, at least 1.
-    name: str, the module's name in paths.
-
     The first parts of a longer chain are the parts of a shorter one, so that choices in them outlive a new length.
-    Raises LanguageError.
+
+    Parameters
+    ----------
+    fn : Builder
+        Function that builds a part with one input and one output.
+    h_num_repeats : Hyperparameter
+        Hyperparameter, the number of parts, at least 1.
+    name : str, default "SISORepeat"
+        Str, the module's name in paths.
+
+    Raises
+    ------
+    LanguageError
     """
     _check_fragment_builder(name, "fn", fn)
     return mimo_nested_repeat(
@@ -143,14 +180,24 @@ def mimo_nested_repeat(
 ) -> IO:
     """Return a part that grows from a first one, n - 1 times; n is h_num_repeats.
 
-    fn_first: function that builds the first part.
-    fn_iter: function of (inputs, outputs), what there is so far, that returns what follows from it.
-    h_num_repeats: hyperparameter, n, at least 1.
-    input_names: names of the result's inputs.
-    output_names: names of the result's outputs.
-    name: str, the module's name in paths.
+    Parameters
+    ----------
+    fn_first : Builder
+        Function that builds the first part.
+    fn_iter : callable
+        Function of (inputs, outputs), what there is so far, that returns what follows from it.
+    h_num_repeats : Hyperparameter
+        Hyperparameter, n, at least 1.
+    input_names : sequence of str
+        Names of the result's inputs.
+    output_names : sequence of str
+        Names of the result's outputs.
+    name : str, default "MIMONestedRepeat"
+        Str, the module's name in paths.
 
-    Raises LanguageError.
+    Raises
+    ------
+    LanguageError
     """
 
     def substitution_fn(dh: dict[str, Value]) -> IO:
@@ -173,12 +220,20 @@ def siso_nested_repeat(
 ) -> IO:
     """Return a part that grows from a first one: `mimo_nested_repeat` with the ports ``in`` and ``out``.
 
-    fn_first: function that builds the first part.
-    fn_iter: function of (inputs, outputs), what there is so far, that returns what follows from it.
-    h_num_repeats: hyperparameter, how often, counting the first; at least 1.
-    name: str, the module's name in paths.
+    Parameters
+    ----------
+    fn_first : Builder
+        Function that builds the first part.
+    fn_iter : callable
+        Function of (inputs, outputs), what there is so far, that returns what follows from it.
+    h_num_repeats : Hyperparameter
+        Hyperparameter, how often, counting the first; at least 1.
+    name : str, default "SISONestedRepeat"
+        Str, the module's name in paths.
 
-    Raises LanguageError.
+    Raises
+    ------
+    LanguageError
     """
     return mimo_nested_repeat(fn_first, fn_iter, h_num_repeats, ("in",), ("out",), name)
 
@@ -186,11 +241,18 @@ def siso_nested_repeat(
 def siso_optional(fn: Builder, h_opt: Hyperparameter, name: str = "SISOOptional") -> IO:
     """Return what fn builds if the value of h_opt is true, else an identity.
 
-    fn: function that builds a part with one input and one output.
-    h_opt: hyperparameter whose values are True and False, or 1 and 0.
-    name: str, the module's name in paths.
+    Parameters
+    ----------
+    fn : Builder
+        Function that builds a part with one input and one output.
+    h_opt : Hyperparameter
+        Hyperparameter whose values are True and False, or 1 and 0.
+    name : str, default "SISOOptional"
+        Str, the module's name in paths.
 
-    Raises LanguageError.
+    Raises
+    ------
+    LanguageError
     """
     _check_fragment_builder(name, "fn", fn)
     for value in _known_values(h_opt):
@@ -209,12 +271,19 @@ def _check_flag(name: str, value: Value) -> bool:
 def siso_permutation(fn_lst: Sequence[Builder], h_perm: Hyperparameter, name: str = "SISOPermutation") -> IO:
     """Return a chain of all parts in some order.
 
-    fn_lst: functions that each build a part with one input and one output.
-    h_perm: hyperparameter, the position of the order among all orders, sorted: `OneOfKFactorial` for all of them, or
-        `D` of the positions of some.
-    name: str, the module's name in paths.
+    Parameters
+    ----------
+    fn_lst : sequence of Builder
+        Functions that each build a part with one input and one output.
+    h_perm : Hyperparameter
+        Hyperparameter, the position of the order among all orders, sorted: `OneOfKFactorial` for all of them, or `D` of
+        the positions of some.
+    name : str, default "SISOPermutation"
+        Str, the module's name in paths.
 
-    Raises LanguageError.
+    Raises
+    ------
+    LanguageError
     """
 
     def substitution_fn(dh: dict[str, Value]) -> IO:
@@ -238,12 +307,20 @@ def siso_split_combine(
 ) -> IO:
     """Return parallel parts that read the same input, combined into one output.
 
-    fn: function that builds a part with one input and one output.
-    combine_fn: function of n that builds a part with inputs in0 to in(n - 1) and one output.
-    h_num_splits: hyperparameter, n, the number of parallel parts, at least 1.
-    name: str, the module's name in paths.
+    Parameters
+    ----------
+    fn : Builder
+        Function that builds a part with one input and one output.
+    combine_fn : callable
+        Function of n that builds a part with inputs in0 to in(n - 1) and one output.
+    h_num_splits : Hyperparameter
+        Hyperparameter, n, the number of parallel parts, at least 1.
+    name : str, default "SISOSplitCombine"
+        Str, the module's name in paths.
 
-    Raises LanguageError.
+    Raises
+    ------
+    LanguageError
     """
 
     def substitution_fn(dh: dict[str, Value]) -> IO:
@@ -265,11 +342,18 @@ def siso_split_combine(
 def siso_residual(main_fn: Builder, residual_fn: Builder, combine_fn: Builder) -> IO:
     """Return two parallel parts that read the same input, combined into one output.
 
-    main_fn: function that builds the part that feeds in0.
-    residual_fn: function that builds the part that feeds in1.
-    combine_fn: function that builds a part with the inputs in0 and in1.
+    Parameters
+    ----------
+    main_fn : Builder
+        Function that builds the part that feeds in0.
+    residual_fn : Builder
+        Function that builds the part that feeds in1.
+    combine_fn : Builder
+        Function that builds a part with the inputs in0 and in1.
 
-    Raises LanguageError.
+    Raises
+    ------
+    LanguageError
     """
     inputs, outputs = identity()
     combined_inputs, combined_outputs = combine_fn()
@@ -289,13 +373,22 @@ def dense_block(
 ) -> IO:
     """Return a block in which each application of apply_fn reads all before it (the input included), combined.
 
-    h_num_applies: hyperparameter, the number of applications, at least 1.
-    h_end_in_combine: hyperparameter, true to combine the last application with all before it too.
-    apply_fn: function that builds a part with one input and one output.
-    combine_fn: function of n that builds a part with inputs in0 to in(n - 1) and one output.
-    name: str, the module's name in paths.
+    Parameters
+    ----------
+    h_num_applies : Hyperparameter
+        Hyperparameter, the number of applications, at least 1.
+    h_end_in_combine : Hyperparameter
+        Hyperparameter, true to combine the last application with all before it too.
+    apply_fn : Builder
+        Function that builds a part with one input and one output.
+    combine_fn : callable
+        Function of n that builds a part with inputs in0 to in(n - 1) and one output.
+    name : str, default "DenseBlock"
+        Str, the module's name in paths.
 
-    Raises LanguageError.
+    Raises
+    ------
+    LanguageError
     """
 
     def substitution_fn(dh: dict[str, Value]) -> IO:
@@ -327,7 +420,10 @@ def _combine_outputs(states: Sequence[dict[str, Output]], combine_fn: Callable[[
 def preproc_apply_postproc(preproc_fn: Builder, apply_fn: Builder, postproc_fn: Builder) -> IO:
     """Return three parts in a row.
 
-    preproc_fn, apply_fn, postproc_fn: functions that each build a part with one input and one output.
+    Parameters
+    ----------
+    preproc_fn, apply_fn, postproc_fn : Builder
+        Functions that each build a part with one input and one output.
     """
     return siso_sequential([preproc_fn(), apply_fn(), postproc_fn()])
 
@@ -335,9 +431,14 @@ def preproc_apply_postproc(preproc_fn: Builder, apply_fn: Builder, postproc_fn: 
 def combiner(n: int, name: str, implementation: object = None) -> IO:
     """Return a module with inputs in0 to in(n - 1) and one output.
 
-    n: int, the number of inputs.
-    name: str, the module's name in paths.
-    implementation: what compilers make of the module.
+    Parameters
+    ----------
+    n : int
+        Int, the number of inputs.
+    name : str
+        Str, the module's name in paths.
+    implementation : object, optional
+        What compilers make of the module.
     """
     return module(name, {}, [f"in{i}" for i in range(n)], ("out",), implementation)
 

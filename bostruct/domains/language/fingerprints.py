@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import partial
+from itertools import chain
 from types import BuiltinMethodType, CellType, CodeType, FunctionType, MethodType, ModuleType
 
 import numpy as np
@@ -124,6 +125,26 @@ def traits_beyond_name(thing: object, around: tuple[int, ...] = ()) -> Iterator[
         return
     for part in parts:
         yield from traits_beyond_name(part, (*around, id(thing)))
+
+
+def identify_object(value: object) -> Hashable:
+    """Return what two objects share only if they are one, or equal integers or texts, while both exist."""
+    return (type(value), value) if type(value) in (int, str) else id(value)
+
+
+def identify_parts(thing: object) -> Hashable:
+    """Return what two implementations share only if they are of one type and hold the same objects, while both exist.
+
+    `identity_of` and `traits_beyond_name` are the same for both then.
+    """
+    if isinstance(thing, partial):
+        parts = (thing.func, *thing.args, *chain.from_iterable(sorted(thing.keywords.items())))
+        return type(thing), len(thing.args), *map(identify_object, parts)
+    if is_dataclass(thing) and not isinstance(thing, type) and type(thing).__dictoffset__:
+        held = vars(thing)
+        own = [identify_parts(part) if type(part) is partial else id(part) for part in held.values()]
+        return type(thing), *held, *own
+    return id(thing)
 
 
 def traits_of_value(value: object) -> Iterator[str | None]:

@@ -153,17 +153,25 @@ def number_name(name: str, taken: Container[str]) -> str:
 class Discrete:
     """An independent hyperparameter: one of finitely many values.
 
-    values: at least one, none twice; each None, a bool, a number, a string, or a tuple of these. Also a function or
-        class, which traces know by its ``__name__``, or a dict, which they know by its JSON. A dict given for `values`
-        itself holds any objects by the names that traces know them by.
-    name: str, its key in traces, numbered from the second hyperparameter of one part and one name on, as in ``swap``,
+    Where the value tells an order, `things` is how many things it orders and `steps` are the hyperparameters that tell
+    it together; else they are 0 and none. To share a hyperparameter, pass the same object to several modules.
+
+    Parameters
+    ----------
+    values : iterable of Value or mapping of str to object
+        At least one, none twice; each None, a bool, a number, a string, or a tuple of these. Also a function or class,
+        which traces know by its ``__name__``, or a dict, which they know by its JSON. A dict given for `values` itself
+        holds any objects by the names that traces know them by.
+    name : str, optional
+        Str, its key in traces, numbered from the second hyperparameter of one part and one name on, as in ``swap``,
         ``swap-1``; by default the first module that it is given to and its local name there, as in
         ``Conv2D-0.filters``.
-    ordered: bool, True if neighboring values are alike.
+    ordered : bool, default False
+        Bool, True if neighboring values are alike.
 
-    Where the value tells an order, `things` is how many things it orders and `steps` are the hyperparameters that tell
-    it together; else they are 0 and none. To share a hyperparameter, pass the same object to several modules. Raises
-    LanguageError.
+    Raises
+    ------
+    LanguageError
     """
 
     __slots__ = ("fragment", "is_named", "name", "ordered", "path", "positions", "steps", "things", "values")
@@ -203,11 +211,18 @@ def _read_values(values: object) -> tuple[Value, ...]:
 class DependentHyperparameter:
     """A value that follows from others.
 
-    fn: function of a dict from local names to values that returns the value.
-    hyperps: local name -> hyperparameter, dependent or not; at least one.
-    name: str, its key in drawings and errors, as of `Discrete`.
+    Parameters
+    ----------
+    fn : callable
+        Function of a dict from local names to values that returns the value.
+    hyperps : mapping of str to Hyperparameter
+        Local name -> hyperparameter, dependent or not; at least one.
+    name : str, optional
+        Str, its key in drawings and errors, as of `Discrete`.
 
-    Raises LanguageError.
+    Raises
+    ------
+    LanguageError
     """
 
     __slots__ = ("fn", "fragment", "name", "parents", "path")

@@ -113,7 +113,10 @@ D = Discrete
 def Bool(name: str | None = None) -> Discrete:
     """Return a hyperparameter that is 0 or 1.
 
-    name: str, its key in traces, as of `D`.
+    Parameters
+    ----------
+    name : str, optional
+        Str, its key in traces, as of `D`.
     """
     return Discrete((0, 1), name)
 
@@ -121,10 +124,17 @@ def Bool(name: str | None = None) -> Discrete:
 def OneOfK(k: int, name: str | None = None) -> Discrete:
     """Return a hyperparameter from 0 to k - 1, as for `siso_or` of k functions.
 
-    k: int >= 1.
-    name: str, its key in traces, as of `D`.
+    Parameters
+    ----------
+    k : int
+        Int >= 1.
+    name : str, optional
+        Str, its key in traces, as of `D`.
 
-    Raises TypeError and ValueError.
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is invalid.
     """
     return Discrete(range(check_integer("k", k, 1)), name)
 
@@ -132,14 +142,21 @@ def OneOfK(k: int, name: str | None = None) -> Discrete:
 def OneOfKFactorial(k: int, name: str | None = None) -> Hyperparameter:
     """Return a hyperparameter from 0 to k! - 1, the positions of all orders of k things, as for `siso_permutation`.
 
-    k: int, 1 to 100. Up to 8 the position is one choice. Beyond, it follows from k - 1 choices, called ``order_0`` and
+    Parameters
+    ----------
+    k : int
+        Int, 1 to 100. Up to 8 the position is one choice. Beyond, it follows from k - 1 choices, called ``order_0`` and
         so on, or by the name given: which of the k things is first, which of those left is next, ... Traces in the
         order of choice are then in the order of the positions too. Models compare orders by the pairs of things that
         stand in another order, and a change of an order that is one choice swaps two things, moves one or reverses a
         stretch.
-    name: str, its key in traces, as of `D`, or what those of its choices begin with.
+    name : str, optional
+        Str, its key in traces, as of `D`, or what those of its choices begin with.
 
-    Raises TypeError and ValueError.
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is invalid.
     """
     if check_integer("k", k, 1, MAX_PERMUTED) <= MAX_LISTED_ORDERS:
         (whole,) = _join_steps([Discrete(range(math.factorial(k)), name)], k)
@@ -162,12 +179,21 @@ def _join_steps(steps: list[Discrete], k: int) -> list[Discrete]:
 def IntRange(low: int, high: int, steps: int | None = None, *, log: bool = False, name: str | None = None) -> Discrete:
     """Return an ordered hyperparameter of integers from low to high, both included.
 
-    low, high: int, low <= high; low >= 1 with log.
-    steps: int, about so many integers at even distances; None for all, at most a million (with log 8, or all if fewer).
-    log: bool, True for even distances of logarithms.
-    name: str, its key in traces, as of `D`.
+    Parameters
+    ----------
+    low, high : int
+        Int, low <= high; low >= 1 with log.
+    steps : int, optional
+        Int, about so many integers at even distances; None for all, at most a million (with log 8, or all if fewer).
+    log : bool, default False
+        Bool, True for even distances of logarithms.
+    name : str, optional
+        Str, its key in traces, as of `D`.
 
-    Raises TypeError and ValueError.
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is invalid.
     """
     low, high = check_integer("low", low, 1 if log else -(2**53)), check_integer("high", high, low, 2**53)
     if steps is None and not log:
@@ -188,13 +214,23 @@ def IntRange(low: int, high: int, steps: int | None = None, *, log: bool = False
 def FloatRange(low: float, high: float, steps: int, *, log: bool = False, name: str | None = None) -> Discrete:
     """Return an ordered hyperparameter of numbers from low to high, both included, at even distances.
 
-    low, high: finite float, low <= high; low > 0 with log.
-    steps: int >= 1, the number of values; fewer if there are no more floats.
-    log: bool, True for even distances of logarithms.
-    name: str, its key in traces, as of `D`.
+    Numbers between low and high have 12 digits, or as many more as they need to differ.
 
-    Numbers between low and high have 12 digits, or as many more as they need to differ. Raises TypeError and
-    ValueError.
+    Parameters
+    ----------
+    low, high : float
+        Finite float, low <= high; low > 0 with log.
+    steps : int
+        Int >= 1, the number of values; fewer if there are no more floats.
+    log : bool, default False
+        Bool, True for even distances of logarithms.
+    name : str, optional
+        Str, its key in traces, as of `D`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is invalid.
     """
     low = check_number("low", low, above=0.0 if log else -math.inf)
     high = check_number("high", high, low)
@@ -231,10 +267,18 @@ class HyperparameterSharer:
         self._makers: dict[str, Callable[[], Hyperparameter]] = {}  # of those registered outside of any part
 
     def register(self, hyperp_name: str, hyperp_fn: Callable[[], Hyperparameter]) -> None:
-        """Register a hyperparameter by name; raises LanguageError.
+        """Register a hyperparameter by name.
 
-        hyperp_name: str, its name here, and its key in traces if it has no name of its own.
-        hyperp_fn: function without arguments that makes the hyperparameter.
+        Parameters
+        ----------
+        hyperp_name : str
+            Str, its name here, and its key in traces if it has no name of its own.
+        hyperp_fn : callable
+            Function without arguments that makes the hyperparameter.
+
+        Raises
+        ------
+        LanguageError
         """
         name = as_name(hyperp_name)
         if name is None or not callable(hyperp_fn):
@@ -249,9 +293,16 @@ class HyperparameterSharer:
             home.shared[None, name] = _make_shared(home, name, hyperp_fn)
 
     def get(self, hyperp_name: str) -> Hyperparameter:
-        """Return a registered hyperparameter, for a module of the part under construction; raises LanguageError.
+        """Return a registered hyperparameter, for a module of the part under construction.
 
-        hyperp_name: str, as registered.
+        Parameters
+        ----------
+        hyperp_name : str
+            Str, as registered.
+
+        Raises
+        ------
+        LanguageError
         """
         home = current_fragment(f"the hyperparameter {hyperp_name!r}")
         if hyperp_name in self._makers:

@@ -19,14 +19,23 @@ def module(
 ) -> IO:
     """Return a basic module, as (inputs, outputs).
 
-    name: str, its name in paths.
-    name_to_hyperp: local name -> hyperparameter, or a constant: a value, an array, a function, or any object whose repr
-        says what it holds.
-    input_names: names of its inputs.
-    output_names: names of its outputs.
-    implementation: what compilers make of it.
+    Parameters
+    ----------
+    name : str
+        Str, its name in paths.
+    name_to_hyperp : mapping of str to object, optional
+        Local name -> hyperparameter, or a constant: a value, an array, a function, or any object whose repr says what
+        it holds.
+    input_names : iterable of str, default ()
+        Names of its inputs.
+    output_names : iterable of str, default ("out",)
+        Names of its outputs.
+    implementation : object, optional
+        What compilers make of it.
 
-    Raises LanguageError.
+    Raises
+    ------
+    LanguageError
     """
     properties = as_properties(f"{name}: name_to_hyperp", name_to_hyperp)
     made = Module(name, properties, _check_port_names(name, input_names, output_names), implementation)
@@ -36,11 +45,18 @@ def module(
 def siso_module(name: str, name_to_hyperp: Mapping[str, object] | None = None, implementation: object = None) -> IO:
     """Return a basic module with one input, ``in``, and one output, ``out``.
 
-    name: str, its name in paths.
-    name_to_hyperp: local name -> hyperparameter or constant, as of `module`.
-    implementation: what compilers make of it.
+    Parameters
+    ----------
+    name : str
+        Str, its name in paths.
+    name_to_hyperp : mapping of str to object, optional
+        Local name -> hyperparameter or constant, as of `module`.
+    implementation : object, optional
+        What compilers make of it.
 
-    Raises LanguageError.
+    Raises
+    ------
+    LanguageError
     """
     return module(name, name_to_hyperp, ("in",), ("out",), implementation)
 
@@ -59,21 +75,34 @@ def substitution_module(
 ) -> IO:
     """Return a module whose place a part of the space takes once all its hyperparameters have values.
 
-    name: str, its name in paths.
-    substitution_fn: function of a dict from local names to values that returns (inputs, outputs) with the names
-        declared here, or some of them if a subset is allowed. It must do the same whenever it gets the same: what it
-        builds is kept. It raises `bostruct.Infeasible` if the choices lead nowhere.
-    name_to_hyperp: local name -> hyperparameter or constant.
-    input_names: names of its inputs.
-    output_names: names of its outputs.
-    allow_input_subset: bool, True if the part may have some of the inputs only.
-    allow_output_subset: bool, True if the part may have some of the outputs only.
-    keyed_by: the local names whose values tell apart what is built; hyperparameters inside keep their values when only
-        others change. By default all do.
-    opens_choices: bool, False to promise that what is built never holds a choice and is always feasible, so that spaces
-        with many hyperparameters here are counted, and drawn from, without building it.
+    Parameters
+    ----------
+    name : str
+        Str, its name in paths.
+    substitution_fn : callable
+        Function of a dict from local names to values that returns (inputs, outputs) with the names declared here, or
+        some of them if a subset is allowed. It must do the same whenever it gets the same: what it builds is kept. It
+        raises `bostruct.Infeasible` if the choices lead nowhere.
+    name_to_hyperp : mapping of str to object
+        Local name -> hyperparameter or constant.
+    input_names : iterable of str
+        Names of its inputs.
+    output_names : iterable of str
+        Names of its outputs.
+    allow_input_subset : bool, default False
+        Bool, True if the part may have some of the inputs only.
+    allow_output_subset : bool, default False
+        Bool, True if the part may have some of the outputs only.
+    keyed_by : iterable of str, optional
+        The local names whose values tell apart what is built; hyperparameters inside keep their values when only others
+        change. By default all do.
+    opens_choices : bool, default True
+        Bool, False to promise that what is built never holds a choice and is always feasible, so that spaces with many
+        hyperparameters here are counted, and drawn from, without building it.
 
-    Raises LanguageError.
+    Raises
+    ------
+    LanguageError
     """
     if not callable(substitution_fn):
         raise LanguageError(f"substitution_fn: expected a function of a dict, got {short_repr(substitution_fn)}")
@@ -91,10 +120,16 @@ def substitution_module(
 def outer_output(output: Output) -> Output:
     """Declare that parts built later, inside substitutions of this part, may read an output; return the output.
 
-    output: `Output` of a module of the part under construction.
+    A part inside connects to it as to an output of its own. The module may lead to no other output.
 
-    A part inside connects to it as to an output of its own. The module may lead to no other output. Raises
-    LanguageError.
+    Parameters
+    ----------
+    output : Output
+        `Output` of a module of the part under construction.
+
+    Raises
+    ------
+    LanguageError
     """
     if not isinstance(output, Output):
         raise LanguageError(f"output: expected an output of a module, got {show_port(output)}")

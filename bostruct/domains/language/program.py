@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -24,6 +24,8 @@ from bostruct.domains.language.counting import count
 from bostruct.domains.language.errors import LanguageError, NoneFeasible, TraceError
 from bostruct.domains.language.fingerprints import (
     canonical_value,
+    identify_object,
+    identify_parts,
     identity_of,
     readable_data,
     traits_beyond_name,
@@ -84,14 +86,21 @@ class Backend(ABC, Generic[T]):
 class Program:
     """A graph of basic modules, which is what an objective receives.
 
-    nodes: tuple of `Node` in a topological order, the same in every process.
-    inputs: the names of the program's own inputs.
-    outputs: name of an output -> what it reads.
-    trace: the choices that led here.
-    builder: the function of the space, which rebuilds the program in another process.
-
     Equal to any that has the same graph and the same values, by whatever choices. Identities without hyperparameters
     are left out.
+
+    Parameters
+    ----------
+    nodes : tuple of Node
+        Tuple of `Node` in a topological order, the same in every process.
+    inputs : tuple of str
+        The names of the program's own inputs.
+    outputs : dict of str to Source
+        Name of an output -> what it reads.
+    trace : Trace
+        The choices that led here.
+    builder : Builder
+        The function of the space, which rebuilds the program in another process.
     """
 
     nodes: tuple[Node, ...]
@@ -109,17 +118,29 @@ class Program:
         names, and count by their code too, which another version of Python may write otherwise. What holds lists,
         dicts or objects of your own counts as equal only at the same place.
         """
-        nodes = [self.nodes[position] for position in self._canonical_numbers]
-        return self._digest([[*row, *_traits(node)] for row, node in zip(self._rows(), nodes, strict=True)])
+        return self._digest(_traits)
 
     @property
     def fingerprint_by_names(self) -> str:
         """The fingerprint where functions count without their code: stored studies know their spaces by it."""
-        return self._digest(self._rows())
+        return self._digest(lambda _: [])
 
-    def _digest(self, rows: list[list[Json]]) -> str:
-        data = [self._sources(self.outputs), rows, sorted(self.inputs)]
-        return hashlib.blake2b(json.dumps(data).encode(), digest_size=16).hexdigest()
+    def _digest(self, traits_of: Callable[[Node], list[str | None]]) -> str:
+        """Return the hash of a JSON array: what the outputs read, a row a node, and the names of the inputs.
+
+        traits_of: returns what is added to the row of a node; with its path if something is unknown, a None.
+        """
+        rows: list[str] = []
+        known: dict[Hashable, tuple[str, list[str | None]]] = {}  # most modules of a program share their parts
+        for node in map(self.nodes.__getitem__, self._canonical_numbers):
+            if (content := _identify_content(node)) not in known:
+                head = [node.kind, _fingerprint_values(node), identity_of(node.implementation)]
+                known[content] = json.dumps(head)[:-1], traits_of(node)
+            head_text, traits = known[content]
+            place = [node.path] if None in traits else []  # its choices lead there alone
+            rows.append(f"{head_text}, {json.dumps([self._sources(node.sources), *traits, *place])[1:]}")
+        text = f"[{json.dumps(self._sources(self.outputs))}, [{', '.join(rows)}], {json.dumps(sorted(self.inputs))}]"
+        return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
     def __eq__(self, other: object) -> bool:
         return self.fingerprint == other.fingerprint if isinstance(other, Program) else NotImplemented
@@ -143,12 +164,23 @@ class Program:
     def compile(self, backend: Backend[T], inputs: Mapping[str, T]) -> dict[str, T]:
         """Compile the program with a backend of your own.
 
-        backend: a `Backend`, whose ``make(node, inputs)`` gets a `Node` and what was made of the nodes that it
-            reads, by the names of its inputs; it returns what the node gives, a mapping if that has several outputs.
-        inputs: name -> what stands for each of the program's own inputs.
+        Parameters
+        ----------
+        backend : Backend
+            A `Backend`, whose ``make(node, inputs)`` gets a `Node` and what was made of the nodes that it reads, by the
+            names of its inputs; it returns what the node gives, a mapping if that has several outputs.
+        inputs : mapping of str to T
+            Name -> what stands for each of the program's own inputs.
 
-        Returns what the backend makes, by the names of the program's outputs. Raises CompileError, TypeError for a
-        backend that is not made of the base.
+        Returns
+        -------
+        dict of str to T
+            What the backend makes, by the names of the program's outputs.
+
+        Raises
+        ------
+        CompileError, TypeError
+            For a backend that is not made of the base.
         """
         check_part("backend", backend, Backend)
         return load_by_name(f"{COMPILERS}.flow:compile_program")(self, backend, inputs)
@@ -156,12 +188,20 @@ class Program:
     def to_torch(self, input_shapes: Example | Mapping[str, Example] | None = None) -> nn.Module:
         """Return the program as a `torch.nn.Module`, its parameters named by the places of their modules.
 
-        input_shapes: the shape of each of the program's inputs by name, or the shape itself if there is one input;
-            each with the batch, such as (8, 3, 32, 32), or a tensor of that shape and type.
-
         Shapes are inferred before anything is allocated; raises CompileError if they do not fit, which names the
         module, its values and the shapes. Parameters are drawn from torch's own generator: call ``torch.manual_seed``
-        before. Raises MissingExtra without torch.
+        before.
+
+        Parameters
+        ----------
+        input_shapes : Example or mapping of str to Example, optional
+            The shape of each of the program's inputs by name, or the shape itself if there is one input; each with the
+            batch, such as (8, 3, 32, 32), or a tensor of that shape and type.
+
+        Raises
+        ------
+        MissingExtra
+            Without torch.
         """
         optional_import("torch")
         return load_by_name(f"{COMPILERS}.networks:torch_network")(self, {} if input_shapes is None else input_shapes)
@@ -170,26 +210,43 @@ class Program:
         """Return the program as a scikit-learn `Pipeline`, not fitted.
 
         Steps are named by the places of the modules. Branches that meet in a `feature_union` become a `FeatureUnion`; a
-        step in front of several branches that do not all meet in one union is fitted once in each. Raises CompileError,
-        which names what scikit-learn cannot express.
+        step in front of several branches that do not all meet in one union is fitted once in each.
+
+        Raises
+        ------
+        CompileError
+            Which names what scikit-learn cannot express.
         """
         return load_by_name(f"{COMPILERS}.pipelines:pipeline")(self)
 
     def to_function(self) -> Callable[..., Any]:
         """Return the program as a function with one argument for each of its inputs, by position or by name.
 
-        The function gives the program's output, or a dict by name if it has several. Raises CompileError.
+        The function gives the program's output, or a dict by name if it has several.
+
+        Raises
+        ------
+        CompileError
         """
         return load_by_name(f"{COMPILERS}.flow:Calculation")(self)
 
     def to_architecture(self, family: Family | str | None = None, decision: str = "softmax") -> Architecture:
         """Return the modules that stand for a layer as an `Architecture`, for `otmann` and the method ``nasbot``.
 
-        family: as of `Architecture`.
-        decision: str, the label of the decision layer that is added if the program does not end in one.
-
         Modules that stand for no layer are contracted: what reads them reads what they read. Input and output are
-        added. Raises CompileError if `Architecture` refuses what is found.
+        added.
+
+        Parameters
+        ----------
+        family : Family or str, optional
+            As of `Architecture`.
+        decision : str, default "softmax"
+            Str, the label of the decision layer that is added if the program does not end in one.
+
+        Raises
+        ------
+        CompileError
+            If `Architecture` refuses what is found.
         """
         return load_by_name(f"{COMPILERS}.architectures:build_architecture")(self, family, decision)
 
@@ -200,11 +257,15 @@ class Program:
     def to_json(self) -> dict[str, Any]:
         """Describe the program as JSON data, for tools that read graphs; a space rebuilds it from its trace alone.
 
-        Returns a dict: ``fingerprint``; ``trace``; ``inputs``, names; ``nodes``, a list in a topological order of dicts
-        with ``path``, ``kind``, ``values`` by local name, ``sources`` by the names of the inputs, and ``outputs``,
-        names; ``outputs``, sources by name. A source is the path of a node, or None for the program itself, and the
-        name of the output, or of the program's input. Values that JSON lacks are there by name: functions, dicts that
-        were chosen, anything named.
+        A source is the path of a node, or None for the program itself, and the name of the output, or of the program's
+        input. Values that JSON lacks are there by name: functions, dicts that were chosen, anything named.
+
+        Returns
+        -------
+        dict of str to Any
+            A dict: ``fingerprint``; ``trace``; ``inputs``, names; ``nodes``, a list in a topological order of dicts
+            with ``path``, ``kind``, ``values`` by local name, ``sources`` by the names of the inputs, and ``outputs``,
+            names; ``outputs``, sources by name.
         """
         paths = [node.path for node in self.nodes]
         return {
@@ -220,7 +281,13 @@ class Program:
         return drawing.view_dot(drawing.view(self._walk()))
 
     def to_svg(self) -> str:
-        """Draw the program as SVG; raises MissingExtra without the extra ``plot`` or the Graphviz program."""
+        """Draw the program as SVG.
+
+        Raises
+        ------
+        MissingExtra
+            Without the extra ``plot`` or the Graphviz program.
+        """
         return render_svg(self.to_dot())
 
     def _walk(self) -> Walk:
@@ -242,13 +309,6 @@ class Program:
                 sources = self.nodes[position].sources
                 stack += [sources[name].node for name in sorted(sources, reverse=True)]
         return numbers
-
-    def _rows(self) -> list[list[Json]]:
-        nodes = [self.nodes[position] for position in self._canonical_numbers]
-        return [
-            [node.kind, _fingerprint_values(node), identity_of(node.implementation), self._sources(node.sources)]
-            for node in nodes
-        ]
 
     def _sources(self, sources: Mapping[str, Source]) -> list[Json]:
         found = sorted(sources.items())
@@ -295,13 +355,20 @@ def _fingerprint_values(node: Node) -> list[Json]:
     return [[name, canonical_value(f"{node.path}: {name}", value, node.names.get(name))] for name, value in values]
 
 
-def _traits(node: Node) -> list[Json]:
-    """Return what names do not tell of a node, with its place where not all is known: its choices lead there alone."""
+def _identify_content(node: Node) -> Hashable:
+    """Return what nodes of one program share only if their kinds, values and implementations hold the same objects."""
+    values = (*node.values.values(), *node.names.values())
+    names = (node.kind, *node.values, None, *node.names)
+    return names, *map(identify_object, values), identify_parts(node.implementation)
+
+
+def _traits(node: Node) -> list[str | None]:
+    """Return what names do not tell of a node, None for what is unknown."""
     found = [*traits_beyond_name(node.implementation)]
     for name, value in sorted(node.values.items()):
         if name not in node.names:
             found += traits_of_value(value)
-    return [*found, node.path] if None in found else [*found]
+    return found
 
 
 def _json_node(node: Node, paths: Sequence[str]) -> Json:
@@ -366,8 +433,21 @@ class PartialProgram:
     def assign(self, hyperparameter: Discrete | str, value: Value) -> Self:
         """Return the space where a visible hyperparameter has this value. This space stays as it is.
 
-        Raises TraceError; Infeasible if that leads nowhere; LanguageError if a function that builds what follows
-        is wrong.
+        Parameters
+        ----------
+        hyperparameter : str
+            The path of a hyperparameter in view.
+        value : object
+            One of its values.
+
+        Raises
+        ------
+        TraceError
+            If there is no such hyperparameter in view, or it has no such value.
+        Infeasible
+            If the value leads nowhere.
+        LanguageError
+            If a function that builds what follows is wrong.
         """
         if not isinstance(hyperparameter, str | Discrete):
             raise TraceError(f"hyperparameter: expected one, or its place as text, got {short_repr(hyperparameter)}")
@@ -384,7 +464,17 @@ class PartialProgram:
     def specify(self, values: Sequence[Value]) -> Self:
         """Return the terminal space of values in the order of choice.
 
-        Raises TraceError.
+        Parameters
+        ----------
+        values : sequence of Value
+            The values in the order of choice.
+
+        Raises
+        ------
+        TraceError
+            If there are too few or too many, or one is not allowed.
+        Infeasible
+            If the values lead nowhere.
         """
         if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
             raise TraceError(f"values: expected a list of values in the order of choice, got {short_repr(values)}")
@@ -393,19 +483,47 @@ class PartialProgram:
     def replay(self, trace: Mapping[str, Value]) -> Self:
         """Return the terminal space of a trace.
 
-        Raises TraceError if a key is unknown or missing, and Infeasible.
+        Parameters
+        ----------
+        trace : mapping of str to Value
+            The value of each hyperparameter by its path.
+
+        Raises
+        ------
+        TraceError
+            If a key is unknown or missing.
+        Infeasible
+            If the values lead nowhere.
         """
         return self._with_walk(sampling.replay(self._walk, self.trace | Trace(trace)))
 
     def complete(self, trace: Mapping[str, Value], rng: np.random.Generator) -> Self:
         """Return a terminal space that has the values of a trace; all else is drawn.
 
-        Raises TraceError if no draw has one of its keys with such a value, and NoneFeasible.
+        Parameters
+        ----------
+        trace : mapping of str to Value
+            Values by the path of the hyperparameter.
+        rng : Generator
+            Source of randomness.
+
+        Raises
+        ------
+        TraceError
+            If no draw has one of its keys with such a value.
+        NoneFeasible
+            If no draw is feasible.
         """
         return self._with_walk(sampling.complete(self._walk, Trace(trace), check_generator(rng), self.max_decisions))
 
     def program(self) -> Program:
-        """Build the program of a terminal space; raises LanguageError for any other."""
+        """Build the program of a terminal space.
+
+        Raises
+        ------
+        LanguageError
+            For any other.
+        """
         if not self.is_terminal:
             raise LanguageError(f"not all is chosen: {', '.join(h.path for h in self.hyperparameters[:5])} ...")
         return build_program(self._walk, self.builder)
@@ -413,11 +531,14 @@ class PartialProgram:
     def count(self, budget: int = COUNT_BUDGET) -> Count:
         """Count the traces: `Exact`, `AtLeast` once the budget is spent, or `INFINITE`.
 
-        budget: int >= 1, the work: modules of the space to look at, and pairs of partial counts to join; 80,000 take
-            about a second.
-
         Traces that build equal programs count apart, so that different programs may be fewer. `AtLeast(1)` may mean
         that nothing was counted in time, but a program drawn; `AtLeast(0)` that none was drawn either.
+
+        Parameters
+        ----------
+        budget : int, default COUNT_BUDGET
+            Int >= 1, the work: modules of the space to look at, and pairs of partial counts to join; 80,000 take about
+            a second.
         """
         found = count(self._walk, check_integer("budget", budget, 1))
         return AtLeast(1) if found == AtLeast(0) and self._has_program else found
@@ -436,8 +557,11 @@ class PartialProgram:
     def enumerate(self, order: Literal["depth", "length"] | None = None) -> Iterator[Trace]:
         """Yield all traces.
 
-        order: ``depth`` for the order of choice, ``length`` for shorter ones first, which infinite spaces need; by
-            default ``depth`` where all programs were counted, else ``length``.
+        Parameters
+        ----------
+        order : {"depth", "length"}, optional
+            ``depth`` for the order of choice, ``length`` for shorter ones first, which infinite spaces need; by default
+            ``depth`` where all programs were counted, else ``length``.
         """
         if order is None:
             order = "depth" if isinstance(self.count(), Exact) else "length"
@@ -456,7 +580,13 @@ class PartialProgram:
         return drawing.view_dot(drawing.view(self._walk))
 
     def to_svg(self) -> str:
-        """Draw the space as SVG; raises MissingExtra without the extra ``plot`` or the Graphviz program."""
+        """Draw the space as SVG.
+
+        Raises
+        ------
+        MissingExtra
+            Without the extra ``plot`` or the Graphviz program.
+        """
         return render_svg(self.to_dot())
 
     def transitions(
@@ -464,10 +594,32 @@ class PartialProgram:
     ) -> Path:
         """Write a page, one HTML file, that shows the space after each choice of a trace.
 
-        overwrite: True also replaces a file that bostruct did not write, but never a database.
+        What is new is green, what was just given a value red.
 
-        What is new is green, what was just given a value red. Returns the path; raises TraceError, MissingExtra, and
-        OutputRefused, a FileExistsError, for a file that it must not replace.
+        Parameters
+        ----------
+        trace : mapping of str to Value
+            The values of a terminal space, by the path of the hyperparameter.
+        path : str or Path
+            The HTML file to write.
+        render : callable, default render_svg
+            Draws a graph in Graphviz's language as SVG.
+        overwrite : bool, default False
+            True also replaces a file that bostruct did not write, but never a database.
+
+        Returns
+        -------
+        Path
+            The path of the page.
+
+        Raises
+        ------
+        TraceError
+            If the trace is not one of the space.
+        MissingExtra
+            Without the extra ``plot`` or the Graphviz program.
+        OutputRefused
+            A FileExistsError, for a file that must not be replaced.
         """
         chosen = self.replay(trace).trace
         frames = drawing.frames(self._walk, chosen)

@@ -60,14 +60,22 @@ DESCRIPTION_WORK = 25_000  # modules built for one suggestion of a method that l
 class SearchSpace(PartialProgram, LocalDomain, ChoiceDomain, TreeDomain):
     """All programs that a function can build, or those of them that agree with what was assigned.
 
-    builder: function that returns (inputs, outputs), as the functions of `bostruct.language` do. It is called once;
-        functions inside are called when the choices they wait for are made, and must do the same whenever they get the
-        same.
-    max_depth: int, 1 to 400, the most substitutions around each other; beyond it a draw is given up.
-    max_decisions: int >= 1, the most choices of one program; beyond it a draw is given up.
-
     A space never changes: to assign a value makes another. Points are `Trace`s; an objective receives a `Program`.
-    Raises LanguageError, which names what is wrong.
+
+    Parameters
+    ----------
+    builder : callable
+        Returns (inputs, outputs), as the functions of `bostruct.language` do. It is called once. Functions inside it
+        are called when the choices that they wait for are made; they must be deterministic.
+    max_depth : int
+        The most substitutions inside each other, 1 to 400; a draw that needs more is given up.
+    max_decisions : int
+        The most choices of one program, at least 1; a draw that needs more is given up.
+
+    Raises
+    ------
+    LanguageError
+        If an argument is invalid.
     """
 
     @property
@@ -103,16 +111,32 @@ class SearchSpace(PartialProgram, LocalDomain, ChoiceDomain, TreeDomain):
     def sample(
         self, m: int, rng: np.random.Generator, by: Literal["decision", "architecture"] = "decision"
     ) -> list[Trace]:
-        """Draw m independent traces.
-
-        m: int >= 0.
-        rng: `numpy.random.Generator`.
-        by: ``decision`` for each value of each decision equally likely; ``architecture`` for each program equally
-            likely where `is_listed`, else for each trace, of which several may build equal programs.
+        """Draw traces independently.
 
         A draw by decisions that has become large (nested more than 8 deep after 100 choices, or deeper than half of
-        `max_depth`) takes from there on values that need the fewest substitutions to end, equally likely among these.
-        Raises NoneFeasible, and DomainError if programs cannot be counted.
+        `max_depth`) continues with values that need the fewest substitutions to end, each with the same probability.
+
+        Parameters
+        ----------
+        m : int
+            Number of traces, at least 0.
+        rng : numpy.random.Generator
+            Source of randomness.
+        by : {"decision", "architecture"}, default "decision"
+            "decision": each value of a decision has the same probability. "architecture": each program has if the space
+            `is_listed`, otherwise each trace, of which several may build equal programs.
+
+        Returns
+        -------
+        list of Trace
+            The traces.
+
+        Raises
+        ------
+        NoneFeasible
+            If no draw is feasible.
+        DomainError
+            If programs must be counted and cannot be.
         """
         check_integer("m", m, 0)
         check_generator(rng)
@@ -141,12 +165,7 @@ class SearchSpace(PartialProgram, LocalDomain, ChoiceDomain, TreeDomain):
     def sample_unseen(self, seen: AbstractSet[Hashable], rng: np.random.Generator) -> Trace:
         """Draw a trace whose program is not in `seen`.
 
-        seen: keys of programs, as of `key`.
-        rng: `numpy.random.Generator`.
-
-        Drawn like those of `sample`; where few programs are left, each of them is equally likely. Raises SpaceExhausted
-        where the list of all programs says that there is none, and, where the space is too large to be listed, after
-        1,024 draws of programs that were seen.
+        Drawn like those of `sample`; where few programs are left, each of them is equally likely.
         """
         found = self._quick_count
         if seen and isinstance(found, Exact) and 2 * len(seen) >= found.count and self.is_listed:
@@ -170,10 +189,7 @@ class SearchSpace(PartialProgram, LocalDomain, ChoiceDomain, TreeDomain):
         return float(every), float(anew)
 
     def check(self, x: object) -> None:
-        """Raise PointError unless x is the trace of a program of this space.
-
-        x: anything.
-        """
+        """Raise PointError unless x is the trace of a program of this space."""
         if not isinstance(x, Trace):
             raise PointError(f"expected a Trace, got {short_repr(x)}")
         try:
@@ -182,37 +198,21 @@ class SearchSpace(PartialProgram, LocalDomain, ChoiceDomain, TreeDomain):
             raise PointError(f"{short_repr(x)} leads nowhere: {error}") from error
 
     def parse(self, point: Presented) -> Trace:
-        """Read a trace from a `Trace`, a dict of one, a terminal space or a program.
-
-        point: any of these.
-
-        Raises TraceError and Infeasible.
-        """
+        """Read a trace from a `Trace`, a dict of one, a terminal space or a program."""
         if isinstance(point, SearchSpace | Program):
             point = point.trace
         return self.replay(point).trace
 
     def present(self, x: Mapping[str, Value]) -> Program:
-        """Return what an objective receives: the program of a trace.
-
-        x: trace of the space.
-
-        Raises TraceError and Infeasible.
-        """
+        """Return what an objective receives: the program of a trace."""
         return build_program(self._walk_of(x), self.builder)
 
     def encode(self, x: Trace) -> Json:
-        """Return a trace as JSON.
-
-        x: trace of the space.
-        """
+        """Return a trace as JSON."""
         return x.to_json()
 
     def decode(self, data: ParsedJson) -> Trace:
-        """Rebuild a trace from the result of `encode`; raises TraceError.
-
-        data: JSON.
-        """
+        """Rebuild a trace from the result of `encode`."""
         return Trace.from_json(data)
 
     def key(self, x: Trace) -> str:
@@ -231,19 +231,13 @@ class SearchSpace(PartialProgram, LocalDomain, ChoiceDomain, TreeDomain):
     def mutate(self, x: Mapping[str, Value], rng: np.random.Generator) -> Trace:
         """Draw another value for one choice; all other keys keep theirs if they still exist and may have them.
 
-        x: trace of the space.
-        rng: `numpy.random.Generator`.
-
         Of an order that is one choice (`OneOfKFactorial`) the value is one that `neighbors` has, if one of these is
-        feasible. Raises DomainError if nothing can be chosen, and NoneFeasible.
+        feasible.
         """
         return self._trace(changes.mutate(self._walk, self._walk_of(x), check_generator(rng), self.max_decisions))
 
     def crossover(self, x: Mapping[str, Value], y: Mapping[str, Value], rng: np.random.Generator) -> Trace:
         """Take each value from x or from y, by chance.
-
-        x, y: traces of the space.
-        rng: `numpy.random.Generator`.
 
         Raises NoneFeasible.
         """
@@ -252,10 +246,7 @@ class SearchSpace(PartialProgram, LocalDomain, ChoiceDomain, TreeDomain):
     def neighbors(self, x: Trace) -> list[Trace]:
         """List all traces of which exactly one of the keys they share with x has another value, in a fixed order.
 
-        x: trace of the space.
-
-        Of an order that is one choice the other value is a swap of two things, a move of one or a reversal away. Raises
-        DomainError if these are more than 100,000.
+        Of an order that is one choice the other value is a swap of two things, a move of one or a reversal away.
         """
         found = changes.list_at_most(changes.neighbors(self._walk, self._walk_of(x)), NEIGHBORS_LISTED)
         if found is None:
@@ -264,10 +255,6 @@ class SearchSpace(PartialProgram, LocalDomain, ChoiceDomain, TreeDomain):
 
     def sample_neighbors(self, x: Trace, m: int, rng: np.random.Generator) -> list[Trace]:
         """Draw m neighbors, or list all if they are fewer, in their order.
-
-        x: trace of the space.
-        m: int >= 0.
-        rng: `numpy.random.Generator`.
 
         Where they are more than 2,000 (in a space without end, more than 100), or to list them would take long, m
         different ones in the order drawn, changes evenly, what they open by chance; of programs of thousands of modules

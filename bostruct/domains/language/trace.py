@@ -22,9 +22,16 @@ def stored_value(path: str, value: object) -> Value:
 class Trace(Mapping[str, Value]):
     """An immutable mapping from the place of each independent hyperparameter to its value, in the order of choice.
 
-    values: place -> value.
+    Equal to any other with the same items, in whatever order.
 
-    Equal to any other with the same items, in whatever order. Raises TraceError.
+    Parameters
+    ----------
+    values : mapping of str to Value
+        Place -> value.
+
+    Raises
+    ------
+    TraceError
     """
 
     __slots__ = ("_hash", "_values")
@@ -42,7 +49,10 @@ class Trace(Mapping[str, Value]):
     def from_valid(cls, values: dict[str, Value]) -> Trace:
         """Make a trace of values that a space has checked; the dict becomes the trace's own.
 
-        values: place -> value.
+        Parameters
+        ----------
+        values : dict of str to Value
+            Place -> value.
         """
         trace = cls.__new__(cls)
         trace._values = values
@@ -81,9 +91,16 @@ class Trace(Mapping[str, Value]):
 
     @classmethod
     def from_json(cls, data: ParsedJson) -> Trace:
-        """Rebuild a trace from its description; raises TraceError.
+        """Rebuild a trace from its description.
 
-        data: dict that `to_json` returned.
+        Parameters
+        ----------
+        data : ParsedJson
+            Dict that `to_json` returned.
+
+        Raises
+        ------
+        TraceError
         """
         return cls(data)
 

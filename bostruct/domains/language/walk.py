@@ -118,7 +118,7 @@ class Walk:
         return other
 
     def __len__(self) -> int:
-        """The number of choices made."""
+        """Return the number of choices made."""
         return len(self._values)
 
     @property

@@ -37,22 +37,32 @@ TEXT_FEATURES = 8  # random numbers that stand for a text
 
 
 class Candidates(ChoiceVariable):
-    """A variable whose values are the rows of a table. Its columns, the descriptors, say how alike the rows are.
+    """A variable whose values are the rows of a table, whose columns (descriptors) say how alike the rows are.
 
-    table: two rows or more, as a pandas frame, a dict of columns, a list of dicts, or numbers (rows, columns).
-    label: name of the column that names the rows, which is no descriptor, or of the index of a frame; None for the
-        index, and for the numbers of the rows, from 0, if there is none.
-    when: mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
-    default: a value, which trials had that were told before the variable existed; see docs/space-changes.md.
+    A value is the label of a row, so that `frame.loc[point["solvent"]]` is the row. Columns of numbers are
+    standardized; up to 8 of them have a lengthscale each, more share one. At least 8 columns of zeros and ones are a
+    fingerprint, compared by the Tanimoto similarity. A column of texts is compared by equality. Columns without
+    information, constant or of distinct texts, are ignored.
 
-    A point has the label of a row, so that `frame.loc[point["solvent"]]` is the row. Columns of numbers are
-    standardized; up to 8 of them have a lengthscale each, more have one for all. From 8 columns of zeros and ones on,
-    these are a fingerprint, which is compared by Tanimoto. A column of texts says which rows have the same text. A
-    column that is the same in all rows says nothing, and neither does one of texts that all differ.
+    Any two of up to 1000 rows are neighbors. Of more rows, neighbors are those near each other in a ranking by the
+    descriptors that vary most.
 
-    Of up to 1000 rows each is one change from each other; of more, those are that come near it when rows are ranked by
-    what varies most among the descriptors. Raises DomainError for a value that is missing or not finite, equal labels,
-    and equal rows without labels.
+    Parameters
+    ----------
+    table : DataFrame, dict, list of dict, or array
+        At least two rows; as an array of shape (rows, columns).
+    label : hashable, optional
+        The column with the labels of the rows, which is no descriptor, or the name of the index of a DataFrame. By
+        default the index, or the row numbers from 0.
+    when : dict, optional
+        Conditions under which a point has the variable, see `Space`. By default every point has it.
+    default : object, optional
+        The value of trials from before the variable was added to the space, see docs/space-changes.md.
+
+    Raises
+    ------
+    DomainError
+        If a descriptor is missing or not finite, labels are equal, or rows without labels are equal.
     """
 
     values_are_choices = True
@@ -143,9 +153,6 @@ class Candidates(ChoiceVariable):
     def decode_from(self, data: ParsedJson, description: ParsedJson) -> Sequence[int]:
         """Rebuild the position of a row that another variable encoded; raise PointError if this one has it not.
 
-        data: the label of the row, or a dict with its position.
-        description: what `to_json` of the other returned.
-
         A row is known by its label. Where one of the tables has no labels, the row must have the descriptors that it
         had, in the columns that both tables have, of which there must be one.
         """
@@ -177,8 +184,6 @@ class Candidates(ChoiceVariable):
     @classmethod
     def from_json(cls, data: ParsedJson) -> Candidates:
         """Rebuild the variable from what `describe` returned.
-
-        data: with its labels and descriptors.
 
         Raises DomainError if the labels are Python objects, which no file holds.
         """

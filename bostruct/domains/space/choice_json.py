@@ -22,10 +22,19 @@ def choice_to_json(choice: Presented) -> Json:
 
 
 def choices_from_json(data: ParsedJson, what: str = "its choices") -> list[Presented]:
-    """Rebuild choices from their JSON; raises DomainError if they were not plain JSON values.
+    """Rebuild choices from their JSON.
 
-    data: list of what `choice_to_json` returned.
-    what: the choices are, in the words of the message.
+    Parameters
+    ----------
+    data : list
+        Results of `choice_to_json`.
+    what : str, default "its choices"
+        The name of the choices in messages.
+
+    Raises
+    ------
+    DomainError
+        If they were not plain JSON values.
     """
     if held := [choice["repr"] for choice in data if isinstance(choice, dict) and "repr" in choice]:
         raise DomainError(f"{what} are Python objects that no file holds: {held[0][:80]}")

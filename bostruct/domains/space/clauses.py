@@ -43,10 +43,17 @@ class Clause(ABC):
 class Compare(Clause):
     """A comparison of a value with a constant.
 
-    relation: of `RELATIONS`.
-    value: on the right of it. Less and greater refuse texts, whose letters are no order of choices.
+    Parameters
+    ----------
+    relation : {"<", "<=", ">", ">=", "==", "!="}
+        The relation.
+    value : object
+        The right-hand side. Strings support only "==" and "!=".
 
-    Raises DomainError for another relation, and for less or greater than a text.
+    Raises
+    ------
+    DomainError
+        If the relation is unknown, or a string is compared by order.
     """
 
     relation: str
@@ -74,7 +81,10 @@ class Compare(Clause):
 class IsIn(Clause):
     """A test whether a value is one of several.
 
-    values: any that compare with ``==``.
+    Parameters
+    ----------
+    values : tuple
+        The allowed values, compared by ``==``.
     """
 
     values: tuple[Presented, ...]
@@ -91,10 +101,14 @@ class IsIn(Clause):
 
 @dataclass(frozen=True, repr=False)
 class ValueOf(Clause):
-    """A test of the value that a point has for a variable; it fails if the point has not the variable.
+    """A test of the value of a variable, which fails if the variable is inactive.
 
-    name: of the variable.
-    test: `Compare` or `IsIn`.
+    Parameters
+    ----------
+    name : str
+        The variable.
+    test : Clause
+        The test of the value, a `Compare` or `IsIn`.
     """
 
     name: str
@@ -115,10 +129,14 @@ class ValueOf(Clause):
 
 @dataclass(frozen=True, repr=False)
 class CompareVariables(Clause):
-    """A comparison of the values of two variables of a point; it fails if the point has not both.
+    """A comparison of the values of two variables, which fails if one of them is inactive.
 
-    left, right: names of variables; for less and greater both have numbers.
-    relation: of `RELATIONS`.
+    Parameters
+    ----------
+    left, right : str
+        Names of variables. Comparisons by order need numbers.
+    relation : {"<", "<=", ">", ">=", "==", "!="}
+        The relation.
     """
 
     left: str
@@ -146,7 +164,10 @@ class CompareVariables(Clause):
 class AllOf(Clause):
     """The conjunction of clauses.
 
-    clauses: of one kind of thing, values or points.
+    Parameters
+    ----------
+    clauses : tuple of Clause
+        All clauses of values, or all of points.
     """
 
     clauses: tuple[Clause, ...]
@@ -165,7 +186,10 @@ class AllOf(Clause):
 class AnyOf(Clause):
     """The disjunction of clauses.
 
-    clauses: of one kind of thing, values or points.
+    Parameters
+    ----------
+    clauses : tuple of Clause
+        All clauses of values, or all of points.
     """
 
     clauses: tuple[Clause, ...]
@@ -182,9 +206,12 @@ class AnyOf(Clause):
 
 @dataclass(frozen=True, repr=False)
 class Not(Clause):
-    """The negation of a clause, such as a forbidden one.
+    """The negation of a clause.
 
-    clause: of any kind.
+    Parameters
+    ----------
+    clause : Clause
+        Any clause.
     """
 
     clause: Clause
@@ -286,9 +313,15 @@ def _check_clause_name(argument: str, name: object) -> None:
 class OneOf:
     """A condition of `when=`: the other variable has one of several values.
 
-    values: at least one.
+    Parameters
+    ----------
+    *values : object
+        At least one value.
 
-    Raises DomainError without values.
+    Raises
+    ------
+    DomainError
+        If there are no values.
     """
 
     def __init__(self, *values: Presented) -> None:

@@ -233,7 +233,10 @@ class ConstrainedProduct:
     def n_choices(self) -> IntArray:
         """The number of choices of each variable (d,).
 
-        Raises DomainError if a variable has several columns and is no single choice.
+        Raises
+        ------
+        DomainError
+            If a variable has several columns and is no single choice.
         """
         if self._multi_column:
             i, wide = self._multi_column[0]
@@ -242,22 +245,30 @@ class ConstrainedProduct:
 
     @property
     def enumerable(self) -> bool:
-        """True if `enumerate` is allowed: of at most 100,000 points before constraints."""
+        """True if `enumerate` is allowed: there are at most 100,000 points before constraints."""
         return self.n_points <= MAX_ENUMERATED
 
     def enumerate(self) -> IntArray:
         """List all valid points (m, d), the last variable fastest.
 
-        Raises DomainError if the space is not `enumerable`.
+        Raises
+        ------
+        DomainError
+            If the space is not `enumerable`.
         """
         if not self.enumerable:
             raise DomainError(f"only spaces of up to {MAX_ENUMERATED} points before constraints are enumerated")
         return self._all.copy()
 
     def sample_freely(self, m: int, rng: np.random.Generator) -> IntArray:
-        """Draw m points independently, each variable even on its scale, whatever the constraints.
+        """Draw points independently, each variable uniform on its scale, ignoring constraints.
 
-        m: int >= 0.
+        Parameters
+        ----------
+        m : int
+            Number of points, at least 0.
+        rng : numpy.random.Generator
+            Source of randomness.
         """
         rows = rng.integers(0, self._bounds_for_draws, size=(m, self.n_columns))
         for i, v in self._own_drawing:
@@ -273,23 +284,49 @@ class ConstrainedProduct:
         return SpaceLinear(self.variables, rules, self.layout.starts, apply) if rules else None
 
     def present(self, x: IntArray) -> dict[str, Any]:
-        """Return a point as a dict of the user's values; raise PointError for columns without a value."""
+        """Return a point as a dict of the user's values.
+
+        Parameters
+        ----------
+        x : Point
+            The row of the point.
+
+        Raises
+        ------
+        PointError
+            For columns without a value.
+        """
         known = self._known_values.write(x)
         return _present_row(self, x) if known is None else known
 
     def keys(self, batch: IntArray) -> list[Hashable]:
-        """Return the keys of m points, equal for equal points.
+        """Return the keys of points, equal for equal points.
 
-        batch: integer rows (m, d).
+        Parameters
+        ----------
+        batch : array of shape (m, d)
+            The points.
         """
         return self._row_keys.write(self.join(batch))
 
     def from_keys(self, keys: Collection[Hashable]) -> IntArray:
-        """Return the points of m keys, as integer rows (m, d)."""
+        """Return the points (m, d) of keys.
+
+        Parameters
+        ----------
+        keys : sequence of str
+            The m keys.
+        """
         return self._row_keys.read(keys)
 
     def join(self, *batches: SpaceBatch) -> IntArray:
-        """Join batches into one, as integer rows (m, d)."""
+        """Join batches of points into one array (m, d).
+
+        Parameters
+        ----------
+        batches : sequence of arrays
+            At least one batch of points.
+        """
         rows = [np.asarray(b, dtype=np.int64).reshape(-1, self.n_columns) for b in batches]
         return np.concatenate(rows) if rows else np.empty((0, self.n_columns), dtype=np.int64)
 

@@ -34,12 +34,19 @@ MAX_NAMES = 1_000_000  # choices of a Categorical
 
 
 class Binary(ChoiceVariable):
-    """A variable that is False or True; 0 and 1 are accepted.
+    """A variable that is False or True. 0 and 1 are accepted.
 
-    when: mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
-    default: a value, which trials had that were told before the variable existed; see docs/space-changes.md.
+    Parameters
+    ----------
+    when : dict, optional
+        Conditions under which a point has the variable, see `Space`. By default every point has it.
+    default : object, optional
+        The value of trials from before the variable was added to the space, see docs/space-changes.md.
 
-    Raises DomainError.
+    Raises
+    ------
+    DomainError
+        If an argument is invalid.
     """
 
     values_are_choices = True
@@ -53,34 +60,43 @@ class Binary(ChoiceVariable):
 
     @classmethod
     def from_json(cls, data: ParsedJson) -> Binary:
-        """Rebuild the variable from what `describe` returned.
-
-        data: of an equal variable; nothing is read from it.
-        """
+        """Rebuild the variable from what `describe` returned."""
         del data
         return cls()
 
 
 class Categorical(ChoiceVariable):
-    """A variable with unordered choices; any two are one change apart (complete graph).
+    """A variable with unordered choices. Any two choices are neighbors (complete graph).
 
-    choices: 1 to 1,000,000 distinct values, each equal to itself. More than 1000 cause a warning if nothing says how
-        alike they are, because a model then predicts the same for all that were never tried.
-    descriptors: a table with a row for each choice, which says what the choices are like, so that a model predicts a
-        choice that was never tried from those that are like it: a pandas frame, a dict of columns, a list of dicts, or
-        numbers (choices, columns). The index of a frame names the choices, in any order, and may name others. Where it
-        is 0, 1, ... and no choice is among these, rows have the order of the choices, as those of other tables have.
-        Columns are as of `Candidates`.
-    distances: a symmetric matrix of distances from 0 between the choices (choices, choices), or a frame of one. Models
-        take exp(-distance^2 / 2 l^2).
-    kernel: a symmetric matrix of how alike the choices are (choices, choices), or a frame of one, whose diagonal is
-        positive. It is scaled to a diagonal of ones; models take exp((kernel - 1) / l^2).
-    when: mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
-    default: a value, which trials had that were told before the variable existed; see docs/space-changes.md.
+    At most one of `descriptors`, `distances` and `kernel` may be given, to say how alike the choices are. A matrix that
+    is not positive semi-definite, as a kernel or as squared Euclidean distances, is replaced by the nearest one that
+    is, with a warning; `likeness.clipped` is the share of its spectrum that was removed.
 
-    At most one of descriptors, distances and kernel is given. A matrix that is not positive semi-definite, as a kernel
-    or as one of Euclidean distances, is clipped to the nearest one that is, with a warning; `likeness.clipped` is the
-    share of its spectrum. Raises DomainError.
+    Parameters
+    ----------
+    choices : iterable
+        1 to 1,000,000 distinct values. More than 1000 cause a warning if nothing says how alike they are, because a
+        model then predicts the same value for all that were not tried.
+    descriptors : table, optional
+        One row of properties for each choice, so that a model can predict choices that were not tried: a pandas
+        DataFrame, a dict of columns, a list of dicts, or an array of shape (choices, columns). The index of a DataFrame
+        names the choices, in any order. A default index 0, 1, ... and other tables follow the order of the choices.
+        Columns are used as in `Candidates`.
+    distances : matrix, optional
+        Symmetric distances between the choices, at least 0, as an array of shape (choices, choices) or a DataFrame.
+        Models use exp(-distance^2 / (2 l^2)).
+    kernel : matrix, optional
+        Symmetric similarities of the choices with a positive diagonal, as an array of shape (choices, choices) or a
+        DataFrame. It is scaled to a diagonal of ones; models use exp((kernel - 1) / l^2).
+    when : dict, optional
+        Conditions under which a point has the variable, see `Space`. By default every point has it.
+    default : object, optional
+        The value of trials from before the variable was added to the space, see docs/space-changes.md.
+
+    Raises
+    ------
+    DomainError
+        If an argument is invalid.
     """
 
     values_are_choices = True
@@ -123,8 +139,6 @@ class Categorical(ChoiceVariable):
     def from_json(cls, data: ParsedJson) -> Categorical:
         """Rebuild the variable from what `describe` returned.
 
-        data: with its choices, and what says how alike they are.
-
         Raises DomainError if the choices are Python objects, which no file holds.
         """
         found = cls.__new__(cls)
@@ -135,14 +149,23 @@ class Categorical(ChoiceVariable):
 
 
 class Ordinal(ChoiceVariable):
-    """A variable with ordered choices; only adjacent ones are one change apart (path graph).
+    """A variable with ordered choices. Only adjacent choices are neighbors (path graph).
 
-    choices: 1 to 1000 distinct values, in order.
-    weight: float from 1e-300 to 1e300, the weight of the graph's edges, which scales diffusion along them.
-    when: mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
-    default: a value, which trials had that were told before the variable existed; see docs/space-changes.md.
+    Parameters
+    ----------
+    choices : iterable
+        1 to 1000 distinct values, in order.
+    weight : float, default 1.0
+        Weight of the graph's edges, 1e-300 to 1e300, which scales diffusion along them.
+    when : dict, optional
+        Conditions under which a point has the variable, see `Space`. By default every point has it.
+    default : object, optional
+        The value of trials from before the variable was added to the space, see docs/space-changes.md.
 
-    Raises DomainError and ValueError.
+    Raises
+    ------
+    DomainError, ValueError
+        If an argument is invalid.
     """
 
     ordered = True
@@ -168,22 +191,27 @@ class Ordinal(ChoiceVariable):
     def from_json(cls, data: ParsedJson) -> Ordinal:
         """Rebuild the variable from what `describe` returned.
 
-        data: with its choices.
-
         Raises DomainError if the choices are Python objects, which no file holds.
         """
         return cls(choices_from_json(data["choices"]), data.get("weight", 1.0))
 
 
 class Graph(ChoiceVariable):
-    """A variable whose choices are the nodes of a graph; its edges are one change.
+    """A variable whose choices are the nodes of a graph. Nodes with an edge are neighbors.
 
-    graph: connected undirected `networkx.Graph` of 2 to 1000 nodes without loops; edges may have the attribute `weight`
-        > 0.
-    when: mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
-    default: a value, which trials had that were told before the variable existed; see docs/space-changes.md.
+    Parameters
+    ----------
+    graph : networkx.Graph
+        A connected undirected graph of 2 to 1000 nodes without loops. Edges may have an attribute `weight` above 0.
+    when : dict, optional
+        Conditions under which a point has the variable, see `Space`. By default every point has it.
+    default : object, optional
+        The value of trials from before the variable was added to the space, see docs/space-changes.md.
 
-    Raises DomainError.
+    Raises
+    ------
+    DomainError
+        If an argument is invalid.
     """
 
     graph: WeightedGraph  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -201,8 +229,6 @@ class Graph(ChoiceVariable):
     def from_json(cls, data: ParsedJson) -> Graph:
         """Rebuild the variable from what `describe` returned.
 
-        data: with its nodes and weighted edges.
-
         Raises DomainError if the nodes are Python objects, which no file holds, and for an edge that is a loop or
         has no positive weight.
         """
@@ -212,14 +238,23 @@ class Graph(ChoiceVariable):
 
 
 class Fidelity(ChoiceVariable):
-    """A variable for the fidelity of an evaluation, such as epochs or a share of the data (path graph).
+    """The fidelity of an evaluation, such as epochs or a share of the data (path graph).
 
-    costs: positive numbers, ascending: what an evaluation costs at each fidelity, in any unit.
-    when: not taken, because all points have a fidelity; anything but None raises TypeError.
-    default: a value, which trials had that were told before the variable existed; see docs/space-changes.md.
+    Hyperband and successive halving raise it for promising points. All other methods treat it as an ordered variable.
 
-    Hyperband and successive halving raise it for points that do well; to all other methods it is an ordered variable.
-    Raises DomainError.
+    Parameters
+    ----------
+    costs : iterable of float
+        The cost of an evaluation at each fidelity, above 0 and ascending, in any unit.
+    when : object, optional
+        Not supported, because all points have a fidelity; a TypeError is raised.
+    default : object, optional
+        The value of trials from before the variable was added to the space, see docs/space-changes.md.
+
+    Raises
+    ------
+    DomainError, TypeError
+        If an argument is invalid.
     """
 
     ordered = True

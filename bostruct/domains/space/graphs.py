@@ -27,11 +27,16 @@ FACTOR_BITS = 40  # of the factors between integers, as binary fractions: few en
 
 
 class VariableGraph(ABC):
-    """A connected, undirected graph of the choices of one variable. Equal graphs compare equal.
+    """The connected, undirected graph of the choices of a variable. Equal graphs compare equal.
 
-    size: number of vertices, at least 2.
-    is_complete: True if each vertex is known to be adjacent to each other, with edges of weight 1.
-    is_path: True if vertices are known to be in a row, and adjacent to the next ones.
+    Attributes
+    ----------
+    size : int
+        Number of vertices, at least 2.
+    is_complete : bool
+        Whether all vertices are known to be adjacent, with edges of weight 1.
+    is_path : bool
+        Whether vertices are known to be in a row, each adjacent to the next.
     """
 
     size: int
@@ -42,13 +47,21 @@ class VariableGraph(ABC):
     def neighbors(self, vertex: int) -> IntArray:
         """Return the adjacent vertices, ascending.
 
-        vertex: int, in 0..size - 1.
+        Parameters
+        ----------
+        vertex : int
+            A vertex, 0 to size - 1.
         """
 
     def laplacian(self) -> Array:
-        """Return the degree matrix minus the weighted adjacency matrix (size, size); edges have weight 1 by default.
+        """Return the Laplacian (size, size), the degree matrix minus the weighted adjacency matrix.
 
-        Raises DomainError for a graph of too many vertices for a matrix.
+        Edges have weight 1 by default.
+
+        Raises
+        ------
+        DomainError
+            If there are too many vertices for a matrix.
         """
         if self.size > MAX_CHOICES:
             raise DomainError("a graph of so many vertices has no Laplacian")
@@ -59,7 +72,7 @@ class VariableGraph(ABC):
         return matrix
 
     def spectrum(self) -> Spectrum:
-        """Return the eigensystem of the Laplacian, by default of its matrix, once for equal graphs."""
+        """Return the eigensystem of the Laplacian, computed once for equal graphs."""
         return _decompose_laplacian(self)
 
     def eigenvalues(self) -> Array:
@@ -67,7 +80,7 @@ class VariableGraph(ABC):
         return self.spectrum().values
 
     def with_large_steps(self) -> VariableGraph:
-        """Return the graph of steps in one direction, long ones too; the graph itself if it has no directions."""
+        """Return the graph that also has long steps along an order; the graph itself if it has no order."""
         return self
 
 
@@ -191,10 +204,14 @@ class GeometricGraph(VariableGraph):
 
 @dataclass(frozen=True)
 class WeightedGraph(VariableGraph):
-    """A graph with weighted edges, any that is connected and undirected.
+    """A connected, undirected graph with weighted edges.
 
-    size: number of vertices, at least 2.
-    edges: (smaller vertex, larger vertex, weight > 0), sorted; each pair of vertices once.
+    Parameters
+    ----------
+    size : int
+        Number of vertices, at least 2.
+    edges : tuple of tuple of (int, int, float)
+        The edges (smaller vertex, larger vertex, weight > 0), sorted, each once.
     """
 
     size: int

@@ -112,11 +112,7 @@ class Composition(Variable):
         return self.compositions.move_pair(columns, share)
 
     def cross(self, mine: Sequence[int], theirs: Sequence[int], rng: np.random.Generator) -> list[int]:
-        """Return a value between two, with the parts that one of them has.
-
-        mine, theirs: columns of the values.
-        rng: random number generator.
-        """
+        """Return a value between two, with the parts that one of them has."""
         first, second, weight = np.array(mine), np.array(theirs), rng.random()
         parent = first if rng.random() < 0.5 else second
         present = ~self.compositions.is_optional | (parent > 0)
@@ -130,10 +126,7 @@ class Composition(Variable):
             raise PointError(f"expected {self._words()}, got the steps {short_repr(list(columns))}")
 
     def parse(self, value: object) -> list[int]:
-        """Return the columns of a value; raise PointError, naming the part or the sum, for anything else.
-
-        value: mapping from parts to numbers; parts that are left out are 0.
-        """
+        """Return the columns of a value; raise PointError, naming the part or the sum, for anything else."""
         if not isinstance(value, Mapping):
             raise PointError(f"expected a dict of {self._words()}, got {short_repr(value)}")
         for name in value:
@@ -195,23 +188,39 @@ class Composition(Variable):
 
 
 class Mixture(Composition):
-    """A variable of shares of some parts, which sum to a total: a recipe, a portfolio, a blend.
+    """A variable of shares that sum to a total: a recipe, a portfolio, a blend.
 
-    parts: 2 to 1,000 names.
-    total: number above 0, such as 1.0, or 100 for percentages.
-    bounds: the smallest and the largest share of a part, (low, high), for all parts, or a mapping from parts to such
-        pairs; a part that it lacks may have any share.
-    max_parts: int, the most parts above 0; None for all.
-    min_share: the smallest share of a part that is not 0, for all parts or as a mapping; None for none.
-    required: names of parts that are never 0.
-    sum_tolerance: how far, relative to the total, sums of shares that you give may be from it; they are rescaled.
-    when: mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
-    default: a value, which trials had that were told before the variable existed; see docs/space-changes.md.
+    A value is a dict from parts to shares whose `math.fsum` is the total. With `max_parts`, each part is 0 or within
+    its bounds; otherwise a part with a lower bound above 0 is never 0. Shares are drawn uniformly from all allowed
+    ones; with `max_parts` or `min_share`, first the number of parts above 0 is drawn, then the parts. Shares that agree
+    to 1e-9 of the total are the same point.
 
-    A value is a dict from parts to shares, whose `math.fsum` is the total. With `max_parts`, a part is 0 or within its
-    bounds; otherwise a part with a lower bound above 0 is never 0. Shares are drawn uniformly among all that are
-    allowed; with `max_parts` or `min_share`, first the number of parts above 0, then which ones. Shares that agree to a
-    billionth of the total are the same. Raises DomainError, TypeError and ValueError.
+    Parameters
+    ----------
+    parts : iterable of str
+        2 to 1,000 names.
+    total : float, default 1.0
+        The sum, above 0, such as 1.0, or 100 for percentages.
+    bounds : tuple of (float, float) or dict of them, optional
+        The smallest and the largest share of every part, or of each part by name. A part that the dict lacks is
+        unbounded.
+    max_parts : int, optional
+        The largest number of parts above 0. By default all.
+    min_share : float or dict of float, optional
+        The smallest share of a part that is not 0, of every part or by name.
+    required : iterable of str, default ()
+        Parts that are never 0.
+    sum_tolerance : float, default 1e-6
+        The largest relative deviation from the total of shares that you give; they are rescaled.
+    when : dict, optional
+        Conditions under which a point has the variable, see `Space`. By default every point has it.
+    default : object, optional
+        The value of trials from before the variable was added to the space, see docs/space-changes.md.
+
+    Raises
+    ------
+    DomainError, TypeError, ValueError
+        If an argument is invalid, or no shares satisfy all limits.
     """
 
     is_real = True
@@ -231,7 +240,7 @@ class Mixture(Composition):
     ) -> None:
         self.parts, self.is_real = _check_parts("Mixture", parts), True
         self.total = _check_total(total)
-        self.sum_tolerance = check_number("sum_tolerance", sum_tolerance, 0.0, 1.0)
+        self.sum_tolerance = check_number("Mixture: sum_tolerance", sum_tolerance, 0.0, 1.0)
         pairs = _read_bounds("Mixture", self.parts, bounds, 0.0, self.total)
         shares = _read_min_shares("Mixture", "min_share", self.parts, min_share, self.total)
         always = _read_required("Mixture", self.parts, required)
@@ -251,10 +260,7 @@ class Mixture(Composition):
         self._build(Compositions(GRID, tuple(least), tuple(most), tuple(optional), (True,) * w, few), when, default)
 
     def present(self, columns: Sequence[int]) -> Presented:
-        """Return the shares by part, a new dict, of which `math.fsum` is the total.
-
-        columns: of a value.
-        """
+        """Return the shares by part, a new dict, of which `math.fsum` is the total."""
         low, high = np.array(self._pairs).T
         steps = np.asarray(columns, dtype=np.float64)
         shares = np.where(steps > 0, np.clip(steps * self.total / GRID, low, high), 0.0)
@@ -285,10 +291,7 @@ class Mixture(Composition):
 
     @classmethod
     def from_json(cls, data: ParsedJson) -> Mixture:
-        """Rebuild the variable from what `describe` returned.
-
-        data: with its parts and limits.
-        """
+        """Rebuild the variable from what `describe` returned."""
         names = ("total", "bounds", "max_parts", "min_share", "required", "sum_tolerance")
         return cls(data["parts"], **{name: data[name] for name in names if name in data})
 
@@ -316,25 +319,39 @@ class Mixture(Composition):
             if self.total != other and math.isclose(found, other, rel_tol=0.02):
                 return f"; of shares that sum to {other:g} declare total={other:g}"
         if math.isclose(found, self.total, rel_tol=0.05):
-            return f"; sum_tolerance={abs(found / self.total - 1.0):.1g} or more would rescale them"
+            return f"; Mixture(..., sum_tolerance={abs(found / self.total - 1.0):.1g}) or more rescales them"
         return ""
 
 
 class Allocation(Composition):
     """A variable of whole numbers that sum to a total: units of a budget, machines, shifts, layers.
 
-    items: 2 to 1,000 names.
-    total: int from 1 to 10^9.
-    bounds: the smallest and the largest number of an item, (low, high), for all items, or a mapping from items to such
-        pairs; an item that it lacks may have any number.
-    max_parts: int, the most items above 0; None for all.
-    slack: True if the sum may be below the total.
-    when: mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
-    default: a value, which trials had that were told before the variable existed; see docs/space-changes.md.
+    A value is a dict from items to integers. All values have the same probability if a table of at most 10^7 partial
+    sums can count them; otherwise they are drawn as those of a `Mixture`. With `max_parts`, each item is 0 or within
+    its bounds.
 
-    A value is a dict from items to integers. All values have the same chance if their number is computed by a table of
-    at most 10^7 partial sums; else they are drawn as those of a `Mixture`. With `max_parts`, an item is 0 or within its
-    bounds. Raises DomainError, TypeError and ValueError.
+    Parameters
+    ----------
+    items : iterable of str
+        2 to 1,000 names.
+    total : int
+        The sum, 1 to 10^9.
+    bounds : tuple of (int, int) or dict of them, optional
+        The smallest and the largest number of every item, or of each item by name. An item that the dict lacks is
+        unbounded.
+    max_parts : int, optional
+        The largest number of items above 0. By default all.
+    slack : bool, default False
+        Whether the sum may be below the total.
+    when : dict, optional
+        Conditions under which a point has the variable, see `Space`. By default every point has it.
+    default : object, optional
+        The value of trials from before the variable was added to the space, see docs/space-changes.md.
+
+    Raises
+    ------
+    DomainError, TypeError, ValueError
+        If an argument is invalid, or no numbers satisfy all limits.
     """
 
     def __init__(
@@ -349,7 +366,7 @@ class Allocation(Composition):
         default: object = NO_DEFAULT,
     ) -> None:
         self.parts = _check_parts("Allocation", items)
-        whole = check_integer("total", total, 1, GRID)
+        whole = check_integer("Allocation: total", total, 1, GRID)
         self.total, self.slack = whole, bool(slack)
         pairs = [(int(a), int(b)) for a, b in _read_bounds("Allocation", self.parts, bounds, 0, whole)]
         few = _check_max_parts("Allocation", max_parts, len(self.parts))
@@ -364,10 +381,7 @@ class Allocation(Composition):
         self._build(Compositions(whole, tuple(least), tuple(most), tuple(optional), counted, few), when, default)
 
     def present(self, columns: Sequence[int]) -> Presented:
-        """Return the numbers by item, a new dict.
-
-        columns: of a value.
-        """
+        """Return the numbers by item, a new dict."""
         return PartNumbers((name, int(one)) for name, one in zip(self.parts, columns, strict=False))
 
     @property
@@ -387,10 +401,7 @@ class Allocation(Composition):
 
     @classmethod
     def from_json(cls, data: ParsedJson) -> Allocation:
-        """Rebuild the variable from what `describe` returned.
-
-        data: with its items, its total and its limits.
-        """
+        """Rebuild the variable from what `describe` returned."""
         names = ("bounds", "max_parts", "slack")
         return cls(data["items"], data["total"], **{name: data[name] for name in names if name in data})
 
@@ -431,7 +442,7 @@ def _check_parts(kind: str, parts: object) -> tuple[str, ...]:
 
 
 def _check_total(total: float) -> float:
-    number = check_number("total", total)
+    number = check_number("Mixture: total", total)
     if not 1e-300 < number < 1e300:
         raise DomainError(f"Mixture: total: expected a number above 0, got {number}")
     return number

@@ -51,14 +51,9 @@ class NeighborSampler(ConstrainedProduct, LocalDomain):
         return np.repeat(np.arange(self.d), self.layout.widths)
 
     def neighbors(self, x: IntArray) -> IntArray:
-        """List the valid points that differ from x in one variable by one change.
+        """List the valid points that differ from x by one change of one variable.
 
-        Where the change makes other variables exist, these have their fallback values: the middle of an order, else the
-        first choice.
-
-        x: integer row (d,).
-
-        Returns rows (m, d): variable 0 first, its vertices ascending. Raises PointError for a dict.
+        Variables that the change activates get the middle choice of an order, otherwise the first choice.
         """
         refuse_dict(x)
         rows = self._apply(x, *self.adjacency.single_changes(np.asarray(x)))
@@ -73,14 +68,7 @@ class NeighborSampler(ConstrainedProduct, LocalDomain):
         return rows[kept][valid_mask(self, rows[kept])]
 
     def sample_neighbors(self, x: IntArray, m: int, rng: np.random.Generator) -> IntArray:
-        """Return `neighbors`, or m of them drawn without replacement if there are more.
-
-        x: integer row (d,).
-        m: int >= 0.
-        rng: random number generator.
-
-        Raises PointError for a dict.
-        """
+        """Return `neighbors`, or m of them drawn without replacement if there are more."""
         refuse_dict(x)
         return self.join(self.sample_neighborhoods(np.asarray(x)[None], m, rng)[0])
 
@@ -169,13 +157,10 @@ class NeighborSampler(ConstrainedProduct, LocalDomain):
         return rows[valid_mask(self, rows)] if self.constraints else rows
 
     def mutate(self, x: IntArray, rng: np.random.Generator) -> IntArray:
-        """Return a valid neighbor of x (d,), each equally likely; with numbers, each variable is equally likely.
+        """Return a random valid neighbor of x (d,), each with the same probability; with numbers, each variable.
 
-        x: integer row (d,).
-        rng: random number generator.
-
-        Variables that the change makes exist are drawn. Where constraints leave no neighbor, the result is a valid
-        point a few changes away. Raises DomainError if none other than x is found.
+        Variables that the change activates are drawn. If constraints leave no neighbor, the result is a few changes
+        away.
         """
         if self.linear is not None and len(near := self.neighbors(x)):
             return near[rng.integers(len(near))]
@@ -195,12 +180,9 @@ class NeighborSampler(ConstrainedProduct, LocalDomain):
         raise DomainError(f"no valid point other than {short_repr(self.present(x), 200)} was found")
 
     def crossover(self, x: IntArray, y: IntArray, rng: np.random.Generator) -> IntArray:
-        """Take each variable from x or y with equal chance; return x where 100 tries find no valid child.
+        """Take each variable from x or y with equal probability; return x if 100 tries find no valid child.
 
-        x, y: integer rows (d,).
-        rng: random number generator.
-
-        A variable that the chosen parent has not comes from the other one; one that neither has is drawn.
+        A variable that is inactive in the chosen parent is taken from the other one, or drawn.
         """
         for _ in range(CROSSOVER_TRIES):
             first = (rng.random(self.d) < 0.5)[self._variable_of]

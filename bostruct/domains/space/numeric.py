@@ -28,20 +28,30 @@ SMALLEST_LOW = sys.float_info.min  # of a logarithm: smaller floats have fewer d
 
 
 class Integer(ChoiceVariable):
-    """A variable of all integers from low to high, both included.
+    """A variable of all integers from `low` to `high`, both included.
 
-    low, high: int from -2^53 to 2^53, low <= high, at most 2^53 values.
-    log: bool, True to draw, change and model them on the scale of their logarithms; then low is at least 1.
-    step: int >= 1, from one value to the next, from low on; above 1, log is False. A high between two values is the
-        lower one, with a warning.
-    when: mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
-    default: a value, which trials had that were told before the variable existed; see docs/space-changes.md.
+    Up to 1000 integers without `log` are an ordered variable (path graph), which every method supports. More are
+    treated as a number, as `Real` is: neighbors are steps of 1 and of 1/2, 1/4, ... of the range; with `log` steps by a
+    power of 2 or by a factor. Methods that do not support `Real` reject them.
 
-    Up to 1000 integers without `log` are a path: a step up or down is one change, and every method accepts them.
-    Others are numbers as those of `Real`: a change is a step of 1, or of 1/2, 1/4, ... of them; with `log` a step of a
-    power of 2, or by a factor. Methods that refuse `Real` refuse them by name.
+    Parameters
+    ----------
+    low, high : int
+        Limits, -2^53 to 2^53, low <= high, with at most 2^53 values.
+    log : bool, default False
+        Whether values are drawn, changed and modeled on a logarithmic scale. Requires low >= 1.
+    step : int, default 1
+        Distance of adjacent values, at least 1, counted from `low`. Above 1, `log` must be False. A `high` between two
+        values is rounded down with a warning.
+    when : dict, optional
+        Conditions under which a point has the variable, see `Space`. By default every point has it.
+    default : object, optional
+        The value of trials from before the variable was added to the space, see docs/space-changes.md.
 
-    Raises DomainError, TypeError and ValueError.
+    Raises
+    ------
+    DomainError, TypeError, ValueError
+        If an argument is invalid.
     """
 
     ordered = True
@@ -90,25 +100,15 @@ class Integer(ChoiceVariable):
         return f"{self.low}, {self.high}{more}"
 
     def sample(self, m: int, rng: np.random.Generator) -> IntArray:
-        """Draw m integers uniformly on the variable's scale (m, 1).
-
-        m: int >= 0.
-        rng: random number generator.
-        """
+        """Draw m integers uniformly on the variable's scale (m, 1)."""
         return self.grid.sample(m, rng)[:, None] if isinstance(self.grid, IntegerGrid) else super().sample(m, rng)
 
     def chances(self, values: IntArray) -> Array:
-        """Return the chance with which `sample` draws each of some integers (m,).
-
-        values: positions of m integers (m, 1).
-        """
+        """Return the chance with which `sample` draws each of some integers (m,)."""
         return self.grid.chances(values[:, 0]) if isinstance(self.grid, IntegerGrid) else super().chances(values)
 
     def parse(self, value: object) -> list[int]:
-        """Return the position of an integer; raises PointError for anything else.
-
-        value: integer from low to high.
-        """
+        """Return the position of an integer; raises PointError for anything else."""
         return super().parse(value) if self.grid is None else [self.grid.vertex(to_python(value))]
 
     def describe(self) -> dict[str, Json]:
@@ -118,27 +118,35 @@ class Integer(ChoiceVariable):
 
     @classmethod
     def from_json(cls, data: ParsedJson) -> Integer:
-        """Rebuild the variable from what `describe` returned.
-
-        data: with its bounds, and its scale if that is not even.
-        """
+        """Rebuild the variable from what `describe` returned."""
         return cls(data["low"], data["high"], log=data.get("log", False), step=data.get("step", 1))
 
 
 class Real(ChoiceVariable):
-    """A variable of all numbers from low to high, both included.
+    """A variable of all numbers from `low` to `high`, both included.
 
-    low, high: finite numbers, low <= high.
-    log: bool, True to draw and change values on the scale of their logarithms; then low > 0.
-    step: number > 0, from one value to the next, from low on, in decimals: 0.1, 0.2, 0.3; then log is False. A high
-        between two values is the lower one, with a warning. None for all numbers.
-    when: mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
-    default: a value, which trials had that were told before the variable existed; see docs/space-changes.md.
+    Values are on a grid of 10^12 steps; your own numbers are moved to the nearest one. `auto` and most other methods
+    support it; `combo`, `bocs`, `smbo` and `mcts` do not. With `step`, up to 1000 values are an ordered variable, which
+    every method supports.
 
-    Values lie on a grid of a trillion steps, to the nearest of which your own numbers are moved. `auto` and most other
-    methods accept it; `combo`, `bocs`, `smbo` and `mcts` refuse it by name. Up to 1000 values by a step are a path, as
-    those of `Integer`, which every method accepts.
-    Raises DomainError and ValueError.
+    Parameters
+    ----------
+    low, high : float
+        Finite limits, low <= high.
+    log : bool, default False
+        Whether values are drawn, changed and modeled on a logarithmic scale. Requires low > 0.
+    step : float, optional
+        Distance of adjacent values, above 0, counted from `low` in decimals: 0.1, 0.2, 0.3. Then `log` must be False. A
+        `high` between two values is rounded down with a warning.
+    when : dict, optional
+        Conditions under which a point has the variable, see `Space`. By default every point has it.
+    default : object, optional
+        The value of trials from before the variable was added to the space, see docs/space-changes.md.
+
+    Raises
+    ------
+    DomainError, TypeError, ValueError
+        If an argument is invalid.
     """
 
     ordered = True
@@ -185,10 +193,7 @@ class Real(ChoiceVariable):
         return f"{self.low}, {self.high}{more}"
 
     def parse(self, value: object) -> list[int]:
-        """Return the position of the nearest number of the grid; raises PointError outside the range.
-
-        value: number from low to high.
-        """
+        """Return the position of the nearest number of the grid; raises PointError outside the range."""
         return super().parse(value) if self.grid is None else [self.grid.vertex(to_python(value))]
 
     def decode_column(self, values: Sequence[Json]) -> IntArray:
@@ -201,10 +206,7 @@ class Real(ChoiceVariable):
 
     @classmethod
     def from_json(cls, data: ParsedJson) -> Real:
-        """Rebuild the variable from what `describe` returned.
-
-        data: with its bounds and its scale.
-        """
+        """Rebuild the variable from what `describe` returned."""
         return cls(data["low"], data["high"], log=data.get("log", False), step=data.get("step"))
 
 

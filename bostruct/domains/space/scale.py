@@ -22,32 +22,46 @@ GRID_DIGITS = 11  # of a number, which a grid of a trillion steps can tell apart
 
 
 class NumberGrid(Sequence[float]):
-    """The values of a variable that models see as a number: on a scale from 0, the lowest, to 1, the highest."""
+    """The values of a numeric variable, on a scale from 0, the lowest, to 1, the highest."""
 
     @property
     @abstractmethod
     def n_steps(self) -> int | None:
-        """The number of steps from end to end if they are even on the grid's scale; None if they are not."""
+        """The number of steps from end to end if they are even on the scale; None otherwise."""
 
     @abstractmethod
     def shares(self, vertices: IntArray) -> Array:
-        """Return the share of the range, on the grid's scale, at which values lie, in [0, 1], as many.
+        """Return the place of values on the scale, in [0, 1].
 
-        vertices: positions on the grid, of any shape.
+        Parameters
+        ----------
+        vertices : array of int
+            Positions on the grid, of any shape.
         """
 
     @abstractmethod
     def nearest(self, shares: Array) -> IntArray:
         """Return the positions of the nearest values, the inverse of `shares`.
 
-        shares: in [0, 1], of any shape.
+        Parameters
+        ----------
+        shares : array
+            Places on the scale, in [0, 1], of any shape.
         """
 
     @abstractmethod
     def vertex(self, value: object) -> int:
-        """Return the position of the nearest value; raise PointError for anything that is no value.
+        """Return the position of the nearest value.
 
-        value: as the user wrote it.
+        Parameters
+        ----------
+        value : object
+            A value of the user.
+
+        Raises
+        ------
+        PointError
+            If it is not a value of the variable.
         """
 
     def __contains__(self, value: object) -> bool:
@@ -98,16 +112,11 @@ class RealGrid(NumberGrid):
         return GRID_STEPS
 
     def nearest(self, shares: Array) -> IntArray:
-        """Return the positions of the nearest numbers.
-
-        shares: in [0, 1], of any shape.
-        """
+        """Return the positions of the nearest numbers."""
         return np.rint(shares * GRID_STEPS).astype(np.int64)
 
     def vertex(self, value: object) -> int:
         """Return the position of the nearest number of the grid; -0.0 is 0.0.
-
-        value: number from low to high; an end that rounding moved out, such as 0.1 + 0.2 for 0.3, is that end.
 
         Raises PointError for any other.
         """
@@ -205,10 +214,7 @@ class IntegerGrid(NumberGrid):
         return np.minimum(np.log1p(vertices / float(self.low)) / self._log_ratio, 1.0)
 
     def nearest(self, shares: Array) -> IntArray:
-        """Return the positions of the nearest integers.
-
-        shares: in [0, 1], of any shape.
-        """
+        """Return the positions of the nearest integers."""
         last = len(self) - 1
         values = self.low * np.expm1(shares * self._log_ratio) if self.log else shares * last
         values = np.where(shares >= 1.0, last, np.rint(values))  # of many integers, rounding may miss the last
@@ -216,8 +222,6 @@ class IntegerGrid(NumberGrid):
 
     def vertex(self, value: object) -> int:
         """Return the position of an integer.
-
-        value: an integer from low to high; 3.0 is 3, and so is what `is_level` takes for it.
 
         Raises PointError, naming the nearest, for any other.
         """

@@ -60,26 +60,33 @@ DRAWS_OF_ONE = 64  # of a variable that is to change: of two values the likelier
 
 
 class Space(NeighborSampler, ChoiceDomain, TreeDomain):
-    """Named variables and known constraints.
+    """A search space of named variables, with conditions and known constraints.
 
-    variables: name -> `Binary`, `Categorical`, `Ordinal`, `Integer`, `Real`, `Fidelity`, `Graph`, `Permutation`,
-        `Subset`, `Sequence` or `Candidates`, or a shorthand: `bool`, a list (categorical), a `range` or an array of
-        ascending numbers (ordinal). 1 to 10,000 of them.
-    constraints: predicates of a point, which is a dict of the user's own values; only points for which all are true are
-        ever suggested or accepted.
-    when: not taken, because all points have a space, and a dict inside one; anything but None raises TypeError.
+    A variable with `when=` is active only if all its conditions hold: a dict from names of other variables to the
+    required value, to a list of allowed values, or to a predicate of the value. A condition on an inactive variable
+    does not hold. A point is a dict without its inactive variables.
 
-    Where a value is another domain, such as `cnn_domain()`, or a dict, which stands for a space of its own, the result
-    is a `bostruct.domains.mixed.MixedSpace`: what follows is about its variables, and conditions may name the other
-    parts, too.
+    If a value is another domain, such as `cnn_domain()`, or a dict, which stands for a `Space`, the result is a
+    `bostruct.domains.mixed.MixedSpace`. Conditions may name these parts, too.
 
-    A variable with `when=` exists only where its conditions hold. They are a mapping from names of other variables to
-    the value that these must have, to a list of several values, or to a predicate of the value. All of them
-    must hold, and a variable that does not exist fulfills none. A point is a dict without the variables that it has
-    not.
+    Internally a point is a row of integers. Each variable has one column, the position of its choice, or several (see
+    `layout`). Columns of inactive variables are `INACTIVE`.
 
-    Inside, a point is an integer row. Each variable owns some columns, `layout` says which: one with the position of
-    its value among its choices, or several; all are `INACTIVE` if the point lacks the variable. Raises DomainError.
+    Parameters
+    ----------
+    variables : dict
+        1 to 10,000 variables by name: `Binary`, `Categorical`, `Ordinal`, `Integer`, `Real`, `Fidelity`, `Graph`,
+        `Permutation`, `Subset`, `Sequence`, `Candidates`, `Mixture`, `Allocation`, or a shorthand: `bool`, a list
+        (categorical), a `range` or an array of ascending numbers (ordinal).
+    constraints : sequence, default ()
+        Predicates of a point, or `Linear` constraints. Only points that satisfy all of them are suggested or accepted.
+    when : object, optional
+        Not supported, because all points have the space; a TypeError is raised.
+
+    Raises
+    ------
+    DomainError
+        If a variable, a condition or a constraint is invalid, or the constraints contradict each other.
     """
 
     lists_many = True
@@ -136,14 +143,28 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
         return hash(tuple(self.variables))
 
     def fix(self, /, **values: Presented) -> Space:
-        """Return the space with variables fixed at one value, which models leave out; constraints stay.
+        """Return the space with variables fixed at one value, which models ignore.
 
-        values: name -> value, as a point has it.
+        Constraints are kept. Stored studies can switch between the two spaces: trials with the fixed values are data of
+        both. Variables that the fixed values make inactive are removed, and so are conditions that then always hold.
 
-        Stored studies of either space can go on with the other one: trials with the fixed values are data of both.
-        Variables that the fixed values exclude by `when=` are left out, and so are conditions that then always hold.
-        Raises DomainError for unknown names, impossible values, and variables that the other values exclude.
+        Parameters
+        ----------
+        **values : object
+            The value of each variable to fix, by name.
 
+        Returns
+        -------
+        Space
+            The space.
+
+        Raises
+        ------
+        DomainError
+            If a name is unknown, a value is impossible, or a fixed variable is inactive.
+
+        Examples
+        --------
         >>> space = bo.Space({"model": ["svm", "tree"], "c": bo.Real(0.1, 10.0, when={"model": "svm"})})
         >>> list(space.fix(model="tree").variables)
         ['model']
@@ -153,11 +174,7 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
         return Space(fix_variables(self.variables, order, values), self.constraints)
 
     def count(self) -> Count:
-        """Count the valid points.
-
-        Returns `Exact`; `INFINITE` where a point has a variable of real numbers; `AtLeast` where constraints, or
-        predicates of numbers, decide about more points than are listed.
-        """
+        """Count the valid points."""
         if any(v.is_real for v in self.variables.values()):
             return INFINITE
         if self.enumerable:
@@ -182,9 +199,9 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
 
     @property
     def size(self) -> int:
-        """The number of points; an upper bound where constraints, or predicates, ask about more than 100,000 values.
+        """The number of points, or an upper bound.
 
-        `count` tells whether it is exact.
+        It is exact unless constraints or predicates concern more than 100,000 values (see `count`).
         """
         return len(self._all) if self.constraints and self.enumerable else self.n_points
 
@@ -193,7 +210,7 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
 
     @property
     def traits(self) -> DomainTraits:
-        """Those of its bases; without single choices if a variable has several columns."""
+        """The abilities of the space; no single choices if a variable has several columns."""
         traits = super().traits
         return traits._replace(choices=None, tree=None) if self._multi_column else traits
 
@@ -201,64 +218,50 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
         return self.enumerate() if self.n_points <= most and self.enumerable else None
 
     def sample(self, m: int, rng: np.random.Generator) -> IntArray:
-        """Draw m valid points -> (m, d).
+        """Draw valid points independently.
 
-        m: int >= 0.
-        rng: `numpy.random.Generator`.
-
-        Independent, each variable even on its scale given those that it depends on. Under tight constraints points
-        come from a list of all, with the same chances, or from walks: see
-        `bostruct.domains.space.sampling.sample_satisfying`. Raises DomainError if no valid point can be
-        found; TypeError, ValueError.
+        Each variable is uniform on its scale, given those that it depends on. Under tight constraints points are drawn
+        from a list of all, or by random walks; see `bostruct.domains.space.sampling.sample_satisfying`.
         """
         check_draw(m, rng)
         return sample_satisfying(self, m, rng) if self.constraints else self.sample_freely(m, rng)
 
     def sample_candidates(self, m: int, starts: SpaceBatch, rng: np.random.Generator) -> IntArray:
-        """Draw valid points to choose among -> (at most m, d), at least one where m is.
+        """Draw at most m valid points to choose from, at least one if m > 0.
 
-        As `sample` draws; but where constraints are so tight that it walks, the points are distinct, and fewer than m.
-
-        m: int >= 0.
-        starts: valid points to walk from, integer rows (k, d); may be none.
-        rng: `numpy.random.Generator`.
-
-        Raises DomainError if no valid point is given or found.
+        Points are drawn as by `sample`. Under constraints so tight that it walks, they are distinct and may be fewer
+        than m.
         """
         return sample_distinct(self, m, np.asarray(starts), rng) if self.constraints else self.sample_freely(m, rng)
 
     def sample_unseen(self, seen: AbstractSet[Hashable], rng: np.random.Generator) -> IntArray:
-        """Draw a valid point (d,) whose key is not in `seen`; raises SpaceExhausted when none is left, or found.
-
-        seen: frozenset of keys (`keys`).
-        rng: random number generator.
-        """
+        """Draw a valid point of shape (d,) whose key is not in `seen`."""
         with release_calls():
             return sample_unseen(self, self.sample, seen, rng)
 
     def count_satisfied_constraints(self, xs: IntArray) -> IntArray:
-        """Count the constraints that hold at each point -> (m,); raises DomainError if one itself fails.
+        """Count the constraints that hold at each point (m,).
 
-        No constraint counts as one that holds, unasked, once the limit of calls is reached.
+        Once the limit of calls is reached, constraints are not called and count as violated.
 
-        xs: integer rows (m, d).
+        Parameters
+        ----------
+        xs : array of shape (m, d)
+            The points.
+
+        Raises
+        ------
+        DomainError
+            If a constraint raises an error.
         """
         return count_within_limit(self, xs)
 
     def check(self, x: IntArray) -> None:
-        """Raise PointError for a wrong shape, a vertex out of range, or a constraint that does not hold.
-
-        x: what should be an integer row (d,).
-        """
+        """Check that a point is valid."""
         check_row(self, x)
 
     def parse(self, point: object) -> IntArray:
-        """Read a point (d,) from a dict of the user's values.
-
-        point: dict from the name of every variable that the point has to one of its choices.
-
-        Raises PointError, naming the variable that is wrong.
-        """
+        """Return the point (d,) of a dict of the user's values."""
         row = read_row(self, check_names(self, point), lambda variable, value: variable.parse(value))
         self.check(row)
         return row
@@ -271,42 +274,36 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
             raise
 
     def encode(self, x: IntArray) -> Json:
-        """Return a point as JSON: a dict from names to choices.
-
-        x: integer row (d,).
-        """
+        """Return a point as JSON: a dict from names to choices."""
         known = self._known_values.write(x)
         return encode_row(self, x) if known is None else known
 
     def decode(self, data: ParsedJson) -> IntArray:
-        """Rebuild a point from the result of `encode`; raises PointError for what it never writes.
-
-        data: JSON of any form.
-
-        Constraints are not checked.
-        """
+        """Rebuild a point from the result of `encode`, without checking constraints."""
         known = self._known_values.read(data)
         if known is not None:
             return known
         return read_row(self, check_names(self, data), lambda variable, value: variable.decode(value))
 
     def decode_values(self, points: Sequence[Sequence[Json]]) -> IntArray | None:
-        """Rebuild points from the values that `encode` gave them, as integer rows (m, d), many faster than one by one.
+        """Rebuild many points at once from the values that `encode` gave them, without checking constraints.
 
-        points: the values of each point, of all variables in their order.
+        Parameters
+        ----------
+        points : sequence of sequence
+            The values of each point, of all variables in their order.
 
-        Returns None if a point has to be read by `decode`, or is none. Constraints are not checked.
+        Returns
+        -------
+        array of shape (m, d) or None
+            The points; None if a point must be read by `decode`.
         """
         return self._known_values.read_values(points)
 
     def decode_from(self, data: ParsedJson, description: ParsedJson) -> IntArray:
-        """Rebuild a point that a space of another description encoded; raise PointError if this one has it not.
+        """Rebuild a point that a space with another description encoded, without checking constraints.
 
-        data: what `encode` of the other space returned.
-        description: what `to_json` of the other space returned.
-
-        A variable that the point lacks has its default, and a value for which this space has no place must be the
-        default of its variable. Constraints are not checked.
+        A variable that the point lacks gets its default. A value that this space cannot represent must be the default.
         """
         return migrate_row(self, data, description)
 
@@ -341,14 +338,7 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
         return values[:, np.all(np.asarray(xs) != INACTIVE, axis=0)] if self.conditions else values
 
     def resample(self, x: IntArray, names: Sequence[str], rng: np.random.Generator) -> IntArray:
-        """Return a valid point with these variables drawn anew, one alone among its other choices.
-
-        x: integer row (d,).
-        names: names of variables.
-        rng: `numpy.random.Generator`.
-
-        Returns x if none is found in 1,000 draws.
-        """
+        """Return a valid point with some variables drawn again; a single variable gets another value."""
         changed = [self.positions[name] for name in names]
         if self.linear is not None and {axis.i for axis in self.linear.axes} & set(changed):
             drawn = self.linear.redraw(np.array(x, dtype=np.int64)[None], rng)
@@ -373,10 +363,7 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
         return np.array(x, dtype=np.int64)
 
     def decisions(self, x: IntArray) -> tuple[int, ...]:
-        """Return the vertex of each variable that a point has, parents first, each variable being one choice.
-
-        x: integer row (d,).
-        """
+        """Return the choice of each active variable, parents first."""
         return tuple(int(x[i]) for i in self.conditions.order if x[i] != INACTIVE)
 
     def options(self, made: Sequence[int]) -> int:
@@ -386,19 +373,12 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
         return int(self.n_choices[len(made)]) if len(made) < self.d else 0
 
     def choice_after(self, made: Sequence[int]) -> Choice | None:
-        """Return the variable that is decided next, as a coordinate at its first vertex; None after the last.
-
-        made: the vertices of the variables before it.
-        """
+        """Return the variable to decide next, as a coordinate at its first choice; None after the last."""
         i = self._replay(made)[1]
         return None if i is None else coordinate(*list(self.variables.items())[i], 0)
 
     def decide(self, name: str, value: float) -> int:
-        """Return the vertex that the value of a coordinate stands for, the nearest one.
-
-        name: of a variable.
-        value: as `coordinate` has it: a share of the range for numbers on a grid, else a vertex.
-        """
+        """Return the position of the choice nearest to the value of a coordinate."""
         grid = self.variables[name].grid
         return round(value) if grid is None else int(grid.nearest(np.array(value)))
 
@@ -414,11 +394,7 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
         return row, None
 
     def roll_out(self, made: Sequence[int], rng: np.random.Generator) -> IntArray:
-        """Draw a valid point with these vertices first; raises Infeasible.
-
-        made: vertices of the first variables.
-        rng: `numpy.random.Generator`.
-        """
+        """Draw a valid point that begins with given choices."""
         draws = RESAMPLING_DRAWS if self.constraints else 1
         known = self._replay(made)[0] if self.conditions else np.array(made, dtype=np.int64)
         given = np.flatnonzero(known != INACTIVE)
@@ -431,7 +407,7 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
         raise Infeasible(f"no valid point with the choices {tuple(made)} was found in up to {draws} draws")
 
     def to_json(self) -> Json:
-        """Describe the space as JSON; of constraints it holds the number only, unless all of them are clauses."""
+        """Describe the space as JSON. Of constraints that are not all clauses it holds only the number."""
         variables = {name: v.to_json() for name, v in self.variables.items()}
         clauses = [rule.to_json() for rule in self.constraints if isinstance(rule, Clause)]
         n_rules = len(self.constraints)
@@ -442,9 +418,17 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
     def from_json(cls, data: ParsedJson) -> Space:
         """Rebuild a space from the result of `to_json`.
 
-        data: dict, as `to_json` returned it.
+        Parameters
+        ----------
+        data : dict
+            Parsed JSON.
 
-        Raises DomainError if that needs code or objects that no file holds, ValueError if a member is missing.
+        Raises
+        ------
+        DomainError
+            If the space needs code or objects that JSON cannot hold.
+        ValueError
+            If a member is missing.
         """
         missing = [name for name in ("variables", "constraints") if not isinstance(data, dict) or name not in data]
         if missing:
@@ -529,7 +513,7 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
 
     @property
     def survey(self) -> Survey:
-        """The survey of a constrained space, made once; each suggestion is charged the calls that it took."""
+        """The survey of a constrained space, made once. Each suggestion is charged for its calls of constraints."""
         return find_survey(self)
 
     @cached_property

@@ -24,20 +24,30 @@ MOST_LISTED = 4_000  # exchanges of one subset
 
 
 class Subset(Variable):
-    """A variable whose values are the subsets of some items, of one size or of a range of sizes.
+    """A variable whose values are subsets of items, of one size or a range of sizes.
 
-    items: 2 to 1000 distinct values.
-    size: int, the number of items of each subset, from 1 to one less than all; or a pair (smallest, largest) of such
-        numbers, from 0 to all.
-    graph: which items are alike, as a networkx graph of all items, or a list of edges between items; None for no such
-        knowledge. It connects all items; the weights of edges count.
-    when: mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
-    default: a value, which trials had that were told before the variable existed; see docs/space-changes.md.
+    A value is a tuple of items, in the order of `items`. Neighbors exchange one item for another, along an edge if
+    there is a `graph`; in a range of sizes an item may also join or leave. Of more than 4,000 exchanges `neighbors`
+    lists those of items few places apart, and `sample_neighbors` draws among all. When drawn, each size has the same
+    probability, and so has each subset of one size.
 
-    A point has a tuple of the items, in the order of `items`. One change exchanges an item for another, along an edge
-    where there is a graph; in a range of sizes an item may also leave or join. Where a subset has more than 4,000
-    exchanges, `neighbors` lists those of items few places apart, and `sample_neighbors` draws among all. All sizes are
-    drawn by the same chance, and so are all subsets of one size. Raises DomainError and ValueError.
+    Parameters
+    ----------
+    items : iterable
+        2 to 1000 distinct values.
+    size : int or tuple of (int, int)
+        The number of items in a subset, 1 to one less than all, or the smallest and the largest number, 0 to all.
+    graph : networkx.Graph or iterable of edges, optional
+        A connected graph of all items in which similar items are adjacent. Edge weights are used.
+    when : dict, optional
+        Conditions under which a point has the variable, see `Space`. By default every point has it.
+    default : object, optional
+        The value of trials from before the variable was added to the space, see docs/space-changes.md.
+
+    Raises
+    ------
+    DomainError, TypeError, ValueError
+        If an argument is invalid.
     """
 
     def __init__(
@@ -83,112 +93,65 @@ class Subset(Variable):
         return sum(self.sizes) / (2 * self.width)
 
     def sample(self, m: int, rng: np.random.Generator) -> IntArray:
-        """Draw m subsets, the size of each uniformly, then its items (m, n): 1 for each that is in it, else 0.
-
-        m: int >= 0.
-        rng: random number generator.
-        """
+        """Draw m subsets, the size of each uniformly, then its items (m, n): 1 for each that is in it, else 0."""
         drawn = rng.random((m, self.width)).argsort(axis=1).argsort(axis=1)
         sizes = self.sizes[0] if self.is_even else rng.integers(self.sizes[0], self.sizes[1] + 1, size=(m, 1))
         return (drawn < sizes).astype(np.int64)
 
     def chances(self, values: IntArray) -> Array:
-        """Return the chance with which `sample` draws each of some subsets (m,).
-
-        values: bits of m subsets (m, n).
-        """
+        """Return the chance with which `sample` draws each of some subsets (m,)."""
         each = np.array([1 / (len(self._all_sizes) * math.comb(self.width, size)) for size in self._all_sizes])
         return each[values.sum(axis=1) - self.sizes[0]]
 
     def neighbors(self, columns: Sequence[int], large_steps: bool = False) -> IntArray:
-        """List the subsets one change away (k, n): an item fewer, one more, then exchanges, some 4,000 at most.
-
-        columns: bits of a subset.
-        large_steps: True for exchanges of any two items, also if the variable has a graph.
-        """
+        """List the subsets one change away (k, n): an item fewer, one more, then exchanges, some 4,000 at most."""
         return self.exchanges.list_all(np.asarray(columns, dtype=np.int64), large_steps)
 
     def count_neighbors(self, columns: Sequence[int], large_steps: bool = False) -> int:
-        """Return how many subsets are one change away, all exchanges among them.
-
-        columns: bits of a subset.
-        large_steps: as of `neighbors`.
-        """
+        """Return how many subsets are one change away, all exchanges among them."""
         return self.exchanges.count(np.asarray(columns, dtype=np.int64), large_steps)
 
     def sample_neighbors(
         self, columns: Sequence[int], m: int, rng: np.random.Generator, large_steps: bool = False
     ) -> IntArray:
-        """Draw subsets one change away (k, n), among all exchanges, without listing them.
-
-        columns: bits of a subset.
-        m: int >= 0, how many.
-        rng: random number generator.
-        large_steps: as of `neighbors`.
-        """
+        """Draw subsets one change away (k, n), among all exchanges, without listing them."""
         return self.exchanges.draw(np.asarray(columns, dtype=np.int64), m, rng, large_steps)
 
     def move(self, columns: Sequence[int], share: float) -> list[int]:
-        """Return a subset one change away, by an exchange of any two items, or one item fewer or more.
-
-        columns: bits of a subset.
-        share: a uniform number in [0, 1), which decides.
-        """
+        """Return a subset one change away, by an exchange of any two items, or one item fewer or more."""
         return self.exchanges.move(np.asarray(columns, dtype=np.int64), share).tolist()
 
     def cross(self, mine: Sequence[int], theirs: Sequence[int], rng: np.random.Generator) -> list[int]:
-        """Return a child of two subsets: what both have, filled up with what one has to the size of one of them.
-
-        mine, theirs: bits of two subsets.
-        rng: random number generator.
-        """
+        """Return a child of two subsets: what both have, filled up with what one has to the size of one of them."""
         return cross_subsets(mine, theirs, rng)
 
     def check(self, columns: Sequence[int]) -> None:
-        """Raise PointError unless the columns are bits, of which as many are 1 as a subset has items.
-
-        columns: n integers.
-        """
+        """Raise PointError unless the columns are bits, of which as many are 1 as a subset has items."""
         if any(one not in (0, 1) for one in columns):
             raise PointError(f"expected 0 or 1 for each of {self.width} items, got {short_repr(list(columns))}")
         self._check_size(int(sum(columns)), list(columns))
 
     def parse(self, value: object) -> list[int]:
-        """Return the bits of a subset; raise PointError for items that are unknown, repeated, too few or too many.
-
-        value: list, tuple, set, frozenset, array or pandas Index of items, in any order.
-        """
+        """Return the bits of a subset; raise PointError for items that are unknown, repeated, too few or too many."""
         value = list_entries(value)
         if not isinstance(value, list | tuple | set | frozenset):
             raise PointError(f"expected a list, tuple or set of {self._words()}, got {short_repr(value)}")
         return self._to_bits([self._item.parse(item)[0] for item in value], value)
 
     def present(self, columns: Sequence[int]) -> Presented:
-        """Return the items of a subset in the order of `items`, a tuple of their copies if they can be changed.
-
-        columns: bits of a subset.
-        """
+        """Return the items of a subset in the order of `items`, a tuple of their copies if they can be changed."""
         return tuple(self._item.present([i]) for i, one in enumerate(columns) if one)
 
     def encode(self, columns: Sequence[int]) -> Json:
-        """Return the items of a subset, or their positions where JSON has no such values.
-
-        columns: bits of a subset.
-        """
+        """Return the items of a subset, or their positions where JSON has no such values."""
         return [self._item.encode([i]) for i, one in enumerate(columns) if one]
 
     def decode(self, data: ParsedJson) -> list[int]:
-        """Rebuild the bits from what `encode` returned; raise PointError for anything else.
-
-        data: list of items.
-        """
+        """Rebuild the bits from what `encode` returned; raise PointError for anything else."""
         return self._decode_each(data, self._item.decode)
 
     def decode_from(self, data: ParsedJson, description: ParsedJson) -> Sequence[int]:
         """Rebuild the bits of items that another variable encoded; raise PointError if they are no value here.
-
-        data: what `encode` of the other returned.
-        description: what `to_json` of the other returned, whose items and sizes may be others.
 
         Python objects, which no file holds, are told apart by their `repr`.
         """
@@ -223,8 +186,6 @@ class Subset(Variable):
     @classmethod
     def from_json(cls, data: ParsedJson) -> Subset:
         """Rebuild the variable from what `describe` returned.
-
-        data: with its items.
 
         Raises DomainError if the items are Python objects, which no file holds.
         """

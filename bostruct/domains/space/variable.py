@@ -39,10 +39,10 @@ class PartNumbers(dict[str, float]):
 
 
 class Variable(ABC):
-    """A variable of a `Space`. It never changes, and it knows no kernel: `bostruct.kernels.space.registry` does.
+    """A variable of a `Space`. It is immutable, and its kernel is in `bostruct.kernels.space.registry`.
 
-    A value is held as `width` integers, the variable's own columns of a point. A new kind derives from this class and
-    has a line in `bostruct.domains.space.registry`.
+    A value is stored as `width` integers, the variable's columns of a point. A new kind derives from this class and is
+    registered in `bostruct.domains.space.registry`.
     """
 
     width: int = 1  # columns of a value

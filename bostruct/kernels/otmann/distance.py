@@ -59,11 +59,18 @@ def otmann(a: Architecture, b: Architecture, settings: Otmann = REFERENCE) -> Ma
 
     A distance of 0 does not mean that the architectures are the same.
 
-    a, b: the architectures.
-    settings: `REFERENCE`, the constants of the released code at four structural weights; `PAPER`, those of the paper's
-        Figure 1; or your own `Otmann`.
+    Parameters
+    ----------
+    a, b : Architecture
+        The architectures.
+    settings : Otmann, default REFERENCE
+        `REFERENCE`, the constants of the released code at four structural weights; `PAPER`, those of the paper's Figure
+        1; or your own `Otmann`.
 
-    Raises ValueError, TypeError.
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is invalid.
     """
     measured = otmann_distances([a], [b], settings)
     first, second = profile(a, settings), profile(b, settings)

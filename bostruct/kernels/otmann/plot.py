@@ -27,12 +27,28 @@ def plot_transport(
 
     A layer none of whose mass finds a match has a dashed frame. Edges that pass layers by are bent.
 
-    a, b: the architectures, of one family.
-    settings: of the distance.
-    weight: position of the structural weight in `settings.weights`.
-    axes: of matplotlib; None for new ones.
+    Parameters
+    ----------
+    a, b : Architecture
+        The architectures, of one family.
+    settings : Otmann, default REFERENCE
+        Of the distance.
+    weight : int, default 0
+        Position of the structural weight in `settings.weights`.
+    axes : Axes, optional
+        Of matplotlib; None for new ones.
 
-    Returns the axes. Raises MissingExtra without the extra ``plot``, TypeError, ValueError.
+    Returns
+    -------
+    Axes
+        The axes.
+
+    Raises
+    ------
+    MissingExtra
+        Without the extra ``plot``.
+    TypeError, ValueError
+        If an argument is invalid.
     """
     if axes is not None and not callable(getattr(axes, "annotate", None)):
         raise TypeError(f"axes: expected axes of matplotlib, got {short_repr(axes)}")

@@ -29,7 +29,13 @@ from bostruct.domains.architecture.validity import MAX_MASS
 
 
 def family_costs(family: Family) -> Array:
-    """Return the family's own table of mismatch costs (labels, labels)."""
+    """Return the family's own table of mismatch costs (labels, labels).
+
+    Parameters
+    ----------
+    family : Family
+        The family of layers.
+    """
     return family.mismatch
 
 
@@ -55,18 +61,28 @@ def figure_costs(family: Family) -> Array:
 class Otmann:
     """Settings of the OTMANN distance.
 
-    weights: structural weights nu >= 0, one distance for each.
-    costs: family -> costs of matching labels (labels, labels).
-    end_share, end_floor: input, output, and all decision layers together each have mass
-        max(end_share * processing mass, end_floor); both 0 to 1e150.
-    dense_factor: scales the mass of layers of group ``fc``, 1e-12 to 1e150. The masses of an architecture may be 1e150
-        together.
-    attribute_costs: (name, cost) of matching layers that differ in an attribute, or in ``stride``; other attributes are
-        not looked at.
-    group_paths: whether the structural cost averages the path lengths of each group of layers too, as the released code
-        has it (24 terms for CNNs); False: the 6 terms of the paper's text.
+    Parameters
+    ----------
+    weights : tuple of float, default (0.1, 0.25, 0.61, 1.5)
+        Structural weights nu >= 0, one distance for each.
+    costs : callable, default family_costs
+        Family -> costs of matching labels (labels, labels).
+    end_share, end_floor
+        Input, output, and all decision layers together each have mass max(end_share * processing mass, end_floor); both
+        0 to 1e150.
+    dense_factor : float, default DENSE_FACTOR
+        Scales the mass of layers of group ``fc``, 1e-12 to 1e150. The masses of an architecture may be 1e150 together.
+    attribute_costs : tuple of tuple of (str, float), default ()
+        (name, cost) of matching layers that differ in an attribute, or in ``stride``; other attributes are not looked
+        at.
+    group_paths : bool
+        Whether the structural cost averages the path lengths of each group of layers too, as the released code has it
+        (24 terms for CNNs); False: the 6 terms of the paper's text.
 
-    Raises ValueError, TypeError.
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is invalid.
     """
 
     weights: tuple[float, ...] = (0.1, 0.25, 0.61, 1.5)

@@ -30,8 +30,12 @@ RANK_ROUNDING = 4e-15  # an eigenvalue that counts as 0, as a share of the large
 class EffectKernel(ABC):
     """The effect kernel of one variable: how alike its values are in what they do.
 
-    has_unit_diagonal: True if the kernel of each value with itself is 1; False if unknown.
-    grid: the numbers of which it is the effect, by `NumberEffect`, whose sums are taken at once; None for others.
+    Attributes
+    ----------
+    has_unit_diagonal : bool, default False
+        True if the kernel of each value with itself is 1; False if unknown.
+    grid : NumberGrid, optional
+        The numbers of which it is the effect, by `NumberEffect`, whose sums are taken at once; None for others.
     """
 
     has_unit_diagonal: bool = False
@@ -49,7 +53,10 @@ class EffectKernel(ABC):
     def unordered(self, is_ordered: bool) -> EffectKernel | None:
         """Return the effect if no two values are more alike than others; None, by default, if it is that already.
 
-        is_ordered: True if the values have an order that may mean nothing.
+        Parameters
+        ----------
+        is_ordered : bool
+            True if the values have an order that may mean nothing.
         """
         return None
 
@@ -58,8 +65,12 @@ class EffectKernel(ABC):
 
         None, the default, is for an effect without a gradient in them, and for numbers, whose sums are taken at once.
 
-        xs: columns of m values (m, w).
-        ys: columns of n values (n, w).
+        Parameters
+        ----------
+        xs : IntArray
+            Columns of m values (m, w).
+        ys : IntArray
+            Columns of n values (n, w).
         """
         del xs, ys
         return None
@@ -68,23 +79,35 @@ class EffectKernel(ABC):
     def gram(self, xs: IntArray, ys: IntArray) -> Array:
         """Return the kernel between values (n, m).
 
-        xs: own columns of n points (n, w).
-        ys: own columns of m points (m, w).
+        Parameters
+        ----------
+        xs : IntArray
+            Own columns of n points (n, w).
+        ys : IntArray
+            Own columns of m points (m, w).
         """
 
     def diag(self, xs: IntArray) -> Array:
         """Return the kernel of each value with itself (n,); by default from `gram` of each alone.
 
-        xs: own columns of n points (n, w).
+        Parameters
+        ----------
+        xs : IntArray
+            Own columns of n points (n, w).
         """
         return np.array([self.gram(x[None], x[None])[0, 0] for x in xs], dtype=np.float64)
 
     def change(self, before: IntArray, after: IntArray, ys: IntArray) -> Array:
         """Return by how much changes add to `gram` (r, m); by default the difference of both.
 
-        before: own columns of r points (r, w).
-        after: the same after the change (r, w).
-        ys: own columns of m points (m, w).
+        Parameters
+        ----------
+        before : IntArray
+            Own columns of r points (r, w).
+        after : IntArray
+            The same after the change (r, w).
+        ys : IntArray
+            Own columns of m points (m, w).
         """
         return self.gram(after, ys) - self.gram(before, ys)
 

@@ -24,9 +24,14 @@ MAX_CODES = 4096  # columns in which a factor encodes choices; beyond, it adds v
 class VariableChanges(NamedTuple):
     """Changes of single variables, among those that one factor serves.
 
-    which: the variable that each of r changes is in, as its position among the factor's variables (r,).
-    before: the columns of that variable before the change (r, w); of a narrower variable the first ones count.
-    after: the same after the change (r, w).
+    Attributes
+    ----------
+    which : IntArray
+        The variable that each of r changes is in, as its position among the factor's variables (r,).
+    before : IntArray
+        The columns of that variable before the change (r, w); of a narrower variable the first ones count.
+    after : IntArray
+        The same after the change (r, w).
     """
 
     which: IntArray
@@ -60,8 +65,12 @@ class Factor(ABC):
 
     `n_variables` and `log_gram` must be written. Everything else has a slower default made of `log_gram`.
 
-    n_variables: the number of its variables, c.
-    has_unit_diagonal: True if each kernel of a value with itself is 1, whatever theta is; False if unknown.
+    Attributes
+    ----------
+    n_variables : int
+        The number of its variables, c.
+    has_unit_diagonal : bool, default False
+        True if each kernel of a value with itself is 1, whatever theta is; False if unknown.
     """
 
     n_variables: int
@@ -77,17 +86,27 @@ class Factor(ABC):
 
         By default itself, whose variables all have their own.
 
-        most: how many variables that are alike still have their own.
+        Parameters
+        ----------
+        most : int
+            How many variables that are alike still have their own.
 
-        Returns factors, and the positions of the variables that each serves, in 0..c - 1.
+        Returns
+        -------
+        list of ServedFactor
+            Factors, and the positions of the variables that each serves, in 0..c - 1.
         """
         return [(self, tuple(range(self.n_variables)))]
 
     def prepare(self, xs: IntArray, ys: IntArray | None = None) -> Prepared:
         """Compute what does not depend on theta; by default nothing: both batches, as a pair.
 
-        xs: own columns of n points (n, w).
-        ys: own columns of m points (m, w); None for xs with themselves.
+        Parameters
+        ----------
+        xs : IntArray
+            Own columns of n points (n, w).
+        ys : IntArray, optional
+            Own columns of m points (m, w); None for xs with themselves.
         """
         return xs, xs if ys is None else ys
 
@@ -95,16 +114,25 @@ class Factor(ABC):
     def log_gram(self, theta: Array, prepared: Prepared, without: int | None = None) -> Array:
         """Return the sum of the logarithms of the kernels (n, m), a new array.
 
-        theta: (p,).
-        prepared: what `prepare` returned.
-        without: position of a parameter, in 0..p - 1; what depends on it is left out; None for none.
+        Parameters
+        ----------
+        theta : Array
+            (p,).
+        prepared : Prepared
+            What `prepare` returned.
+        without : int, optional
+            Position of a parameter, in 0..p - 1; what depends on it is left out; None for none.
         """
 
     def log_diag(self, theta: Array, xs: IntArray) -> Array:
         """Return `log_gram` of each point with itself (n,), zeros if the diagonal is 1.
 
-        theta: (p,).
-        xs: own columns of n points (n, w).
+        Parameters
+        ----------
+        theta : Array
+            (p,).
+        xs : IntArray
+            Own columns of n points (n, w).
         """
         if self.has_unit_diagonal:
             return np.zeros(len(xs))
@@ -113,9 +141,14 @@ class Factor(ABC):
     def gradient(self, theta: Array, prepared: Prepared, weighted: Array) -> Array:
         """Return the gradient of sum(weighted * log_gram) in theta (p,), by default by central differences.
 
-        theta: (p,).
-        prepared: what `prepare` returned for n and m points.
-        weighted: (n, m).
+        Parameters
+        ----------
+        theta : Array
+            (p,).
+        prepared : Prepared
+            What `prepare` returned for n and m points.
+        weighted : Array
+            (n, m).
         """
         return differentiate(lambda at: float(np.vdot(weighted, self.log_gram(at, prepared))), theta)
 
@@ -124,13 +157,20 @@ class Factor(ABC):
 
         By default all of the factor is computed anew for each value.
 
-        i: position of the parameter, in 0..p - 1.
-        theta: (p,), the parameters now.
-        prepared: what `prepare` returned for n and m points.
-        gram: the product (n, m), which is only read.
-        carried: True if `gram` holds the kernel of that variable at `theta`; False if it leaves that out.
-
         Each call may overwrite what the last one returned.
+
+        Parameters
+        ----------
+        i : int
+            Position of the parameter, in 0..p - 1.
+        theta : Array
+            (p,), the parameters now.
+        prepared : Prepared
+            What `prepare` returned for n and m points.
+        gram : Array
+            The product (n, m), which is only read.
+        carried : bool
+            True if `gram` holds the kernel of that variable at `theta`; False if it leaves that out.
         """
         base = self.log_gram(theta, prepared, None if carried else i)
         rest = gram / np.exp(base) if carried else gram
@@ -151,8 +191,12 @@ class Factor(ABC):
         By default the points before and after each change are compared, whose other variables are those of some y. All
         variables are taken to be of one width.
 
-        changes: of its variables.
-        ys: own columns of m points (m, w).
+        Parameters
+        ----------
+        changes : VariableChanges
+            Of its variables.
+        ys : IntArray
+            Own columns of m points (m, w).
         """
         width, made = ys.shape[1] // self.n_variables, []
         columns = changes.which[:, None] * width + np.arange(width)
@@ -165,8 +209,12 @@ class Factor(ABC):
     def log_change(self, theta: Array, prepared: Prepared) -> Array:
         """Return by how much each change adds to `log_gram` (r, m).
 
-        theta: (p,).
-        prepared: what `prepare_changes` returned.
+        Parameters
+        ----------
+        theta : Array
+            (p,).
+        prepared : Prepared
+            What `prepare_changes` returned.
         """
         before, after = prepared
         return self.log_gram(theta, after) - self.log_gram(theta, before)
@@ -176,12 +224,20 @@ class Factor(ABC):
 
         None, the default, is for a factor without a gradient in them.
 
-        theta: (p,).
-        xs: own columns of m points (m, c), which say what numbers each point has.
-        ys: own columns of n points (n, c).
+        Parameters
+        ----------
+        theta : Array
+            (p,).
+        xs : IntArray
+            Own columns of m points (m, c), which say what numbers each point has.
+        ys : IntArray
+            Own columns of n points (n, c).
 
-        Returns a function from shares (m, c) to log K (m, n) and to the map from weights (m, n) to the gradient of
-        sum(weights * log K) in the shares (m, c), 0 in numbers that a point has not.
+        Returns
+        -------
+        callable or None
+            A function from shares (m, c) to log K (m, n) and to the map from weights (m, n) to the gradient of
+            sum(weights * log K) in the shares (m, c), 0 in numbers that a point has not.
         """
         return None
 
@@ -190,8 +246,12 @@ class Factor(ABC):
 
         None, the default, is for a factor that adds up its logarithms in double precision alone.
 
-        thetas: (p,) each.
-        xs: own columns of n points (n, w), as the function takes those of m points (m, w).
+        Parameters
+        ----------
+        thetas : sequence of Array
+            (p,) each.
+        xs : IntArray
+            Own columns of n points (n, w), as the function takes those of m points (m, w).
         """
         return None
 

@@ -41,15 +41,21 @@ from bostruct.kernels.space.subset import SubsetEffect, SubsetShape, subset_fact
 class VariableKernels(NamedTuple):
     """The kernels of one kind of variable.
 
-    factors: variables of this kind, and settings -> factors, and which of the variables each serves. Kinds with the
-        same function share factors.
-    effects: variables of this kind -> the effect of each; variables with equal effects get the same object. None takes
-        the factor of each at theta 0.
-    conditional: as `factors`, of variables that not every point has; its factors have the parameters of `factors`, and
-        then one for each variable, the logit of the correlation between points with and without it. None puts the
-        factor of each into a `ConditionalFactor`.
-    lengths: a variable of this kind -> the effect of its length or size alone; None if that does not vary, or where
-        the kind has none.
+    Attributes
+    ----------
+    factors : callable
+        Variables of this kind, and settings -> factors, and which of the variables each serves. Kinds with the same
+        function share factors.
+    effects : callable, optional
+        Variables of this kind -> the effect of each; variables with equal effects get the same object. None takes the
+        factor of each at theta 0.
+    conditional : callable, optional
+        As `factors`, of variables that not every point has; its factors have the parameters of `factors`, and then one
+        for each variable, the logit of the correlation between points with and without it. None puts the factor of each
+        into a `ConditionalFactor`.
+    lengths : callable, optional
+        A variable of this kind -> the effect of its length or size alone; None if that does not vary, or where the kind
+        has none.
     """
 
     factors: Callable[[Sequence[Any], FactorSettings], list[ServedFactor]]
@@ -158,12 +164,18 @@ def register_variable(kind: type[Variable], kernels: VariableKernels | None = No
     that is defined again, as when a cell of a notebook runs twice, is another class of a name that is taken: start the
     program anew, or give the class another name.
 
-    kind: a class derived from `bostruct.domains.space.variable.Variable`, whose law is
-        `bostruct.testing.check_variable`.
-    kernels: of its variables; None for those of the kind that it is derived from, such as diffusion on the graphs of a
+    Parameters
+    ----------
+    kind : type of Variable
+        A class derived from `bostruct.domains.space.variable.Variable`, whose law is `bostruct.testing.check_variable`.
+    kernels : VariableKernels, optional
+        Of its variables; None for those of the kind that it is derived from, such as diffusion on the graphs of a
         `ChoiceVariable`.
 
-    Raises TypeError, and ValueError for a name, or a class, that is taken.
+    Raises
+    ------
+    TypeError, ValueError
+        For a name, or a class, that is taken.
     """
     if not isinstance(kind, type) or not issubclass(kind, Variable):
         raise TypeError(f"kind: expected a class derived from bostruct.domains.Variable, got {short_repr(kind)}")
@@ -189,17 +201,29 @@ def product_kernel(
 ) -> SpaceKernel:
     """Build the product of one factor for each variable of a domain.
 
-    domain: of variables, such as a `Space`.
-    prior: of each theta_i.
-    link: the meaning of theta, for variables on graphs.
-    initial: theta_i at first.
-    unit_diagonal: True to scale every factor to k(a, a) = 1; else the mean of its diagonal is 1.
-    absence_prior: of the logit of the correlation between points with and without a variable, see `ConditionalFactor`;
-        its parameter is 0 at first. Needed if the space has conditions.
-    most_apart: variables on equal graphs that are more than this share one theta_i; None: each has its own. Those with
+    Parameters
+    ----------
+    domain : Domain
+        Of variables, such as a `Space`.
+    prior : Prior
+        Of each theta_i.
+    link : Link
+        The meaning of theta, for variables on graphs.
+    initial : float, default 0.0
+        theta_i at first.
+    unit_diagonal : bool, default False
+        True to scale every factor to k(a, a) = 1; else the mean of its diagonal is 1.
+    absence_prior : Prior, optional
+        Of the logit of the correlation between points with and without a variable, see `ConditionalFactor`; its
+        parameter is 0 at first. Needed if the space has conditions.
+    most_apart : int, optional
+        Variables on equal graphs that are more than this share one theta_i; None: each has its own. Those with
         conditions always have their own.
 
-    Raises DomainError, naming the variable whose kind has no kernel, and for conditions without `absence_prior`.
+    Raises
+    ------
+    DomainError
+        Naming the variable whose kind has no kernel, and for conditions without `absence_prior`.
     """
     variables, settings = list(domain.variables.values()), FactorSettings(link, unit_diagonal)
     layout, numbers = _layout(variables), _grids(variables)
@@ -227,7 +251,7 @@ def product_kernel(
 
 
 def number_parameters(placed: Sequence[PlacedFactor], d: int) -> list[PlacedFactor]:
-    """Number the parameters of factors by their variables; where variables share one, it is that of the first of them.
+    """Assign parameters to factors by their variables; a shared one is that of the first of them.
 
     d: number of variables; those without a factor have no parameters.
 

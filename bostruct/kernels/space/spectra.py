@@ -92,16 +92,37 @@ class Link(ABC):
 
     @abstractmethod
     def complete(self, theta: Array, size: Array) -> Array:
-        """Return log rho between two choices of complete graphs, elementwise."""
+        """Return log rho between two choices of complete graphs, elementwise.
+
+        Parameters
+        ----------
+        theta : Array
+            Parameters, elementwise.
+        size : Array
+            Number of choices of each.
+        """
 
     @abstractmethod
     def complete_slope(self, theta: Array, size: Array) -> Array:
-        """Return the derivative of `complete` in theta, elementwise."""
+        """Return the derivative of `complete` in theta, elementwise.
+
+        Parameters
+        ----------
+        theta : Array
+            Parameters, elementwise.
+        size : Array
+            Number of choices of each.
+        """
 
     def rho(self, theta: float, size: float) -> float:
         """Return exp of `complete` for one graph: what a coordinate sampler asks for many times.
 
-        size: number of vertices.
+        Parameters
+        ----------
+        theta : float
+            The parameter.
+        size : float
+            Number of vertices.
         """
         return float(np.exp(self.complete(np.array([theta]), np.array([size])))[0])
 
@@ -109,9 +130,17 @@ class Link(ABC):
     def edge_weights(self, theta: Array, gap: float) -> tuple[Array, Array]:
         """Return the edge weights of variables on equal graphs, and the derivatives of their logarithms in theta.
 
-        gap: the smallest positive eigenvalue of the graph's Laplacian.
+        Parameters
+        ----------
+        theta : Array
+            Parameters (c,).
+        gap : float
+            The smallest positive eigenvalue of the graph's Laplacian.
 
-        Returns two arrays (c,).
+        Returns
+        -------
+        tuple of (Array, Array)
+            Weights and derivatives, (c,) each.
         """
 
 
@@ -140,17 +169,20 @@ class LogEdgeWeight(Link):
 class LogLengthscale(Link):
     """The link theta = log l, where l is the lengthscale that is equivalent to the edge weight.
 
-    name: of the parameters, for people.
-
     On a complete graph the kernel is the RBF of a 0/1 distance: log rho = -1 / (2 l^2). On a path of length 1, whose
     ends reflect the diffusion, they correlate as theta_4(q) / theta_3(q), where theta_3 and theta_4 are Jacobi's theta
     functions of the nome q = exp(-beta gap), and gap is the smallest positive eigenvalue of the Laplacian. The edge
-    weight is the one at which this is the RBF's exp(-1 / (2 l^2)). That makes -log q = pi K(p) / K(1 - p), where
-    p = exp(-2 / l^2) and K is the complete elliptic integral of the first kind, of the parameter (DLMF 22.2.1 and
-    22.2.2). For a small l this is (pi l)^2 / 2: far from the ends the diffusion is a Gaussian of variance l^2.
+    weight is the one at which this is the RBF's exp(-1 / (2 l^2)). That makes -log q = pi K(p) / K(1 - p), where p =
+    exp(-2 / l^2) and K is the complete elliptic integral of the first kind, of the parameter (DLMF 22.2.1 and 22.2.2).
+    For a small l this is (pi l)^2 / 2: far from the ends the diffusion is a Gaussian of variance l^2.
 
-    Opposite points of a cycle correlate so too. The same law serves every other graph, and is blind to the scale of
-    its edge weights.
+    Opposite points of a cycle correlate so too. The same law serves every other graph, and is blind to the scale of its
+    edge weights.
+
+    Parameters
+    ----------
+    name : str, default "log_lengthscale"
+        Of the parameters, for people.
     """
 
     name: str = "log_lengthscale"

@@ -131,8 +131,9 @@ def _nasbench101_operation(name: str, filters: int) -> IO:
 
 
 def _widths(width: int, used: list[int], edges: dict[tuple[int, int], Value]) -> dict[int, int]:
-    """Channels of each node: those that feed the output share its channels, the first get what is left over; others
-    have as many as the largest node they feed.
+    """Return the channels of each node: those that feed the output share its channels.
+
+    The first get the remainder. Others have as many as the largest node that they feed.
     """
     last = NASBENCH101_NODES - 1
     ends = [i for i in used[1:-1] if edges.get((i, last))]

@@ -252,7 +252,7 @@ def hide_passwords(text: str) -> str:
 
 
 def _close_connections_in_child() -> None:
-    """A forked child must not keep a connection, and what it locks, beyond its parent's death."""
+    """Close connections in a forked child, so that it does not keep a lock after its parent ends."""
     for connection in list(_open):
         with suppress(Exception):
             os.close(connection.fileno())

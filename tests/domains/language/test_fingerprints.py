@@ -9,6 +9,7 @@ import sys
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -141,3 +142,39 @@ def test_the_main_script_has_one_name_in_all_its_processes():
         return identity_of(fn)
 
     assert made("__main__") == made("__mp_main__") != made("other")
+
+
+@dataclass(frozen=True)
+class Held:
+    """An implementation that holds something."""
+
+    part: object
+
+
+def chain_of(*implementations):
+    """A program of one module for each implementation, in a row."""
+    make = [lambda held=held: lang.siso_module("M", {"x": 1}, held) for held in implementations]
+    return SearchSpace(lambda: lang.siso_sequential([one_module() for one_module in make])).program()
+
+
+ALIKE = [
+    (scaled(300), scaled(300)),
+    (Held(partial(step, 2)), Held(partial(step, 2))),
+    (Held(partial(step, n=2)), Held(partial(step, n=2))),
+    (partial(step, 1), partial(step, 1)),
+]
+UNLIKE = [
+    (scaled(1), scaled(2)),
+    (Held(partial(step, 2)), Held(partial(step, 3))),
+    (Held(partial(step, n=2)), Held(partial(step, m=2))),
+    (Held(partial(step, 2)), Held(partial(other_step, 2))),
+    (Held(1), Held(True)),
+    (Held(0.0), Held(-0.0)),
+    (partial(step, 1), partial(step, a=1)),
+]
+
+
+@pytest.mark.parametrize("pair", ALIKE + UNLIKE)
+def test_modules_share_a_hash_only_if_they_are_alike(pair):
+    prints = {chain_of(*order).fingerprint for order in product(pair, repeat=2)}
+    assert len(prints) == (1 if pair in ALIKE else 4)

@@ -27,10 +27,13 @@ T = TypeVar("T")
 class Labelled:
     """How a module becomes a layer of an `Architecture`.
 
-    layer: function of the module's values by local name that returns a layer of an architecture, in any spelling that
-        `Architecture` reads (``"conv3-64/2"``), or None if it is none; or a layer itself.
-
     Modules that are no layer are left out, and what reads them reads what they read.
+
+    Parameters
+    ----------
+    layer : object, optional
+        Function of the module's values by local name that returns a layer of an architecture, in any spelling that
+        `Architecture` reads (``"conv3-64/2"``), or None if it is none; or a layer itself.
     """
 
     _: KW_ONLY
@@ -39,7 +42,10 @@ class Labelled:
     def layer_for(self, values: Values) -> object:
         """Return the layer of a module by any of its names; None if it is no layer.
 
-        values: of the module, by local name.
+        Parameters
+        ----------
+        values : Values
+            Of the module, by local name.
         """
         return self.layer(values) if callable(self.layer) else self.layer
 
@@ -48,12 +54,16 @@ class Labelled:
 class TorchLayer(Labelled):
     """The torch module that a module stands for.
 
-    build: function of the values by local name, and of the shapes of the inputs by name, the batch included; returns a
+    `build` runs twice, first on torch's meta device, where tensors have a shape and no content.
+
+    Parameters
+    ----------
+    build : callable
+        Function of the values by local name, and of the shapes of the inputs by name, the batch included; returns a
         `torch.nn.Module`, or any function of tensors. That is called with the inputs in the order they were declared
         in, and gives a tensor, or a dict by output name if there are several.
-    layer: as of `Labelled`.
-
-    `build` runs twice, first on torch's meta device, where tensors have a shape and no content.
+    layer
+        As of `Labelled`.
     """
 
     build: Callable[[Values, Shapes], object]
@@ -63,7 +73,10 @@ class TorchLayer(Labelled):
 class SklearnStep:
     """The scikit-learn estimator that a module stands for.
 
-    make: an estimator class, or a function that returns an estimator; called with the values by name.
+    Parameters
+    ----------
+    make : callable
+        An estimator class, or a function that returns an estimator; called with the values by name.
     """
 
     make: Callable[..., object]
@@ -80,9 +93,13 @@ class FeatureUnion:
 class PlainFunction(Labelled):
     """The Python function that a module stands for.
 
-    fn: function of the values by local name, then the inputs in the order they were declared in; returns the output, or
+    Parameters
+    ----------
+    fn : callable
+        Function of the values by local name, then the inputs in the order they were declared in; returns the output, or
         a mapping by output name if there are several.
-    layer: as of `Labelled`.
+    layer
+        As of `Labelled`.
     """
 
     fn: Callable[..., object]
@@ -100,14 +117,23 @@ def labeled_module(
 ) -> IO:
     """Return a module that is a layer of an architecture and nothing else.
 
-    name: str, its name in paths.
-    layer: a layer in any spelling that `Architecture` reads (``"conv3-64/2"``), or a function of the module's values by
+    Parameters
+    ----------
+    name : str
+        Str, its name in paths.
+    layer : object
+        A layer in any spelling that `Architecture` reads (``"conv3-64/2"``), or a function of the module's values by
         local name that returns one, or None if the module is no layer.
-    name_to_hyperp: local name -> hyperparameter or constant.
-    input_names: names of its inputs.
-    output_names: names of its outputs.
+    name_to_hyperp : mapping of str to object, optional
+        Local name -> hyperparameter or constant.
+    input_names : iterable of str, default ("in",)
+        Names of its inputs.
+    output_names : iterable of str, default ("out",)
+        Names of its outputs.
 
-    Raises LanguageError.
+    Raises
+    ------
+    LanguageError
     """
     return module(name, name_to_hyperp, input_names, output_names, Labelled(layer=layer))
 
@@ -123,14 +149,24 @@ def torch_module(
 ) -> IO:
     """Return a module that stands for a `torch.nn.Module`.
 
-    name: str, its name in paths.
-    build: function of the values and the input shapes by name, as of `TorchLayer`.
-    name_to_hyperp: local name -> hyperparameter or constant.
-    input_names: names of its inputs.
-    output_names: names of its outputs.
-    layer: as of `labeled_module`; None for no layer.
+    Parameters
+    ----------
+    name : str
+        Str, its name in paths.
+    build : callable
+        Function of the values and the input shapes by name, as of `TorchLayer`.
+    name_to_hyperp : mapping of str to object, optional
+        Local name -> hyperparameter or constant.
+    input_names : iterable of str, default ("in",)
+        Names of its inputs.
+    output_names : iterable of str, default ("out",)
+        Names of its outputs.
+    layer : object, optional
+        As of `labeled_module`; None for no layer.
 
-    Raises LanguageError.
+    Raises
+    ------
+    LanguageError
     """
     return module(
         name, name_to_hyperp, input_names, output_names, TorchLayer(_check_callable("build", build), layer=layer)
@@ -146,12 +182,20 @@ def siso_torch_module(
 ) -> IO:
     """Return a `torch_module` with one input, ``in``, and one output, ``out``.
 
-    name: str, its name in paths.
-    build: function of the values and the input shapes by name, as of `TorchLayer`.
-    name_to_hyperp: local name -> hyperparameter or constant.
-    layer: as of `labeled_module`; None for no layer.
+    Parameters
+    ----------
+    name : str
+        Str, its name in paths.
+    build : callable
+        Function of the values and the input shapes by name, as of `TorchLayer`.
+    name_to_hyperp : mapping of str to object, optional
+        Local name -> hyperparameter or constant.
+    layer : object, optional
+        As of `labeled_module`; None for no layer.
 
-    Raises LanguageError.
+    Raises
+    ------
+    LanguageError
     """
     return torch_module(name, build, name_to_hyperp, layer=layer)
 
@@ -165,12 +209,20 @@ def siso_torch_layer(
 ) -> IO:
     """Return a module that builds its layer by calling layer_fn with the hyperparameters' values as keywords.
 
-    layer_fn: function that returns a `torch.nn.Module`, such as ``torch.nn.Dropout``.
-    name_to_hyperp: local name -> hyperparameter or constant.
-    name: str, its name in paths; by default that of layer_fn.
-    layer: as of `labeled_module`; None for no layer.
+    Parameters
+    ----------
+    layer_fn : callable
+        Function that returns a `torch.nn.Module`, such as ``torch.nn.Dropout``.
+    name_to_hyperp : mapping of str to object, optional
+        Local name -> hyperparameter or constant.
+    name : str, optional
+        Str, its name in paths; by default that of layer_fn.
+    layer : object, optional
+        As of `labeled_module`; None for no layer.
 
-    Raises LanguageError.
+    Raises
+    ------
+    LanguageError
     """
     _check_callable("layer_fn", layer_fn)
     return siso_torch_module(_module_name(layer_fn, name), FromValues(layer_fn), name_to_hyperp, layer=layer)
@@ -189,11 +241,19 @@ class FromValues:
 def sklearn_module(name: str, make: Callable[..., object], name_to_hyperp: Mapping[str, object] | None = None) -> IO:
     """Return a module that stands for a scikit-learn estimator.
 
-    name: str, its name in paths.
-    make: as of `SklearnStep`.
-    name_to_hyperp: local name -> hyperparameter or constant.
+    Parameters
+    ----------
+    name : str
+        Str, its name in paths.
+    make : callable
+        As of `SklearnStep`.
+    name_to_hyperp : mapping of str to object, optional
+        Local name -> hyperparameter or constant.
 
-    Raises LanguageError if `make` has no parameter of such a name.
+    Raises
+    ------
+    LanguageError
+        If `make` has no parameter of such a name.
     """
     try:
         allowed = inspect.signature(make).parameters
@@ -208,7 +268,10 @@ def sklearn_module(name: str, make: Callable[..., object], name_to_hyperp: Mappi
 def feature_union(n: int) -> IO:
     """Return a module where n branches of a scikit-learn pipeline meet, with inputs in0 to in(n - 1).
 
-    n: int, the number of branches.
+    Parameters
+    ----------
+    n : int
+        Int, the number of branches.
     """
     return combiner(n, "FeatureUnion", UNION)
 
@@ -224,14 +287,24 @@ def function_module(
 ) -> IO:
     """Return a module that stands for a Python function.
 
-    name: str, its name in paths.
-    fn: function of the values and the inputs, as of `PlainFunction`.
-    name_to_hyperp: local name -> hyperparameter or constant.
-    input_names: names of its inputs.
-    output_names: names of its outputs.
-    layer: as of `labeled_module`; None for no layer.
+    Parameters
+    ----------
+    name : str
+        Str, its name in paths.
+    fn : callable
+        Function of the values and the inputs, as of `PlainFunction`.
+    name_to_hyperp : mapping of str to object, optional
+        Local name -> hyperparameter or constant.
+    input_names : iterable of str, default ("in",)
+        Names of its inputs.
+    output_names : iterable of str, default ("out",)
+        Names of its outputs.
+    layer : object, optional
+        As of `labeled_module`; None for no layer.
 
-    Raises LanguageError.
+    Raises
+    ------
+    LanguageError
     """
     return module(
         name, name_to_hyperp, input_names, output_names, PlainFunction(_check_callable("fn", fn), layer=layer)
