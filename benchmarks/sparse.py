@@ -29,7 +29,7 @@ import bostruct as bo
 from benchmarks.peers.bits import BITS
 from benchmarks.peers.searches import optuna
 from benchmarks.peers.tasks import Task as PeerTask
-from benchmarks.peers.tasks import ackley, hartmann
+from benchmarks.peers.tasks import ackley, hartmann, levy
 from bostruct import methods
 from bostruct.contracts import Array
 
@@ -147,6 +147,18 @@ def rastrigin(x: Array) -> float:
     return float(np.sum(x * x - 10.0 * np.cos(2.0 * math.pi * x) + 10.0))
 
 
+def styblinski_tang(x: Array) -> float:
+    """Return the Styblinski-Tang function for each number, of minimum -39.17 at -2.9035."""
+    return float(np.mean(x**4 - 16.0 * x * x + 5.0 * x) / 2.0)
+
+
+def michalewicz(x: Array) -> float:
+    """Return the Michalewicz function of numbers from -1 to 1, stretched to 0 to pi."""
+    angles = (np.clip(x, -1.0, 1.0) + 1.0) * math.pi / 2.0
+    return -float(np.sum(np.sin(angles) * np.sin(np.arange(1, len(x) + 1) * angles**2 / math.pi) ** 20))
+
+
+REALS = {f"v{i}": bo.Real(-1.0, 1.0) for i in range(10)}
 ORDERED = {f"v{i}": bo.Ordinal(np.linspace(-1.0, 1.0, 11).tolist()) for i in range(25)}
 SIX_ORDERED = {f"v{i}": bo.Ordinal(np.linspace(-1.0, 1.0, 7).tolist()) for i in range(6)}
 BITS_AND_REALS = {f"v{i}": bool for i in range(50)} | {f"x{i}": bo.Real(-1.0, 1.0) for i in range(3)}
@@ -171,6 +183,11 @@ PROBLEMS: dict[str, Callable[[int], Task]] = {
     "pairs of 30 categories": partial(pairs_of_categories, 30, 4),
     "Rastrigin of 25 orders": partial(shifted, rastrigin, ORDERED, 3.0),
     "Ackley of 50 bits and 3 reals": partial(shifted, ackley, BITS_AND_REALS, 1.0),
+    # additive functions of ten reals, with several minima
+    "Styblinski-Tang of 10 reals": partial(shifted, styblinski_tang, REALS, 4.0),
+    "Levy of 10 reals": partial(shifted, levy, REALS, 5.0),
+    "Rastrigin of 10 reals": partial(shifted, rastrigin, REALS, 3.0),
+    "Michalewicz of 10 reals": partial(shifted, michalewicz, REALS, 1.0),
 }
 SEARCHES = ("auto", "all variables", "Optuna TPE")  # and "before": all variables, and no smooth model of noisy values
 

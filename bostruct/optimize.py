@@ -28,7 +28,7 @@ class Settings(TypedDict, total=False):
     constraints: Declared | None
     repeats: Literal["auto"] | None
     suggest_seconds: float | None
-    objective_name: str | Sequence[str] | None
+    objective_name: str | Sequence[str] | Callable[..., object] | None
     storage: Place | None
     name: str | None
     initial_points: Iterable[object] | None
@@ -107,8 +107,9 @@ def minimize(
         If "auto", a point of a noisy objective may be evaluated again.
     suggest_seconds : float, optional
         Target time of a suggestion in seconds, as of `Study`.
-    objective_name : str or sequence of str, optional
-        The name of the value in axes, tables and reports, as of `Study`.
+    objective_name : str, sequence of str, or callable, optional
+        The name of the value in axes, tables and reports, as of `Study`. By default that of the function `objective`,
+        if the name is of at least three letters and not as general as ``objective`` or ``run``.
     storage : path, URL, or Storage, optional
         A file, a ``postgresql://user@host/database`` URL, or a `Storage` object. If None, the study is kept in memory.
     name : str, default "study"
@@ -211,6 +212,7 @@ def _search(
     _check_directions(direction, settings.get("directions"))
     of_study = {name: one for name, one in settings.items() if name in _OF_STUDY and (name, one) != ("name", None)}
     of_run = {name: one for name, one in settings.items() if name in _OF_RUN}
+    of_study["objective_name"] = objective if (own := settings.get("objective_name")) is None else own
     if settings.get("directions") is None:
         of_study["direction"] = direction
     with Study(space, **of_study) as study:

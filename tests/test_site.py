@@ -57,8 +57,9 @@ def find_undescribed(reference: ModuleType, value: object) -> set[str]:
     """Return the parameters of a function, or of a class and its methods, that its docstring does not describe."""
     found = set()
     for name, one in [("", value), *(reference._list_members(value) if inspect.isclass(value) else [])]:
-        function = getattr(value, name, one) if name else one
-        if (text := inspect.getdoc(function)) and not isinstance(one, property):
+        function = getattr(value, name) if name else one
+        text = reference.read_docstring(value, name) if name else inspect.getdoc(one)
+        if text and not isinstance(one, property):
             given = inspect.signature(function).parameters.keys() - {"self", "cls"}
             described = reference.list_parameters(text)
             found |= {f"{name}({lacking})" for lacking in given - described if "settings" not in described}

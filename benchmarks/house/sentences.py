@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterable
 
 from benchmarks.house.figures import Figure
 from benchmarks.house.source import Definition, File, Function, Item, list_promised
@@ -51,12 +52,13 @@ def unlisted(files: list[File]) -> list[Figure]:
     """
     none, some = [], []
     promised = list_promised(files)
+    inherited = _list_methods(files)
     for file in files:
         for item in file.items:
             if promised is not None and item.outermost not in promised and ".integrations." not in file.module:
                 continue
             place = f"{file.place(item.node.lineno)} {item.node.name}"
-            missing = _unlisted_parameters(item)
+            missing = _unlisted_parameters(item, inherited.get(item.node.name, ()))
             if missing:
                 some.append(f"{place}: {', '.join(missing)}")
             if missing and missing == _parameters(item.node) and not isinstance(item.node, ast.ClassDef):
@@ -84,13 +86,25 @@ def _documented(file: File) -> list[tuple[ast.Module | Definition, str, bool]]:
     return [thing for thing in things if ast.get_docstring(thing[0])]
 
 
-def _unlisted_parameters(item: Item) -> list[str]:
-    """Return the parameters that a public docstring leaves out; none if there is no docstring."""
+def _list_methods(files: list[File]) -> dict[str, list[str]]:
+    """Return the docstrings of methods by name: an override that lists no parameters has those of its base."""
+    found: dict[str, list[str]] = {}
+    for item in (item for file in files for item in file.items if item.node.name != item.outermost):
+        found.setdefault(item.node.name, []).append(ast.get_docstring(item.node) or "")
+    return found
+
+
+def _unlisted_parameters(item: Item, inherited: Iterable[str]) -> list[str]:
+    """Return the parameters that a public docstring leaves out; none if there is no docstring.
+
+    inherited: docstrings of methods of the same name.
+    """
     text = ast.get_docstring(item.node)
     if not item.public or not text:
         return []
     lists = _lists_in_class if isinstance(item.node, ast.ClassDef) else _lists
-    return [name for name in _parameters(item.node) if not lists(text, name)]
+    left = [name for name in _parameters(item.node) if not lists(text, name)]
+    return [name for name in left if not any(_lists(one, name) for one in inherited)]
 
 
 def _parameters(node: Definition) -> list[str]:

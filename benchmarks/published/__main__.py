@@ -47,6 +47,7 @@ from benchmarks.published.report import FILE, PAGE, publish
 from benchmarks.published.run import take_named
 
 NAME = "benchmarks.published"
+OTHERS = f"The other papers: python -m {NAME} --paper wrs|deeparchitect|nasbot|all [--quick] [--rows NAME,...]"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -55,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arguments: of the command; None for those of the process.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
-    if any(one.partition("=")[0] == "--paper" for one in arguments):
+    if any(one.partition("=")[0] in ("--paper", "--quick", "--rows", "--seeds") for one in arguments):
         from benchmarks.published import rows  # needs torch, which COMBO's problems do not
 
         return rows.main(arguments, f"python -m {NAME}")
@@ -76,7 +77,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parse(arguments: Sequence[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog=f"python -m {NAME}", description="the published benchmarks of COMBO")
+    about = "the published benchmarks of COMBO"
+    parser = argparse.ArgumentParser(prog=f"python -m {NAME}", description=about, epilog=OTHERS)
     parser.add_argument("--data", type=Path, metavar="DIR", help="has the MaxSAT files in a folder maxsat")
     parser.add_argument("--searches", default=",".join(SEARCHES), help=f"also {', '.join(MORE)}")
     parser.add_argument("--problems", default=",".join(PROBLEMS))

@@ -34,13 +34,6 @@ class ExpectedImprovement(AcquisitionFunction):
         """Return bounds of the score for means no smaller and variances no larger than predicted (s, m).
 
         The score grows with the variance and falls with the mean, so it is its own bound but for rounding.
-
-        Parameters
-        ----------
-        prediction : Prediction
-            Mean and variance, (s, m) each.
-        incumbent : float
-            The value to improve on, in the user's units.
         """
         u, sd = _standardize(prediction, incumbent)
         density, tail = sd * np.exp(-0.5 * u * u) / ROOT_2_PI, sd * u * scipy.special.ndtr(u)
@@ -62,15 +55,7 @@ class LogExpectedImprovement(AcquisitionFunction):
         return score + 100.0 * SCORE_ROUNDING * (1.0 + np.abs(score))  # `log_h` has 12 digits
 
     def value_and_gradient(self, prediction: Prediction, incumbent: float) -> AcquisitionGradient:
-        """Return the acquisition value and its derivatives, (s, m) each: log h has the slope Phi / h.
-
-        Parameters
-        ----------
-        prediction : Prediction
-            Mean and variance, (s, m) each.
-        incumbent : float
-            The value to improve on, in the user's units.
-        """
+        """Return the acquisition value and its derivatives, (s, m) each: log h has the slope Phi / h."""
         u, sd = _standardize(prediction, incumbent)
         log_value = log_h(u)
         slope = slope_of_log_h(u, log_value)
@@ -110,9 +95,6 @@ class LogAugmentedExpectedImprovement(AcquisitionFunction):
         """Return bounds of the score for means no smaller and variances no larger than predicted (s, m).
 
         Both factors grow with the variance, so the score is its own bound but for rounding.
-
-        prediction: mean and variance, (s, m) each.
-        incumbent: the value to improve on, in the user's units.
         """
         log_share = np.log(self._share(prediction.variance))
         return LOG_EI.upper_bounds(prediction, incumbent) + log_share + SCORE_ROUNDING * (1.0 - log_share)
@@ -157,27 +139,12 @@ class ProbabilityOfImprovement(AcquisitionFunction):
         """Return 0 if the mean is below incumbent - margin, else the score (s, m).
 
         Below it a smaller variance only helps, up to certainty, whose logarithm is 0. Rounding is added to the score.
-
-        Parameters
-        ----------
-        prediction : Prediction
-            Mean and variance, (s, m) each.
-        incumbent : float
-            The value to improve on, in the user's units.
         """
         score = self(prediction, incumbent)
         return np.where(prediction.mean < incumbent - self.margin, 0.0, score + SCORE_ROUNDING * (1.0 + np.abs(score)))
 
     def value_and_gradient(self, prediction: Prediction, incumbent: float) -> AcquisitionGradient:
-        """Return the acquisition value and its derivatives, (s, m) each: log Phi has the slope phi / Phi.
-
-        Parameters
-        ----------
-        prediction : Prediction
-            Mean and variance, (s, m) each.
-        incumbent : float
-            The value to improve on, in the user's units.
-        """
+        """Return the acquisition value and its derivatives, (s, m) each: log Phi has the slope phi / Phi."""
         u, sd = _standardize(prediction, incumbent - self.margin)
         slope = hazard(u)
         return AcquisitionGradient(scipy.special.log_ndtr(u), -slope / sd, -0.5 * slope * u / prediction.variance)

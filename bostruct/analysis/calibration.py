@@ -165,7 +165,7 @@ def describe_coverage(found: LeftOutTrials) -> str:
     """Say how many of the values lie in their intervals, and what that means."""
     count, n = int(np.sum(np.abs(found.residuals) <= HALF_WIDTH)), len(found.told)
     slack = 2.0 * float(np.sqrt(0.95 * 0.05 / n))  # two standard errors of a share of 0.95
-    verdict = "as it should be" if abs(count / n - 0.95) <= max(slack, 1.0 / n) else ""
+    verdict = "consistent with 95%" if abs(count / n - 0.95) <= max(slack, 1.0 / n) else ""
     if not verdict:
         verdict = "too sure of itself" if count / n < 0.95 else "too cautious"
     n_far, expected = int(np.sum(np.abs(found.residuals) > FAR)), 0.0027 * n

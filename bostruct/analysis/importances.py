@@ -124,7 +124,7 @@ def importance(
     return Importances(_sort(found.main), _sort(found.pairs), data.left_out, data.searched, which, told, selected)
 
 
-def plot_importance(found: Importances, ax: Axes | None = None, most: int = 20) -> Axes:
+def plot_importance(found: Importances | Study | Result, ax: Axes | None = None, most: int = 20) -> Axes:
     """Plot the largest shares that `bostruct.importance` found, with their spread.
 
     A bar is hatched if its spread is as large as its share. The title names the study, and the objective if there are
@@ -132,8 +132,8 @@ def plot_importance(found: Importances, ax: Axes | None = None, most: int = 20) 
 
     Parameters
     ----------
-    found : Importances
-        The result of `importance`.
+    found : Importances, Study or Result
+        The result of `importance`, which is called with its defaults for a study or a result.
     ax : matplotlib Axes, optional
         Axes to draw on. By default those of a new figure.
     most : int, default 20
@@ -152,8 +152,7 @@ def plot_importance(found: Importances, ax: Axes | None = None, most: int = 20) 
         If an argument is invalid.
     """
     check_integer("most", most, 1)
-    if not isinstance(found, Importances):
-        raise TypeError(f"found: expected what bostruct.importance gives, got {short_repr(found)}")
+    found = found if isinstance(found, Importances) else importance(found)
     named = [(name, effect, BLUE) for name, effect in found.main.items()]
     named += [(" x ".join(both), effect, ORANGE) for both, effect in found.pairs.items()]
     shown = sorted(named, key=lambda bar: -bar[1].share)[:most][::-1]
@@ -177,7 +176,7 @@ def plot_importance(found: Importances, ax: Axes | None = None, most: int = 20) 
     if any(effect.is_vague for _, effect, _ in shown):
         lines.append("hatched: no clear effect, the spread is as large as the share")
     lines.append(found.sample_warning)
-    wrapped = [part for line in lines for part in textwrap.wrap(line, 95)]
+    wrapped = [part for line in lines for part in textwrap.wrap(line, 80)]
     axes.set_title("\n".join(wrapped), loc="left", fontsize=10 if len(wrapped) == 1 else 9)
     return axes
 
@@ -194,17 +193,18 @@ def draw_hyperparameters(found: HyperparameterTable, ax: Axes | None = None) -> 
             axes.plot(row.interval, (place, place), color=GRAY, linewidth=3.0, solid_capstyle="butt", zorder=1)
         axes.plot([row.mean], [place], "o", color=BLUE, zorder=2)
     names = [": ".join(part for part in (row.output, row.variable or row.name) if part) for row in shown]
+    estimate = "mean and 95% interval" if any(row.interval for row in shown) else "point estimate"
     axes.set_yticks(range(len(shown)), [shorten_label(name) for name in names])
     labels = {
         "relevance": "relevance: 1 - correlation of points that differ in this variable alone",
         "coefficient": "coefficient, in the units of the objective",
         None: "value",
     }
-    axes.set_xlabel(f"{labels[kind]}\nmean and 95% interval" if any(r.interval for r in shown) else labels[kind])
+    axes.set_xlabel(f"{labels[kind]}\n{estimate}")
     if kind == "relevance":
-        axes.set_xlim(left=0.0)
+        axes.set_xlim(0.0, 1.05 * axes.dataLim.x1)
     which = f", the largest {len(shown)} of {len(rows)}" if len(rows) > len(shown) else ""
-    axes.set_title(f"hyperparameters of the model{which}", loc="left", fontsize=10)
+    axes.set_title(f"{kind or 'hyperparameters'} in the model{which}", loc="left", fontsize=10)
     clear_frame(axes, "x")
     return axes
 

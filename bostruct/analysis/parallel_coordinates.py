@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from bostruct.study.study import Study
 
 MOST_COLUMNS = 14
+MOST_NAMED = 6  # values of a number, of more only the ends
 MOST_LETTERS = 14  # of a category, as many as fit between two axes
 MOST_STRONG = 100  # lines; more of them are fainter
 
@@ -160,8 +161,11 @@ def _label_heights(column: PointColumn) -> list[tuple[float, str]]:
         step = -(-len(column.categories) // 12)
         labels = label_values(column.categories, MOST_LETTERS)
         return [(0.5 if single else i / last, label) for i, label in enumerate(labels) if i % step == 0]
-    low, high = float(np.nanmin(column.places)), float(np.nanmax(column.places))
-    return [(0.5, f"{low:.4g}")] if low == high else [(0.0, f"{low:.4g}"), (1.0, f"{high:.4g}")]
+    known = ~np.isnan(column.places)
+    values, first = np.unique(column.places[known], return_index=True)
+    heights = column.shares()[known][first]
+    is_roomy = len(values) <= MOST_NAMED and bool((np.diff(heights) > 0.05).all())
+    return [(float(heights[i]), f"{values[i]:.4g}") for i in (range(len(values)) if is_roomy else (0, -1))]
 
 
 def _name_values(axes: Axes, values: Array, sign: float, x: int, label: str) -> None:

@@ -324,8 +324,8 @@ def compress_beginning(axes: Axes, beginning: int, total: int, label: str) -> No
     )
     axes.set_xlim(0.5, total + 0.5)
     axes.set_xticks(_choose_ticks(beginning, total, slope))
-    place = axes.get_xaxis_transform()
-    axes.text(0.5, 1.01, label, transform=place, ha="left", va="bottom", fontsize=8, color=GRAY)
+    above = {"xycoords": axes.get_xaxis_transform(), "textcoords": "offset points"}
+    axes.annotate(label, (0.5, 1.0), (0, 2), va="bottom", fontsize=8, color=GRAY, **above)
 
 
 def name_trials(axes: Axes, total: int) -> None:

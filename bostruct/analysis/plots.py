@@ -186,7 +186,9 @@ def plot_convergence(
         draw_optimum(axes, optimum)
     is_cut = any(is_beyond(axes, curve.mean).any() for curve in curves)
     start = ", start beyond" * is_cut
-    axes.set(xlabel="trials finished", ylabel=f"best value ({direction}d){scale.describe(0)}{start}")
+    names = {name_objective(run, 0) for run in runs}
+    what = "value" if len(names) > 1 else names.pop()
+    axes.set(xlabel="trials finished", ylabel=f"best {what} ({direction}d){scale.describe(0)}{start}")
     clear_frame(axes)
     error = ", ± one standard error" if any(curve.error is not None for curve in curves) else ""
     axes.set_title(f"{describe_means('best value', groups.values())}{error}", loc="left", fontsize=10, pad=14)

@@ -78,7 +78,8 @@ def plot_ternary(result: Result | Study, name: str | None = None, ax: Axes | Non
     dots = axes.scatter(*places.T, c=values, s=26, cmap="viridis", zorder=3)
     best = find_best(result, shown, objective)
     if best is not None:
-        axes.scatter(*places[best], marker="*", s=190, facecolors="none", edgecolors=choose_ink(axes), zorder=4)
+        look = {"color": choose_ink(axes), "edgecolors": axes.get_facecolor()}
+        axes.scatter(*places[best], marker="*", s=190, zorder=4, **look)
     axes.figure.colorbar(dots, ax=axes, label=name_objective(result, objective), shrink=0.8)
     set_title(axes, result, f"shares of {shorten_label(name)}")
     return axes

@@ -402,9 +402,10 @@ def import_csv(
             click.echo(f"Note: {printable_lines(text.replace('row ', 'line ').removeprefix('frame: '))}", err=True)
         with study:
             best = study.result.best_value if study.result.has_feasible else None
+            counts = Counter("waiting" if one.status == "running" else one.status for one in study.trials)
             rows = [
                 ("study", f"{study.name!r}, {study.goals}"),
-                ("trials", f"{len(study.trials)}, of which {study.n_waiting} wait"),
+                ("trials", f"{len(study.trials)}: {', '.join(f'{n} {word}' for word, n in counts.items())}"),
                 ("best value", f"{best}"),
                 ("stored", study.where or "nothing; --storage FILE keeps the study"),
             ]

@@ -17,7 +17,6 @@ from bostruct.comparison.plan import Plan, RunKey, initial_points
 from bostruct.comparison.statistics import is_chosen
 from bostruct.contracts import BostructError
 from bostruct.execution.interrupts import exit_on_sigterm
-from bostruct.goals.declared import Goals
 from bostruct.output_files import OutputRefused, write_output
 from bostruct.problems.registry import old_name
 from bostruct.storage.protocol import LONGEST_NAME, StorageError, StudyMismatch
@@ -108,7 +107,7 @@ def execute_run(plan: Plan, cell: RunKey) -> int:
         name=name_in_file(plan.file(cell), problem.name),
         initial_points=initial_points(problem, cell.seed),
         threads=1,
-        **study_goals(problem.goals),
+        **problem.goals.to_arguments(),
     ) as study:
         objective = _Timed(problem)
         before, began = _count_chosen(study), process_time()
@@ -149,16 +148,6 @@ class _Timed:
             return self.objective(point)
         finally:
             self.seconds += process_time() - began
-
-
-def study_goals(goals: Goals) -> dict[str, Any]:
-    """Return goals as arguments of `Study`."""
-    several = goals.n_objectives > 1
-    return {
-        "direction": "minimize" if several else goals.direction,
-        "directions": goals.directions if several else None,
-        "constraints": {limit.name: (limit.sense, limit.bound) for limit in goals.limits} or None,
-    }
 
 
 def name_in_file(path: str | Path | None, name: str) -> str:

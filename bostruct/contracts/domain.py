@@ -114,7 +114,7 @@ class Domain(ABC):
 
     Domains of equal descriptions (`to_json`) are equal by ``==``, and a domain equals nothing else.
 
-    Parameters
+    Attributes
     ----------
     size
         The number of points, or an upper bound if constraints leave fewer; ``math.inf`` if there is no end.

@@ -117,7 +117,7 @@ class Kernel(ABC):
     Only `gram` must be written, and `parameters` where there are some. Everything else has a slower default made of it.
     A function whose matrices may be indefinite can be one, too, where `SpectrumClip` makes a kernel of it.
 
-    Parameters
+    Attributes
     ----------
     depends_on_training : bool, default False
         True for a kernel that is another one for other training points, the second batch of `prepare`. Then believed

@@ -133,7 +133,7 @@ class Posterior(ABC):
 
     Only `predict` must be written. Bounds are by default predictions with room for rounding.
 
-    Parameters
+    Attributes
     ----------
     unused : tuple of str, default ()
         The names of variables on which no prediction depends; none by default.
@@ -440,7 +440,7 @@ class AcquisitionFunction(ABC):
     Larger is better. Values are minimized: a lower mean, or a larger incumbent, never makes a point worth less, unless
     the function looks for something else than small values, such as a level. Only a call must be written.
 
-    Parameters
+    Attributes
     ----------
     is_logarithm : bool, default False
         True where acquisition values are logarithms, to which that of a chance may be added.

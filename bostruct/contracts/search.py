@@ -216,7 +216,7 @@ class LeaveOneOut(NamedTuple):
 class Searcher(ABC):
     """A method. All that it may remember is its state; `suggest` is all that it must have.
 
-    Parameters
+    Attributes
     ----------
     domain : Any
         The points to search, a `Domain`.

@@ -121,8 +121,6 @@ class Joint(LocalDomain, ChoiceDomain, TreeDomain):
     def sample(self, m: int, rng: np.random.Generator) -> list[JointPoint]:
         """Draw m points whose parts are independent, each drawn as its domain draws.
 
-        m: int >= 0.
-
         Raises TypeError, ValueError.
         """
         check_draw(m, rng)
@@ -130,8 +128,6 @@ class Joint(LocalDomain, ChoiceDomain, TreeDomain):
 
     def sample_unseen(self, seen: AbstractSet[Hashable], rng: np.random.Generator) -> JointPoint:
         """Draw a point whose key is not in `seen`.
-
-        seen: frozenset of keys (`keys`).
 
         Raises SpaceExhausted if there is none, or the parts find none.
         """
@@ -228,8 +224,6 @@ class Joint(LocalDomain, ChoiceDomain, TreeDomain):
 
     def sample_neighbors(self, x: JointPoint, m: int, rng: np.random.Generator) -> list[JointPoint]:
         """Return `neighbors`, or m of them drawn without replacement if there are more.
-
-        m: int >= 0.
 
         A part that has more than m neighbors, and more than 200, counts as if it had so many. Where constraints leave
         fewer than m of these, all neighbors count of a part that is a `Space`, and up to 2,000 of any other. Raises

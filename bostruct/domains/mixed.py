@@ -249,8 +249,6 @@ class MixedSpace(Joint):
     def sample(self, m: int, rng: np.random.Generator) -> list[JointPoint]:
         """Draw m valid points whose parts are independent, each drawn as its domain draws.
 
-        m: int >= 0.
-
         Under constraints points are drawn until m are valid. Where they are too rare for that, the others are a few
         changes away from those that were found. Raises DomainError if none is found; TypeError, ValueError.
         """
@@ -272,10 +270,7 @@ class MixedSpace(Joint):
         return found
 
     def sample_unseen(self, seen: AbstractSet[Hashable], rng: np.random.Generator) -> JointPoint:
-        """Draw a valid point whose key is not in `seen`; raises SpaceExhausted if there is none, or none is found.
-
-        seen: frozenset of keys (`keys`).
-        """
+        """Draw a valid point whose key is not in `seen`; raises SpaceExhausted if there is none, or none is found."""
         if not self.constraints and not self.tests:
             return super().sample_unseen(seen, rng)
         with release_calls():
@@ -319,8 +314,6 @@ class MixedSpace(Joint):
 
     def decode(self, data: ParsedJson) -> JointPoint:
         """Rebuild a point from its description; raises PointError for what `encode` never writes.
-
-        data: JSON of any form.
 
         Constraints are not checked.
         """
@@ -483,10 +476,7 @@ class MixedSpace(Joint):
     def _apply_conditions(
         self, xs: Sequence[JointPoint], rng: np.random.Generator | None, parents: Sequence[JointPoint] = ()
     ) -> list[JointPoint]:
-        """Make the variables of points agree with the tests of their other parts; points that do are returned as is.
-
-        rng: draws the variables that a point gains; None for their fallback values.
-        """
+        """Make the variables of points agree with the tests of their other parts; points that do are returned as is."""
         if not self.tests or not xs or (own := self._own) is None:
             return list(xs)
         columns = self._test_columns

@@ -44,7 +44,7 @@ class TrialLost(BostructError):
 class Pool(ABC):
     """A place to run trials in, some at a time: the base of all pools.
 
-    Parameters
+    Attributes
     ----------
     slots : int, default 1
         The number of trials that may be in flight, which may change.

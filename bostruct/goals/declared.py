@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence, Sized
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any, Literal, cast
 
 from bostruct.checks import check_choice, check_number, did_you_mean, short_repr
@@ -15,6 +15,7 @@ from bostruct.outcome import Outcome, storable
 Direction = Literal["minimize", "maximize"]
 DIRECTIONS = ("minimize", "maximize")
 MOST_LETTERS = 100  # of the name of an objective
+GENERIC = ("fun", "func", "function", "evaluate", "run", "train", "main", "target", "black_box", "blackbox")
 SENSES = ("<=", ">=")
 LARGEST_VIOLATION = 1e150
 Declared = Mapping[str, tuple[str, float]]  # limits as a user writes them: {"latency": ("<=", 10.0)}
@@ -74,6 +75,16 @@ class Goals:
         if self.names:
             return self.names[objective]
         return "value" if self.n_objectives == 1 else f"objective {objective}"
+
+    def named_after(self, objective: object) -> Goals:
+        """Return goals whose only objective has the name of a function, unless it has one or the name says nothing."""
+        while isinstance(objective, partial):
+            objective = objective.func
+        name = getattr(objective, "__name__", "")
+        says_nothing = "objective" in name or name in GENERIC or not 2 < len(name) <= MOST_LETTERS
+        if self.names or self.n_objectives > 1 or says_nothing or not name.isidentifier():
+            return self
+        return replace(self, names=(name,))
 
     @property
     def is_single(self) -> bool:
@@ -213,7 +224,8 @@ def declare_goals(
         for none.
     repeats: ``auto`` where a point may be asked for again; None if none is. One objective without limits alone.
     suggest_seconds: that a suggestion is to take at most, at least 0.001; None for as long as it takes.
-    objective_name: of the objective, a text of 1 to 100 characters, or a list with one for each; None for none.
+    objective_name: of the objective, a text of 1 to 100 characters, or a list with one for each; a function, whose
+        name that of the only objective is as of `Goals.named_after`; None for none.
 
     Raises TypeError or ValueError, naming the argument that is wrong.
     """
@@ -221,8 +233,8 @@ def declare_goals(
     check_choice("repeats", repeats, (None, "auto"))
     seconds = None if suggest_seconds is None else check_number("suggest_seconds", suggest_seconds, 1e-3)
     read = _read_directions(direction, directions)
-    names = _read_objective_names(objective_name, len(read))
-    goals = Goals(read, _read_limits(constraints), repeats == "auto", seconds, names)
+    names = () if callable(objective_name) else _read_objective_names(objective_name, len(read))
+    goals = Goals(read, _read_limits(constraints), repeats == "auto", seconds, names).named_after(objective_name)
     if goals.repeats and not goals.is_single:
         raise ValueError(
             f"repeats: expected None for several objectives, and with constraints, got {repeats!r}; "

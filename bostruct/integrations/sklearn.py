@@ -15,7 +15,9 @@ from sklearn.utils import check_random_state
 
 from bostruct.checks import short_repr
 from bostruct.contracts import DomainError, Presented, Searcher, SpaceExhausted
+from bostruct.domains.space.choice_json import is_json_scalar
 from bostruct.domains.space.choices import list_entries
+from bostruct.domains.space.clauses import OneOf
 from bostruct.domains.space.discrete import Categorical
 from bostruct.domains.space.numeric import Integer, Real
 from bostruct.domains.space.registry import variable
@@ -115,6 +117,9 @@ class BostructSearchCV(BaseSearchCV):
         """Ask for candidates, have them evaluated and tell the scores, until there are `n_iter`."""
         grid = CandidateSpace(self.param_distributions)
         if grid.space is None:
+            if self.n_iter > 1:
+                said = f"n_iter: 1 candidate was evaluated, fewer than {self.n_iter}: no parameter has several values"
+                warnings.warn(said, UserWarning, stacklevel=2)
             evaluate_candidates([grid.candidate({})])
             return
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
@@ -204,14 +209,17 @@ class CandidateSpace:
         read = [{name: _read_parameter_values(name, one) for name, one in own.items()} for own in dicts]
         self._fixed = [{name: v for name, v in own.items() if not isinstance(v, Variable)} for own in read]
         free = [{name: v for name, v in own.items() if isinstance(v, Variable)} for own in read]
-        self._names = [_label_parameters(free, i) for i in range(len(free))]  # of a dict: parameter -> variable
-        variables: dict[str, Variable] = {}
-        if len(free) > 1:
-            variables[SWITCH] = Categorical(range(len(free)))
+        self._dicts = _label_dicts(self._fixed)
+        variables: dict[str, Variable] = {SWITCH: Categorical(self._dicts)} if len(free) > 1 else {}
+        self._names: list[dict[str, str]] = []  # of a dict: parameter -> variable
         for i, own in enumerate(free):
-            for name, label in self._names[i].items():
-                is_shared = all(name in other for other in free) and label == name
-                variables[label] = own[name] if is_shared else _only_in(i, name, own[name])
+            self._names.append({})
+            for name, given in own.items():
+                holders = [k for k, other in enumerate(free) if name in other]
+                is_shared = all(free[k][name] == given for k in holders)
+                label = self._names[i][name] = name if is_shared else f"{name} ({self._dicts[i]})"
+                holders = [self._dicts[k] for k in (holders if is_shared else [i])]
+                variables[label] = given if len(holders) == len(free) else _only_in(holders, name, given)
         self.space = Space(variables) if variables else None
 
     def candidate(self, point: Mapping[str, Presented]) -> Candidate:
@@ -222,27 +230,31 @@ class CandidateSpace:
         point : mapping of str to Presented
             Of the space.
         """
-        i = point.get(SWITCH, 0)
+        i = self._dicts.index(point[SWITCH]) if SWITCH in point else 0
         chosen = {name: point[label] for name, label in self._names[i].items() if label in point}
         return {name: value[0] for name, value in self._fixed[i].items()} | chosen
 
 
-def _label_parameters(dicts: list[dict[str, Variable]], i: int) -> dict[str, str]:
-    """Name the variable of each parameter of a dict: by its own name if all dicts have it alike, or no other has it."""
-    others = [own for k, own in enumerate(dicts) if k != i]
-    is_plain = {
-        name: all(own.get(name) == v for own in others) or all(name not in own for own in others)
-        for name, v in dicts[i].items()
-    }
-    return {name: name if is_plain[name] else f"{name} in dict {i}" for name in dicts[i]}
+def _label_dicts(fixed: list[dict[str, Any]]) -> list[str]:
+    """Name each dict by a parameter whose one value differs in all of them; by its number if there is none."""
+    for name in fixed[0]:
+        values = [_label_value(own[name][0]) for own in fixed if name in own]
+        if len(set(values)) == len(fixed):
+            return [f"{name}={value}" for value in values]
+    return [f"dict {i}" for i in range(len(fixed))]
 
 
-def _only_in(i: int, name: str, given: Variable) -> Variable:
-    """Return a variable that exists if the i-th dict counts."""
+def _label_value(value: object) -> str:
+    """Write a scalar as it is, an estimator as the name of its class."""
+    return str(value) if is_json_scalar(value) else type(value).__name__
+
+
+def _only_in(dicts: list[str], name: str, given: Variable) -> Variable:
+    """Return a variable that exists if one of some dicts counts."""
     if given.when:
         raise DomainError(f"{name}: when: expected none in a list of dicts; give one dict, with when= on its variables")
     found = type(given).from_json(given.to_json()) if not isinstance(given, Categorical) else Categorical(given.choices)
-    found.when = {SWITCH: i}
+    found.when = {SWITCH: OneOf(*dicts) if len(dicts) > 1 else dicts[0]}
     return found
 
 

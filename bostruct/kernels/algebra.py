@@ -304,10 +304,7 @@ class SpectrumClip(Kernel):
         return clip(own, across)
 
     def diag(self, theta: Array, xs: Batch) -> Array:
-        """Return the similarity's own diagonal (n,), nothing clipped from it; `gram_and_diag` gives the kernel's.
-
-        theta: (p,).
-        """
+        """Return the similarity's own diagonal (n,), nothing clipped from it; `gram_and_diag` gives the kernel's."""
         return self.similarity.diag(theta, xs)
 
     def gram_and_diag(self, theta: Array, xs: Batch, prepared: SpectrumClipPair) -> tuple[Array, Array]:
@@ -331,8 +328,6 @@ class SpectrumClip(Kernel):
 
     def gram_and_pullback(self, theta: Array, prepared: SpectrumClipPair) -> tuple[Array, Pullback]:
         """Return the Gram matrix K (n, n), and the map from G (n, n) to the gradient of sum(G * K) in theta (p,).
-
-        theta: (p,).
 
         Raises ValueError for other points. Source: the derivative of a spectral function, Daleckii and Krein 1965.
         """

@@ -100,15 +100,7 @@ class DistanceKernel(ExponentialKernel):
         return (Parameter("log_rate", 1, self.prior, self.initial),)
 
     def prepare(self, xs: Batch, ys: Batch | None = None) -> Array:
-        """Return the distances (1, n, m).
-
-        Parameters
-        ----------
-        xs : Batch
-            n points.
-        ys : Batch, optional
-            m points; None for xs with themselves.
-        """
+        """Return the distances (1, n, m)."""
         return self.distance(xs, xs if ys is None else ys)[None]
 
 

@@ -81,10 +81,7 @@ class TraceKernel(ExponentialKernel):
         return (Parameter("log_rate", len(self.kinds) + 1, self.prior, self.initial),)
 
     def prepare(self, xs: Batch, ys: Batch | None = None) -> Array:
-        """Return the distances by kind (g, n, m), the shared kind last.
-
-        ys: m points; None for xs with themselves.
-        """
+        """Return the distances by kind (g, n, m), the shared kind last."""
         own = [_key_choices(self.choices(x)) for x in xs]
         others = own if ys is None else [_key_choices(self.choices(y)) for y in ys]
         distances = np.zeros((len(self.kinds) + 1, len(own), len(others)))

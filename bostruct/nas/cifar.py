@@ -63,20 +63,32 @@ Images = tuple[np.ndarray, np.ndarray]  # uint8 (n, 3, 32, 32), int64 (n,)
 def cifar10(
     path: str | Path | OfficialSplit, train: int = 40_000, validation: int = 10_000, shuffled: bool = True
 ) -> Dataset:
-    """Load CIFAR-10: training and validation examples from the official 50,000, test examples from the other 10,000.
+    """Load CIFAR-10, split into training, validation and test examples.
 
-    Raises what `read_cifar10` raises, ValueError if the two parts overlap.
+    Training and validation examples are from the official 50,000 training images, test examples are the other 10,000.
 
     Parameters
     ----------
     path : str, Path, or OfficialSplit
-        As of `read_cifar10`, or what it returned.
+        As of `read_cifar10`, or its result.
     train : int, default 40000
-        Number of images to train on, the first ones, from 1.
+        Number of training images, the first ones, at least 1.
     validation : int, default 10000
-        Number of images to validate with, the last ones, from 1.
+        Number of validation images, the last ones, at least 1.
     shuffled : bool, default True
-        By ``numpy.random.RandomState(0)`` first, as Oh et al. 2019 do.
+        Whether images are shuffled by ``numpy.random.RandomState(0)`` first, as by Oh et al. 2019.
+
+    Returns
+    -------
+    Dataset
+        The data set.
+
+    Raises
+    ------
+    ValueError
+        If training and validation images overlap.
+    OSError
+        As of `read_cifar10`.
     """
     official = path if isinstance(path, OfficialSplit) else read_cifar10(path)
     images, labels = official.train
@@ -96,22 +108,28 @@ def cifar10(
 class CIFAR10Objective:
     """An objective that trains a network on CIFAR-10 by a paper's protocol and returns its validation error.
 
-    It is called with a point as of `NetworkObjective`.
-
-    Raises what `cifar10` raises; TypeError, ValueError.
+    It is called with a point, as of `NetworkObjective`, which is its attribute `objective`.
 
     Parameters
     ----------
-    path : Any
+    path : str, Path, or OfficialSplit
         As of `cifar10`.
     protocol : {"combo", "deeparchitect", "nasbot", "wrs", "fast"}, default "fast"
-        Combo, deeparchitect, nasbot, wrs or fast.
+        The protocol.
     train, validation : int, optional
-        Numbers of images, None for the protocol's; others are a departure from it.
-    settings : mapping of str to object, optional
-        Of `NetworkObjective` but for ``data``, and of `Recipe`, by name; those of a recipe are a departure.
+        Numbers of images. By default those of the protocol.
+    settings : dict, optional
+        Arguments of `NetworkObjective` other than ``data``, and of `Recipe`, which replace those of the protocol.
+
+    Attributes
+    ----------
     objective : NetworkObjective
-        The `NetworkObjective` that all this comes to; an attribute, not an argument.
+        The objective that these settings give.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is invalid.
     """
 
     path: Any

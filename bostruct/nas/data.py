@@ -19,16 +19,16 @@ Task = Literal["classification", "regression"]
 
 
 class Examples(NamedTuple):
-    """Examples of a data set, inputs and their targets.
+    """Examples of a data set: inputs and their targets.
 
-    A `Dataset` takes NumPy arrays and tensors of other types too, and holds them as these.
+    A `Dataset` also accepts NumPy arrays and tensors of other types, and converts them.
 
     Attributes
     ----------
     inputs : Tensor
-        (n, ...) float32, or uint8 for images in 0..255.
+        Inputs (n, ...), float32, or uint8 for images of 0 to 255.
     targets : Tensor
-        (n,) classes, or (n, targets) float32.
+        Classes (n,), or float32 targets (n, targets).
     """
 
     inputs: Tensor
@@ -46,8 +46,8 @@ class Examples(NamedTuple):
 
         Parameters
         ----------
-        device : device
-            If they are wanted.
+        device : torch.device
+            The device.
         """
         return Examples(self.inputs.to(device), self.targets.to(device))
 
@@ -59,18 +59,18 @@ class Dataset:
     Parameters
     ----------
     name : str
-        For messages and file names.
-    task : Task
-        ``classification`` or ``regression``.
+        The name in messages and files.
+    task : {"classification", "regression"}
+        The task.
     train, validation, test : Examples
-        `Examples` of one shape, of tensors or NumPy arrays. Inputs: finite; uint8 is kept, all else becomes float32.
-        Targets: of a classification integers (n,) in 0..classes - 1; of a regression finite numbers (n, classes), or
-        (n,) where there is one.
+        Examples of one shape, of tensors or NumPy arrays. Inputs must be finite; uint8 is kept, all else becomes
+        float32. Targets of a classification are integers (n,) from 0 to classes - 1; those of a regression are finite
+        numbers (n, classes), or (n,) if there is one.
     classes : int
-        Their number, from 1; of a regression the number of targets.
-    mean, scale
-        One for each channel (first dimension of an example), or one for all, of inputs once bytes are divided by 255; a
-        network sees (input - mean) / scale.
+        The number of classes, or of targets of a regression, at least 1.
+    mean, scale : sequence of float
+        One for each channel (first dimension of an example), or one for all, of inputs after bytes are divided by 255.
+        A network gets (input - mean) / scale.
 
     Raises
     ------
@@ -113,12 +113,12 @@ class Dataset:
         return tuple(self.train.inputs.shape[1:])
 
     def part(self, fraction: float) -> Dataset:
-        """Return the data set with the first of its training examples only.
+        """Return the data set with only the first of its training examples.
 
         Parameters
         ----------
         fraction : float
-            Their share, in (0, 1]; at least one is kept.
+            The share to keep, in (0, 1]; at least one example is kept.
         """
         check_number("fraction", fraction, high=1.0, above=0.0)
         n = max(1, round(fraction * len(self.train.inputs)))
@@ -126,9 +126,9 @@ class Dataset:
 
 
 def digits() -> Dataset:
-    """Load 1,797 images of digits, 1 x 8 x 8, with scikit-learn: a third each to train on, to validate and to test.
+    """Load 1,797 images of digits, 1 x 8 x 8, from scikit-learn, a third each for training, validation and test.
 
-    Their order is drawn with seed 0, the same everywhere. So few to train on leave networks something to differ in.
+    The order is drawn with seed 0. So few training examples leave differences between networks.
     """
     from sklearn.datasets import load_digits
 
@@ -140,10 +140,10 @@ def digits() -> Dataset:
 
 
 def diabetes() -> Dataset:
-    """Load the progression of diabetes in 442 patients after a year, by 10 features, with scikit-learn.
+    """Load the progression of diabetes in 442 patients after a year, by 10 features, from scikit-learn.
 
-    Of the patients 266 are to train on, 88 to validate and 88 to test. Features and target have mean 0 and
-    variance 1 on the training part, as in Kandasamy et al. 2018.
+    266 patients are for training, 88 for validation and 88 for test. Features and target have mean 0 and variance 1 on
+    the training part, as in Kandasamy et al. 2018.
     """
     from sklearn.datasets import load_diabetes
 
@@ -152,20 +152,25 @@ def diabetes() -> Dataset:
 
 
 def regression(name: str, features: Array, targets: Array, seed: int = 0) -> Dataset:
-    """Make a data set of a regression: 0.6 of the examples to train on, 0.2 to validate, 0.2 to test.
+    """Make a data set of a regression: 60 % of the examples for training, 20 % for validation, 20 % for test.
 
-    All are standardized by the training part, columns that do not vary at 0 (Kandasamy et al. 2018).
+    All columns are standardized by the training part; constant ones become 0 (Kandasamy et al. 2018).
 
     Parameters
     ----------
     name : str
-        For messages and file names.
-    features : Array
-        (n, d) finite numbers, n at least 5.
-    targets : Array
-        (n,) or (n, t) finite numbers.
+        The name in messages and files.
+    features : array of shape (n, d)
+        Finite numbers, n at least 5.
+    targets : array of shape (n,) or (n, t)
+        Finite numbers.
     seed : int, default 0
-        Draws which examples are in which part.
+        Random seed of the split.
+
+    Returns
+    -------
+    Dataset
+        The data set.
 
     Raises
     ------

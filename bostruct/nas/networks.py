@@ -42,36 +42,41 @@ def to_torch(
     *,
     builders: LayerBuilders | None = None,
 ) -> ArchitectureNetwork:
-    """Build the network of an architecture, a module that takes batches (m, *input_shape) and gives (m, classes).
+    """Build the network of an architecture, a module from batches (m, *input_shape) to (m, classes).
 
-    With ``linear`` decision layers it gives predictions; with one ``softmax`` logits, with several of them logarithms
-    of probabilities, which are logits too: cross-entropy and argmax are right for both.
-
-    Warns of images whose channels seem to be last, as in (32, 32, 3).
+    With ``linear`` decision layers it returns predictions; with one ``softmax`` logits; with several of them logarithms
+    of probabilities, for which cross-entropy and argmax are right, too. A warning is given if the channels of images
+    seem to be last, as in (32, 32, 3).
 
     Parameters
     ----------
     architecture : Architecture
         The network to build.
     input_shape : sequence of int
-        Of one example, (channels, height, width) for images, (features,) else; or with the batch before it, as of
+        The shape of one example, (channels, height, width) for images, otherwise (features,); or of a batch, as of
         `Program.to_torch`.
     classes : int
-        Of the decision layers, from 1; with ``linear`` ones the number of targets.
+        The number of classes, at least 1; with ``linear`` decision layers the number of targets.
     dropout : float, default 0.0
-        Probability in [0, 1), before every decision layer, besides what layers have as attributes.
-    builders : LayerBuilders, optional
-        For processing layers of your own, and for those that you want built otherwise: label -> function (layer, shape)
-        -> module. The `Layer` has its units, stride and attributes; shape is that of one example which enters,
-        (channels, height, width), or (channels,) where the label collapses images, which are then replaced by their
-        mean. The module takes batches (m, *shape) and gives the channels and the size that the label says: the layer's
-        units, or as many channels as entered; each side halved, rounded up, by stride 2 and by labels that halve. A
-        label that neither the architecture's family nor a family of the package knows is refused.
+        Probability of dropout before every decision layer, in [0, 1), in addition to the attributes of layers.
+    builders : dict of callable, optional
+        Functions (layer, shape) -> module by label, for your own processing layers and to replace others. The `Layer`
+        has units, stride and attributes; the shape is that of one example at the input, (channels, height, width), or
+        (channels,) if the label collapses images, which are then replaced by their mean. The module takes batches (m,
+        *shape) and returns the layer's units, or as many channels as it gets, and sides that are halved, rounded up, by
+        stride 2 and by labels that halve.
+
+    Returns
+    -------
+    torch.nn.Module
+        The network.
 
     Raises
     ------
-    TypeError, ValueError, DomainError
-        Which names the layer, where it cannot be built, and both layers where their images differ in size.
+    DomainError
+        If a layer cannot be built, or the images of two layers differ in size; the message names them.
+    TypeError, ValueError
+        If an argument is invalid.
     """
     if not isinstance(architecture, Architecture):
         raise TypeError(f"architecture: expected an Architecture, got {short_repr(architecture)}")
@@ -108,22 +113,27 @@ def check_input_shape(input_shape: Sequence[int]) -> Shape:
 
 
 def program_to_torch(program: Program, input_shape: Sequence[int]) -> nn.Module:
-    """Build the network of a program, a module that takes batches (m, *input_shape) and gives one tensor.
+    """Build the network of a program, a module from batches (m, *input_shape) to one tensor.
 
     Parameters
     ----------
     program : Program
-        Its output is given, or of several the one called ``out``, as with the auxiliary output of
-        `bostruct.nas.spaces.nasnet`.
+        The program. Of several outputs the one called ``out`` is returned; the auxiliary output of
+        `bostruct.nas.spaces.nasnet` is not.
     input_shape : sequence of int
-        Of one example.
+        The shape of one example.
+
+    Returns
+    -------
+    torch.nn.Module
+        The network.
 
     Raises
     ------
-    TypeError, ValueError, DomainError
-        If no output is called so.
     CompileError
-        If it cannot be built.
+        If the network cannot be built.
+    TypeError, ValueError, DomainError
+        If an argument is invalid, or no output is called ``out``.
     """
     network = program.to_torch((2, *check_input_shape(input_shape)))
     if len(program.outputs) == 1:
@@ -416,10 +426,10 @@ class Cost(NamedTuple):
     Attributes
     ----------
     parameters : int
-        Count of the numbers that are trained.
+        The number of trained parameters.
     flops : int
-        Of a forward pass of one example, as torch counts them: two for each multiplication and addition of convolutions
-        and matrix products, none for anything else.
+        FLOPs of a forward pass of one example as torch counts them: two for each multiplication and addition in
+        convolutions and matrix products, none for anything else.
     """
 
     parameters: int
@@ -433,27 +443,32 @@ def cost(
     *,
     builders: LayerBuilders | None = None,
 ) -> Cost:
-    """Count the parameters and FLOPs of a network, before anything is trained.
+    """Count the parameters and FLOPs of a network without training it.
 
-    Nothing is computed and no weight allocated, so that networks too large for any memory are counted.
+    Nothing is computed and no weight is allocated, so that networks of any size can be counted.
 
     Parameters
     ----------
-    network : Module, Architecture, or Program
-        A module, an `Architecture` or a `Program`.
+    network : torch.nn.Module, Architecture, or Program
+        The network.
     input_shape : sequence of int
-        Of one example, (channels, height, width) for images, (features,) else.
+        The shape of one example, (channels, height, width) for images, otherwise (features,).
     classes : int, optional
-        Of an `Architecture`, as of `to_torch`; others bring their own.
-    builders : LayerBuilders, optional
-        Of an `Architecture`, as of `to_torch`; None for others.
+        The number of classes of an `Architecture`.
+    builders : dict of callable, optional
+        Builders of the layers of an `Architecture`, as of `to_torch`.
+
+    Returns
+    -------
+    Cost
+        The counts.
 
     Raises
     ------
-    TypeError, ValueError
-        If the network does not take such examples.
     DomainError, CompileError
-        If it cannot be built.
+        If the network cannot be built.
+    TypeError, ValueError
+        If an argument is invalid, or the network does not accept such examples.
     """
     shape = check_input_shape(input_shape)
     if (classes is None) == isinstance(network, Architecture):

@@ -62,45 +62,46 @@ TrainingSettings: TypeAlias = dict[str, Any]  # arguments by name, as a training
 class NetworkObjective:
     """An objective that trains the network of a point and returns its validation error, to be minimized.
 
-    A point is an `Architecture`, a `Program`, or a dict, nested or not, with one of these under any name; its other
+    A point is an `Architecture`, a `Program`, or a dict, nested or not, with one of them under any name. Its other
     entries are settings of the recipe by name (``epochs``, ``learning_rate``, ``weight_decay``, ``dropout`` ...) or
     ``fraction``, the share of the training examples, so that epochs and examples can be a `Fidelity`.
 
     Parameters
     ----------
     data : Dataset
-        The data set, with training, validation and test examples.
+        The training, validation and test examples.
     recipe : Recipe, default FAST
         How networks are trained.
     repeats : int, default 1
-        Trainings with seeds of their own, from 1, whose errors are averaged; with the first that fails the evaluation
-        has failed. On a GPU up to 8 go at once. On a CPU those of a small perceptron are one batched training (unless
-        there are checkpoints), whose values differ from those of single trainings in rounding.
+        Number of trainings with different seeds, at least 1, whose errors are averaged. The first failure fails the
+        evaluation. On a GPU up to 8 run at once. On a CPU those of a small perceptron are one batched training, unless
+        there are checkpoints, with the values of single trainings up to rounding.
     seed : int, default 0
-        An integer from 0; all else being equal, the same seed gives the same value on a CPU with the same number of
-        threads.
+        Random seed, at least 0. On a CPU the same seed and number of threads give the same value.
     device : str, default "cpu"
-        ``cpu``, ``cuda`` or ``cuda:<number>``.
+        "cpu", "cuda" or "cuda:<number>".
     checkpoints : str or path-like, optional
-        A folder from which a killed evaluation goes on; nothing of it is left when an evaluation has ended or failed.
-        None for no checkpoints.
+        A folder from which a killed evaluation resumes. It is emptied when an evaluation ends or fails.
     seconds : float, optional
-        At most, by the clock, for an evaluation with all its repeats; None for no limit.
+        Time limit of an evaluation with all its repeats.
     watch : callable, optional
-        Called with the number of the repeat, the number of the epoch, and what the epoch came to.
-    builders : LayerBuilders, optional
-        Of layers of your own in architectures, as of `to_torch`; with several workers, functions of a module.
-    devices : sequence of str, {"all"}, optional
-        Of worker processes in place of `device`, in turn, so that a device may have several: names as of `device`, or
-        ``all`` for all GPUs; without workers the first. None for `device`.
+        Called with the number of the repeat, the number of the epoch, and the epoch's figures.
+    builders : dict of callable, optional
+        Builders of your own layers, as of `to_torch`. With several workers they must be functions of a module.
+    devices : sequence of str or "all", optional
+        Devices of worker processes, in turn, in place of `device`; "all" for all GPUs. Without workers the first is
+        used.
 
     Raises
     ------
     TypeError, ValueError
-        ; when called PointError for a point that is none or does not fit the data.
+        If an argument is invalid.
+    PointError
+        When called: if the point is invalid or does not fit the data.
     DomainError, CompileError
-        For a network that cannot be built.
+        When called: if the network cannot be built.
     TrainingFailed
+        When called: if a training fails.
     """
 
     data: Dataset
@@ -141,12 +142,12 @@ class NetworkObjective:
         return float(np.mean([one.error for one in self.train(point)]))
 
     def train(self, point: object) -> list[Trained]:
-        """Train every repeat, and return its network, the errors of its epochs, and the test error.
+        """Train all repeats; return their networks, the errors of their epochs, and their test errors.
 
         Parameters
         ----------
         point : object
-            As for a call of the objective.
+            A point, as for a call of the objective.
         """
         began, request = monotonic(), parse_request(point)
         recipe = replace(self.recipe, **request.settings)
@@ -202,12 +203,12 @@ class NetworkObjective:
         )
 
     def cost(self, point: object) -> Cost:
-        """Count the parameters of a point's network, and its FLOPs for one example, without training.
+        """Count the parameters and FLOPs of a point's network without training it.
 
         Parameters
         ----------
         point : object
-            As for a call of the objective.
+            A point, as for a call of the objective.
         """
         sketch = sketch_network(parse_request(point).network, self.data, 0.0, self.builders)
         return cost(sketch, self.data.input_shape)
@@ -245,26 +246,28 @@ def train_ensemble(
     all_or_none: bool = False,
     watch: Callable[[int, int, Epoch], None] | None = None,
 ) -> list[Trained | TrainingFailed]:
-    """Train one perceptron with several seeds as one training on the CPU.
+    """Train one perceptron with several seeds as a single batched training on the CPU.
 
-    Each has the initial values, the batches and the order of them that `train` gives it with its seed, and stops when
-    it would. What it comes to differs from `train` in rounding only, as products of stacked matrices are summed in
-    another order, and is the same, bit for bit, at every call with the same seeds and number of threads.
+    Each training has the initial values, batches and stopping of `train` with its seed. Results differ from `train` by
+    rounding only, because products of stacked matrices are summed in another order, and are the same at every call with
+    the same seeds and number of threads.
 
     Parameters
     ----------
-    build : NetworkBuilder
-        Gives networks without buffers.
-    data, recipe
-        As of `train`.
+    build : callable
+        Returns a network without buffers.
+    data : Dataset
+        The examples.
+    recipe : Recipe
+        How the network is trained.
     seeds : sequence of int
-        One each a training.
+        One seed for each training.
     seconds : float, optional
-        At most, a training, which is charged its share.
+        Time limit of a training, which is charged its share.
     all_or_none : bool, default False
-        If one fails the others are `Stopped`; else a training that fails fails alone.
+        Whether a failure stops the other trainings. Otherwise a training fails alone.
     watch : callable, optional
-        Called with the number of the training, the number of the epoch, and what it came to.
+        Called with the number of the training, the number of the epoch, and the epoch's figures.
     """
     context = DeviceContext(CPU, 0)
     try:

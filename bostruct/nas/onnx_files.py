@@ -65,24 +65,29 @@ class OnnxNode(NamedTuple):
 def from_onnx(
     path: str | os.PathLike[str], *, family: Family | None = None, decision: str | None = None
 ) -> Architecture:
-    """Return the architecture of the network in an ONNX file, as `from_torch` reads a module.
+    """Return the architecture of the network in an ONNX file, read as by `from_torch`.
 
-    Dropout is not read. Exports often merge normalization into convolutions: if a file has no normalization, its
-    convolutions are read as normalized.
+    Dropout is not read. Exports often merge normalization into convolutions: if a file has none, its convolutions are
+    read as normalized.
 
     Parameters
     ----------
     path : str or path-like
-        Of a file with one input and one output. Weights, in it or in files beside it, are not read.
+        A file with one input and one output. Weights are not read.
     family, decision
         As of `from_torch`. The operation ``LayerNormalization`` is a layer with your label ``layer-normalization``.
+
+    Returns
+    -------
+    Architecture
+        The architecture.
 
     Raises
     ------
     OSError, DomainError
-        For anything but an ONNX file, and for an operation that cannot be read, by its name.
+        If it is not an ONNX file, or an operation cannot be read; the message names it.
     PointError
-        If the layers make no valid architecture.
+        If the layers are not a valid architecture.
     """
     source = str(path)
     with Path(path).open("rb") as file:

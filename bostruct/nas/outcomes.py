@@ -57,18 +57,18 @@ class Epoch(NamedTuple):
 class Trained:
     """A trained network with its errors and costs.
 
-    Parameters
+    Attributes
     ----------
-    network : Module
-        As it is after the last epoch.
+    network : torch.nn.Module
+        The network after the last epoch.
     epochs : tuple of Epoch
-        Loss and error of each, in order.
+        Loss and error of each epoch.
     error : float
-        Of validation, by the recipe's score.
+        The validation error by the recipe's score.
     seconds : float
-        Of training and scoring, while it was this training's turn.
+        Seconds of training and scoring.
     score_test : callable
-        Gives the error of `network` on the test examples.
+        Returns the error of `network` on the test examples.
     """
 
     network: nn.Module

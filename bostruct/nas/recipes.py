@@ -22,43 +22,43 @@ class Recipe:
     Parameters
     ----------
     epochs : int, default 20
-        Passes over the training examples, from 1.
+        Passes over the training examples, at least 1.
     batch_size : int, default 100
-        Examples of a step, from 1.
-    optimizer : Optimizer, default "adam"
-        ``adam`` or ``sgd``.
+        Examples of a step, at least 1.
+    optimizer : {"adam", "sgd"}, default "adam"
+        The optimizer.
     learning_rate : float, default 0.001
-        At its highest, above 0.
+        The highest learning rate, above 0.
     momentum : float, default 0.9
-        Of ``sgd``, in [0, 1).
+        Momentum of "sgd", in [0, 1).
     weight_decay : float, default 0.0
-        Of the optimizer, from 0.
-    schedule : Schedule, default "constant"
-        ``constant``; ``cosine`` to 0; ``steps``, see drops; ``triangle``, up in the first fifth, then down to 0,
-        linearly.
+        Weight decay, at least 0.
+    schedule : {"constant", "cosine", "steps", "triangle"}, default "constant"
+        The learning rate over time: constant, a cosine to 0, steps (see `drops`), or linearly up in the first fifth,
+        then down to 0.
     drops : tuple of tuple of (float, float), default ()
-        Of ``steps`` alone: the rate is multiplied by `drops[i][1]`, above 0, from the share `drops[i][0]` of all epochs
-        on, ascending in (0, 1).
+        For "steps": from the share `drops[i][0]` of all epochs on, ascending in (0, 1), the rate is multiplied by
+        `drops[i][1]`, above 0.
     loss : {"squared", "absolute"}, default "squared"
-        ``squared`` or ``absolute`` for regressions; it is cross-entropy for classes.
+        The loss of regressions. That of classes is cross-entropy.
     every_decision : bool, default False
-        The loss is the sum over the decision layers, not the loss of their mean.
+        Whether the loss is the sum over the decision layers, instead of the loss of their mean.
     shift : int, default 0
-        Pixels that training images are moved by at most, zeros coming in.
+        Largest random shift of training images in pixels, with zeros coming in.
     flip : bool, default False
-        Half of the training images are mirrored.
-    statistics : Statistics, default "running"
-        Of batch normalization when a network is scored, ``running`` averages or those of the ``batch`` itself.
-    score : ScoreRule, default "last"
-        The ``best`` epoch on the validation examples, or the ``last``.
+        Whether half of the training images are mirrored.
+    statistics : {"running", "batch"}, default "running"
+        The statistics of batch normalization at scoring: running averages, or those of the batch.
+    score : {"best", "last"}, default "last"
+        The validation error of the best or of the last epoch.
     patience : int, default 0
-        Stop if none of the last so many epochs reaches the one before them; 0 never.
+        Stop if none of the last so many epochs reaches the one before them. 0 never stops.
     label_smoothing : float, default 0.0
-        In [0, 1).
+        Label smoothing, in [0, 1).
     gradient_norm : float, default 0.0
-        Gradients are scaled down to it; 0 never.
+        Largest norm of the gradients. 0 for no limit.
     dropout : float, default 0.0
-        Probability before the decision layers of an architecture, in [0, 1).
+        Probability of dropout before the decision layers of an architecture, in [0, 1).
 
     Raises
     ------

@@ -52,22 +52,27 @@ WITHOUT_SETTINGS = (nn.ReLU, nn.LeakyReLU, nn.Softplus, nn.ELU, nn.Sigmoid, nn.T
 
 
 def to_source(network: nn.Module) -> str:
-    """Write a network as Python source with a class ``Network``, which needs torch alone.
+    """Write a network as Python source with a class ``Network`` that needs only torch.
 
-    The class has the parameters of the network under the same names, so that ``Network().load_state_dict(state)`` takes
-    the state of the one given. Values of parameters are not in the source.
+    The class has the parameters of the network under the same names, so that ``Network().load_state_dict(state)``
+    accepts its state. The source has no values of parameters.
 
     Parameters
     ----------
-    network : Module
-        One that `to_torch` built of an architecture whose layers are all of this package.
+    network : torch.nn.Module
+        A network that `to_torch` built of built-in layers.
+
+    Returns
+    -------
+    str
+        The source.
 
     Raises
     ------
     TypeError
-        For any other module.
+        If the module is of another kind.
     DomainError
-        If a layer is built by a user's function, whose source is not known.
+        If a layer was built by your own function, whose source is unknown.
     """
     if not isinstance(network, ArchitectureNetwork):
         raise TypeError(f"network: expected a network of an architecture, by to_torch, got {short_repr(network)}")

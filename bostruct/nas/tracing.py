@@ -34,32 +34,37 @@ KINDS = {name: kind for kind, names in NAMES.items() for name in names.split()}
 def from_torch(
     module: nn.Module, example_input: Tensor, *, family: Family | None = None, decision: str | None = None
 ) -> Architecture:
-    """Return the architecture of a network of torch, from a trace in evaluation mode.
+    """Return the architecture of a torch network, from a trace in evaluation mode.
 
     Convolutions, pools, fully connected layers, residual blocks, concatenations and an average of several outputs are
     read, with units, stride, dropout, dilation, `separable` and missing normalization. The linear layers before the
-    output are the decision layers. What a layer has otherwise is read as `to_torch` builds it: any padding, bias,
-    flattening as the mean over the image, and with a warning other activations, and blocks of other convolutions.
+    output are the decision layers. Other properties are read as `to_torch` builds them: any padding and bias,
+    flattening as the mean over the image, and, with a warning, other activations and blocks of other convolutions.
 
     Parameters
     ----------
-    module : Module
-        Any module that `torch.export` traces, with one input and one output. Its mode stays as it is.
+    module : torch.nn.Module
+        A module that `torch.export` can trace, with one input and one output. Its mode is left unchanged.
     example_input : Tensor
         A batch, (m, channels, height, width) or (m, features).
     family : Family, optional
-        Of the layers. An operation that has the name of a label of yours, as in ``layer-norm``, is such a layer. By
-        default the ``cnn`` family if the network has convolutions, else ``mlp``, with labels for sizes that it lacks,
-        such as ``conv1``. Additions are read as joins if the family says so.
+        The family of layers. An operation with the name of one of your labels, as in ``layer-norm``, is such a layer.
+        By default ``cnn`` if the network has convolutions, otherwise ``mlp``, with labels added for missing sizes, such
+        as ``conv1``. Additions are read as joins if the family says so.
     decision : str, optional
-        Label of the decision layers; by default ``softmax`` of images, ``linear`` of features.
+        The label of the decision layers. By default ``softmax`` for images and ``linear`` for features.
+
+    Returns
+    -------
+    Architecture
+        The architecture.
 
     Raises
     ------
     TypeError, DomainError
-        Which names the operation that cannot be read.
+        If an operation cannot be read; the message names it.
     PointError
-        If the layers make no valid architecture.
+        If the layers are not a valid architecture.
     """
     if not isinstance(module, nn.Module):
         raise TypeError(f"module: expected a torch.nn.Module, got {short_repr(module)}")

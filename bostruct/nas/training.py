@@ -73,29 +73,34 @@ def train(
 
     Parameters
     ----------
-    build : NetworkBuilder
-        Gives the network; called once, under the seed.
+    build : callable
+        Returns the network. It is called once, after seeding.
     data : Dataset
-        The examples to train on and to score with.
+        The examples.
     recipe : Recipe
         How the network is trained.
     seed : int
-        Of initial values, batches and everything else that is random.
+        Random seed of initial values, batches and everything else.
     device : str, default "cpu"
-        ``cpu``, ``cuda`` or ``cuda:<number>``.
+        "cpu", "cuda" or "cuda:<number>".
     checkpoint : Path, optional
-        A file that is written after every epoch, from which a training that was killed goes on as if it had not been,
-        where data, recipe, seed, kind of device and version of torch are the same; with a failure it is deleted.
+        A file written after every epoch, from which a killed training resumes exactly if data, recipe, seed, kind of
+        device and version of torch are the same. It is deleted at a failure.
     seconds : float, optional
-        At most, of this call, looked at after every step of the optimizer and every batch that is scored.
-    watch : Watch, optional
-        Called with every epoch's number and what it came to.
+        Time limit of this call, checked after every step of the optimizer and every scored batch.
+    watch : callable, optional
+        Called with the number of each epoch and its figures.
+
+    Returns
+    -------
+    Trained
+        The network with its errors.
 
     Raises
     ------
     TrainingFailed
-        Where losses are not finite, memory or time run out, or batch normalization is given one value a channel; and
-        what `build`, the network and `watch` raise.
+        If a loss is not finite, memory or time run out, or batch normalization gets one value for a channel. Errors of
+        `build`, the network and `watch` are raised as they are.
     """
     job = TrainingJob(build, seed, checkpoint, watch)
     outcome = run_trainings([job], data, recipe, device, seconds=seconds)[0]
@@ -118,32 +123,36 @@ def train_together(
     all_or_none: bool = False,
     watch: Callable[[int, int, Epoch], None] | None = None,
 ) -> list[Trained | TrainingFailed]:
-    """Run several trainings that take turns after every step: on a GPU side by side, each on a stream of its own.
+    """Run several trainings that take turns after every step; on a GPU in parallel, each on its own stream.
 
-    A training that fails fails alone, and its failure is in its place, also where `build` or the network raised it (a
-    wrong shape); one that runs out of memory is tried once more when the others have ended. What `watch` raises is the
-    caller's: it is raised here and ends all. On a CPU every result is, bit for bit, that of `train`, and nothing is
-    gained. Trainings beyond the 32 streams of a GPU have no graphs.
+    A training fails alone, also if `build` or the network raises an error, and its failure takes its place in the
+    result. One that runs out of memory is tried again when the others have ended. Errors of `watch` end all. On a CPU
+    results are those of `train`, bit for bit, without a gain in time. On a GPU trainings beyond 32 have no graphs.
 
     Parameters
     ----------
     builds, seeds, checkpoints
-        One each a training, as of `train`.
+        One for each training, as of `train`.
     data, recipe, device
         As of `train`.
     seconds : float, optional
-        At most, of a training's own turns.
-    deadline : float, default math.inf
-        Of all of them, by `time.monotonic`.
+        Time limit of a training's own turns.
+    deadline : float, default inf
+        Time limit of all trainings, by `time.monotonic`.
     all_or_none : bool, default False
-        If one fails, for another reason than memory, the others are `Stopped`.
+        Whether a failure other than memory stops the other trainings.
     watch : callable, optional
-        Called with the number of the training, the number of the epoch, and what it came to.
+        Called with the number of the training, the number of the epoch, and the epoch's figures.
+
+    Returns
+    -------
+    list
+        The result or the failure of each training.
 
     Raises
     ------
     ValueError
-        If numbers differ.
+        If the numbers of builds, seeds and checkpoints differ.
     """
     files = [None] * len(builds) if checkpoints is None else list(checkpoints)
     if not len(builds) == len(seeds) == len(files):

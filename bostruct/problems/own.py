@@ -83,7 +83,7 @@ class Problem:
         self.objective = objective
         self.space = as_domain(space)
         self.name = _name_of(objective) if name is None else name
-        self.goals = declare_goals(direction, directions, constraints)
+        self.goals = declare_goals(direction, directions, constraints, objective_name=objective)
         self.optimum = None if optimum is None else check_number("optimum", optimum)
         self.reference = reference
         self.noise_free = noise_free

@@ -171,8 +171,6 @@ class BayesianSearch(Searcher):
         Each after it is climbed to, once those before it are believed, from the best of the other maxima of the search
         and of the points around those before it. ``info["joint"]`` is its place, from 1. Where the model did not choose
         the first, that is the only one. Raises SpaceExhausted.
-
-        rng: random number generator.
         """
         return map(self.with_note, self._search(history, state, rng))
 
@@ -223,9 +221,6 @@ class BayesianSearch(Searcher):
         A surrogate of several outputs predicts the first objective, and the points that `find_kept` finds are eligible.
         Any other one learns from the points that satisfy all limits alone, which are eligible. Where no point keeps
         all, all are.
-
-        history: at least one completed point.
-        rng: random number generator.
         """
         kept = is_feasible(history.violations)
         eligible = kept if kept.any() else np.ones(len(kept), dtype=np.bool_)
@@ -244,10 +239,6 @@ class BayesianSearch(Searcher):
         """Return `bostruct.searchers.regret.bound_regret_probability` of the surrogate; raises NumericalError.
 
         It is 1 until more than `n_initial` points have a value, and while the values are equal up to rounding.
-
-        history: at least one completed point.
-        regret: the difference to the optimum, at least 0, in the user's units.
-        rng: random number generator.
         """
         n_completed = len(first_occurrences(self.domain, history.completed))
         if n_completed <= self.n_initial or not has_spread(history.values):
@@ -260,9 +251,6 @@ class BayesianSearch(Searcher):
 
     def predict(self, history: HistoryView, state: State, xs: Batch, rng: np.random.Generator) -> Predicted:
         """Predict points by the surrogate, and the chance that they succeed by the score; raises NumericalError.
-
-        history: at least one completed point, or NumericalError is raised.
-        rng: random number generator.
 
         Means and variances are in the user's units. Where the surrogate compresses values, the mean of a point far
         above the median is the median of what is expected there.
@@ -285,10 +273,6 @@ class BayesianSearch(Searcher):
         self, history: HistoryView, state: State, objective: int, rng: np.random.Generator
     ) -> LeaveOneOut:
         """Predict each observed value from all others, in the user's units, at the hyperparameters learned from all.
-
-        history: at least one completed point, or NumericalError is raised.
-        objective: its position, from 0.
-        rng: random number generator.
 
         Points that are told several times, of which the model keeps some, are left out. Raises BostructError if the
         model is no Gaussian process, learns from other studies, too, or has no model of the limits; NumericalError.

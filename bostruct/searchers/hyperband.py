@@ -124,11 +124,7 @@ class Hyperband(Searcher):
         return TrainingPrediction(levels == levels.max(), prediction, LARGEST_COUNTS)
 
     def predict(self, history: HistoryView, state: State, xs: Batch, rng: np.random.Generator) -> Predicted:
-        """Predict points at the highest level, by the model that proposes.
-
-        history: at least one completed point.
-        rng: random number generator.
-        """
+        """Predict points at the highest level, by the model that proposes."""
         if self.proposals is None:
             return super().predict(history, state, xs, rng)
         top = len(self.fidelities.costs) - 1

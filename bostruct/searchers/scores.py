@@ -276,24 +276,7 @@ class Feasible(ScoreBuilder):
     def build_from(
         self, posterior: Posterior, history: HistoryView, state: State, rng: np.random.Generator
     ) -> tuple[Score, State]:
-        """Return the score as a call does, and what was learned of success.
-
-        Parameters
-        ----------
-        posterior : Posterior
-            Of the objective.
-        history : HistoryView
-            All that was observed so far.
-        state : State
-            None, or what the last call returned: what the model of success learned, and the numbers of completed and
-            failed points that it learned from.
-        rng : Generator
-            Given to the model of success.
-
-        Raises
-        ------
-        NumericalError
-        """
+        """Return the score as a call does, and what was learned of success."""
         score = self.score(posterior, history, rng)
         chance, state = self._learn_success(history, state, rng)
         if chance is None:
@@ -305,23 +288,7 @@ class Feasible(ScoreBuilder):
     def learn_feasibility(
         self, posterior: Posterior, history: HistoryView, state: State, rng: np.random.Generator
     ) -> Feasibility | None:
-        """Return the chance that points have a value, and that the score knows of; None for certainty.
-
-        Parameters
-        ----------
-        posterior : Posterior
-            Of the objective, given to the score.
-        history : HistoryView
-            All that was observed so far.
-        state : State
-            Of the last score, as of `build_from`.
-        rng : Generator
-            Given to the model of success.
-
-        Raises
-        ------
-        NumericalError
-        """
+        """Return the chance that points have a value, and that the score knows of; None for certainty."""
         inner = self.score.learn_feasibility(posterior, history, None, rng)
         found = [one for one in (self._learn_success(history, state, rng)[0], inner) if one is not None]
         return ProductFeasibility(found) if found else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bostruct import methods
@@ -50,7 +50,8 @@ class StudyDescription:
     def check_same(self, study: Study) -> None:
         """Raise Refusal unless a study is the one described; a seed that is not given agrees."""
         ours = {"space": dump(self.space.to_json()), "goals": str(self.goals), "method": self.method}
-        theirs = {"space": dump(study.domain.to_json()), "goals": str(study.goals), "method": study.result.method}
+        goals = replace(study.goals, names=())  # which a description lacks
+        theirs = {"space": dump(study.domain.to_json()), "goals": str(goals), "method": study.result.method}
         if self.initial_points:
             given = [self.space.parse(one) for one in self.initial_points]
             ours["initial_points"] = dump([self.space.encode(x) for x in given])

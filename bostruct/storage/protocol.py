@@ -335,7 +335,7 @@ class Storage(ABC):
 
     A back end that writes a study as a whole at each step needs less: see `bostruct.storage.documents`.
 
-    Parameters
+    Attributes
     ----------
     label : str, default "the storage"
         The name that messages give it.
@@ -472,7 +472,7 @@ class Storage(ABC):
 
 def explain_second(label: str, name: str) -> StorageError:
     """Return what `Storage.save` raises if a study of this name is there."""
-    return StorageError(f"{label}: holds a study {name!r} already; save this one elsewhere, or with another name=")
+    return StorageError(f"{label}: holds a study {name!r} already; choose another name, or another file")
 
 
 def check_new_name(name: str, where: str = "") -> str:

@@ -60,7 +60,9 @@ class RowStorage(Storage):
             writer.delete()
 
     def rename(self, name: str, new: str) -> None:
-        if new in {row.name for row in self.studies()}:
+        studies = self.studies()
+        find_study(studies, name, self.label)
+        if new in {row.name for row in studies}:
             raise explain_second(self.label, new)
         with self._opening_alone(name) as writer:
             writer.rewrite(name=check_new_name(new))

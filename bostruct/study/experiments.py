@@ -6,9 +6,11 @@ Weights & Biases, KTT and CLTune are known by the names of their columns.
 
 from __future__ import annotations
 
+import ast
 import csv
 import io
 import json
+import math
 import os
 import re
 import statistics
@@ -36,7 +38,7 @@ from bostruct.study.saving import write_copy
 MAX_BYTES, MAX_ROWS, MAX_CELLS = 2**27, 100_000, 5_000_000
 FEW_LEVELS = 10  # numbers that are repeated, and so were chosen
 FEW_NAMES = 20  # texts that are categories, whatever the number of rows
-DECADES = 1000.0  # the ratio of numbers on a logarithmic scale
+DECADES = 100.0  # the ratio of numbers on a logarithmic scale
 NUMBER = re.compile(r"[+-]?(?!0\d)(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?")  # 007 is a code
 THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+")
 DATE = re.compile(r"\d{4}-\d\d?-\d\d?([T ].*)?|\d\d?[./]\d\d?[./]\d{2,4}( .*)?")
@@ -70,6 +72,7 @@ class Guess(NamedTuple):
     log: whether it lies on a logarithmic scale.
     when: the name of another column, and its values for which this one has values; None if it always has.
     note: why, and what else it may be.
+    total: of shares or integers; None for other kinds.
     """
 
     kind: str
@@ -77,16 +80,20 @@ class Guess(NamedTuple):
     log: bool = False
     when: tuple[str, Cells] | None = None
     note: str = ""
+    total: float | None = None
 
     def make(self) -> Variable:
         """Return the variable; raise DomainError for one that there cannot be."""
         make: Callable[..., Variable] = KINDS[self.kind]
         options = {} if self.when is None else {"when": {self.when[0]: OneOf(*self.when[1])}}
-        return make(*self.arguments, **options, **({"log": True} if self.log else {}))
+        return make(*self.arguments, **options, **self._list_settings())
+
+    def _list_settings(self) -> dict[str, object]:
+        return ({"log": True} if self.log else {}) | ({} if self.total is None else {"total": self.total})
 
     def write(self) -> str:
         """Return the variable as Python."""
-        parts = [*map(repr, self.arguments), *(["log=True"] if self.log else [])]
+        parts = [*map(repr, self.arguments), *(f"{name}={value!r}" for name, value in self._list_settings().items())]
         if self.when is not None:
             parts.append(f"when={{{self.when[0]!r}: bo.OneOf({', '.join(map(repr, self.when[1]))})}}")
         return f"bo.{self.kind}({', '.join(parts)}),{f'  # {self.note}' if self.note else ''}"
@@ -130,6 +137,7 @@ def import_experiments(
             if name.startswith(prefix) and name not in others and not name.startswith((ATTRIBUTE, LIMIT))
         }
         guesses, left_out = guess_variables(guessed, columns)
+        guesses = _join_shares(guesses, guessed)
         not_read = [name for name in columns if not name.startswith(prefix) and name not in others]
         left_out |= dict.fromkeys(not_read, f"without the prefix {prefix!r}")
         print(format_space(place, guesses, left_out))
@@ -137,7 +145,7 @@ def import_experiments(
             raise DomainError(f"{place}: no column is a variable; pass space=")
         space = {name: guess.make() for name, guess in guesses.items()}
         columns = {name: columns[name] for name in others if name in columns} | {
-            name: guessed[name] for name in guesses
+            name: cells for name, cells in guessed.items() if {name, name.rpartition(".")[0]} & guesses.keys()
         }
     domain = as_domain(space)
     same = {name: match_column(name, columns) for name in domain.named_values}
@@ -215,10 +223,22 @@ def read_csv_columns(file: str, decimal: str | None = None) -> tuple[list[int], 
         if twice := next((i for i, one in enumerate(header) if one in header[:i]), 0):
             raise ValueError(f"column {twice + 1}: {header[twice]!r} is there twice")
     except (csv.Error, ValueError) as error:
-        raise ValueError(f"{file}: line {reader.line_num}: {error}") from None
+        at = reader.line_num if len(lines) < 2 or "column" not in str(error) else lines[0]
+        raise ValueError(f"{file}: line {max(at, 1)}: {error}") from None
     cells = {name: [row[i].strip() for row in rows[1:]] for i, name in enumerate(header)}
     has_comma = (decimal or _find_decimal(file, lines[1:], cells, separator)) == ","
-    return lines[1:], {name: _convert_cells(own, has_comma) for name, own in cells.items()}
+    return lines[1:], _expand_dicts({name: _convert_cells(own, has_comma) for name, own in cells.items()})
+
+
+def _expand_dicts(columns: dict[str, Cells]) -> dict[str, Cells]:
+    """Give each key of the dicts that W&B's interface returns in a column ``config`` or ``summary`` a column."""
+    for name in ("config", "summary"):
+        cells = columns.get(name, ())
+        if any(cells) and all(cell is None or isinstance(cell, dict) for cell in cells):
+            columns.pop(name)
+            keys = dict.fromkeys(key for cell in cells for key in cell or () if not str(key).startswith("_"))
+            columns |= {f"{name}.{key}": [(cell or {}).get(key) for cell in cells] for key in keys}
+    return columns
 
 
 def _find_separator(text: str) -> str:
@@ -258,8 +278,9 @@ def _convert_cells(cells: Sequence[str], has_comma: bool) -> Cells:
     if given and all(cell.lower() in ("true", "false") for cell in given):
         return [None if cell in NA_TEXTS else cell.lower() == "true" for cell in cells]
     if given and all(cell[0] in "[{" for cell in given):
-        with suppress(ValueError, RecursionError):
-            return [None if cell in NA_TEXTS else json.loads(cell) for cell in cells]
+        for read in (json.loads, ast.literal_eval):  # which runs nothing
+            with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+                return [None if cell in NA_TEXTS else read(cell) for cell in cells]
     return [unquote_cell(cell) if cell else None for cell in cells]
 
 
@@ -291,7 +312,8 @@ def guess_variables(
     for name in [name for name in guesses if None in columns[name]]:
         if (when := _guess_condition(columns[name], full)) is None:
             guesses.pop(name)
-            left_out[name] = f"empty in {list(columns[name]).count(None)} of {pluralize(len(columns[name]), 'row')}"
+            gaps = f"{list(columns[name]).count(None)} of {pluralize(len(columns[name]), 'row')}"
+            left_out[name] = f"empty in {gaps}; fill the gaps, or delete these rows, to keep it"
         else:
             guesses[name] = guesses[name]._replace(when=when)
     return guesses, left_out
@@ -340,6 +362,24 @@ def _guess_list(found: Cells) -> Guess | str:
     return Guess("Subset", (items, lengths), note=f"or {ordered}, if the order counts")
 
 
+def _join_shares(guesses: Mapping[str, Guess], columns: Mapping[str, Cells]) -> dict[str, Guess]:
+    """Join numbers such as of the columns ``blend.resin`` and ``blend.acid``, whose sum is the same in all rows."""
+    joined = dict[str, Guess]()
+    for name, guess in guesses.items():
+        stem = name.rpartition(".")[0]
+        own = [one for one in guesses if stem and one.rpartition(".")[0] == stem]
+        rows = list(zip(*(columns[one] for one in own), strict=True))
+        if len(own) > 1 and all(type(cell) in (int, float) for row in rows for cell in row):
+            total = math.fsum(rows[0])
+            if total > 0 and all(math.isclose(math.fsum(row), total, rel_tol=1e-6) for row in rows):
+                is_whole = all(type(cell) is int for row in rows for cell in row)
+                parts = [one.removeprefix(f"{stem}.") for one in own]
+                kind, total = ("Allocation", int(total)) if is_whole else ("Mixture", round(total, 6))
+                name, guess = stem, Guess(kind, (parts,), note="each row has this sum", total=total)
+        joined[name] = guess
+    return joined
+
+
 CHOSEN = ("Categorical", "Binary", "Ordinal")  # kinds whose value may decide about others
 
 
@@ -360,6 +400,8 @@ def format_space(file: str, guesses: Mapping[str, Guess], left_out: Mapping[str,
     left_out: why a column is no variable, by name.
     """
     head = f"# Guessed from {file}. Correct it, and pass it as space= (--space FILE.py:space)."
+    if any(guess.kind in ("Integer", "Real") for guess in guesses.values()):
+        head += "\n# Numbers have the range of the data; widen it to search beyond."
     lines = [f"    {name!r}: {guess.write()}" for name, guess in guesses.items()]
     reasons = dict.fromkeys(left_out.values())
     notes = [

@@ -121,7 +121,7 @@ class HyperparameterTable:
                 f"{row.output}: {row.name}" if row.output else row.name,
                 row.variable,
                 f"{row.mean:.4g}",
-                "" if row.interval is None else "{:.4g} to {:.4g}".format(*row.interval),
+                "point estimate" if row.interval is None else "{:.4g} to {:.4g}".format(*row.interval),
             )
             for row in self.rows
         ]

@@ -55,7 +55,8 @@ def run_trials(study: Any, settings: RunSettings) -> str:
     if settings.n_more is not None:
         total = study.n_finished + settings.n_more
     if study.n_finished >= total:
-        return f"{NOTHING_TO_DO}: n_trials is {total}, and {study.n_finished} are finished already"
+        asked = f"n_trials is {total}" if settings.n_more is None else f"n_more is {settings.n_more}"
+        return f"{NOTHING_TO_DO}: {asked}, and {study.n_finished} are finished already"
     _give_back_left(study)
     callbacks = (*settings.callbacks, *(() if settings.patience is None else (Patience(settings.patience),)))
     for callback in callbacks:

@@ -231,7 +231,7 @@ def check_same_study(stored: StudyRow, given: StudyRow, where: str, *, seed_give
         given = given._replace(seed=stored.seed)
     if given.initial == "[]":
         given = given._replace(initial=stored.initial)
-    kept = {name: value for name, value in parse(stored.goals).items() if name in (SECONDS, NAMES)}
+    kept = {name: value for name, value in parse(stored.goals).items() if name == SECONDS}
     given = given._replace(goals=dump(kept | parse(given.goals)))
     name = _common_name(stored, given)
     same = is_same_method(stored.method, given.method)  # by whatever name it was built
@@ -263,8 +263,8 @@ def find_difference(stored: StudyRow, given: StudyRow) -> str | None:
         ours, theirs = getattr(stored, field), getattr(given, field)
         if isinstance(ours, str):
             ours, theirs = (parse(hide_addresses(text)) for text in (ours, theirs))
-        if field == "goals":  # a file may hold limits in the order of another call
-            ours, theirs = (Goals.from_json(goals).to_json() for goals in (ours, theirs))
+        if field == "goals":  # limits of a file may be in another order, and names differ
+            ours, theirs = (replace(Goals.from_json(goals), names=()).to_json() for goals in (ours, theirs))
         if dump(ours) != dump(theirs):
             return f"{'other' if field == 'goals' else 'another'} {field}: {_difference(field, ours, theirs)}"
     return None

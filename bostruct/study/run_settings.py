@@ -102,6 +102,8 @@ class RunSettings:
             if (given := getattr(self, name)) is not None:
                 check_integer(name, given, least)
         if self.timeout is not None:
+            if isinstance(self.timeout, str):
+                raise TypeError(f"timeout: expected a number of seconds, got {self.timeout!r}")
             check_number("timeout", self.timeout, 0.0)
         if self.n_trials is not None and self.n_more is not None:
             raise TypeError(f"n_more: expected None with n_trials={self.n_trials}, the total; give one of them")

@@ -64,13 +64,7 @@ class Patience(StoppingCallback):
         check_integer("trials", self.trials, 1)
 
     def check_study(self, study: Any) -> None:
-        """End the run if the last trials have brought no better value.
-
-        Parameters
-        ----------
-        study : Study
-            The study of the run.
-        """
+        """End the run if the last trials have brought no better value."""
         result = study.result
         best = _find_latest_best(study)
         since = 0 if best is None else result.order.index(best.number) + 1
@@ -282,18 +276,7 @@ class TargetValue(StoppingCallback):
         check_number("value", self.value)
 
     def check_study(self, study: Any) -> None:
-        """End the run if the best value has reached the target; refuse several objectives.
-
-        Parameters
-        ----------
-        study : Study
-            The study of the run.
-
-        Raises
-        ------
-        BostructError
-            If there are several objectives.
-        """
+        """End the run if the best value has reached the target; refuse several objectives."""
         if (count := study.goals.n_objectives) > 1:
             raise BostructError(f"TargetValue: expected a study of one objective, got {count}; Patience takes any")
         best = study.incumbent
@@ -334,18 +317,7 @@ class StopWhen(StoppingCallback):
         check_number("regret_probability", self.regret_probability, LEAST_PROBABILITY, below=1.0)
 
     def check_study(self, study: Any) -> None:
-        """End the run if the best point is good enough; refuse a method that cannot tell.
-
-        Parameters
-        ----------
-        study : Study
-            The study of the run.
-
-        Raises
-        ------
-        BostructError
-            If the method or the study is not supported.
-        """
+        """End the run if the best point is good enough; refuse a method that cannot tell."""
         bound = study.bound_regret_probability(self.regret)
         if bound <= self.regret_probability:
             held = f"with probability {1.0 - bound:.3g} no point is better by more than {self.regret:g}"

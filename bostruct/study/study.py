@@ -124,9 +124,10 @@ class Study:
     suggest_seconds : float, optional
         Target time of a suggestion in seconds, at least 0.001. It is no hard limit: after a slow suggestion the next
         one is made cheaper, from fewer values or without a model (see ``info["haste"]``).
-    objective_name : str or sequence of str, optional
+    objective_name : str, sequence of str, or callable, optional
         The name of the value in axes, tables and reports; one for each objective. A new name at a resume renames it in
-        the storage, if no other process has the study open. None keeps the stored name.
+        the storage, if no other process has the study open. None keeps the stored name. A function gives a new study
+        its own name, unless the name says nothing, such as ``objective``, ``run``, or two letters.
     storage : path, URL, or Storage, optional
         A SQLite file, a ``postgresql://user@host/database`` URL, or a `Storage` object. If None, the study is kept in
         memory.
@@ -166,7 +167,7 @@ class Study:
         constraints: Declared | None = None,
         repeats: Literal["auto"] | None = None,
         suggest_seconds: float | None = None,
-        objective_name: str | Sequence[str] | None = None,
+        objective_name: str | Sequence[str] | Callable[..., object] | None = None,
         storage: Place | None = None,
         name: str = "study",
         initial_points: Iterable[object] | None = None,
@@ -184,6 +185,7 @@ class Study:
             initial_points=initial_points,
             threads=threads,
             prior=prior,
+            renames=not callable(objective_name),
         )
 
     def _open(
@@ -199,11 +201,13 @@ class Study:
         threads: int | None = 1,
         prior: Iterable[PriorSource] | None = None,
         problem: str | None = None,
+        renames: bool = False,
         opened: tuple[StoredStudy, StudyWriter] | None = None,
     ) -> None:
         """Make the study, or go on with the stored one; raise what the class raises.
 
         problem: its name; None for a study of no named problem.
+        renames: whether a stored study gets the names of the objectives.
         opened: the stored study, if it is open for writing already.
         """
         domain = as_domain(space)
@@ -223,7 +227,7 @@ class Study:
         )
         limit, place = _limit_threads(threads), open_storage(storage)
         stored, store = opened or _begin(place, given)
-        if (renamed := rename_objectives(stored.study, given)) is not None:
+        if renames and (renamed := rename_objectives(stored.study, given)) is not None:
             store.close()
             place.change_goals(stored.study.name, renamed)
             stored, store = _begin(place, given)
@@ -960,7 +964,8 @@ class Study:
         Parameters
         ----------
         objective : callable
-            Called as ``objective(point)``. Returns a number, or anything else that `tell` accepts as a value.
+            Called as ``objective(point)``. Returns a number, or anything else that `tell` accepts as a value. Without
+            an `objective_name`, results of this object have its name.
         n_trials : int, optional
             Total number of finished trials of the study, at least 0. Failed trials count, added ones do not. The same
             call again resumes an interrupted run, and does nothing after a finished one. Optional if `n_more`,
@@ -1043,6 +1048,7 @@ class Study:
         )
         how.check_goals(self.goals)
         self._writable()
+        self._ledger.goals = self.goals.named_after(objective)
         self._stop = None
         with self.result_on_error():
             try:

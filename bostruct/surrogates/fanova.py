@@ -82,11 +82,15 @@ class Importances(NamedTuple):
     @property
     def remarks(self) -> tuple[str, ...]:
         """The variables that the last model learned from, unless these are all, and the warnings, a sentence each."""
+        rest = 1.0 - sum(effect.share for effect in self._named().values())
+        hint = "" if self.pairs else "; pairs=True lists pairs"
+        others = [f"interactions have the other {rest:.0%} of the variance{hint}"] if rest >= WORTH_A_WORD else []
         if not self.selected:
-            return self.warnings
+            return (*others, *self.warnings)
         named, more = ", ".join(self.selected[:MOST_LISTED]), len(self.selected) - MOST_LISTED
         names = named + (f" and {more} more" if more > 0 else "")
-        return f"the model of the last suggestion uses {len(self.selected)} variables alone: {names}", *self.warnings
+        uses = f"the model of the last suggestion uses {len(self.selected)} variables alone: {names}"
+        return (uses, *others, *self.warnings)
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -47,9 +47,6 @@ class RandomForest(Surrogate):
     ) -> tuple[ForestPosterior, State, Info]:
         """Grow a forest.
 
-        values: (n,), in the user's units.
-        state: None.
-
         Returns the posterior, the state for the next call, and the info to record. Raises NumericalError.
         """
         check_values(values)

@@ -47,9 +47,6 @@ class HashedRidge(Surrogate):
     ) -> tuple[HashedPosterior, State, Info]:
         """Fit the weights, in O(tokens) and O(n u min(n, u)) for tokens in u buckets.
 
-        values: (n,), in the user's units.
-        state: None.
-
         Returns the posterior, the state for the next call, and the info to record. Raises NumericalError.
         """
         check_values(values)

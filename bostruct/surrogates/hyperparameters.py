@@ -116,13 +116,7 @@ class Bounded(Prior):
         return self.prior.log_density(theta) if self.low <= theta <= self.high else -math.inf
 
     def value_and_grad(self, theta: Array) -> tuple[float, Array]:
-        """Return the sum of log densities, -inf outside the support, and the gradient of `prior`, outside too (k,).
-
-        Parameters
-        ----------
-        theta : Array
-            (k,).
-        """
+        """Return the sum of log densities, -inf outside the support, and the gradient of `prior`, outside too (k,)."""
         total, slope = self.prior.value_and_grad(theta)
         inside = bool(np.all((self.low <= theta) & (theta <= self.high)))
         return (total if inside else -math.inf), slope

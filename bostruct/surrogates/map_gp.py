@@ -143,11 +143,6 @@ class MAPGP(Surrogate):
         """Return the model that knows the noise of the values that it is conditioned on next.
 
         Where the noise of all values is known, that of a new value is taken for their median.
-
-        Parameters
-        ----------
-        variances : Array
-            Of the noise of each value (n,), at least 0, in the user's units squared; NaN if it is learned.
         """
         return replace(self, variances=check_variances(variances))
 
@@ -160,28 +155,7 @@ class MAPGP(Surrogate):
     def condition(
         self, xs: Batch, values: Array, state: State, rng: np.random.Generator
     ) -> tuple[GaussianPosterior, State, Info]:
-        """Climb to a mode from the last one, or from the prior's if that is higher.
-
-        Parameters
-        ----------
-        xs : Batch
-            n points.
-        values : Array
-            (n,), in the user's units.
-        state : State
-            None, or what the last call returned.
-        rng : Generator
-            Unused; the climb is deterministic.
-
-        Returns
-        -------
-        tuple of (GaussianPosterior, State, Info)
-            The posterior; log noise and theta as the state; the fit on record.
-
-        Raises
-        ------
-        NumericalError
-        """
+        """Climb to a mode from the last one, or from the prior's if that is higher."""
         del rng  # the climb is deterministic
         fit = self.prepare(xs, values)
         mode = self.find_mode(fit, state)
@@ -380,8 +354,6 @@ class NoiseSelection(Surrogate):
         """Return the choice between models that know the noise of the values that they are conditioned on next.
 
         Where the noise of all values is known, the two models are one: the quiet one is fitted, and serves.
-
-        variances: of the noise of each value (n,), at least 0, in the user's units squared; NaN if it is learned.
         """
         return self.change_models(lambda one: one.with_variances(variances))
 
@@ -409,8 +381,6 @@ class NoiseSelection(Surrogate):
         """Fit both models, each from its own last mode, and keep the more probable model.
 
         A fit that failed counts as improbable. Where the data have hardly grown since the last fit, nothing is fitted.
-
-        values: (n,), in the user's units, minimized.
 
         Returns the posterior, the state for the next call, and the info to record. Raises NumericalError.
         """

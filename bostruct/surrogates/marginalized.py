@@ -72,39 +72,13 @@ class MarginalizedGP(Surrogate):
         """Return the model that knows the noise of the values that it is conditioned on next.
 
         Where the noise of all values is known, that of a new value is taken for their median.
-
-        Parameters
-        ----------
-        variances : Array
-            Of the noise of each value (n,), at least 0, in the user's units squared; NaN if it is learned.
         """
         return replace(self, variances=check_variances(variances))
 
     def condition(
         self, xs: Batch, values: Array, state: State, rng: np.random.Generator
     ) -> tuple[GaussianPosterior, State, Info]:
-        """Run the chain, and keep the last `samples` of its states.
-
-        Parameters
-        ----------
-        xs : Batch
-            n points.
-        values : Array
-            (n,), in the user's units.
-        state : State
-            None for a new chain, or what the last call returned.
-        rng : Generator
-            Random number generator.
-
-        Returns
-        -------
-        tuple of (GaussianPosterior, State, Info)
-            The posterior; the chain's last hyperparameters as the state; counts on record.
-
-        Raises
-        ------
-        NumericalError
-        """
+        """Run the chain, and keep the last `samples` of its states."""
         check_values(values)
         priors, tally = self.priors(values), ChainTally()
         for name, prior in priors._asdict().items():

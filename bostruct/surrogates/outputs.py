@@ -57,9 +57,6 @@ class Outputs(Surrogate):
     ) -> tuple[OutputsPosterior, State, Info]:
         """Learn from n points and all their outputs, each output on its own.
 
-        values: (n, q), objectives and then violations, in the user's units.
-        rng: random number generator.
-
         Returns the posterior, the state for the next call, and the info to record: ``outputs``, that of each output.
         Raises ValueError for another number of outputs, and what the surrogates raise.
         """

@@ -231,11 +231,6 @@ class VariableSelection(Surrogate):
 
         The posterior of a subset has `unused` variables, and ``info["variables"]`` names the selected ones.
 
-        xs: n points.
-        values: (n,), in the user's units.
-        state: of `initial_state`, what the last call returned, or a state of `full`.
-        rng: of the surrogates; the selection itself is deterministic.
-
         Returns the posterior, the state for the next call, and the info to record. Raises NumericalError.
         """
         told = state if isinstance(state, dict) and "full" in state else {"full": state}

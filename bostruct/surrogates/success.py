@@ -63,12 +63,7 @@ class RegressedSuccess(SuccessModel):
     def condition(
         self, points: Batch, succeeded: BoolArray, state: State, rng: np.random.Generator, *, keep: bool = False
     ) -> tuple[RegressedFeasibility, State]:
-        """Return the chance of success as learned, and the surrogate's state; raises NumericalError.
-
-        succeeded: for each, whether it did (n,), bool.
-        state: None, or the surrogate's, of the last call.
-        keep: whether the hyperparameters of the state serve, if the surrogate can keep them.
-        """
+        """Return the chance of success as learned, and the surrogate's state; raises NumericalError."""
         if self.most is not None and len(succeeded) > self.most:
             kept = _keep_last(succeeded, self.most)
             points, succeeded = self.take(points, kept), succeeded[kept]
@@ -136,11 +131,6 @@ class AveragedSuccess(SuccessModel):
         """Return the average of the models, each learned from all points; raises NumericalError.
 
         A model of next to no weight is left out.
-
-        succeeded: for each, whether it did (n,), bool.
-        state: None, or that of the last call: positions of the models that are not left out, the logarithms of their
-            weights, and of each model its state after two thirds of the points, and after all.
-        keep: whether the weights, and what the models can keep, serve as they are in the state.
         """
         if state is None or len(state["models"]) != len(self.models):
             state, keep = dict.fromkeys(("compared", "models"), [None] * len(self.models)), False
@@ -280,8 +270,6 @@ class NoisyOr(SuccessModel):
         keep: bool = False,
     ) -> tuple[NoisyOrPosterior, State]:
         """Return what points succeed, learned by expectation maximization over which cause fired at a failure.
-
-        succeeded: for each, whether it did (n,), bool.
 
         The state returned is None.
         """

@@ -45,8 +45,6 @@ class TransferLearning(Surrogate):
         """Return the surrogate that knows the noise of the values that it is conditioned on next.
 
         The noise of the earlier tasks is learned.
-
-        variances: of the noise of each value (n,), at least 0, in the user's units squared; NaN if it is learned.
         """
         return replace(self, alone=self.alone.with_variances(variances), variances=variances)
 
@@ -57,9 +55,6 @@ class TransferLearning(Surrogate):
         self, xs: Batch, values: Array, state: State, rng: np.random.Generator
     ) -> tuple[GaussianPosterior, State, Info]:
         """Fit both models, each from its own last mode, and keep one of them.
-
-        values: (n,), in the user's units, minimized.
-        rng: random number generator.
 
         Returns the posterior of the target task, the state for the next call, and the info to record, where
         ``transfer`` is true if the joint model was kept, and ``transfer_gain`` is the difference of the logarithms.

@@ -63,8 +63,6 @@ class OutputWarping(Surrogate):
         The noise of a compressed value is its distance from the compressed value that is one standard deviation lower.
         By the slope alone, a value far above the median that is mostly noise would look precise. A surrogate inside
         that cannot know the noise learns it.
-
-        variances: of the noise of each value (n,), at least 0, in the user's units squared; NaN if it is learned.
         """
         return replace(self, variances=check_variances(variances))
 
@@ -99,9 +97,6 @@ class OutputWarping(Surrogate):
         self, xs: Batch, values: Array, state: State, rng: np.random.Generator
     ) -> tuple[Posterior, State, Info]:
         """Learn from n points and their compressed values.
-
-        values: (n,), in the user's units.
-        rng: random number generator.
 
         Returns the posterior, the state for the next call, and the info to record. Raises what `surrogate` raises.
         """
@@ -267,9 +262,6 @@ class ViolationWarping(Surrogate):
         self, xs: Batch, values: Array, state: State, rng: np.random.Generator
     ) -> tuple[Posterior, State, Info]:
         """Learn from n points and their violations.
-
-        values: violations (n,), in the user's units, at most 0 if the limit is kept.
-        rng: random number generator.
 
         Returns the posterior, the state for the next call, and the info to record, ``compressed`` where the violations
         are, and ``failed``, why one of the two could not be learned. Raises what `surrogate` raises, and NumericalError

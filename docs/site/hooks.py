@@ -19,6 +19,7 @@ from reference import MODULES, write_page
 ROOT = Path(__file__).resolve().parents[2]
 COPIES = {"README.md": "index.md", "RESULTS.md": "results.md", "CHANGELOG.md": "changelog.md"}
 GALLERY = "gallery.md"
+STYLE = ".md-typeset dd { margin: 0 0 0.6em 1.5em } .md-typeset dd > p { margin: 0 }"  # of lists of parameters
 _LINK = re.compile(r"(!?\[[^\]]*\])\(([^)\s#]+)(#[^)\s]*)?\)")
 
 
@@ -29,6 +30,7 @@ def on_files(files: Files, config: Any) -> Files:
         files.append(File.generated(config, page, content=text))
     for module, about in MODULES.items():
         files.append(File.generated(config, f"api/{module}.md", content=write_page(module, about)))
+    files.append(File.generated(config, "reference.css", content=STYLE))
     for file in make_gallery(config):
         files.append(file)
     return files

@@ -189,9 +189,22 @@ def _list_members(value: type) -> Iterator[tuple[str, object]]:
             seen.add(name)
 
 
+def read_docstring(owner: type, name: str) -> str:
+    """Return the docstring of a member; an override without sections has those of its base.
+
+    owner: a class with the member.
+    name: of the member.
+    """
+    held = [vars(base)[name] for base in owner.__mro__ if name in vars(base)]
+    texts = [text for one in held if (text := inspect.getdoc(getattr(one, "__func__", one)))]
+    if not texts or _SECTION.search(texts[0]):
+        return "".join(texts[:1])
+    inherited = next((text[found.start() :] for text in texts[1:] if (found := _SECTION.search(text))), "")
+    return f"{texts[0]}\n\n{inherited}".strip()
+
+
 def _format_member(module: str, owner: type, name: str, value: object) -> str:
-    function = value.__func__ if isinstance(value, classmethod | staticmethod) else value
-    text = inspect.getdoc(function) or ""
+    text = read_docstring(owner, name)
     if not text:
         return ""
     head = f"### {owner.__name__}.{name} {{ #{module}.{owner.__name__}.{name} }}"

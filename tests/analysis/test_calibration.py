@@ -38,7 +38,7 @@ def left_out(n_outside: int, n: int = 100) -> LeftOutTrials:
 
 
 @pytest.mark.parametrize(
-    ("n_outside", "verdict"), [(5, "as it should be"), (30, "too sure of itself"), (0, "too cautious")]
+    ("n_outside", "verdict"), [(5, "consistent with 95%"), (30, "too sure of itself"), (0, "too cautious")]
 )
 def test_the_verdict_follows_the_coverage(n_outside, verdict):
     assert describe_coverage(left_out(n_outside)) == f"{100 - n_outside} of 100 in the 95% interval: {verdict}"

@@ -26,7 +26,7 @@ def test_a_guess_is_corrected_and_stored(tmp_path):
     )
     (tmp_path / "corrected.py").write_text(shown.stdout.replace("Integer(20, 60)", "Integer(10, 90)"), encoding="utf-8")
     stored = call(*line, "--space", "corrected.py:space", "--storage", "runs.db", "--queue")
-    assert "trials      3, of which 1 wait\n" in stored.stdout
+    assert "trials      3: 2 completed, 1 waiting\n" in stored.stdout
     with bo.Study.load("runs.db") as study:
         assert (study.name, study.direction, study.best_value) == ("results", "maximize", 61.0)
         assert study.ask().point == {"temperature (°C)": 60, "solvent": "DMF"}

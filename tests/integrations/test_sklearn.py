@@ -86,7 +86,8 @@ def test_candidates_never_repeat_and_a_small_space_is_exhausted():
         found = BostructSearchCV(GaussianNB(), {"var_smoothing": [1e-9, 1e-3]}, method="random").fit(X, Y)
     assert sorted(params["var_smoothing"] for params in found.cv_results_["params"]) == [1e-9, 1e-3]
     assert "all 2 points" in found.search_result_.stopped_because
-    alone = BostructSearchCV(GaussianNB(), {"var_smoothing": [1e-3]}).fit(X, Y)
+    with pytest.warns(UserWarning, match="1 candidate was evaluated, fewer than 10"):
+        alone = BostructSearchCV(GaussianNB(), {"var_smoothing": [1e-3]}).fit(X, Y)
     assert alone.cv_results_["params"] == [{"var_smoothing": 1e-3}]
 
 
@@ -152,6 +153,22 @@ def test_several_dicts_are_one_space_with_a_choice():
         assert params.keys() == {"kernel", "C", "gamma" if params["kernel"] == "rbf" else "degree"}
     assert {params["kernel"] for params in found.cv_results_["params"]} == {"rbf", "poly"}
     assert set(CandidateSpace(several).space.variables) == {SWITCH, "C", "gamma", "degree"}
+
+
+def test_several_dicts_are_named_by_what_differs_and_share_what_is_alike():
+    log = stats.loguniform(1e-2, 1e2)
+    several = [
+        {"m": [SVC()], "C": log, "x": [1, 2]},
+        {"m": [PCA()], "C": log, "x": [3, 4]},
+        {"m": ["drop"], "k": [1, 2]},
+    ]
+    grid = CandidateSpace(several)
+    assert list(grid.space.variables) == [SWITCH, "C", "x (m=SVC)", "x (m=PCA)", "k"]
+    assert grid.space.variables["C"].when == {SWITCH: bo.OneOf("m=SVC", "m=PCA")}
+    found = grid.candidate({SWITCH: "m=PCA", "C": 1.0, "x (m=PCA)": 3})
+    assert (found["C"], found["x"], type(found["m"])) == (1.0, 3, PCA)
+    unnamed = CandidateSpace([{"m": ["a"], "x": [1, 2]}, {"m": ["a"], "x": [3, 4]}]).space
+    assert list(unnamed.variables) == [SWITCH, "x (dict 0)", "x (dict 1)"]
 
 
 def test_variables_of_bostruct_are_taken_as_they_are():

@@ -148,7 +148,7 @@ def test_a_column_with_values_for_one_choice_has_a_condition(write, capsys):
     ("text", "message"),
     [
         ("x,y\n1,2\n1,2,3\n", r"lab.csv: line 3: expected 2 cells, as in the header, got 3"),
-        ("x,x,y\n1,2,3\n", r"lab.csv: line 2: column 2: 'x' is there twice"),
+        ("x,x,y\n1,2,3\n", r"lab.csv: line 1: column 2: 'x' is there twice"),
         ("x,y\n", "expected a header and at least one row"),
         ("", "expected a header and at least one row"),
         (f"x,y\n{'1' * 200_000},2\n", "line 2: field larger than field limit"),
@@ -277,6 +277,12 @@ EXPORTS = {
         "name,state,config.lr,config.net.kind,summary._step,summary.loss\na,finished,0.1,u,100,1.5\nb,failed,0.2,v,57,\n",
         "loss", ["lr", "net.kind"], ["completed", "failed"],
     ),
+    "wandb, interface": (
+        ",name,state,summary,config\n"
+        "0,a,finished,\"{'_timestamp': 17.5, 'loss': 1.5}\",\"{'lr': 0.1, 'kind': 'u', '_wandb': {}}\"\n"
+        "1,b,failed,{},\"{'lr': 0.2, 'kind': 'v'}\"\n",
+        "loss", ["lr", "kind"], ["completed", "failed"],
+    ),
     "ktt": (
         "Kernel name,Computation duration (us),Global size,Local size,BLOCK_X,VECTOR,dram__sectors_read.sum,"
         "Maximum work-group size,Local memory size,Registers count\n"
@@ -348,3 +354,21 @@ def test_the_class_of_the_study_is_kept(write):
     made = import_experiments(Own, write("x,y\n1,2\n3,1\n"), "y", **options, unmeasured="skip", seed=0)
     assert type(made) is Own
     assert json.dumps(made.best_point) == '{"x": 3}'
+
+
+def test_columns_with_one_sum_are_a_mixture_or_an_allocation(tmp_path, write, capsys):
+    space = {
+        "blend": bo.Mixture(["a", "b", "c"], total=100),
+        "n": bo.Allocation(["u", "v"], total=4),
+        "x": bo.Real(0, 1),
+    }
+    study = bo.Study(space, method="random", seed=0)
+    study.optimize(lambda point: point["blend"]["a"] + point["x"], 12)
+    study.result.to_csv(tmp_path / "own.csv")
+    again = load(tmp_path / "own.csv", "value")
+    assert "'blend': bo.Mixture(['a', 'b', 'c'], total=100.0),  # each row has this sum" in capsys.readouterr().out
+    assert [(one.point["blend"], one.point["n"]) for one in again.trials] == [
+        (one.point["blend"], one.point["n"]) for one in study.trials
+    ]
+    other = load(write("m.a,m.b,y\n0.2,0.8,1\n0.4,0.6,2\n0.1,0.8,3\n"))
+    assert list(other.domain.variables) == ["m.a", "m.b"]

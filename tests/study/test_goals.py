@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -284,3 +285,33 @@ def test_objectives_have_a_name_each_or_none() -> None:
             bo.Study(SPACE, directions=["minimize", "maximize"], objective_name=given)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="objective_name: expected distinct names"):
         bo.Study(SPACE, directions=["minimize", "maximize"], objective_name=["cost", "cost"])
+
+
+def test_an_objective_without_a_name_has_that_of_its_function(tmp_path: Path) -> None:
+    def seconds(point: Any, scale: float = 1.0) -> float:
+        return scale * float(point["x"])
+
+    file, space = tmp_path / "s.db", {"x": range(6)}
+    call: dict[str, Any] = {"storage": file, "seed": 0, "method": "random", "progress": False}
+    found = bo.minimize(partial(seconds, scale=2.0), space, 2, **call)
+    assert found.plot().get_ylabel().startswith("seconds (minimized)")
+    assert found.to_dataframe()["value"].tolist() == [trial.value for trial in found.trials]
+    with bo.Study.load(file, read_only=True) as study:
+        assert study.goals.names == ("seconds",)
+    with bo.Study(space, storage=file, seed=0, method="random"):  # a writer, beside which nothing is renamed
+        assert bo.minimize(lambda p: float(p["x"]), space, 3, **call).goals.names == ("seconds",)
+    study = bo.Study(space, method="random")
+    assert (study.optimize(seconds, 2).goals.names, bo.Problem(seconds, space).goals.names) == (("seconds",),) * 2
+    compared = bo.compare(bo.Problem(seconds, space), "random", n_trials=3, seeds=2, progress=False)
+    assert compared.plot().get_ylabel().startswith("best seconds (minimized)")
+
+
+@pytest.mark.parametrize("name", ["f", "f1", "<lambda>", "objective", "my_objective", "train", "n" * 101])
+def test_a_general_name_of_a_function_names_no_axis(name: str) -> None:
+    def seconds(point: Any) -> float:
+        return float(point["x"])
+
+    seconds.__name__ = name
+    assert bo.minimize(seconds, {"x": range(6)}, 1, seed=0).goals.names == ()
+    two = declared.declare_goals("minimize", ["minimize"] * 2)
+    assert two.named_after(heavy) is two

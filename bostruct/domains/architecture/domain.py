@@ -170,8 +170,6 @@ class ArchitectureDomain(Domain):
 
         Each is a member of the pool after 1 to 8 mutations, all numbers equally likely; fewer where bounds leave no
         further one. There is no uniform draw from infinitely many; this one is as near the pool as mutations go.
-
-        m: int >= 0.
         """
         return [self._sample_walk(rng) for _ in range(m)]
 
@@ -179,8 +177,6 @@ class ArchitectureDomain(Domain):
         """Draw an architecture whose fingerprint is not in `seen`.
 
         Where draws find none, the result is one that changes lead to, as far as these can be listed.
-
-        seen: frozenset of keys (`keys`).
 
         Raises SpaceExhausted if there is none, or none is found.
         """
@@ -198,8 +194,6 @@ class ArchitectureDomain(Domain):
     def parse(self, point: Presented) -> Architecture:
         """Read an architecture from what a user writes.
 
-        point: `Architecture`, its JSON, its text (as of `Architecture.from_text`), or a list of layers, a chain.
-
         Raises PointError.
         """
         x = _read_architecture(point, self.family)
@@ -211,10 +205,7 @@ class ArchitectureDomain(Domain):
         return x.to_json()
 
     def decode(self, data: ParsedJson) -> Architecture:
-        """Rebuild an architecture from the result of `encode`; raises PointError.
-
-        data: JSON.
-        """
+        """Rebuild an architecture from the result of `encode`; raises PointError."""
         return Architecture.from_json(data, self.family)
 
     def architectures(self, xs: Sequence[Architecture]) -> Sequence[Architecture]:

@@ -131,17 +131,11 @@ class TableDomain(LocalDomain):
             raise PointError(f"the code {short_repr(given)} is not in the table of {self.space}") from None
 
     def sample(self, m: int, rng: np.random.Generator) -> list[Architecture]:
-        """Draw m points, independent and each equally likely.
-
-        m: int >= 0.
-        """
+        """Draw m points, independent and each equally likely."""
         return [self.at(int(place)) for place in rng.integers(self.size, size=m)]
 
     def sample_unseen(self, seen: AbstractSet[Hashable], rng: np.random.Generator) -> Architecture:
-        """Draw a point whose key is not in `seen`; raises SpaceExhausted when none is left.
-
-        seen: frozenset of keys (`keys`).
-        """
+        """Draw a point whose key is not in `seen`; raises SpaceExhausted when none is left."""
         if (x := draw_unseen(self.sample, self.keys, seen, rng)) is not None:
             return x
         left = [x for x in map(self.at, range(self.size)) if x.fingerprint not in seen]
@@ -155,8 +149,6 @@ class TableDomain(LocalDomain):
 
     def parse(self, point: object) -> Architecture:
         """Read a point from what a user writes.
-
-        point: `Architecture`, its JSON, a code (one choice per position), or a code as the benchmark writes it.
 
         Raises PointError.
         """
@@ -192,10 +184,7 @@ class TableDomain(LocalDomain):
         return list(map(self.at, self._neighbor_indices(self.index_of(x))))
 
     def sample_neighbors(self, x: Architecture, m: int, rng: np.random.Generator) -> list[Architecture]:
-        """Return all of `neighbors` where they are at most m; else m of them, drawn uniformly, in their order.
-
-        m: int >= 0.
-        """
+        """Return all of `neighbors` where they are at most m; else m of them, drawn uniformly, in their order."""
         near = self._neighbor_indices(self.index_of(x))
         if len(near) > m:
             near = [near[i] for i in np.sort(rng.choice(len(near), size=m, replace=False))]

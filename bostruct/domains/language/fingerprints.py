@@ -140,7 +140,7 @@ def identify_parts(thing: object) -> Hashable:
     if isinstance(thing, partial):
         parts = (thing.func, *thing.args, *chain.from_iterable(sorted(thing.keywords.items())))
         return type(thing), len(thing.args), *map(identify_object, parts)
-    if is_dataclass(thing) and not isinstance(thing, type) and not hasattr(thing, "__slots__"):
+    if is_dataclass(thing) and not isinstance(thing, type) and type(thing).__dictoffset__:
         held = vars(thing)
         own = [identify_parts(part) if type(part) is partial else id(part) for part in held.values()]
         return type(thing), *held, *own

@@ -111,21 +111,32 @@ class SearchSpace(PartialProgram, LocalDomain, ChoiceDomain, TreeDomain):
     def sample(
         self, m: int, rng: np.random.Generator, by: Literal["decision", "architecture"] = "decision"
     ) -> list[Trace]:
-        """Draw m independent traces.
+        """Draw traces independently.
 
         A draw by decisions that has become large (nested more than 8 deep after 100 choices, or deeper than half of
-        `max_depth`) takes from there on values that need the fewest substitutions to end, equally likely among these.
-        Raises NoneFeasible, and DomainError if programs cannot be counted.
+        `max_depth`) continues with values that need the fewest substitutions to end, each with the same probability.
 
         Parameters
         ----------
         m : int
-            Int >= 0.
-        rng : Generator
-            `numpy.random.Generator`.
+            Number of traces, at least 0.
+        rng : numpy.random.Generator
+            Source of randomness.
         by : {"decision", "architecture"}, default "decision"
-            ``decision`` for each value of each decision equally likely; ``architecture`` for each program equally
-            likely where `is_listed`, else for each trace, of which several may build equal programs.
+            "decision": each value of a decision has the same probability. "architecture": each program has if the space
+            `is_listed`, otherwise each trace, of which several may build equal programs.
+
+        Returns
+        -------
+        list of Trace
+            The traces.
+
+        Raises
+        ------
+        NoneFeasible
+            If no draw is feasible.
+        DomainError
+            If programs must be counted and cannot be.
         """
         check_integer("m", m, 0)
         check_generator(rng)
@@ -155,19 +166,6 @@ class SearchSpace(PartialProgram, LocalDomain, ChoiceDomain, TreeDomain):
         """Draw a trace whose program is not in `seen`.
 
         Drawn like those of `sample`; where few programs are left, each of them is equally likely.
-
-        Parameters
-        ----------
-        seen : AbstractSet
-            Keys of programs, as of `key`.
-        rng : Generator
-            `numpy.random.Generator`.
-
-        Raises
-        ------
-        SpaceExhausted
-            Where the list of all programs says that there is none, and, where the space is too large to be listed,
-            after 1,024 draws of programs that were seen.
         """
         found = self._quick_count
         if seen and isinstance(found, Exact) and 2 * len(seen) >= found.count and self.is_listed:
@@ -191,13 +189,7 @@ class SearchSpace(PartialProgram, LocalDomain, ChoiceDomain, TreeDomain):
         return float(every), float(anew)
 
     def check(self, x: object) -> None:
-        """Raise PointError unless x is the trace of a program of this space.
-
-        Parameters
-        ----------
-        x : object
-            Anything.
-        """
+        """Raise PointError unless x is the trace of a program of this space."""
         if not isinstance(x, Trace):
             raise PointError(f"expected a Trace, got {short_repr(x)}")
         try:
@@ -206,57 +198,21 @@ class SearchSpace(PartialProgram, LocalDomain, ChoiceDomain, TreeDomain):
             raise PointError(f"{short_repr(x)} leads nowhere: {error}") from error
 
     def parse(self, point: Presented) -> Trace:
-        """Read a trace from a `Trace`, a dict of one, a terminal space or a program.
-
-        Parameters
-        ----------
-        point : Presented
-            Any of these.
-
-        Raises
-        ------
-        TraceError, Infeasible
-        """
+        """Read a trace from a `Trace`, a dict of one, a terminal space or a program."""
         if isinstance(point, SearchSpace | Program):
             point = point.trace
         return self.replay(point).trace
 
     def present(self, x: Mapping[str, Value]) -> Program:
-        """Return what an objective receives: the program of a trace.
-
-        Parameters
-        ----------
-        x : mapping of str to Value
-            Trace of the space.
-
-        Raises
-        ------
-        TraceError, Infeasible
-        """
+        """Return what an objective receives: the program of a trace."""
         return build_program(self._walk_of(x), self.builder)
 
     def encode(self, x: Trace) -> Json:
-        """Return a trace as JSON.
-
-        Parameters
-        ----------
-        x : Trace
-            Trace of the space.
-        """
+        """Return a trace as JSON."""
         return x.to_json()
 
     def decode(self, data: ParsedJson) -> Trace:
-        """Rebuild a trace from the result of `encode`.
-
-        Parameters
-        ----------
-        data : ParsedJson
-            JSON.
-
-        Raises
-        ------
-        TraceError
-        """
+        """Rebuild a trace from the result of `encode`."""
         return Trace.from_json(data)
 
     def key(self, x: Trace) -> str:
@@ -277,18 +233,6 @@ class SearchSpace(PartialProgram, LocalDomain, ChoiceDomain, TreeDomain):
 
         Of an order that is one choice (`OneOfKFactorial`) the value is one that `neighbors` has, if one of these is
         feasible.
-
-        Parameters
-        ----------
-        x : mapping of str to Value
-            Trace of the space.
-        rng : Generator
-            `numpy.random.Generator`.
-
-        Raises
-        ------
-        DomainError
-            If nothing can be chosen, and NoneFeasible.
         """
         return self._trace(changes.mutate(self._walk, self._walk_of(x), check_generator(rng), self.max_decisions))
 
@@ -296,13 +240,6 @@ class SearchSpace(PartialProgram, LocalDomain, ChoiceDomain, TreeDomain):
         """Take each value from x or from y, by chance.
 
         Raises NoneFeasible.
-
-        Parameters
-        ----------
-        x, y : mapping of str to Value
-            Traces of the space.
-        rng : Generator
-            `numpy.random.Generator`.
         """
         return self._trace(changes.cross_over(self._walk, Trace(x), Trace(y), check_generator(rng), self.max_decisions))
 
@@ -310,16 +247,6 @@ class SearchSpace(PartialProgram, LocalDomain, ChoiceDomain, TreeDomain):
         """List all traces of which exactly one of the keys they share with x has another value, in a fixed order.
 
         Of an order that is one choice the other value is a swap of two things, a move of one or a reversal away.
-
-        Parameters
-        ----------
-        x : Trace
-            Trace of the space.
-
-        Raises
-        ------
-        DomainError
-            If these are more than 100,000.
         """
         found = changes.list_at_most(changes.neighbors(self._walk, self._walk_of(x)), NEIGHBORS_LISTED)
         if found is None:
@@ -332,15 +259,6 @@ class SearchSpace(PartialProgram, LocalDomain, ChoiceDomain, TreeDomain):
         Where they are more than 2,000 (in a space without end, more than 100), or to list them would take long, m
         different ones in the order drawn, changes evenly, what they open by chance; of programs of thousands of modules
         fewer than m, if that would take seconds.
-
-        Parameters
-        ----------
-        x : Trace
-            Trace of the space.
-        m : int
-            Int >= 0.
-        rng : Generator
-            `numpy.random.Generator`.
         """
         end = self._walk_of(x)
         if (affordable := changes.affordable_listing(self._walk, end)) is not None:

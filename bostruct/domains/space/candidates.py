@@ -153,9 +153,6 @@ class Candidates(ChoiceVariable):
     def decode_from(self, data: ParsedJson, description: ParsedJson) -> Sequence[int]:
         """Rebuild the position of a row that another variable encoded; raise PointError if this one has it not.
 
-        data: the label of the row, or a dict with its position.
-        description: what `to_json` of the other returned.
-
         A row is known by its label. Where one of the tables has no labels, the row must have the descriptors that it
         had, in the columns that both tables have, of which there must be one.
         """
@@ -187,8 +184,6 @@ class Candidates(ChoiceVariable):
     @classmethod
     def from_json(cls, data: ParsedJson) -> Candidates:
         """Rebuild the variable from what `describe` returned.
-
-        data: with its labels and descriptors.
 
         Raises DomainError if the labels are Python objects, which no file holds.
         """

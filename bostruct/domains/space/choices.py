@@ -78,28 +78,16 @@ class ChoiceVariable(Variable):
         return self.grid is None and len(self._positions) < len(self.choices)
 
     def sample(self, m: int, rng: np.random.Generator) -> IntArray:
-        """Draw m choices uniformly (m, 1).
-
-        m: int >= 0.
-        rng: random number generator.
-        """
+        """Draw m choices uniformly (m, 1)."""
         return rng.integers(0, self.size, size=(m, 1))
 
     def neighbors(self, columns: Sequence[int], large_steps: bool = False) -> IntArray:
-        """List the choices next to one in the graph (k, 1), ascending.
-
-        columns: the position of a choice.
-        large_steps: True for steps of half the choices, a quarter and so on too, on a path.
-        """
+        """List the choices next to one in the graph (k, 1), ascending."""
         graph = self.graph.with_large_steps() if large_steps else self.graph
         return graph.neighbors(int(columns[0]))[:, None]
 
     def move(self, columns: Sequence[int], share: float) -> list[int]:
-        """Return any other choice.
-
-        columns: the position of a choice.
-        share: a uniform number in [0, 1), which decides.
-        """
+        """Return any other choice."""
         return [(columns[0] + 1 + int(share * (self.size - 1))) % self.size]
 
     def fallback(self) -> list[int]:
@@ -107,18 +95,12 @@ class ChoiceVariable(Variable):
         return [(self.size - 1) // 2 if self.ordered else 0]
 
     def check(self, columns: Sequence[int]) -> None:
-        """Raise PointError for a vertex out of range.
-
-        columns: the position of a choice.
-        """
+        """Raise PointError for a vertex out of range."""
         if not 0 <= columns[0] < self.size:
             raise PointError(f"expected a vertex in 0..{self.size - 1}, got {columns[0]}")
 
     def parse(self, value: object) -> list[int]:
-        """Return the position of a choice; raises PointError if value is none of them.
-
-        value: a choice, as a Python value or a NumPy scalar; of a number also what `Levels.find` takes for it.
-        """
+        """Return the position of a choice; raises PointError if value is none of them."""
         value = to_python(value)
         try:
             return [self._positions[value]]
@@ -140,26 +122,17 @@ class ChoiceVariable(Variable):
         raise PointError(f"expected one of {short_repr(list(self.choices), 200)}, got {short_repr(value)}{hint}")
 
     def present(self, columns: Sequence[int]) -> Presented:
-        """Return a choice; a copy where choices can be changed.
-
-        columns: the position of a choice.
-        """
+        """Return a choice; a copy where choices can be changed."""
         choice = self.choices[columns[0]]
         return copy.deepcopy(choice) if self.has_mutable_choices else choice
 
     def encode(self, columns: Sequence[int]) -> Json:
-        """Return a choice as JSON: itself, or its position where JSON has no such value.
-
-        columns: the position of a choice.
-        """
+        """Return a choice as JSON: itself, or its position where JSON has no such value."""
         choice = self.choices[columns[0]]
         return choice if is_json_scalar(choice) else {"vertex": int(columns[0])}
 
     def decode(self, data: ParsedJson) -> list[int]:
-        """Rebuild a position from what `encode` returned; raises PointError for anything else.
-
-        data: a choice, or a dict with its position.
-        """
+        """Rebuild a position from what `encode` returned; raises PointError for anything else."""
         if not isinstance(data, dict):
             return self.parse(data)
         vertex = data.get("vertex")
@@ -169,9 +142,6 @@ class ChoiceVariable(Variable):
 
     def decode_from(self, data: ParsedJson, description: ParsedJson) -> Sequence[int]:
         """Rebuild the position of a choice that another variable encoded; PointError if this one has it not.
-
-        data: a choice, or a dict with its position among the other's choices.
-        description: what `to_json` of the other returned, whose kind may be another.
 
         Python objects, which no file holds, are told apart by their `repr`.
         """
@@ -220,8 +190,6 @@ class ChoiceVariable(Variable):
     @classmethod
     def from_json(cls, data: ParsedJson) -> ChoiceVariable:
         """Rebuild the variable from what `describe` returned, by default from its choices.
-
-        data: with its choices.
 
         Raises DomainError if the choices are Python objects, which no file holds.
         """

@@ -60,10 +60,7 @@ class Binary(ChoiceVariable):
 
     @classmethod
     def from_json(cls, data: ParsedJson) -> Binary:
-        """Rebuild the variable from what `describe` returned.
-
-        data: of an equal variable; nothing is read from it.
-        """
+        """Rebuild the variable from what `describe` returned."""
         del data
         return cls()
 
@@ -142,8 +139,6 @@ class Categorical(ChoiceVariable):
     def from_json(cls, data: ParsedJson) -> Categorical:
         """Rebuild the variable from what `describe` returned.
 
-        data: with its choices, and what says how alike they are.
-
         Raises DomainError if the choices are Python objects, which no file holds.
         """
         found = cls.__new__(cls)
@@ -196,8 +191,6 @@ class Ordinal(ChoiceVariable):
     def from_json(cls, data: ParsedJson) -> Ordinal:
         """Rebuild the variable from what `describe` returned.
 
-        data: with its choices.
-
         Raises DomainError if the choices are Python objects, which no file holds.
         """
         return cls(choices_from_json(data["choices"]), data.get("weight", 1.0))
@@ -235,8 +228,6 @@ class Graph(ChoiceVariable):
     @classmethod
     def from_json(cls, data: ParsedJson) -> Graph:
         """Rebuild the variable from what `describe` returned.
-
-        data: with its nodes and weighted edges.
 
         Raises DomainError if the nodes are Python objects, which no file holds, and for an edge that is a loop or
         has no positive weight.

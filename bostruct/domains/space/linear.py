@@ -6,8 +6,10 @@ hit-and-run (Smith 1984) along directions that keep the equalities, in integer m
 
 from __future__ import annotations
 
+import ast
 import itertools
 import math
+import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,6 +28,8 @@ from bostruct.domains.space.graphs import MAX_CHOICES
 from bostruct.domains.space.variable import INACTIVE, Variable
 
 ROUNDING = 1e-9  # of the largest sum that a constraint may have, by which a sum may miss its limit
+SIGNS: dict[type[ast.cmpop], str] = {ast.LtE: "<=", ast.GtE: ">=", ast.Eq: "=="}
+PRODUCT = re.compile(r"(?<![\w.])((?>\d+\.?\d*(?:[eE][+-]?\d+)?))\s*(?=[A-Za-z_(])")  # 2 x, as constraints are printed
 MAX_CELLS = 10**7  # states times values of a table of partial sums
 EXACT = 2.0**60  # counts that a long double holds
 SOLVER_SECONDS = 10.0  # to decide whether a point exists
@@ -66,6 +70,42 @@ class Linear(Clause):
     relation: str
     limit: float
     scale: float = field(default=0.0, compare=False)
+
+    @classmethod
+    def parse(cls, text: str) -> Linear:
+        """Read a constraint written as a formula, as Ax has it.
+
+        Parameters
+        ----------
+        text : str
+            Two linear expressions of names and numbers with ``<=``, ``>=`` or ``==`` between them.
+
+        Returns
+        -------
+        Linear
+            The constraint.
+
+        Raises
+        ------
+        DomainError
+            If the text is anything else. It is never run as code.
+
+        Examples
+        --------
+        >>> bo.Linear.parse("x + 2*y <= 3")
+        x + 2 y <= 3
+        """
+        try:
+            node = ast.parse(PRODUCT.sub(r"\1*", text.strip()), mode="eval").body
+            if not isinstance(node, ast.Compare) or [type(one) in SIGNS for one in node.ops] != [True]:
+                raise ValueError(
+                    "expected two expressions with one of <=, >=, == between them; limits are never strict"
+                )
+            terms = _read_terms(ast.BinOp(node.left, ast.Sub(), node.comparators[0]))
+        except (AttributeError, SyntaxError, ValueError, RecursionError) as error:
+            expected = 'expected a linear formula such as "x + 2*y <= 3"'
+            raise DomainError(f"Linear.parse: text: {expected}, got {short_repr(text)}: {error}") from error
+        return cls(terms, SIGNS[type(node.ops[0])], 0 - terms.pop("", 0))
 
     def __post_init__(self) -> None:
         if not isinstance(self.weights, Mapping) or not self.weights:
@@ -146,6 +186,35 @@ class Linear(Clause):
                 )
             largest += abs(weight) * max(abs(axis.low), abs(axis.high))
         return replace(self, scale=largest)
+
+
+def _read_terms(node: ast.AST) -> dict[str, float]:
+    """Return the weight of each name in a linear expression, and the constant under ""; raise ValueError for others."""
+    match node:
+        case ast.Constant(value=int() | float() as value) if type(value) is not bool:
+            return {"": value}
+        case ast.Name(id=name):
+            return {name: 1}
+        case ast.UnaryOp(op=ast.USub() | ast.UAdd() as sign, operand=inner):
+            return _scale_terms(_read_terms(inner), -1 if isinstance(sign, ast.USub) else 1)
+        case ast.BinOp(left=left, op=ast.Add() | ast.Sub() as sign, right=right):
+            terms = _read_terms(left)
+            for name, weight in _read_terms(right).items():
+                terms[name] = terms.get(name, 0) + (-weight if isinstance(sign, ast.Sub) else weight)
+            return terms
+        case ast.BinOp(left=left, op=ast.Mult(), right=right):
+            first, second = sorted((_read_terms(left), _read_terms(right)), key=lambda terms: terms.keys() != {""})
+            if first.keys() == {""}:
+                return _scale_terms(second, first[""])
+        case ast.BinOp(left=left, op=ast.Div(), right=right):
+            divisor = _read_terms(right)
+            if divisor.keys() == {""} and divisor[""]:
+                return _scale_terms(_read_terms(left), 1 / divisor[""])
+    raise ValueError(f"{ast.unparse(node)} is not linear")
+
+
+def _scale_terms(terms: Mapping[str, float], factor: float) -> dict[str, float]:
+    return {name: weight * factor for name, weight in terms.items()}
 
 
 BUILDERS["weights"] = (

@@ -112,11 +112,7 @@ class Composition(Variable):
         return self.compositions.move_pair(columns, share)
 
     def cross(self, mine: Sequence[int], theirs: Sequence[int], rng: np.random.Generator) -> list[int]:
-        """Return a value between two, with the parts that one of them has.
-
-        mine, theirs: columns of the values.
-        rng: random number generator.
-        """
+        """Return a value between two, with the parts that one of them has."""
         first, second, weight = np.array(mine), np.array(theirs), rng.random()
         parent = first if rng.random() < 0.5 else second
         present = ~self.compositions.is_optional | (parent > 0)
@@ -130,10 +126,7 @@ class Composition(Variable):
             raise PointError(f"expected {self._words()}, got the steps {short_repr(list(columns))}")
 
     def parse(self, value: object) -> list[int]:
-        """Return the columns of a value; raise PointError, naming the part or the sum, for anything else.
-
-        value: mapping from parts to numbers; parts that are left out are 0.
-        """
+        """Return the columns of a value; raise PointError, naming the part or the sum, for anything else."""
         if not isinstance(value, Mapping):
             raise PointError(f"expected a dict of {self._words()}, got {short_repr(value)}")
         for name in value:
@@ -247,7 +240,7 @@ class Mixture(Composition):
     ) -> None:
         self.parts, self.is_real = _check_parts("Mixture", parts), True
         self.total = _check_total(total)
-        self.sum_tolerance = check_number("sum_tolerance", sum_tolerance, 0.0, 1.0)
+        self.sum_tolerance = check_number("Mixture: sum_tolerance", sum_tolerance, 0.0, 1.0)
         pairs = _read_bounds("Mixture", self.parts, bounds, 0.0, self.total)
         shares = _read_min_shares("Mixture", "min_share", self.parts, min_share, self.total)
         always = _read_required("Mixture", self.parts, required)
@@ -267,10 +260,7 @@ class Mixture(Composition):
         self._build(Compositions(GRID, tuple(least), tuple(most), tuple(optional), (True,) * w, few), when, default)
 
     def present(self, columns: Sequence[int]) -> Presented:
-        """Return the shares by part, a new dict, of which `math.fsum` is the total.
-
-        columns: of a value.
-        """
+        """Return the shares by part, a new dict, of which `math.fsum` is the total."""
         low, high = np.array(self._pairs).T
         steps = np.asarray(columns, dtype=np.float64)
         shares = np.where(steps > 0, np.clip(steps * self.total / GRID, low, high), 0.0)
@@ -301,10 +291,7 @@ class Mixture(Composition):
 
     @classmethod
     def from_json(cls, data: ParsedJson) -> Mixture:
-        """Rebuild the variable from what `describe` returned.
-
-        data: with its parts and limits.
-        """
+        """Rebuild the variable from what `describe` returned."""
         names = ("total", "bounds", "max_parts", "min_share", "required", "sum_tolerance")
         return cls(data["parts"], **{name: data[name] for name in names if name in data})
 
@@ -332,7 +319,7 @@ class Mixture(Composition):
             if self.total != other and math.isclose(found, other, rel_tol=0.02):
                 return f"; of shares that sum to {other:g} declare total={other:g}"
         if math.isclose(found, self.total, rel_tol=0.05):
-            return f"; sum_tolerance={abs(found / self.total - 1.0):.1g} or more would rescale them"
+            return f"; Mixture(..., sum_tolerance={abs(found / self.total - 1.0):.1g}) or more rescales them"
         return ""
 
 
@@ -379,7 +366,7 @@ class Allocation(Composition):
         default: object = NO_DEFAULT,
     ) -> None:
         self.parts = _check_parts("Allocation", items)
-        whole = check_integer("total", total, 1, GRID)
+        whole = check_integer("Allocation: total", total, 1, GRID)
         self.total, self.slack = whole, bool(slack)
         pairs = [(int(a), int(b)) for a, b in _read_bounds("Allocation", self.parts, bounds, 0, whole)]
         few = _check_max_parts("Allocation", max_parts, len(self.parts))
@@ -394,10 +381,7 @@ class Allocation(Composition):
         self._build(Compositions(whole, tuple(least), tuple(most), tuple(optional), counted, few), when, default)
 
     def present(self, columns: Sequence[int]) -> Presented:
-        """Return the numbers by item, a new dict.
-
-        columns: of a value.
-        """
+        """Return the numbers by item, a new dict."""
         return PartNumbers((name, int(one)) for name, one in zip(self.parts, columns, strict=False))
 
     @property
@@ -417,10 +401,7 @@ class Allocation(Composition):
 
     @classmethod
     def from_json(cls, data: ParsedJson) -> Allocation:
-        """Rebuild the variable from what `describe` returned.
-
-        data: with its items, its total and its limits.
-        """
+        """Rebuild the variable from what `describe` returned."""
         names = ("bounds", "max_parts", "slack")
         return cls(data["items"], data["total"], **{name: data[name] for name in names if name in data})
 
@@ -461,7 +442,7 @@ def _check_parts(kind: str, parts: object) -> tuple[str, ...]:
 
 
 def _check_total(total: float) -> float:
-    number = check_number("total", total)
+    number = check_number("Mixture: total", total)
     if not 1e-300 < number < 1e300:
         raise DomainError(f"Mixture: total: expected a number above 0, got {number}")
     return number

@@ -54,21 +54,6 @@ class NeighborSampler(ConstrainedProduct, LocalDomain):
         """List the valid points that differ from x by one change of one variable.
 
         Variables that the change activates get the middle choice of an order, otherwise the first choice.
-
-        Parameters
-        ----------
-        x : array of shape (d,)
-            The point.
-
-        Returns
-        -------
-        array of shape (m, d)
-            The neighbors, by variable and then by choice.
-
-        Raises
-        ------
-        PointError
-            If `x` is a dict.
         """
         refuse_dict(x)
         rows = self._apply(x, *self.adjacency.single_changes(np.asarray(x)))
@@ -83,22 +68,7 @@ class NeighborSampler(ConstrainedProduct, LocalDomain):
         return rows[kept][valid_mask(self, rows[kept])]
 
     def sample_neighbors(self, x: IntArray, m: int, rng: np.random.Generator) -> IntArray:
-        """Return `neighbors`, or m of them drawn without replacement if there are more.
-
-        Parameters
-        ----------
-        x : array of shape (d,)
-            The point.
-        m : int
-            Number of neighbors, at least 0.
-        rng : numpy.random.Generator
-            Source of randomness.
-
-        Raises
-        ------
-        PointError
-            If `x` is a dict.
-        """
+        """Return `neighbors`, or m of them drawn without replacement if there are more."""
         refuse_dict(x)
         return self.join(self.sample_neighborhoods(np.asarray(x)[None], m, rng)[0])
 
@@ -191,18 +161,6 @@ class NeighborSampler(ConstrainedProduct, LocalDomain):
 
         Variables that the change activates are drawn. If constraints leave no neighbor, the result is a few changes
         away.
-
-        Parameters
-        ----------
-        x : array of shape (d,)
-            The point.
-        rng : numpy.random.Generator
-            Source of randomness.
-
-        Raises
-        ------
-        DomainError
-            If no other valid point is found.
         """
         if self.linear is not None and len(near := self.neighbors(x)):
             return near[rng.integers(len(near))]
@@ -225,13 +183,6 @@ class NeighborSampler(ConstrainedProduct, LocalDomain):
         """Take each variable from x or y with equal probability; return x if 100 tries find no valid child.
 
         A variable that is inactive in the chosen parent is taken from the other one, or drawn.
-
-        Parameters
-        ----------
-        x, y : array of shape (d,)
-            The parents.
-        rng : numpy.random.Generator
-            Source of randomness.
         """
         for _ in range(CROSSOVER_TRIES):
             first = (rng.random(self.d) < 0.5)[self._variable_of]

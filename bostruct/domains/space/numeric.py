@@ -100,25 +100,15 @@ class Integer(ChoiceVariable):
         return f"{self.low}, {self.high}{more}"
 
     def sample(self, m: int, rng: np.random.Generator) -> IntArray:
-        """Draw m integers uniformly on the variable's scale (m, 1).
-
-        m: int >= 0.
-        rng: random number generator.
-        """
+        """Draw m integers uniformly on the variable's scale (m, 1)."""
         return self.grid.sample(m, rng)[:, None] if isinstance(self.grid, IntegerGrid) else super().sample(m, rng)
 
     def chances(self, values: IntArray) -> Array:
-        """Return the chance with which `sample` draws each of some integers (m,).
-
-        values: positions of m integers (m, 1).
-        """
+        """Return the chance with which `sample` draws each of some integers (m,)."""
         return self.grid.chances(values[:, 0]) if isinstance(self.grid, IntegerGrid) else super().chances(values)
 
     def parse(self, value: object) -> list[int]:
-        """Return the position of an integer; raises PointError for anything else.
-
-        value: integer from low to high.
-        """
+        """Return the position of an integer; raises PointError for anything else."""
         return super().parse(value) if self.grid is None else [self.grid.vertex(to_python(value))]
 
     def describe(self) -> dict[str, Json]:
@@ -128,10 +118,7 @@ class Integer(ChoiceVariable):
 
     @classmethod
     def from_json(cls, data: ParsedJson) -> Integer:
-        """Rebuild the variable from what `describe` returned.
-
-        data: with its bounds, and its scale if that is not even.
-        """
+        """Rebuild the variable from what `describe` returned."""
         return cls(data["low"], data["high"], log=data.get("log", False), step=data.get("step", 1))
 
 
@@ -206,10 +193,7 @@ class Real(ChoiceVariable):
         return f"{self.low}, {self.high}{more}"
 
     def parse(self, value: object) -> list[int]:
-        """Return the position of the nearest number of the grid; raises PointError outside the range.
-
-        value: number from low to high.
-        """
+        """Return the position of the nearest number of the grid; raises PointError outside the range."""
         return super().parse(value) if self.grid is None else [self.grid.vertex(to_python(value))]
 
     def decode_column(self, values: Sequence[Json]) -> IntArray:
@@ -222,10 +206,7 @@ class Real(ChoiceVariable):
 
     @classmethod
     def from_json(cls, data: ParsedJson) -> Real:
-        """Rebuild the variable from what `describe` returned.
-
-        data: with its bounds and its scale.
-        """
+        """Rebuild the variable from what `describe` returned."""
         return cls(data["low"], data["high"], log=data.get("log", False), step=data.get("step"))
 
 

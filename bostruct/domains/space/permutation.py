@@ -114,36 +114,21 @@ class Permutation(Variable):
         return math.factorial(self.n_codes) // math.prod(map(math.factorial, (*self.counts, self.n_absent)))
 
     def sample(self, m: int, rng: np.random.Generator) -> IntArray:
-        """Draw m orders uniformly (m, k): the positions of the items, first place first.
-
-        m: int >= 0.
-        rng: random number generator.
-        """
+        """Draw m orders uniformly (m, k): the positions of the items, first place first."""
         drawn = rng.permuted(np.tile(np.arange(self.n_codes), (m, 1)), axis=1)
         return self._number(drawn[:, : self.width])
 
     def chances(self, values: IntArray) -> Array:
-        """Return one over the number of orders for each value (m,), 0 if that underflows.
-
-        values: columns of m values (m, n).
-        """
+        """Return one over the number of orders for each value (m,), 0 if that underflows."""
         log_size = math.lgamma(self.n_codes + 1) - sum(math.lgamma(n + 1) for n in (*self.counts, self.n_absent))
         return np.full(len(values), math.exp(-log_size))
 
     def neighbors(self, columns: Sequence[int], large_steps: bool = False) -> IntArray:
-        """List the orders one change away: swaps, moves of one item and reversals, short ones first, then exchanges.
-
-        columns: of an order.
-        large_steps: True for changes across half of a long order, a quarter and so on too.
-        """
+        """List the orders one change away: swaps, moves of one item and reversals, short ones first, then exchanges."""
         return self._change(columns, np.arange(self._count_listed(large_steps)), large_steps)
 
     def count_neighbors(self, columns: Sequence[int], large_steps: bool = False) -> int:
-        """Return how many orders `neighbors` lists.
-
-        columns: of an order.
-        large_steps: as of `neighbors`.
-        """
+        """Return how many orders `neighbors` lists."""
         n_listed = self._count_listed(large_steps)
         if not self.has_repeats:
             return n_listed
@@ -152,13 +137,7 @@ class Permutation(Variable):
     def sample_neighbors(
         self, columns: Sequence[int], m: int, rng: np.random.Generator, large_steps: bool = False
     ) -> IntArray:
-        """Draw orders one change away, of those that `neighbors` lists (k, n), without listing them.
-
-        columns: of an order.
-        m: int >= 0, how many.
-        rng: random number generator.
-        large_steps: as of `neighbors`.
-        """
+        """Draw orders one change away, of those that `neighbors` lists (k, n), without listing them."""
         n_listed = self._count_listed(large_steps)
         several = min(SEVERAL * m if self.has_repeats else m, n_listed)
         found = self._change(columns, np.sort(rng.choice(n_listed, size=several, replace=False)), large_steps)
@@ -172,11 +151,7 @@ class Permutation(Variable):
         return self.resources is not None
 
     def change_each(self, rows: IntArray, rng: np.random.Generator) -> IntArray:
-        """Draw a change of each of some orders (k, n), quickly with resources: some lead back then.
-
-        rows: columns of k orders (k, n).
-        rng: random number generator.
-        """
+        """Draw a change of each of some orders (k, n), quickly with resources: some lead back then."""
         if not self.has_quick_changes:
             return super().change_each(rows, rng)
         table = list_rearrangements(self.width)
@@ -184,11 +159,7 @@ class Permutation(Variable):
         return self._number(np.take_along_axis(rows, changes, axis=1))
 
     def move(self, columns: Sequence[int], share: float) -> list[int]:
-        """Return an order one change away, across any number of places; a swap where items occur several times.
-
-        columns: of an order.
-        share: a uniform number in [0, 1), which decides.
-        """
+        """Return an order one change away, across any number of places; a swap where items occur several times."""
         if self.has_repeats:  # each order has as many swaps, so that chances there and back are the same
             first, second = np.triu_indices(self.width, 1)
             here = self._item_of[np.asarray(columns)]
@@ -207,61 +178,40 @@ class Permutation(Variable):
         """Return a child of two orders: a stretch of the first, and the other items as the second orders them.
 
         This is order crossover (Davis 1985), OX.
-
-        mine, theirs: columns of two orders.
-        rng: random number generator.
         """
         child = cross_orders(mine, theirs, rng)
         return self._number(np.array([child]))[0].tolist() if self.has_repeats else child
 
     def check(self, columns: Sequence[int]) -> None:
-        """Raise PointError unless each item occurs as often as it must, its occurrences in turn.
-
-        columns: positions of items, as many integers as an order has places.
-        """
+        """Raise PointError unless each item occurs as often as it must, its occurrences in turn."""
         check_order(columns, self.width, self.n_codes)
         if self.has_repeats and self._number(np.array([columns]))[0].tolist() != list(columns):
             raise PointError(f"expected the occurrences of each item in turn, got {list(columns)}")
 
     def parse(self, value: object) -> list[int]:
-        """Return the positions of the items; raise PointError unless each occurs as often as it must.
-
-        value: sequence of all items, or of as many as `length` says.
-        """
+        """Return the positions of the items; raise PointError unless each occurs as often as it must."""
         value = list_entries(value)
         if not isinstance(value, list | tuple):
             raise PointError(f"expected a list or tuple of {self._share} in some order, got {short_repr(value)}")
         return self._each_once([self._item.parse(item)[0] for item in value], value)
 
     def present(self, columns: Sequence[int]) -> Presented:
-        """Return the items in order, a tuple of their copies if they can be changed.
-
-        columns: of an order.
-        """
+        """Return the items in order, a tuple of their copies if they can be changed."""
         found = self._item_of[np.asarray(columns)].tolist()
         if self._item.has_mutable_choices:
             return tuple(self._item.present([item]) for item in found)
         return tuple(map(self.items.__getitem__, found))  # constraints ask for very many
 
     def encode(self, columns: Sequence[int]) -> Json:
-        """Return the items in order, or their positions where JSON has no such values.
-
-        columns: of an order.
-        """
+        """Return the items in order, or their positions where JSON has no such values."""
         return [self._item.encode([item]) for item in self._item_of[np.asarray(columns)].tolist()]
 
     def decode(self, data: ParsedJson) -> list[int]:
-        """Rebuild the positions from what `encode` returned; raise PointError for anything else.
-
-        data: list of items.
-        """
+        """Rebuild the positions from what `encode` returned; raise PointError for anything else."""
         return self._decode_each(data, self._item.decode)
 
     def decode_from(self, data: ParsedJson, description: ParsedJson) -> Sequence[int]:
         """Rebuild the positions of items that another variable encoded; raise PointError unless all are there.
-
-        data: what `encode` of the other returned.
-        description: what `to_json` of the other returned, whose items may have another order.
 
         Python objects, which no file holds, are told apart by their `repr`.
         """
@@ -290,8 +240,6 @@ class Permutation(Variable):
     @classmethod
     def from_json(cls, data: ParsedJson) -> Permutation:
         """Rebuild the variable from what `describe` returned.
-
-        data: with its items.
 
         Raises DomainError if the items are Python objects, which no file holds.
         """

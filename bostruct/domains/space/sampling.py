@@ -429,7 +429,8 @@ def _sample_unseen_from_list(
     every = space.enumerate()
     left = [row for row, key in enumerate(space.keys(every)) if key not in seen]
     if not left:
-        raise SpaceExhausted(f"all {len(every)} points of the space have been seen")
+        points = "the only point" if len(every) == 1 else f"all {len(every)} points"
+        raise SpaceExhausted(f"{points} of the space {'has' if len(every) == 1 else 'have'} been seen")
     return every[left[int(draw_listed([space.variables], [every[left]], 1, rng)[0])]].copy()
 
 

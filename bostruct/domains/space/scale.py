@@ -112,16 +112,11 @@ class RealGrid(NumberGrid):
         return GRID_STEPS
 
     def nearest(self, shares: Array) -> IntArray:
-        """Return the positions of the nearest numbers.
-
-        shares: in [0, 1], of any shape.
-        """
+        """Return the positions of the nearest numbers."""
         return np.rint(shares * GRID_STEPS).astype(np.int64)
 
     def vertex(self, value: object) -> int:
         """Return the position of the nearest number of the grid; -0.0 is 0.0.
-
-        value: number from low to high; an end that rounding moved out, such as 0.1 + 0.2 for 0.3, is that end.
 
         Raises PointError for any other.
         """
@@ -219,10 +214,7 @@ class IntegerGrid(NumberGrid):
         return np.minimum(np.log1p(vertices / float(self.low)) / self._log_ratio, 1.0)
 
     def nearest(self, shares: Array) -> IntArray:
-        """Return the positions of the nearest integers.
-
-        shares: in [0, 1], of any shape.
-        """
+        """Return the positions of the nearest integers."""
         last = len(self) - 1
         values = self.low * np.expm1(shares * self._log_ratio) if self.log else shares * last
         values = np.where(shares >= 1.0, last, np.rint(values))  # of many integers, rounding may miss the last
@@ -230,8 +222,6 @@ class IntegerGrid(NumberGrid):
 
     def vertex(self, value: object) -> int:
         """Return the position of an integer.
-
-        value: an integer from low to high; 3.0 is 3, and so is what `is_level` takes for it.
 
         Raises PointError, naming the nearest, for any other.
         """

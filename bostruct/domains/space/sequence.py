@@ -84,11 +84,7 @@ class Sequence(Variable):
         return sum(len(self.letters) ** n for n in range(self.shortest, self.longest + 1))
 
     def sample(self, m: int, rng: np.random.Generator) -> IntArray:
-        """Draw m sequences, the length of each uniformly, then its letters (m, L): end marks are behind the last.
-
-        m: int >= 0.
-        rng: random number generator.
-        """
+        """Draw m sequences, the length of each uniformly, then its letters (m, L): end marks are behind the last."""
         k = len(self.letters)
         rows = rng.integers(0, k, size=(m, self.longest))
         if self.shortest < self.longest:
@@ -97,69 +93,42 @@ class Sequence(Variable):
         return rows
 
     def chances(self, values: IntArray) -> Array:
-        """Return the chance with which `sample` draws each of some sequences (m,), 0 if that underflows.
-
-        values: columns of m values (m, L).
-        """
+        """Return the chance with which `sample` draws each of some sequences (m,), 0 if that underflows."""
         k, n_lengths = len(self.letters), self.longest + 1 - self.shortest
         return np.exp(-math.log(k) * np.count_nonzero(values != k, axis=1)) / n_lengths
 
     def neighbors(self, columns: AnySequence[int], large_steps: bool = False) -> IntArray:
-        """List the sequences one edit away (m, L): the substitutions, the insertions, then the deletions, by place.
-
-        columns: of a sequence.
-        large_steps: no difference.
-        """
+        """List the sequences one edit away (m, L): the substitutions, the insertions, then the deletions, by place."""
         row = np.asarray(columns, dtype=np.int64)
         return self._edit(row, np.arange(self.count_neighbors(columns)))
 
     def count_neighbors(self, columns: AnySequence[int], large_steps: bool = False) -> int:
-        """Return how many sequences are one edit away.
-
-        columns: of a sequence.
-        large_steps: no difference.
-        """
+        """Return how many sequences are one edit away."""
         return sum(count_edits(np.asarray(columns, dtype=np.int64), len(self.letters), self.shortest))
 
     def sample_neighbors(
         self, columns: AnySequence[int], m: int, rng: np.random.Generator, large_steps: bool = False
     ) -> IntArray:
-        """Draw sequences one edit away (m, L) without listing them, all by the same chance.
-
-        columns: of a sequence.
-        m: int >= 0, how many.
-        rng: random number generator.
-        large_steps: no difference.
-        """
+        """Draw sequences one edit away (m, L) without listing them, all by the same chance."""
         row = np.asarray(columns, dtype=np.int64)
         total = self.count_neighbors(columns)
         chosen = np.arange(total) if total <= m else np.sort(rng.choice(total, size=m, replace=False))
         return self._edit(row, chosen)
 
     def move(self, columns: AnySequence[int], share: float) -> list[int]:
-        """Return a sequence one edit away: in half of the cases one of another length, if the length varies.
-
-        columns: of a sequence.
-        share: a uniform number in [0, 1), which decides.
-        """
+        """Return a sequence one edit away: in half of the cases one of another length, if the length varies."""
         return move_letters(np.asarray(columns, dtype=np.int64), share, len(self.letters), self.shortest).tolist()
 
     def cross(self, mine: AnySequence[int], theirs: AnySequence[int], rng: np.random.Generator) -> list[int]:
         """Return a child of two sequences: the second, with a stretch of the first in its place.
 
         Sequences of different lengths are aligned at their first letters, or at their last ones.
-
-        mine, theirs: columns of two sequences.
-        rng: random number generator.
         """
         rows = [np.asarray(columns, dtype=np.int64) for columns in (mine, theirs)]
         return cross_letters(rows[0], rows[1], len(self.letters), rng).tolist()
 
     def check(self, columns: AnySequence[int]) -> None:
-        """Raise PointError unless the columns are letters of a sequence, and end marks behind them.
-
-        columns: L integers.
-        """
+        """Raise PointError unless the columns are letters of a sequence, and end marks behind them."""
         if not are_sequences(np.array([columns], dtype=np.int64), len(self.letters), self.shortest)[0]:
             k = len(self.letters)
             raise PointError(
@@ -167,10 +136,7 @@ class Sequence(Variable):
             )
 
     def parse(self, value: object) -> list[int]:
-        """Return the positions of letters; raise PointError for a wrong length or another letter.
-
-        value: text if the alphabet is one, else a list or tuple of letters, which any alphabet takes.
-        """
+        """Return the positions of letters; raise PointError for a wrong length or another letter."""
         value = list_entries(value)
         if self.is_text and isinstance(value, str):
             value = list(value)
@@ -180,33 +146,21 @@ class Sequence(Variable):
         return self._read(value, self._letter.parse)
 
     def present(self, columns: AnySequence[int]) -> Presented:
-        """Return the text, or a tuple of the letters, copies if they can be changed.
-
-        columns: of a sequence.
-        """
+        """Return the text, or a tuple of the letters, copies if they can be changed."""
         letters = tuple(self._letter.present([letter]) for letter in self._cut(columns))
         return "".join(letters) if self.is_text else letters
 
     def encode(self, columns: AnySequence[int]) -> Json:
-        """Return the text, or a list of the letters, by their positions where JSON has no such values.
-
-        columns: of a sequence.
-        """
+        """Return the text, or a list of the letters, by their positions where JSON has no such values."""
         letters = [self._letter.encode([letter]) for letter in self._cut(columns)]
         return "".join(map(str, letters)) if self.is_text else letters
 
     def decode(self, data: ParsedJson) -> list[int]:
-        """Rebuild the positions from what `encode` returned; raise PointError for anything else.
-
-        data: text, or list of letters.
-        """
+        """Rebuild the positions from what `encode` returned; raise PointError for anything else."""
         return self._decode_each(data, self._letter.decode)
 
     def decode_from(self, data: ParsedJson, description: ParsedJson) -> AnySequence[int]:
         """Rebuild the positions of letters that another variable encoded; raise PointError if this one has them not.
-
-        data: what `encode` of the other returned.
-        description: what `to_json` of the other returned, whose letters and lengths may be others.
 
         Python objects, which no file holds, are told apart by their `repr`.
         """
@@ -240,8 +194,6 @@ class Sequence(Variable):
     @classmethod
     def from_json(cls, data: ParsedJson) -> Sequence:
         """Rebuild the variable from what `describe` returned.
-
-        data: with its alphabet and its length.
 
         Raises DomainError if the letters are Python objects, which no file holds.
         """

@@ -174,14 +174,7 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
         return Space(fix_variables(self.variables, order, values), self.constraints)
 
     def count(self) -> Count:
-        """Count the valid points.
-
-        Returns
-        -------
-        Count
-            `Exact`; `INFINITE` if a variable is real; `AtLeast` if constraints, or predicates of numbers, leave too
-            many points to list.
-        """
+        """Count the valid points."""
         if any(v.is_real for v in self.variables.values()):
             return INFINITE
         if self.enumerable:
@@ -229,25 +222,6 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
 
         Each variable is uniform on its scale, given those that it depends on. Under tight constraints points are drawn
         from a list of all, or by random walks; see `bostruct.domains.space.sampling.sample_satisfying`.
-
-        Parameters
-        ----------
-        m : int
-            Number of points, at least 0.
-        rng : numpy.random.Generator
-            Source of randomness.
-
-        Returns
-        -------
-        array of shape (m, d)
-            The points.
-
-        Raises
-        ------
-        DomainError
-            If no valid point is found.
-        TypeError, ValueError
-            If an argument is invalid.
         """
         check_draw(m, rng)
         return sample_satisfying(self, m, rng) if self.constraints else self.sample_freely(m, rng)
@@ -257,43 +231,11 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
 
         Points are drawn as by `sample`. Under constraints so tight that it walks, they are distinct and may be fewer
         than m.
-
-        Parameters
-        ----------
-        m : int
-            Number of points, at least 0.
-        starts : array of shape (k, d)
-            Valid points to walk from; may be empty.
-        rng : numpy.random.Generator
-            Source of randomness.
-
-        Returns
-        -------
-        array of shape (at most m, d)
-            The points.
-
-        Raises
-        ------
-        DomainError
-            If no valid point is given or found.
         """
         return sample_distinct(self, m, np.asarray(starts), rng) if self.constraints else self.sample_freely(m, rng)
 
     def sample_unseen(self, seen: AbstractSet[Hashable], rng: np.random.Generator) -> IntArray:
-        """Draw a valid point of shape (d,) whose key is not in `seen`.
-
-        Parameters
-        ----------
-        seen : set of keys
-            Keys to avoid, as `keys` returns them.
-        rng : numpy.random.Generator
-            Source of randomness.
-
-        Raises
-        ------
-        SpaceExhausted
-            If no such point is left or found.
-        """
+        """Draw a valid point of shape (d,) whose key is not in `seen`."""
         with release_calls():
             return sample_unseen(self, self.sample, seen, rng)
 
@@ -315,33 +257,11 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
         return count_within_limit(self, xs)
 
     def check(self, x: IntArray) -> None:
-        """Check that a point is valid.
-
-        Parameters
-        ----------
-        x : array of shape (d,)
-            The point.
-
-        Raises
-        ------
-        PointError
-            If the shape is wrong, a choice is out of range, or a constraint is violated.
-        """
+        """Check that a point is valid."""
         check_row(self, x)
 
     def parse(self, point: object) -> IntArray:
-        """Return the point (d,) of a dict of the user's values.
-
-        Parameters
-        ----------
-        point : dict
-            The value of each active variable by name.
-
-        Raises
-        ------
-        PointError
-            If the point is invalid.
-        """
+        """Return the point (d,) of a dict of the user's values."""
         row = read_row(self, check_names(self, point), lambda variable, value: variable.parse(value))
         self.check(row)
         return row
@@ -354,29 +274,12 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
             raise
 
     def encode(self, x: IntArray) -> Json:
-        """Return a point as JSON: a dict from names to choices.
-
-        Parameters
-        ----------
-        x : array of shape (d,)
-            The point.
-        """
+        """Return a point as JSON: a dict from names to choices."""
         known = self._known_values.write(x)
         return encode_row(self, x) if known is None else known
 
     def decode(self, data: ParsedJson) -> IntArray:
-        """Rebuild a point from the result of `encode`, without checking constraints.
-
-        Parameters
-        ----------
-        data : object
-            Parsed JSON of any form.
-
-        Raises
-        ------
-        PointError
-            If `encode` cannot have written it.
-        """
+        """Rebuild a point from the result of `encode`, without checking constraints."""
         known = self._known_values.read(data)
         if known is not None:
             return known
@@ -401,18 +304,6 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
         """Rebuild a point that a space with another description encoded, without checking constraints.
 
         A variable that the point lacks gets its default. A value that this space cannot represent must be the default.
-
-        Parameters
-        ----------
-        data : object
-            The result of `encode` of the other space.
-        description : object
-            The result of `to_json` of the other space.
-
-        Raises
-        ------
-        PointError
-            If the point is not in this space.
         """
         return migrate_row(self, data, description)
 
@@ -447,22 +338,7 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
         return values[:, np.all(np.asarray(xs) != INACTIVE, axis=0)] if self.conditions else values
 
     def resample(self, x: IntArray, names: Sequence[str], rng: np.random.Generator) -> IntArray:
-        """Return a valid point with some variables drawn again; a single variable gets another value.
-
-        Parameters
-        ----------
-        x : array of shape (d,)
-            The point.
-        names : sequence of str
-            The variables to draw.
-        rng : numpy.random.Generator
-            Source of randomness.
-
-        Returns
-        -------
-        array of shape (d,)
-            The new point; `x` if none is found in 1,000 draws.
-        """
+        """Return a valid point with some variables drawn again; a single variable gets another value."""
         changed = [self.positions[name] for name in names]
         if self.linear is not None and {axis.i for axis in self.linear.axes} & set(changed):
             drawn = self.linear.redraw(np.array(x, dtype=np.int64)[None], rng)
@@ -487,13 +363,7 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
         return np.array(x, dtype=np.int64)
 
     def decisions(self, x: IntArray) -> tuple[int, ...]:
-        """Return the choice of each active variable, parents first.
-
-        Parameters
-        ----------
-        x : array of shape (d,)
-            The point.
-        """
+        """Return the choice of each active variable, parents first."""
         return tuple(int(x[i]) for i in self.conditions.order if x[i] != INACTIVE)
 
     def options(self, made: Sequence[int]) -> int:
@@ -503,26 +373,12 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
         return int(self.n_choices[len(made)]) if len(made) < self.d else 0
 
     def choice_after(self, made: Sequence[int]) -> Choice | None:
-        """Return the variable to decide next, as a coordinate at its first choice; None after the last.
-
-        Parameters
-        ----------
-        made : sequence of int
-            The choices of the variables before it.
-        """
+        """Return the variable to decide next, as a coordinate at its first choice; None after the last."""
         i = self._replay(made)[1]
         return None if i is None else coordinate(*list(self.variables.items())[i], 0)
 
     def decide(self, name: str, value: float) -> int:
-        """Return the position of the choice nearest to the value of a coordinate.
-
-        Parameters
-        ----------
-        name : str
-            The variable.
-        value : float
-            A share of the range for numbers on a grid, otherwise the position of a choice.
-        """
+        """Return the position of the choice nearest to the value of a coordinate."""
         grid = self.variables[name].grid
         return round(value) if grid is None else int(grid.nearest(np.array(value)))
 
@@ -538,20 +394,7 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
         return row, None
 
     def roll_out(self, made: Sequence[int], rng: np.random.Generator) -> IntArray:
-        """Draw a valid point that begins with given choices.
-
-        Parameters
-        ----------
-        made : sequence of int
-            The choices of the first variables.
-        rng : numpy.random.Generator
-            Source of randomness.
-
-        Raises
-        ------
-        Infeasible
-            If no such point is found.
-        """
+        """Draw a valid point that begins with given choices."""
         draws = RESAMPLING_DRAWS if self.constraints else 1
         known = self._replay(made)[0] if self.conditions else np.array(made, dtype=np.int64)
         given = np.flatnonzero(known != INACTIVE)

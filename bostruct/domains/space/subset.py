@@ -93,112 +93,65 @@ class Subset(Variable):
         return sum(self.sizes) / (2 * self.width)
 
     def sample(self, m: int, rng: np.random.Generator) -> IntArray:
-        """Draw m subsets, the size of each uniformly, then its items (m, n): 1 for each that is in it, else 0.
-
-        m: int >= 0.
-        rng: random number generator.
-        """
+        """Draw m subsets, the size of each uniformly, then its items (m, n): 1 for each that is in it, else 0."""
         drawn = rng.random((m, self.width)).argsort(axis=1).argsort(axis=1)
         sizes = self.sizes[0] if self.is_even else rng.integers(self.sizes[0], self.sizes[1] + 1, size=(m, 1))
         return (drawn < sizes).astype(np.int64)
 
     def chances(self, values: IntArray) -> Array:
-        """Return the chance with which `sample` draws each of some subsets (m,).
-
-        values: bits of m subsets (m, n).
-        """
+        """Return the chance with which `sample` draws each of some subsets (m,)."""
         each = np.array([1 / (len(self._all_sizes) * math.comb(self.width, size)) for size in self._all_sizes])
         return each[values.sum(axis=1) - self.sizes[0]]
 
     def neighbors(self, columns: Sequence[int], large_steps: bool = False) -> IntArray:
-        """List the subsets one change away (k, n): an item fewer, one more, then exchanges, some 4,000 at most.
-
-        columns: bits of a subset.
-        large_steps: True for exchanges of any two items, also if the variable has a graph.
-        """
+        """List the subsets one change away (k, n): an item fewer, one more, then exchanges, some 4,000 at most."""
         return self.exchanges.list_all(np.asarray(columns, dtype=np.int64), large_steps)
 
     def count_neighbors(self, columns: Sequence[int], large_steps: bool = False) -> int:
-        """Return how many subsets are one change away, all exchanges among them.
-
-        columns: bits of a subset.
-        large_steps: as of `neighbors`.
-        """
+        """Return how many subsets are one change away, all exchanges among them."""
         return self.exchanges.count(np.asarray(columns, dtype=np.int64), large_steps)
 
     def sample_neighbors(
         self, columns: Sequence[int], m: int, rng: np.random.Generator, large_steps: bool = False
     ) -> IntArray:
-        """Draw subsets one change away (k, n), among all exchanges, without listing them.
-
-        columns: bits of a subset.
-        m: int >= 0, how many.
-        rng: random number generator.
-        large_steps: as of `neighbors`.
-        """
+        """Draw subsets one change away (k, n), among all exchanges, without listing them."""
         return self.exchanges.draw(np.asarray(columns, dtype=np.int64), m, rng, large_steps)
 
     def move(self, columns: Sequence[int], share: float) -> list[int]:
-        """Return a subset one change away, by an exchange of any two items, or one item fewer or more.
-
-        columns: bits of a subset.
-        share: a uniform number in [0, 1), which decides.
-        """
+        """Return a subset one change away, by an exchange of any two items, or one item fewer or more."""
         return self.exchanges.move(np.asarray(columns, dtype=np.int64), share).tolist()
 
     def cross(self, mine: Sequence[int], theirs: Sequence[int], rng: np.random.Generator) -> list[int]:
-        """Return a child of two subsets: what both have, filled up with what one has to the size of one of them.
-
-        mine, theirs: bits of two subsets.
-        rng: random number generator.
-        """
+        """Return a child of two subsets: what both have, filled up with what one has to the size of one of them."""
         return cross_subsets(mine, theirs, rng)
 
     def check(self, columns: Sequence[int]) -> None:
-        """Raise PointError unless the columns are bits, of which as many are 1 as a subset has items.
-
-        columns: n integers.
-        """
+        """Raise PointError unless the columns are bits, of which as many are 1 as a subset has items."""
         if any(one not in (0, 1) for one in columns):
             raise PointError(f"expected 0 or 1 for each of {self.width} items, got {short_repr(list(columns))}")
         self._check_size(int(sum(columns)), list(columns))
 
     def parse(self, value: object) -> list[int]:
-        """Return the bits of a subset; raise PointError for items that are unknown, repeated, too few or too many.
-
-        value: list, tuple, set, frozenset, array or pandas Index of items, in any order.
-        """
+        """Return the bits of a subset; raise PointError for items that are unknown, repeated, too few or too many."""
         value = list_entries(value)
         if not isinstance(value, list | tuple | set | frozenset):
             raise PointError(f"expected a list, tuple or set of {self._words()}, got {short_repr(value)}")
         return self._to_bits([self._item.parse(item)[0] for item in value], value)
 
     def present(self, columns: Sequence[int]) -> Presented:
-        """Return the items of a subset in the order of `items`, a tuple of their copies if they can be changed.
-
-        columns: bits of a subset.
-        """
+        """Return the items of a subset in the order of `items`, a tuple of their copies if they can be changed."""
         return tuple(self._item.present([i]) for i, one in enumerate(columns) if one)
 
     def encode(self, columns: Sequence[int]) -> Json:
-        """Return the items of a subset, or their positions where JSON has no such values.
-
-        columns: bits of a subset.
-        """
+        """Return the items of a subset, or their positions where JSON has no such values."""
         return [self._item.encode([i]) for i, one in enumerate(columns) if one]
 
     def decode(self, data: ParsedJson) -> list[int]:
-        """Rebuild the bits from what `encode` returned; raise PointError for anything else.
-
-        data: list of items.
-        """
+        """Rebuild the bits from what `encode` returned; raise PointError for anything else."""
         return self._decode_each(data, self._item.decode)
 
     def decode_from(self, data: ParsedJson, description: ParsedJson) -> Sequence[int]:
         """Rebuild the bits of items that another variable encoded; raise PointError if they are no value here.
-
-        data: what `encode` of the other returned.
-        description: what `to_json` of the other returned, whose items and sizes may be others.
 
         Python objects, which no file holds, are told apart by their `repr`.
         """
@@ -233,8 +186,6 @@ class Subset(Variable):
     @classmethod
     def from_json(cls, data: ParsedJson) -> Subset:
         """Rebuild the variable from what `describe` returned.
-
-        data: with its items.
 
         Raises DomainError if the items are Python objects, which no file holds.
         """

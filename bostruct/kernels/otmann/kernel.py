@@ -61,10 +61,7 @@ class OtmannKernel(ExponentialKernel):
         )
 
     def prepare(self, xs: Sequence[Architecture], ys: Sequence[Architecture] | None = None) -> Array:
-        """Return each distance, raised to its power (p, n, m).
-
-        ys: m architectures; None for xs with themselves.
-        """
+        """Return each distance, raised to its power (p, n, m)."""
         far = self._table.among(xs) if ys is None else self._table.between(xs, ys)
         half = len(self.settings.weights)
         for part, terms in ((far[:half], self.distance), (far[half:], self.normalized)):
@@ -98,10 +95,7 @@ class OtmannSumKernel(Kernel):
         return (*self.both.parameters, share)
 
     def prepare(self, xs: Sequence[Architecture], ys: Sequence[Architecture] | None = None) -> Array:
-        """Return each distance, raised to its power (p - 1, n, m).
-
-        ys: m architectures; None for xs with themselves.
-        """
+        """Return each distance, raised to its power (p - 1, n, m)."""
         return self.both.prepare(xs, ys)
 
     def gram(self, theta: Array, prepared: Array) -> Array:

@@ -236,11 +236,7 @@ class HammingFactor(Factor):
         return 1
 
     def prepare(self, xs: IntArray, ys: IntArray | None = None) -> Array:
-        """Count the variables in which two points differ (n, m).
-
-        xs: choices of n points (n, c).
-        ys: choices of m points (m, c); None for xs with themselves.
-        """
+        """Count the variables in which two points differ (n, m)."""
         return count_disagreements(xs, xs if ys is None else ys, self.size)
 
     def log_gram(self, theta: Array, prepared: Array, without: int | None = None) -> Array:

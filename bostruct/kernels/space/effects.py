@@ -30,7 +30,7 @@ RANK_ROUNDING = 4e-15  # an eigenvalue that counts as 0, as a share of the large
 class EffectKernel(ABC):
     """The effect kernel of one variable: how alike its values are in what they do.
 
-    Parameters
+    Attributes
     ----------
     has_unit_diagonal : bool, default False
         True if the kernel of each value with itself is 1; False if unknown.

@@ -61,8 +61,6 @@ class LengthKernel(EffectKernel):
     def gram(self, xs: IntArray, ys: IntArray) -> Array:
         """Return the effect kernel between the extents of values (n, m): a trend, and Matern-5/2 beside it.
 
-        xs, ys: columns of n and m values (n, w), (m, w).
-
         The mean of its diagonal is about 1 over draws.
         """
         return self._compare(self.count(xs), self.count(ys))

@@ -65,7 +65,7 @@ class Factor(ABC):
 
     `n_variables` and `log_gram` must be written. Everything else has a slower default made of `log_gram`.
 
-    Parameters
+    Attributes
     ----------
     n_variables : int
         The number of its variables, c.

@@ -65,11 +65,7 @@ class DistanceFactor(Factor):
         return self.distances.n_distances * self.n_variables
 
     def prepare(self, xs: IntArray, ys: IntArray | None = None) -> Array:
-        """Return the distances, those of the first variable first (k c, n, m).
-
-        xs: own columns of n points (n, c w).
-        ys: own columns of m points (m, c w); None for xs with themselves.
-        """
+        """Return the distances, those of the first variable first (k c, n, m)."""
         mine, theirs = self._split(xs), self._split(xs if ys is None else ys)
         return np.concatenate([self.distances.compare(one, other) for one, other in zip(mine, theirs, strict=True)])
 
@@ -87,10 +83,7 @@ class DistanceFactor(Factor):
         return lambda t: gram * np.exp((now - compute_rates(t)) * prepared[i])
 
     def prepare_changes(self, changes: VariableChanges, ys: IntArray) -> tuple[IntArray, Array]:
-        """Return the variable of each change (r,), and by how much its distances grow (k, r, m).
-
-        ys: own columns of m points (m, c w).
-        """
+        """Return the variable of each change (r,), and by how much its distances grow (k, r, m)."""
         growth = np.empty((self.distances.n_distances, len(changes.which), len(ys)))
         for v, theirs in enumerate(self._split(ys)):
             rows = np.flatnonzero(changes.which == v)
@@ -190,11 +183,7 @@ class LikenessDistances(Distances):
         return 1 + self.likeness.n_distances
 
     def compare(self, xs: IntArray, ys: IntArray) -> Array:
-        """Return the distances (k, n, m).
-
-        xs: positions of n values (n, 1).
-        ys: positions of m values (m, 1).
-        """
+        """Return the distances (k, n, m)."""
         mine, theirs = (np.ascontiguousarray(own[:, 0], dtype=np.int64) for own in (xs, ys))
         if len(mine) * len(theirs) * self.n_distances > MAX_KEPT:
             return _compare_values(self.likeness, mine, theirs)

@@ -54,10 +54,7 @@ class MainEffects(Kernel):
     numbers: tuple[int, ...] = ()
 
     def prepare(self, xs: SpaceBatch, ys: IntArray | None = None) -> Array:
-        """Return the Gram matrix itself (n, m).
-
-        ys: m points, an array that nobody changes; None for xs with themselves.
-        """
+        """Return the Gram matrix itself (n, m)."""
         if isinstance(xs, SingleChanges):
             return self._prepare_changes(xs, xs.rows() if ys is None else np.asarray(ys))
         ys = xs if ys is None else np.asarray(ys)

@@ -19,7 +19,8 @@ from bostruct.kernels.space.factor import Factor, VariableChanges
 LOOPS = "bostruct.kernels.space.compiled"
 ROOT = math.sqrt(5.0)
 LARGEST_LOG = 600.0  # of a product that is taken before its logarithm; doubles end at 709
-FAR = 100.0  # ranges away from all others lies an absent number: its effects are below 1e-90, and nothing overflows
+EFFECT_RATE = ROOT / 0.25  # of the main effect of a number, by its lengthscale as a share of the range
+FAR = 25.0  # ranges away from all others lies an absent number: its effects are below 1e-90, and nothing overflows
 
 
 class NumberPair(NamedTuple):
@@ -161,7 +162,7 @@ def share_of_each(grids: Sequence[NumberGrid], which: IntArray, columns: IntArra
 
 @dataclass(frozen=True)
 class NumberEffect(EffectKernel):
-    """The main effect of a number: Matern-5/2 on the share of its range, of lengthscale 1; none if it is absent.
+    """The main effect of a number: Matern-5/2 of a lengthscale of a quarter of its range; none if it is absent.
 
     `MainEffects` adds up the effects of all numbers at once, by `sum_effects` and `change_effects`.
 
@@ -192,7 +193,8 @@ def sum_effects(grids: Sequence[NumberGrid], xs: IntArray, ys: IntArray) -> Arra
     """
     own, other = _effect_shares(grids, xs, FAR), _effect_shares(grids, ys, -FAR)
     total = np.zeros((len(xs), len(ys)))
-    load_loops(LOOPS).add_effects(own, other, np.exp(ROOT * own), np.exp(ROOT * other), ROOT, total)
+    grown = np.exp(EFFECT_RATE * own), np.exp(EFFECT_RATE * other)
+    load_loops(LOOPS).add_effects(own, other, *grown, EFFECT_RATE, total)
     return total
 
 
@@ -206,16 +208,16 @@ def vary_effects(grids: Sequence[NumberGrid], xs: IntArray, ys: IntArray) -> Cal
     their weighted sum in the shares (m, c), 0 in numbers that a point lacks.
     """
     has, others = xs != INACTIVE, _effect_shares(grids, ys, -FAR)
-    grown = np.exp(ROOT * others)
+    grown = np.exp(EFFECT_RATE * others)
 
     def at(shares: Array) -> tuple[Array, Pullback]:
         own = np.ascontiguousarray(np.where(has, shares, FAR).T)
         total = np.zeros((len(shares), len(ys)))
-        load_loops(LOOPS).add_effects(own, others, np.exp(ROOT * own), grown, ROOT, total)
+        load_loops(LOOPS).add_effects(own, others, np.exp(EFFECT_RATE * own), grown, EFFECT_RATE, total)
 
         def pullback(weighted: Array) -> Array:
             out = np.empty(shares.shape)
-            load_loops(LOOPS).pull_effects(own, others, ROOT, weighted, out)
+            load_loops(LOOPS).pull_effects(own, others, EFFECT_RATE, weighted, out)
             return np.where(has, out, 0.0)
 
         return total, pullback
@@ -234,7 +236,7 @@ def change_effects(grids: Sequence[NumberGrid], changes: VariableChanges, ys: In
         for own in (changes.before, changes.after)
     )
     out = np.empty((len(which), len(ys)))
-    load_loops(LOOPS).change_effects(which, before, after, other, np.exp(ROOT * other), ROOT, out)
+    load_loops(LOOPS).change_effects(which, before, after, other, np.exp(EFFECT_RATE * other), EFFECT_RATE, out)
     return out
 
 

@@ -160,11 +160,7 @@ class OrderDistances(Distances):
         return N_DISTANCES
 
     def compare(self, xs: IntArray, ys: IntArray) -> Array:
-        """Return the distances (3, n, m).
-
-        xs: n orders (n, w).
-        ys: m orders (m, w).
-        """
+        """Return the distances (3, n, m)."""
         return compare_queues(self.shape, xs, ys)
 
 

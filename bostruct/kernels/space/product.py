@@ -175,13 +175,7 @@ class SpaceKernel(Kernel):
         return np.exp(total, out=total)
 
     def line(self, theta: Array, i: int, prepared: SpacePair, gram: Array | None = None) -> Callable[[float], Array]:
-        """Return the Gram matrix as a function of theta_i; each call overwrites what the last returned.
-
-        theta: (p,).
-        i: position of the parameter, in 0..p - 1.
-        gram: the Gram matrix at theta, where known. Dividing by one factor gives the product of the others, as long as
-            none of its entries is near the end of the doubles; else their logarithms are added up.
-        """
+        """Return the Gram matrix as a function of theta_i; each call overwrites what the last returned."""
         carried = gram is not None and float(gram.min(initial=np.inf)) > SMALLEST_REUSABLE
         if gram is None or not carried:
             gram = self._log_gram(theta, prepared, without=i)

@@ -334,11 +334,7 @@ class JohnsonFactor(Factor):
     has_unit_diagonal = True
 
     def prepare(self, xs: IntArray, ys: IntArray | None = None) -> IntArray:
-        """Count the exchanges between subsets (c, n, m).
-
-        xs: own columns of n points (n, c w).
-        ys: own columns of m points (m, c w); None for xs with themselves.
-        """
+        """Count the exchanges between subsets (c, n, m)."""
         mine, theirs = (np.split(one, self.n_variables, axis=1) for one in (xs, xs if ys is None else ys))
         return np.array([_count_exchanges(one, other) for one, other in zip(mine, theirs, strict=True)])
 
@@ -359,10 +355,7 @@ class JohnsonFactor(Factor):
         return Factor.line(alone, 0, theta[i : i + 1], prepared[i : i + 1], gram, carried=carried)
 
     def prepare_changes(self, changes: VariableChanges, ys: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-        """Return the variable of each change (r,), and the exchanges before and after it (r, m).
-
-        ys: own columns of m points (m, c w).
-        """
+        """Return the variable of each change (r,), and the exchanges before and after it (r, m)."""
         before, after = np.empty((2, len(changes.which), len(ys)), dtype=np.int64)
         for v, theirs in enumerate(np.split(ys, self.n_variables, axis=1)):
             rows = changes.which == v

@@ -124,7 +124,10 @@ REFUSED_CONDITIONS = [
     ({"a": bool, "b": bo.Binary(when={"a": 3})}, r"b: when: a: expected one of \[False, True\], got 3"),
     ({"a": [1, 2], "b": bo.Binary(when={"a": [1, 9]})}, r"a: expected one of \[1, 2\], got 9; the nearest is 2$"),
     ({"a": [1, 2], "b": bo.Binary(when={"a": [8, 9]})}, r"expected one of \[1, 2\], got \[8, 9\]$"),
-    ({"a": [1, 2], "b": bo.Binary(when={"a": []})}, r"expected one of \[1, 2\], got \[\]$"),
+    (
+        {"a": [1, 2], "b": bo.Binary(when={"a": []})},
+        r"expected one of \[1, 2\], got \[\]; an empty list holds for no value$",
+    ),
     ({"a": [1, 2], "b": bo.Binary(when={"a": never})}, "b: when: no point has this variable, a satisfies never"),
     (
         {"a": [1, 2], "b": bo.Binary(when={"a": 1}), "c": bo.Binary(when={"a": 2, "b": True})},

@@ -97,7 +97,7 @@ def test_pictures_show_fixed_variables_only_by_name():
 def test_a_space_of_one_point_ends_after_one_trial():
     result = bo.minimize(lambda point: point["i"], ONE, n_trials=5, seed=0)
     assert len(result.trials) == 1
-    assert "points of the space have been seen" in result.stopped_because
+    assert "the only point of the space has been seen" in result.stopped_because
 
 
 FREE = bo.Space(

@@ -285,3 +285,41 @@ def test_directions_keep_the_equalities_in_whole_steps():
     space = bo.Space({"a": bo.Integer(0, 9), "b": bo.Integer(0, 9)}, [Linear({"a": 2, "b": 3}, "==", 18)])
     x = space.parse({"a": 3, "b": 4})
     assert {tuple(row) for row in space.neighbors(x).tolist()} == {(0, 6), (6, 2), (9, 0)}
+
+
+@pytest.mark.parametrize(
+    ("text", "weights", "relation", "limit"),
+    [
+        ("x + 2*y <= 3", {"x": 1, "y": 2}, "<=", 3),
+        ("x - 2*(y + 3) >= z/4 - 1", {"x": 1, "y": -2, "z": -0.25}, ">=", 5),
+        ("x == y", {"x": 1, "y": -1}, "==", 0),
+        ("-1 >= -x*2", {"x": 2}, ">=", 1),
+    ],
+)
+def test_a_formula_is_read_as_a_constraint(text, weights, relation, limit):
+    found = bo.Linear.parse(text)
+    rng = np.random.default_rng(0)
+    for _ in range(50):  # by value: either side may have the terms
+        point = dict(zip("xyz", rng.integers(-9, 9, 3).tolist(), strict=True))
+        left, right = text.split(relation)
+        assert found(point) == eval(f"{left}{relation}{right}", {}, point), point
+    assert found.relation == relation
+    assert (found.weights, found.limit) in ((weights, limit), ({n: -w for n, w in weights.items()}, -limit))
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("x*y <= 3", r"x \* y is not linear"),
+        ("x < 3", "one of <=, >=, =="),
+        ("x <= 3 <= y", "one of <=, >=, =="),
+        ("open('f') <= 3", "is not linear"),
+        ("x + True <= 3", "True is not linear"),
+        ("x/0 <= 1", "x / 0 is not linear"),
+        ("", "invalid syntax"),
+        (3, "expected a linear formula"),
+    ],
+)
+def test_a_text_that_is_no_linear_formula_is_refused(text, why):
+    with pytest.raises(bo.DomainError, match=why):
+        bo.Linear.parse(text)

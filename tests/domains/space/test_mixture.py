@@ -94,7 +94,7 @@ def test_values_near_the_total_are_rescaled():
     ("variable", "value", "message"),
     [
         (LARGE[0], {"a": 30, "b": 30, "c": 40}, "a sum of 100; of shares that sum to 100 declare total=100"),
-        (LARGE[0], {"a": 0.1, "b": 0.4, "c": 0.51}, "a sum of 1.01; sum_tolerance=0.01"),
+        (LARGE[0], {"a": 0.1, "b": 0.4, "c": 0.51}, "a sum of 1.01; Mixture\\(..., sum_tolerance=0.01\\)"),
         (LARGE[0], {"a": 0.5, "d": 0.5}, "unknown part 'd'"),
         (LARGE[0], {"a": "x"}, "a: expected a number"),
         (LARGE[0], [0.5, 0.5, 0], "expected a dict of 3 parts"),
