@@ -126,7 +126,7 @@ class TrialTable:
     def rows(self) -> list[dict[str, object]]:
         """Return a dict a trial, from column to value."""
         fixed = _list_fixed_columns(self.goals)
-        return [dict(zip(*_list_cells(trial, self.goals, fixed), strict=True)) for trial in self.trials]
+        return [dict(zip(*_write_cells(trial, self.goals, fixed), strict=True)) for trial in self.trials]
 
     def to_dataframe(self) -> DataFrame:
         """Return the rows as a pandas DataFrame; raise MissingExtra without pandas.
@@ -153,7 +153,7 @@ class TrialTable:
         replace; OSError.
         """
         fixed = _list_fixed_columns(self.goals)
-        rows = [_list_cells(trial, self.goals, fixed, as_text=True) for trial in self.trials]
+        rows = [_write_cells(trial, self.goals, fixed, as_text=True) for trial in self.trials]
         columns = self._list_columns(dict.fromkeys(names for names, _ in rows))
         cells = (
             values if names == columns else list(map(dict(zip(names, values, strict=True)).get, columns))
@@ -641,7 +641,7 @@ def _list_told(trial: Trial, goals: Goals) -> list[object]:
     return [*values, *limited, *feasible]
 
 
-def _list_cells(
+def _write_cells(
     trial: Trial, goals: Goals, fixed: tuple[str, ...], as_text: bool = False
 ) -> tuple[tuple[str, ...], list[object]]:
     """Return the columns of a trial, which most trials of a study share, and its cells.
