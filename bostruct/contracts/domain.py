@@ -40,18 +40,18 @@ class Choice:
     Parameters
     ----------
     path : str
-        Its name, or its place in a program.
+        The name of the choice, or its place in a program.
     kind : str
-        What several choices of a program have in common, as in ``Conv2D.filters``; of a variable its name.
+        The group of a program's choices that it belongs to, such as ``Conv2D.filters``; for a variable its name.
     value : float
-        The position of its value among `count`; of a continuous choice a share of its range.
+        The position of its value among `count`; for a continuous choice a share of its range.
     count : float
-        The number of values it can have; ``math.inf`` for a continuous choice.
+        The number of possible values; ``math.inf`` for a continuous choice.
     ordered : bool
-        True if neighboring values are alike.
+        True if neighboring values are similar.
     order : tuple of int, optional
-        The things that the value puts in order, first place first; empty for a later step of an order that an earlier
-        choice of the point has; None for a choice that tells no order.
+        The items in the order that the value gives them, first place first; empty for a later step of an order that an
+        earlier choice of the point holds; None if the choice describes no order.
     """
 
     path: str
@@ -63,22 +63,22 @@ class Choice:
 
 
 class Polytope(NamedTuple):
-    """Linear limits of the continuous coordinates of a point: low <= u <= high, equal u = total, upper u <= limit.
+    """Linear limits on the continuous coordinates u of a point: low <= u <= high, equal u = total, upper u <= limit.
 
     Coordinates that the point lacks are ignored.
 
     Attributes
     ----------
-    low, high : Array
-        (c,).
-    equal : Array
-        (e, c).
-    total : Array
-        (e,).
-    upper : Array
-        (k, c).
-    limit : Array
-        (k,).
+    low, high : array of shape (c,)
+        Bounds.
+    equal : array of shape (e, c)
+        Coefficients of the equations.
+    total : array of shape (e,)
+        Right-hand sides of the equations.
+    upper : array of shape (k, c)
+        Coefficients of the inequalities.
+    limit : array of shape (k,)
+        Right-hand sides of the inequalities.
     """
 
     low: Array
@@ -89,7 +89,7 @@ class Polytope(NamedTuple):
     limit: Array
 
     def join(self, other: Polytope) -> Polytope:
-        """Return what satisfies the limits of both.
+        """Return the intersection of two polytopes.
 
         Parameters
         ----------
@@ -110,35 +110,35 @@ class Domain(ABC):
     """A set of points. Only `sample` must be written.
 
     By default a point is what the objective receives: a number, a string, or a tuple or dict of them. Override
-    `present` and `parse` if the objective receives another form, and `encode` and `decode` if a point is no such value.
+    `present` and `parse` if the objective receives another form, and `encode` and `decode` for any other kind of point.
 
-    Domains of equal descriptions (`to_json`) are equal by ``==``, and a domain equals nothing else.
+    Two domains are equal by ``==`` if their descriptions (`to_json`) are equal.
 
     Attributes
     ----------
     size
-        The number of points, or an upper bound if constraints leave fewer; ``math.inf`` if there is no end.
+        The number of points, or an upper bound if constraints leave fewer; ``math.inf`` for an infinite domain.
     variables : mapping of str to Any, default {}
-        The variables by name, in order, if a point is an integer row and each variable owns some columns of it, side by
-        side; else empty. A variable says how wide it is, and what its columns hold.
+        The variables by name, in order, if a point is a row of integers and each variable owns adjacent columns of it;
+        else empty. A variable defines its width and the meaning of its columns.
     parts
         The domains by name, in order, if a point has one point of each of several domains; else empty.
     constraints : tuple of Any, default ()
-        Predicates of a point that no description of the domain holds; may be empty.
+        Predicates of a point that the description of the domain does not hold; may be empty.
     pool : Batch, default ()
-        Valid points to begin a search with; may be empty.
+        Valid points to start a search from; may be empty.
     when : mapping of str to Any, default {}
-        The conditions under which a larger point has one of the domain; empty, for always, of every domain.
+        The conditions under which a larger point contains a point of this domain; empty if it always does.
     n_continuous
-        The number of continuous coordinates of each point, c. A search may move them by as little as it likes. Each is
-        a share of its range, from 0 to 1, on the scale on which the domain is even. If a point lacks one, as under
-        conditions, the share is NaN and no score depends on it.
+        The number of continuous coordinates of each point, c. A search may change them by any amount. Each is a share
+        of its range, from 0 to 1, on the scale on which the domain is uniform. The share is NaN if a point lacks the
+        coordinate, for example under a condition; no score depends on it then.
     lists_many : bool, default False
-        True if it has neighbors, and those of many points cost little, because they are listed together.
+        True if the domain has neighbors and lists those of many points together at a low cost.
     reads_earlier_forms : bool, default False
         True if `decode_from` reads points of another description of the domain, so that a study may change the domain.
     is_whole : bool, default True
-        False if only the description of a domain is known, and none of its points.
+        False if only the description of the domain is known, and none of its points.
     """
 
     variables: Mapping[str, Any] = {}
@@ -159,7 +159,7 @@ class Domain(ABC):
 
     @property
     def named_values(self) -> Mapping[str, Any]:
-        """The variables and domains that a point's dict has values of, by name, in the order of the dict."""
+        """The variables and domains whose values a point's dict holds, by name, in the order of the dict."""
         return {**self.variables, **self.parts}
 
     @property
@@ -168,20 +168,21 @@ class Domain(ABC):
 
     @property
     def label_in_messages(self) -> str:
-        """The name of the domain in messages, by default that of its class."""
+        """The name of the domain in messages; by default the name of its class."""
         return type(self).__name__
 
     @property
     def traits(self) -> DomainTraits:
-        """The traits of the domain, by the bases of its class."""
+        """The traits of the domain, from the bases of its class."""
         return DomainTraits.of(self)
 
     @abstractmethod
     def sample(self, m: int, rng: np.random.Generator) -> Batch:
-        """Draw m valid points, evenly and independently; under tight constraints, as near to that as is cheap.
+        """Draw m valid points uniformly and independently; under tight constraints, as close to that as is cheap.
 
-        Evenly is by equal chances, but on a scale if there is one: a space draws each variable given those that it
-        depends on, numbers on their scale, and all lengths of a sequence, or sizes of a subset, alike.
+        The distribution is uniform on the scale of the domain, if it has one: a space draws each variable given those
+        that it depends on, numbers on their scale, and all lengths of a sequence, or sizes of a subset, with equal
+        probability.
 
         Parameters
         ----------
@@ -193,30 +194,30 @@ class Domain(ABC):
         Raises
         ------
         DomainError
-            If the domain has no valid point, such as a space whose constraints leave none.
+            If the domain has no valid point, such as a space with constraints that no point satisfies.
         """
 
     def sample_candidates(self, m: int, starts: Batch, rng: np.random.Generator) -> Batch:
-        """Draw valid points to choose among, as `sample` does, or fewer that do not repeat; at least one if m is.
+        """Draw valid points to choose from, as `sample` does, or fewer without repeats; at least one if m is.
 
         Parameters
         ----------
         m : int
-            The most points drawn.
+            Maximum number of points.
         starts : Batch
-            Known points, from which it may be cheaper to find others; may be none.
+            Known points, from which others may be cheaper to find; may be empty.
         rng : Generator
             Random number generator.
         """
         return self.sample(m, rng)
 
     def sample_unseen(self, seen: AbstractSet[Hashable], rng: np.random.Generator) -> Point:
-        """Draw a valid point whose key is not in `seen`; raise `SpaceExhausted` if none is left, or none was found.
+        """Draw a valid point whose key is not in `seen`; raise `SpaceExhausted` if none is left or found.
 
         Parameters
         ----------
         seen : AbstractSet
-            Keys, as of `keys`.
+            Keys of points, as `keys` returns them.
         rng : Generator
             Random number generator.
         """
@@ -230,12 +231,12 @@ class Domain(ABC):
         raise SpaceExhausted(f"no unseen point of {type(self).__name__} was found; {len(seen)} were seen{more}")
 
     def list_few(self, most: int) -> Batch | None:
-        """List all points, each once, in a fixed order; None if there may be more than `most`, or too many to list.
+        """List all points once, in a fixed order; None if there may be more than `most`, or too many to list.
 
         Parameters
         ----------
         most : int
-            Number of points, at least 1.
+            Maximum number of points, at least 1.
         """
         return None
 
@@ -244,18 +245,18 @@ class Domain(ABC):
         return INFINITE if self.size == math.inf else Exact(int(self.size))
 
     def count_at_most(self) -> float:
-        """Return an upper bound of the number of points, for which none is listed."""
+        """Return an upper bound of the number of points, without listing any."""
         return self.size
 
     def check(self, x: Point) -> None:
-        """Raise `PointError`, naming the part that is wrong, unless x is valid.
+        """Raise a `PointError` that names the invalid part, unless x is a valid point.
 
-        By default a point is valid if it has a key, and is listed if the points are few enough to list.
+        By default a point is valid if it has a key and, in a domain small enough to list, is in the list.
 
         Parameters
         ----------
         x : Point
-            One point, as the domain holds it, or anything else, which is no point.
+            A point in the domain's own form, or any other object, which is invalid.
         """
         refusal = f"point: expected one of {type(self).__name__}, got {x!r:.200}"
         try:
@@ -273,12 +274,12 @@ class Domain(ABC):
         return None if listed is None else frozenset(self.keys(listed))
 
     def parse(self, point: Presented) -> Point:
-        """Turn what a user writes into a valid point; raise `PointError` if it is none, whatever its type.
+        """Convert user input to a valid point; raise `PointError` for input of any type that is invalid.
 
         Parameters
         ----------
         point : Presented
-            In the form of `present`, or anything else.
+            A point in the form of `present`, or any other object.
         """
         x = Domain.decode(self, point)  # a user may write lists for tuples
         self.check(x)
@@ -290,7 +291,7 @@ class Domain(ABC):
         Parameters
         ----------
         x : Point
-            One point, as the domain holds it.
+            A point in the domain's own form.
         """
         return x
 
@@ -305,13 +306,14 @@ class Domain(ABC):
         return x
 
     def decode(self, data: ParsedJson) -> Point:
-        """Rebuild a point from its JSON: the inverse of `encode`, exactly.
+        """Rebuild a point from its JSON: the exact inverse of `encode`.
 
         Parameters
         ----------
         data : ParsedJson
-            What `encode` returned; by default its lists become tuples. Of other JSON comes an error of Python's or
-            bostruct's (LookupError, TypeError, ValueError, AttributeError, ArithmeticError), or what `check` refuses.
+            The output of `encode`; by default its lists become tuples. Other JSON raises an error of Python or bostruct
+            (LookupError, TypeError, ValueError, AttributeError, ArithmeticError), or gives a point that `check`
+            refuses.
         """
         if isinstance(data, Mapping):
             return {name: Domain.decode(self, one) for name, one in data.items()}
@@ -320,26 +322,26 @@ class Domain(ABC):
     def decode_from(self, data: ParsedJson, description: ParsedJson) -> Point:
         """Rebuild a point that another form of the domain encoded.
 
-        The point need not be valid: `check` tells. JSON in another form raises what `decode` raises.
+        The point may be invalid: call `check`. JSON in any other form raises what `decode` raises.
 
         Parameters
         ----------
         data : ParsedJson
-            What `encode` of the other form returned, read back.
+            The output of `encode` of the other form.
         description : ParsedJson
-            What `to_json` of the other form returned, read back.
+            The output of `to_json` of the other form.
 
         Raises
         ------
         PointError
-            If this one lacks it.
+            If this form lacks the point.
         """
         if description != self.to_json():
             raise PointError(f"{type(self).__name__} does not read points of its earlier forms")
         return self.decode(data)
 
     def key(self, x: Point) -> Hashable:
-        """Return the key of one point, as `keys` does for many.
+        """Return the key of one point, as `keys` does for a batch.
 
         Parameters
         ----------
@@ -349,64 +351,65 @@ class Domain(ABC):
         return _freeze_json(self.encode(x))
 
     def keys(self, batch: Batch) -> list[Hashable]:
-        """Return one hashable for each point, equal exactly if the points are equal.
+        """Return a list of m hashable keys, equal exactly if the points are equal.
 
         Parameters
         ----------
         batch : Batch
-            Of m points. Returns m keys.
+            m points.
         """
         return [self.key(x) for x in batch]
 
     def from_keys(self, keys: Collection[Hashable]) -> Batch | None:
-        """Return the points that have some keys: `keys` of them returns the keys again. None if keys do not hold that.
+        """Return the points with the given keys, the inverse of `keys`; None if keys do not determine points.
 
         Parameters
         ----------
         keys : collection of Hashable
-            m keys, in any order. A long study keeps keys in place of points if they hold all of a point.
+            m keys, in any order. A long study stores keys instead of points if they determine the points.
         """
         return None
 
     def encodings(self, batch: Batch) -> list[Hashable]:
-        """Return one hashable for each point, equal if the forms are equal, at no more cost than `keys`.
+        """Return a hashable for each of m points, equal if their forms are equal, at no more cost than `keys`.
 
-        A domain may hold one point in several forms, such as programs by the choices that lead to them. Changes lead
-        from form to form, so that some neighbors of a point may be equal points, or the point itself in another form.
+        A domain may represent one point in several forms, such as programs by the choices that lead to them. Changes
+        lead from form to form, so that some neighbors of a point may equal each other, or the point itself in another
+        form.
 
         Parameters
         ----------
         batch : Batch
-            Of m points. Returns m hashables.
+            m points.
         """
         return self.keys(batch)
 
     def take(self, batch: Batch, positions: Sequence[int] | IntArray) -> Batch:
-        """Return the points at some positions of a batch, as a batch.
+        """Return the points at the given positions of a batch, as a batch.
 
         Parameters
         ----------
         batch : Batch
-            Of m points.
+            m points.
         positions : sequence of int or IntArray
-            In 0..m - 1, in the order wanted, repeats allowed; none give the empty batch.
+            Positions in 0..m - 1, in any order, with repeats; if empty, the result is the empty batch.
         """
         return [batch[i] for i in positions]
 
     def join(self, *batches: Batch) -> Batch:
-        """Concatenate batches into one, in their order.
+        """Concatenate batches in their order.
 
         Parameters
         ----------
         batches : Batch
-            Any number of them; none give the empty batch.
+            Any number of batches; none give the empty batch.
         """
         return [x for batch in batches for x in batch]
 
     def mutate(self, x: Point, rng: np.random.Generator) -> Point:
         """Return a valid point other than x, one random change away.
 
-        A domain that knows no changes draws any other point.
+        By default it draws any other point.
 
         Parameters
         ----------
@@ -418,7 +421,7 @@ class Domain(ABC):
         Raises
         ------
         DomainError
-            If there seems to be none.
+            If no other point was found.
         """
         key = self.key(x)
         for _ in range(MUTATION_DRAWS):
@@ -431,12 +434,12 @@ class Domain(ABC):
         raise DomainError(f"no other point was found in {MUTATION_DRAWS} draws")
 
     def crossover(self, x: Point, y: Point, rng: np.random.Generator) -> Point | None:
-        """Return a valid point whose parts are of one or of the other of two; x if no such point is found.
+        """Return a valid point that takes each part from x or y; x if no such point is found.
 
         Parameters
         ----------
         x, y : Point
-            Points; of x and x comes x.
+            The parents; if both are x, the result is x.
         rng : Generator
             Random number generator.
 
@@ -448,21 +451,26 @@ class Domain(ABC):
         return None
 
     def tokens(self, xs: Batch) -> list[IntArray]:
-        """Return the tokens of each point: a hash of each of its features, as often as the feature occurs.
+        """Return the tokens of each point: the hash of each of its features, as often as the feature occurs.
 
-        By default the features are the numbers and texts in the JSON of a point, with their places.
+        By default the features are the numbers and strings in the JSON of a point, with their places.
 
         Parameters
         ----------
         xs : Batch
-            Batch of m points. Returns a list of m arrays of hashes of 63 bits, the same in every process.
+            m points.
+
+        Returns
+        -------
+        list of array
+            For each point the 63-bit hashes, the same in every process.
         """
         encoded = map(self.encode, xs)
         return [np.array([token(one) for one in _list_entries(data, "")], dtype=np.int64) for data in encoded]
 
     @property
     def most_described(self) -> float:
-        """The most points whose tokens one suggestion should need, at least 1; a function of the domain alone."""
+        """Maximum number of points whose tokens one suggestion should need, at least 1; depends on the domain alone."""
         return math.inf
 
     def shares(self, xs: Batch) -> Array:
@@ -476,7 +484,7 @@ class Domain(ABC):
         return np.zeros((len(xs), 0))
 
     def polytopes(self, xs: Batch) -> Sequence[Polytope] | None:
-        """Return the continuous coordinates that each of m points may have; None, by default, for all in [0, 1].
+        """Return the limits on the continuous coordinates of each of m points; None, the default, means [0, 1] for all.
 
         Parameters
         ----------
@@ -487,38 +495,38 @@ class Domain(ABC):
         return None
 
     def with_shares(self, xs: Batch, shares: Array) -> Batch:
-        """Return points with other continuous coordinates, moved to the nearest that the domain has, else unchanged.
+        """Return points with other continuous coordinates, rounded to the nearest that the domain has.
 
-        Constraints and conditions are not looked at: a point keeps the coordinates that it has, and gains none.
+        Constraints and conditions are not checked: a point keeps the coordinates that it has, and gains none.
 
         Parameters
         ----------
         xs : Batch
             m points.
-        shares : Array
-            (m, c), in [0, 1]; ignored if a point lacks the coordinate.
+        shares : array of shape (m, c)
+            Coordinates in [0, 1]; ignored if a point lacks the coordinate.
         """
         return xs
 
     def part(self, name: str, xs: Batch) -> Batch:
-        """Return the parts of that name of m points, as a batch of their own domain.
+        """Return the named part of m points, as a batch of the part's own domain.
 
         Parameters
         ----------
         name : str
-            Of the part, one of `parts`; any other raises KeyError.
+            A key of `parts`; any other name raises KeyError.
         xs : Batch
             m points.
         """
         raise KeyError(name)
 
     def with_part(self, name: str, xs: Batch, parts: Batch) -> Batch:
-        """Return m points with other parts of that name; whether constraints hold is not looked at.
+        """Return m points with the named part replaced; constraints are not checked.
 
         Parameters
         ----------
         name : str
-            Of the part, one of `parts`; any other raises KeyError.
+            A key of `parts`; any other name raises KeyError.
         xs : Batch
             m points.
         parts : Batch
@@ -537,7 +545,7 @@ class Domain(ABC):
         Raises
         ------
         DomainError
-            If a point is none and stands for none.
+            If a point neither is nor represents an architecture.
         """
         raise DomainError(f"points of {type(self).__name__} stand for no architectures")
 
@@ -545,7 +553,7 @@ class Domain(ABC):
         """Return a description from which `bostruct.domains.registry.domain_from_json` rebuilds an equal domain.
 
         By default it is the class with its fields, or with the public attributes of the object; override it if these
-        are not JSON. If rebuilding takes code that no file holds, such as constraints, it raises DomainError.
+        are not JSON. It raises DomainError if rebuilding needs code that no file holds, such as constraints.
         """
         names = [one.name for one in fields(self)] if is_dataclass(self) else [n for n in vars(self) if n[0] != "_"]
         settings = {name: getattr(self, name) for name in names}
@@ -559,13 +567,14 @@ class Domain(ABC):
 
 
 class LocalDomain(Domain):
-    """A domain whose neighbors can be listed: points one change away, a symmetric relation."""
+    """A domain that can list neighbors: points one change away, a symmetric relation."""
 
     @abstractmethod
     def neighbors(self, x: Point) -> Batch:
         """List all valid points one change away, in a fixed order, without repeats.
 
-        A space whose variable has very many neighbors, such as a subset of half of hundreds of items, may list some.
+        A space whose variable has very many neighbors, such as a subset of half of hundreds of items, may list only
+        some.
 
         Parameters
         ----------
@@ -574,16 +583,16 @@ class LocalDomain(Domain):
         """
 
     def sample_neighbors(self, x: Point, m: int, rng: np.random.Generator) -> Batch:
-        """Return all neighbors if they are at most m; else m of them, uniformly, in the order of `neighbors`.
+        """Return all neighbors if there are at most m; else m of them, drawn uniformly, in the order of `neighbors`.
 
-        If `neighbors` lists some alone, these are drawn among all, in any order.
+        If `neighbors` lists only some, the points are drawn from all neighbors, in any order.
 
         Parameters
         ----------
         x : Point
             One point.
         m : int
-            The most neighbors returned.
+            Maximum number of neighbors.
         rng : Generator
             Random number generator.
         """
@@ -598,60 +607,60 @@ class LocalDomain(Domain):
         Parameters
         ----------
         xs : Batch
-            Batch of points.
+            The points.
         m : int
-            The most neighbors of each.
+            Maximum number of neighbors for each point.
         rng : Generator
             Random number generator.
         large_steps : bool, default False
-            Also points that are several such steps in one direction away, if the domain has directions.
+            If True, also return points several steps away in one direction, if the domain has directions.
 
         Returns
         -------
         tuple of (Batch, IntArray)
-            The neighbors, and for each the position in xs of its point, ascending.
+            The neighbors, and for each the position of its point in xs, ascending.
         """
         found = [self.sample_neighbors(x, m, rng) for x in xs]
         counts = np.array([len(near) for near in found], dtype=np.int64)
         return self.join(*found), np.repeat(np.arange(len(found)), counts)
 
     def sample_discrete_neighborhoods(self, xs: Batch, m: int, rng: np.random.Generator) -> tuple[Batch, IntArray]:
-        """Return valid neighbors that a search in the continuous coordinates does not reach, of many points at once.
+        """Return valid neighbors of many points that a search in the continuous coordinates does not reach.
 
-        Coordinates of few steps, such as integers, may be among those that change.
+        They may change coordinates with few steps, such as integers.
 
         Parameters
         ----------
         xs : Batch
-            Batch of points.
+            The points.
         m : int
-            The most neighbors of each.
+            Maximum number of neighbors for each point.
         rng : Generator
             Random number generator.
 
         Returns
         -------
         tuple of (Batch, IntArray)
-            The neighbors, and for each the position in xs of its point, ascending.
+            The neighbors, and for each the position of its point in xs, ascending.
         """
         return self.sample_neighborhoods(xs, m, rng)
 
     def change_each(self, xs: Batch, m: int, rng: np.random.Generator) -> tuple[Batch, IntArray]:
-        """Return up to m neighbors of each point as one batch, some perhaps more than once, as `sample_neighborhoods`.
+        """Return up to m neighbors of each point as `sample_neighborhoods` does, possibly with repeats.
 
         Parameters
         ----------
         xs : Batch
-            Batch of points.
+            The points.
         m : int
-            The most neighbors of each.
+            Maximum number of neighbors for each point.
         rng : Generator
             Random number generator.
 
         Returns
         -------
         tuple of (Batch, IntArray)
-            The neighbors, and for each the position in xs of its point, ascending.
+            The neighbors, and for each the position of its point in xs, ascending.
         """
         return self.sample_neighborhoods(xs, m, rng)
 
@@ -714,7 +723,7 @@ class ChoiceDomain(Domain):
 
     @abstractmethod
     def resample(self, x: Point, names: Sequence[str], rng: np.random.Generator) -> Point:
-        """Draw some choices of a point anew, and those that they open; keep all others. Return a valid point.
+        """Draw some choices of a point again, and those that they open; keep all others. Return a valid point.
 
         Parameters
         ----------
@@ -728,11 +737,11 @@ class ChoiceDomain(Domain):
 
 
 class TreeDomain(Domain):
-    """A domain of decisions one after another: its points are the leaves of a tree, each choice among finitely many."""
+    """A domain of successive decisions: its points are the leaves of a tree with finitely many options at each node."""
 
     @abstractmethod
     def decisions(self, x: Point) -> tuple[int, ...]:
-        """Return the way to a point: at each decision the position of what was chosen.
+        """Return the path to a point: the position of the option chosen at each decision.
 
         Parameters
         ----------
@@ -742,7 +751,7 @@ class TreeDomain(Domain):
 
     @abstractmethod
     def options(self, made: Sequence[int]) -> int:
-        """Count the choices that the next decision has; 0 if no decision is left. Raises Infeasible.
+        """Count the options of the next decision; 0 if no decision is left. Raises Infeasible.
 
         Parameters
         ----------
@@ -752,18 +761,18 @@ class TreeDomain(Domain):
 
     @abstractmethod
     def roll_out(self, made: Sequence[int], rng: np.random.Generator) -> Point:
-        """Return the point that these decisions and random further ones lead to; raises Infeasible.
+        """Complete the decisions at random and return the resulting point. Raises Infeasible.
 
         Parameters
         ----------
         made : sequence of int
             Positions chosen so far, from the first decision on.
         rng : Generator
-            Decides the rest.
+            Random number generator for the remaining decisions.
         """
 
     def choice_after(self, made: Sequence[int]) -> Choice | None:
-        """Return the choice that is decided next, whatever its value; None after the last. Raises Infeasible.
+        """Return the choice that is decided next, with any value; None after the last. Raises Infeasible.
 
         By default a decision is named by its place.
 
@@ -776,7 +785,7 @@ class TreeDomain(Domain):
         return Choice(name, name, 0, count, False) if (count := self.options(made)) else None
 
     def coordinates(self, x: Point) -> Sequence[Choice]:
-        """List the choices that were decided on the way to a point, in their order.
+        """List the choices on the path to a point, in the order of the decisions.
 
         Parameters
         ----------
@@ -788,14 +797,14 @@ class TreeDomain(Domain):
         return [replace(one, value=made) for one, made in zip(following, way, strict=True) if one is not None]
 
     def decide(self, name: str, value: float) -> int:
-        """Return the decision that the value of a choice stands for.
+        """Return the decision that corresponds to the value of a choice.
 
         Parameters
         ----------
         name : str
-            The choice's path.
+            The path of the choice.
         value : float
-            As `Choice.value`.
+            The value, as in `Choice.value`.
         """
         return int(value)
 
@@ -805,9 +814,9 @@ class DistanceDomain(Domain):
 
     @abstractmethod
     def distances(self, xs: Batch, ys: Batch) -> Array:
-        """Return the distance of each of n points to each of m (n, m): at least 0, symmetric, 0 from x to x.
+        """Return the distances between n and m points (n, m): at least 0, symmetric, 0 from x to x.
 
-        No triangle inequality is asked for, nor that exp(-distance) be positive semi-definite.
+        The triangle inequality need not hold, and exp(-distance) need not be positive semi-definite.
 
         Parameters
         ----------
@@ -819,11 +828,11 @@ class DistanceDomain(Domain):
 
 
 class FeatureDomain(Domain):
-    """A domain with features: numbers by which its points are described."""
+    """A domain whose points are described by numerical features."""
 
     @abstractmethod
     def features(self, xs: Batch) -> Array:
-        """Return the features of m points (m, k), finite, in any units.
+        """Return the features of m points (m, k): finite numbers in any units.
 
         Parameters
         ----------
@@ -833,20 +842,20 @@ class FeatureDomain(Domain):
 
 
 class DomainTraits(NamedTuple):
-    """The abilities of a domain beyond its points: each is the domain itself, or None.
+    """The optional abilities of a domain: each trait is the domain itself, or None.
 
     Attributes
     ----------
     local : LocalDomain or None
-        Neighbors.
+        The domain, if points have neighbors.
     choices : ChoiceDomain or None
-        Named choices.
+        The domain, if points have named choices.
     tree : TreeDomain or None
-        Decisions one after another.
+        The domain, if points are built by successive decisions.
     distances, features
-        Of its points.
+        The domain, if points have distances, or features.
     mutable : bool
-        True if it has changes of its own, so that a mutation is near the point.
+        True if the domain defines its own changes, so that a mutation is near the point.
     """
 
     local: LocalDomain | None
@@ -858,12 +867,12 @@ class DomainTraits(NamedTuple):
 
     @classmethod
     def of(cls, domain: Domain) -> DomainTraits:
-        """Return the traits of a domain by the bases of its class.
+        """Return the traits of a domain, from the bases of its class.
 
         Parameters
         ----------
         domain : Domain
-            Any.
+            Any domain.
         """
         return cls(
             domain if isinstance(domain, LocalDomain) else None,
@@ -887,15 +896,15 @@ def draw_unseen(
     Parameters
     ----------
     sample : callable
-        Draws a number of points, as a domain does.
+        Function that draws a number of points, as `Domain.sample` does.
     keys : callable
-        Of a batch of points, in their order.
+        Function that returns the keys of a batch of points, in order.
     seen : AbstractSet
-        Keys of the domain.
+        Keys of the points seen before.
     rng : Generator
         Random number generator.
     blocks : sequence of int, default DRAW_BLOCKS
-        How many points are drawn at once, in turn.
+        The number of points in each successive draw.
     """
     for block in blocks:
         drawn = sample(block, rng)
@@ -906,12 +915,12 @@ def draw_unseen(
 
 
 def token(text: str) -> int:
-    """Hash a text to 63 bits, the same in every process.
+    """Hash a string to 63 bits, the same in every process.
 
     Parameters
     ----------
     text : str
-        Any.
+        Any string.
     """
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest()) >> 1
 

@@ -24,7 +24,7 @@ class PredicateError(DomainError):
 
 
 class NotWanted(BostructError):
-    """Raised by `ask` if as many trials as wanted are finished or running."""
+    """Raised by `ask` if the requested number of trials is finished or running."""
 
 
 class SpaceExhausted(BostructError):
@@ -35,14 +35,14 @@ class Infeasible(BostructError):
     """Raise it in an objective to declare a point infeasible.
 
     Raise it in an objective for a point that breaks a constraint which only evaluation reveals, or in a function that
-    builds a part of a search space where the choices taken lead nowhere.
+    builds a part of a search space if the choices made so far lead nowhere.
     """
 
 
 class Transient(BostructError):
-    """Raise it in an objective if an evaluation failed through no fault of its point.
+    """Raise it in an objective if an evaluation failed for reasons unrelated to its point, such as a network error.
 
-    The trial is handed out again, such as after a network that was down; at most twice, then it fails.
+    The trial is handed out again, at most twice; then it fails.
     """
 
 

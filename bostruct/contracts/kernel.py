@@ -28,18 +28,19 @@ class Prior(ABC):
         Parameters
         ----------
         theta : float
-            The parameter, unconstrained.
+            The unconstrained parameter.
         """
 
     def value_and_grad(self, theta: Array) -> tuple[float, Array]:
-        """Return the sum of the log densities of several parameters, and its derivative in each.
+        """Return the sum of the log densities of several parameters, and its gradient (k,).
 
-        By default the derivatives are central differences, one-sided at an end of the support, and 0 outside.
+        The sum is -inf if a parameter is outside the support. By default the gradient is found by central differences,
+        one-sided at an end of the support; it is 0 outside.
 
         Parameters
         ----------
-        theta : Array
-            (k,), unconstrained. Returns a float, -inf if a parameter is outside the support, and an array (k,).
+        theta : array of shape (k,)
+            The unconstrained parameters.
         """
         steps = DIFFERENCE * np.array([-1.0, 0.0, 1.0])
         logs = np.array([[self.log_density(float(t) + step) for step in steps] for t in theta]).reshape(-1, 3)
@@ -57,13 +58,13 @@ class Parameter(NamedTuple):
     Attributes
     ----------
     name : str
-        For people.
+        Name for display.
     size : int
         Number of parameters in the block.
     prior : Prior
-        Of each of them.
+        Prior of each parameter.
     initial : float
-        Value of each at first.
+        Initial value of each parameter.
     """
 
     name: str
@@ -73,16 +74,16 @@ class Parameter(NamedTuple):
 
 
 class BlockGram(NamedTuple):
-    """A line on which the points fall into parts: K within each stays, and K between any two of them is scaled.
+    """A line on which the points fall into parts: K within each part is constant, and K between two parts is scaled.
 
     Attributes
     ----------
     gram : Array
         K at one place of the line.
     parts : tuple of NDArray
-        Positions of the points, at least two parts; a part may be empty.
+        Positions of the points of each part, at least two parts; a part may be empty.
     scale : callable
-        K between parts at theta_i = t, in units of that in `gram`.
+        Function from t to K between parts at theta_i = t, as a multiple of that in `gram`.
     whole : callable
         The line itself.
     """
@@ -97,14 +98,14 @@ class BlockGram(NamedTuple):
 
 
 class SingleGram(NamedTuple):
-    """A Gram matrix in single precision, and the error that it may have.
+    """A Gram matrix in single precision, and its error bound.
 
     Attributes
     ----------
-    gram : NDArray
-        (n, m), which is overwritten by the next one. Entries below `SINGLE_FLOOR` are raised to it.
+    gram : array of shape (n, m)
+        The matrix, which the next call overwrites. Entries below `SINGLE_FLOOR` are raised to it.
     error : float
-        The most by which another entry may be wrong, as a share of it.
+        Maximum relative error of the other entries.
     """
 
     gram: npt.NDArray[np.float32]
@@ -114,14 +115,14 @@ class SingleGram(NamedTuple):
 class Kernel(ABC):
     """A positive semi-definite function of two points, with parameters theta (p,).
 
-    Only `gram` must be written, and `parameters` where there are some. Everything else has a slower default made of it.
-    A function whose matrices may be indefinite can be one, too, where `SpectrumClip` makes a kernel of it.
+    Only `gram` must be written, and `parameters` if there are any. Everything else has a slower default. A similarity
+    whose matrices may be indefinite may also be written this way; `SpectrumClip` makes a kernel of it.
 
     Attributes
     ----------
     depends_on_training : bool, default False
-        True for a kernel that is another one for other training points, the second batch of `prepare`. Then believed
-        points change the means, and `gram_and_diag` has the diagonal.
+        True if the kernel changes with the training points, the second batch of `prepare`. Then fantasized points
+        change the means, and `gram_and_diag` computes the diagonal.
     """
 
     depends_on_training: bool = False
@@ -133,26 +134,26 @@ class Kernel(ABC):
 
     @property
     def parameter_variables(self) -> tuple[int | None, ...]:
-        """The position of the variable that each parameter belongs to, None for those of the whole kernel (p,)."""
+        """The position of the variable of each parameter (p,); None for a parameter of the whole kernel."""
         return (None,) * sum(block.size for block in self.parameters)
 
     @property
     def variable_columns(self) -> Mapping[int, Sequence[int]]:
-        """The columns of each variable by its position, of a kernel of points that are rows; none by default."""
+        """The columns of each variable by its position, for a kernel on rows; empty by default."""
         return {}
 
     def prepare(self, xs: Batch, ys: Batch | None = None) -> Prepared:
-        """Compute all that does not depend on theta: the costly part of structured kernels.
+        """Compute everything that does not depend on theta: the costly part of structured kernels.
 
-        By default nothing: both batches, as a pair.
+        By default it returns both batches as a pair.
 
         Parameters
         ----------
         xs : Batch
-            n points. What is prepared of single changes serves `gram` alone.
+            n points. The result for single changes can only be used by `gram`.
         ys : Batch, optional
-            m points; None for xs with themselves, which a kernel may do at half the cost. A kernel may keep what it
-            made of them for the next call with the same object, so nobody changes them.
+            m points; None for xs with themselves, which may cost half. A kernel may cache its result for the next call
+            with the same object, so do not change a batch afterwards.
         """
         return xs, xs if ys is None else ys
 
@@ -162,19 +163,19 @@ class Kernel(ABC):
 
         Parameters
         ----------
-        theta : Array
-            (p,), all blocks of `parameters` in order.
+        theta : array of shape (p,)
+            All blocks of `parameters` in order.
         prepared : Prepared
-            What `prepare` returned for n and m points.
+            The result of `prepare` for n and m points.
         """
 
     def diag(self, theta: Array, xs: Batch) -> Array:
-        """Return k(x, x) of each point (n,); by default from the Gram matrix of each point alone.
+        """Return k(x, x) of each point (n,); by default from one Gram matrix for each point.
 
         Parameters
         ----------
-        theta : Array
-            (p,).
+        theta : array of shape (p,)
+            The parameters.
         xs : Batch
             n points.
         """
@@ -185,30 +186,30 @@ class Kernel(ABC):
 
         Parameters
         ----------
-        theta : Array
-            (p,).
+        theta : array of shape (p,)
+            The parameters.
         xs : Batch
             The first batch of `prepare`, n points.
         prepared : Prepared
-            Of xs and m points.
+            The result of `prepare` for xs and m points.
         """
         return self.gram(theta, prepared), self.diag(theta, xs)
 
     def line(self, theta: Array, i: int, prepared: Prepared, gram: Array | None = None) -> Callable[[float], Array]:
-        """Return the Gram matrix as a function of theta_i alone, whose arrays are the caller's to overwrite.
+        """Return the Gram matrix as a function of theta_i alone; the caller may overwrite its arrays.
 
-        A coordinate sampler asks for many values of one parameter; by default each takes a whole Gram matrix.
+        A coordinate sampler needs many values of one parameter; by default each takes a whole Gram matrix.
 
         Parameters
         ----------
-        theta : Array
-            (p,), which fixes all other parameters.
+        theta : array of shape (p,)
+            The parameters; all but theta_i are fixed.
         i : int
             Position of the parameter that varies.
         prepared : Prepared
-            What `prepare` returned.
+            The result of `prepare`.
         gram : Array, optional
-            The Gram matrix at theta, where known: a shortcut that a kernel may take.
+            The Gram matrix at theta, if known; a kernel may use it to save time.
         """
 
         def along(value: float) -> Array:
@@ -221,14 +222,14 @@ class Kernel(ABC):
     def gram_and_pullback(self, theta: Array, prepared: Prepared) -> tuple[Array, Pullback]:
         """Return the Gram matrix K, and the map from a cotangent G to the gradient of sum(G * K) in theta.
 
-        By default the gradient is found by central differences, which take two Gram matrices a parameter.
+        By default the gradient is found by central differences, which take two Gram matrices for each parameter.
 
         Parameters
         ----------
-        theta : Array
-            (p,).
+        theta : array of shape (p,)
+            The parameters.
         prepared : Prepared
-            What `prepare` returned for n and m points.
+            The result of `prepare` for n and m points.
 
         Returns
         -------
@@ -242,51 +243,51 @@ class Kernel(ABC):
         return self.gram(theta, prepared), pullback
 
     def around(self, change: Callable[[Kernel], Kernel]) -> Kernel:
-        """Return the kernel whose similarity is changed; a kernel that clips another one clips the changed one.
+        """Return the kernel with its similarity changed; a kernel that clips another one clips the changed one.
 
         Parameters
         ----------
         change : callable
-            From a kernel to another one.
+            Function from a kernel to its replacement.
         """
         return change(self)
 
     def input_vjp(self, theta: Array, xs: Batch, ys: Batch) -> Callable[[Array], tuple[Array, Pullback]] | None:
         """Return the Gram matrix K of xs and ys as a function of the continuous coordinates of xs.
 
-        None, the default, is for a kernel that knows no gradient in them. Of others k(x, x) does not depend on them.
+        The default, None, means that the kernel has no gradient in them. If it has one, k(x, x) must not depend on
+        them.
 
-        Coordinates in which it has no gradient stay those of xs, and their derivatives are 0. So are the derivatives in
+        Coordinates without a gradient stay those of xs, and their derivatives are 0. The derivatives are also 0 in
         coordinates that a point of xs lacks, whatever share is given for them.
 
         Parameters
         ----------
-        theta : Array
-            (p,).
+        theta : array of shape (p,)
+            The parameters.
         xs : Batch
-            m points, whose other coordinates stay.
+            m points; their other coordinates are fixed.
         ys : Batch
             n points.
 
         Returns
         -------
         callable or None
-            A function from shares (m, c), as of `Domain`, to K (m, n) and to the map from a cotangent G (m, n) to the
+            A function from shares (m, c), as in `Domain`, to K (m, n) and to the map from a cotangent G (m, n) to the
             gradient of sum(G * K) in the shares (m, c).
         """
         return None
 
     def single_grams(self, thetas: Sequence[Array], xs: Batch) -> Callable[[Batch], Iterator[SingleGram] | None] | None:
-        """Return a function from m points to the Gram matrices of n points with them in single precision.
+        """Return a function from m points to their Gram matrices with n points in single precision.
 
-        None, the default, is for points of which double precision is as quick.
-
-        The function returns None for m points of which double precision is as quick.
+        The default, None, means that double precision is as fast for these n points. The function returns None if it is
+        as fast for the m points.
 
         Parameters
         ----------
-        thetas : sequence of Array
-            (p,) each; the function returns one matrix for each.
+        thetas : sequence of arrays of shape (p,)
+            Parameter vectors; the function returns one matrix for each.
         xs : Batch
             n points.
         """

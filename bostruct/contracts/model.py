@@ -26,9 +26,9 @@ class Term(NamedTuple):
     Attributes
     ----------
     choices : tuple of tuple of (int, int)
-        Position of a variable, and of its choice, for each indicator.
-    coefficients : Array
-        Of the posterior samples (s,), in the units of the values.
+        For each indicator the position of a variable, and of its choice.
+    coefficients : array of shape (s,)
+        Posterior samples of the coefficient, in the units of the values.
     """
 
     choices: tuple[tuple[int, int], ...]
@@ -36,7 +36,7 @@ class Term(NamedTuple):
 
 
 class Regression(ABC):
-    """A regression of values on choices, of which posterior samples are drawn."""
+    """A regression of values on choices, with posterior samples."""
 
     @abstractmethod
     def __call__(
@@ -53,16 +53,16 @@ class Regression(ABC):
         """
 
     def sample_terms(self, xs: Batch, values: Array, state: State, rng: np.random.Generator) -> list[Term]:
-        """Return samples of the coefficients of its terms; none by default.
+        """Return samples of the coefficients of the terms; none by default.
 
         Parameters
         ----------
         xs : Batch
             n points.
-        values : Array
-            (n,), minimized.
+        values : array of shape (n,)
+            Values to minimize.
         state : State
-            None, or what the last call returned.
+            None, or the state that the last call returned.
         rng : Generator
             Random number generator.
         """
@@ -74,10 +74,10 @@ class Prediction(NamedTuple):
 
     Attributes
     ----------
-    mean : Array
-        (s, m), of s posterior samples; s = 1 for a point estimate.
-    variance : Array
-        (s, m).
+    mean : array of shape (s, m)
+        The mean under each of s posterior samples; s = 1 for a point estimate.
+    variance : array of shape (s, m)
+        The variance under each posterior sample.
     """
 
     mean: Array
@@ -90,16 +90,16 @@ VariedPrediction: TypeAlias = Callable[[Array], tuple[Prediction, Callable[[Pred
 
 
 class HeldOut(NamedTuple):
-    """Predictions of the observed values, each from all others.
+    """Leave-one-out predictions of the observed values.
 
     Attributes
     ----------
     xs : Batch
         The n points.
-    values : Array
-        Of them (n,), up to rounding.
+    values : array of shape (n,)
+        The observed values, up to rounding.
     prediction : Prediction
-        Of each value, its noise included, (s, n) each.
+        The prediction of each value including noise, (s, n) each.
     """
 
     xs: Batch
@@ -113,13 +113,13 @@ class HyperparameterSamples(NamedTuple):
     Attributes
     ----------
     name : str
-        Of the hyperparameter; before a colon that of the part of the domain, if it has several.
+        The name of the hyperparameter, prefixed by the name of the domain's part and a colon if there are several.
     variable : int, str, or None
-        The variable that it belongs to, by its position or by name; None for one of the whole model.
-    values : Array
-        Of each sample (s,); s = 1 for a point estimate.
+        The position or name of the variable that it belongs to; None if it belongs to the whole model.
+    values : array of shape (s,)
+        The value in each sample; s = 1 for a point estimate.
     has_sign : bool, default False
-        True for one in the units of the objective, which changes its sign if that is maximized.
+        True if it has the units of the objective and changes sign if the objective is maximized.
     """
 
     name: str
@@ -131,36 +131,33 @@ class HyperparameterSamples(NamedTuple):
 class Posterior(ABC):
     """A surrogate conditioned on the history, in the user's units, minimized.
 
-    Only `predict` must be written. Bounds are by default predictions with room for rounding.
+    Only `predict` must be written. By default bounds are predictions with a margin for rounding.
 
     Attributes
     ----------
     unused : tuple of str, default ()
-        The names of variables on which no prediction depends; none by default.
+        The names of variables that do not affect predictions.
     """
 
     unused: tuple[str, ...] = ()
 
     @property
     def outputs(self) -> tuple[Posterior, ...]:
-        """The posteriors of all outputs, independent of each other; a posterior predicts the first of its outputs."""
+        """The independent posteriors of all outputs; `predict` predicts the first of them."""
         return (self,)
 
     @property
     def noise(self) -> Array | None:
-        """The variance of the noise of a value under each sample (s, 1), in the user's units squared, or None.
-
-        It is at least 0. None is for a posterior that does not know how noisy values are.
-        """
+        """The noise variance of a value under each sample (s, 1), in squared units, at least 0; None if unknown."""
         return None
 
     def list_hyperparameters(self) -> list[HyperparameterSamples]:
-        """Return samples of the hyperparameters that it was made with, in the user's units; none by default."""
+        """Return samples of the hyperparameters of this posterior, in the user's units; none by default."""
         return []
 
     @abstractmethod
     def predict(self, xs: Batch) -> Prediction:
-        """Return mean and variance of the latent objective, (s, m) each, the variance above 0.
+        """Return mean and variance of the latent objective, (s, m) each, with variance above 0.
 
         Parameters
         ----------
@@ -169,19 +166,19 @@ class Posterior(ABC):
         """
 
     def screen(self, xs: Batch) -> Prediction:
-        """Predict cheaply and optimistically: a mean never above, a variance never below, that of `predict`.
+        """Predict cheaply and optimistically: the mean is never above, the variance never below, that of `predict`.
 
-        The mean is close to that of `predict`, since estimates are made of it.
+        The mean is close to that of `predict`, because it is used as an estimate.
 
         Parameters
         ----------
         xs : Batch
-            m points. Returns mean and variance, (s, m) each.
+            m points. Mean and variance are (s, m) each.
         """
         return _widen(self.predict(xs), -1.0)
 
     def bound(self, xs: Batch) -> Prediction:
-        """Return bounds as `screen` does, quicker, tighter, or both, whose mean may be no estimate.
+        """Return bounds as `screen` does, faster, tighter, or both; their mean may be no estimate.
 
         Parameters
         ----------
@@ -191,7 +188,7 @@ class Posterior(ABC):
         return self.screen(xs)
 
     def upper_bound(self, xs: Batch) -> Prediction:
-        """Return a mean and a variance that are never below those of `predict`, (s, m) each.
+        """Return a mean and a variance, (s, m) each, that are never below those of `predict`.
 
         Parameters
         ----------
@@ -203,22 +200,21 @@ class Posterior(ABC):
     def believe(self, xs: Batch) -> Posterior:
         """Return the posterior conditioned on its own mean at each of xs, with the noise of a new value.
 
-        The mean stays, the variance shrinks. This is the kriging believer, `fantasize` in BoTorch. By default nothing
-        changes, which is right where nobody knows how points depend on each other: a posterior with covariances has to
-        override it.
+        The mean stays and the variance shrinks: the kriging believer, `fantasize` in BoTorch. By default nothing
+        changes; override it for a posterior with covariances.
 
         Parameters
         ----------
         xs : Batch
-            Points that are being evaluated; none change nothing.
+            Points that are being evaluated; may be empty.
         """
         return self
 
     def covariance(self, xs: Batch) -> Array | None:
         """Return the covariances of the latent objective among m points (s, m, m), in the user's units squared.
 
-        Each is positive semi-definite. The diagonals are the variances of `predict`. None, by default, is for a
-        posterior that predicts each point on its own: Thompson sampling, repeats and regret bounds need covariances.
+        Each matrix is positive semi-definite, with the variances of `predict` on its diagonal. The default, None, means
+        that each point is predicted independently; Thompson sampling, repeats and regret bounds need covariances.
 
         Parameters
         ----------
@@ -229,36 +225,33 @@ class Posterior(ABC):
 
     @property
     def gaussian(self) -> Any | None:
-        """The Gaussian process that draws latent values, if believed points do not change its kernel; else None."""
+        """The Gaussian process that samples latent values, if fantasized points do not change its kernel; else None."""
         return None
 
     def leave_one_out(self) -> HeldOut | None:
-        """Predict each value that it learned from, given all others; None if it cannot without new fits.
-
-        The hyperparameters stay as they are.
-        """
+        """Predict each training value from all others with fixed hyperparameters; None if that needs new fits."""
         return None
 
     def find_training_means(self, xs: Batch) -> Array:
-        """Return the mean at those of the points that it learned from (s, k), in the order of the points.
+        """Return the mean at those of the points that were used for training (s, k), in the order of the points.
 
         Parameters
         ----------
         xs : Batch
-            Points that the surrogate was conditioned on, of which it may have learned from a part. Of other points, and
-            by default, the means of `screen` are returned.
+            Points that the surrogate was conditioned on; it may have used only some. For other points, and by default,
+            the means of `screen` are returned.
         """
         return self.screen(xs).mean
 
     def input_vjp(self, xs: Batch) -> VariedPrediction | None:
         """Return the prediction at m points as a function of their continuous coordinates, with gradients.
 
-        None, by default, is for a posterior without gradients, whose points climb from neighbor to neighbor.
+        The default, None, means that there are no gradients; points are then improved from neighbor to neighbor.
 
         Parameters
         ----------
         xs : Batch
-            m points, whose other coordinates stay.
+            m points; their other coordinates are fixed.
         """
         return None
 
@@ -275,16 +268,16 @@ class Surrogate(ABC):
 
     @property
     def n_outputs(self) -> int | None:
-        """The number of outputs q of a surrogate whose values are (n, q); None for one output, with values (n,)."""
+        """The number of outputs q if values are (n, q); None for one output, with values (n,)."""
         return None
 
     @property
     def has_covariance(self) -> bool:
-        """False if it is known, before it learns anything, that its posterior has no covariances."""
+        """False if it is known before conditioning that the posterior has no covariances."""
         return True
 
     def initial_state(self) -> State:
-        """Return the state for the first call of `condition`, plain JSON."""
+        """Return the state for the first call of `condition`, as plain JSON."""
         return None
 
     @abstractmethod
@@ -297,10 +290,10 @@ class Surrogate(ABC):
         ----------
         xs : Batch
             n points.
-        values : Array
-            (n,), in the user's units, minimized; (n, q) where `n_outputs` is q.
+        values : array of shape (n,) or (n, q)
+            Values in the user's units, minimized; (n, q) if `n_outputs` is q.
         state : State
-            Of `initial_state`, or what the last call returned.
+            The result of `initial_state`, or the state that the last call returned.
         rng : Generator
             Random number generator.
 
@@ -312,37 +305,39 @@ class Surrogate(ABC):
         Raises
         ------
         NumericalError
+            If the model cannot be fitted.
         """
 
     def condition_at(self, xs: Batch, values: Array, state: State) -> Posterior | None:
         """Return the posterior at the hyperparameters of a state, without a fit.
 
-        None if the state holds no hyperparameters of this surrogate, and by default: then `condition` is called.
+        None, the default, means that the state holds no hyperparameters of this surrogate; `condition` is called then.
 
         Parameters
         ----------
         xs : Batch
             n points.
-        values : Array
-            (n,), in the user's units, minimized.
+        values : array of shape (n,)
+            Values in the user's units, minimized.
         state : State
-            Of `initial_state`, or what `condition` returned, here or of another version of the surrogate.
+            The state from `initial_state` or `condition`, possibly of another version of the surrogate.
 
         Raises
         ------
         NumericalError
+            If a matrix is not positive definite.
         """
         return None
 
     def with_variances(self, variances: Array) -> Surrogate:
-        """Return the surrogate that knows the noise of the values that it is conditioned on next.
+        """Return the surrogate with known noise of the values that it is conditioned on next.
 
-        By default it is the surrogate itself, which learns the noise, or does without.
+        By default it is the surrogate itself, which learns the noise or ignores it.
 
         Parameters
         ----------
-        variances : Array
-            Of the noise of each value (n,), at least 0, in the user's units squared; NaN if it is to be learned.
+        variances : array of shape (n,)
+            Noise variance of each value, at least 0, in the user's units squared; NaN if unknown.
 
         Raises
         ------
@@ -352,39 +347,39 @@ class Surrogate(ABC):
         return self
 
     def restore_units(self, prediction: Prediction, values: Array) -> Prediction:
-        """Return a prediction of its posterior in the user's units, for a surrogate that learns values on other ones.
+        """Convert a prediction to the user's units, for a surrogate that learns values in other units.
 
         Parameters
         ----------
         prediction : Prediction
-            Of the posterior that was conditioned on the values.
-        values : Array
-            (n,), in the user's units.
+            A prediction of the posterior that was conditioned on the values.
+        values : array of shape (n,)
+            Values in the user's units.
         """
         return prediction
 
     def around(self, change: Callable[[Surrogate], Surrogate]) -> Surrogate:
-        """Return the surrogate whose model is changed; a surrogate that warps values changes the model inside.
+        """Return the surrogate with its model changed; a surrogate that warps values changes the model inside.
 
         Parameters
         ----------
         change : callable
-            From the model to another one.
+            Function from a model to its replacement.
         """
         return change(self)
 
     def warp(self, values: Array) -> Array:
-        """Return values as the model inside learns them (n,); by default as they are.
+        """Return values as the model inside learns them (n,); unchanged by default.
 
         Parameters
         ----------
-        values : Array
-            (n,), in the user's units.
+        values : array of shape (n,)
+            Values in the user's units.
         """
         return values
 
     def compress_less(self) -> Surrogate:
-        """Return the surrogate of one of several objectives, which compresses less; by default itself."""
+        """Return the surrogate for one of several objectives, which compresses values less; by default itself."""
         return self
 
     def on_all_variables(self) -> Surrogate:
@@ -392,26 +387,26 @@ class Surrogate(ABC):
         return self
 
     def for_violation(self, warp: Callable[[Surrogate], Surrogate]) -> Surrogate:
-        """Return the surrogate of the violation of a limit, without what holds for objectives alone.
+        """Return the surrogate of a constraint violation, without what applies to objectives alone.
 
         Parameters
         ----------
         warp : callable
-            Puts the warping of violations around the model.
+            Function that wraps the model in the warping of violations.
         """
         return warp(self)
 
     def with_kernel(self, change: Callable[[Kernel], Kernel], join: Callable[..., Batch]) -> Surrogate | None:
-        """Return the surrogate with other kernels, fitted to all data each time, so that evidence can be compared.
+        """Return the surrogate with other kernels, fitted to all data each time so that evidence can be compared.
 
-        None, by default, is for a surrogate without kernels.
+        The default, None, means that the surrogate has no kernels.
 
         Parameters
         ----------
         change : callable
-            From a kernel to another one.
+            Function from a kernel to its replacement.
         join : callable
-            Of the batches that the other kernels see.
+            Function that joins the batches that the other kernels see.
         """
         return None
 
@@ -422,11 +417,11 @@ class AcquisitionGradient(NamedTuple):
     Attributes
     ----------
     value : Array
-        As the acquisition function returns it.
+        The acquisition values, as the function returns them.
     mean : Array
-        Its derivative in the mean.
+        Derivatives in the mean.
     variance : Array
-        Its derivative in the variance.
+        Derivatives in the variance.
     """
 
     value: Array
@@ -435,15 +430,15 @@ class AcquisitionGradient(NamedTuple):
 
 
 class AcquisitionFunction(ABC):
-    """A function from predictions to acquisition values, given an incumbent.
+    """A function from predictions to acquisition values, given an incumbent. Only a call must be written.
 
-    Larger is better. Values are minimized: a lower mean, or a larger incumbent, never makes a point worth less, unless
-    the function looks for something else than small values, such as a level. Only a call must be written.
+    Larger acquisition values are better; objective values are minimized. A lower mean or a larger incumbent must not
+    decrease the acquisition value, unless the function looks for something other than small values, such as a level.
 
     Attributes
     ----------
     is_logarithm : bool, default False
-        True where acquisition values are logarithms, to which that of a chance may be added.
+        True if acquisition values are logarithms, so that the log probability of feasibility may be added.
     """
 
     is_logarithm: bool = False
@@ -459,12 +454,12 @@ class AcquisitionFunction(ABC):
     def upper_bounds(self, prediction: Prediction, incumbent: float) -> Array:
         """Return upper bounds (s, m) for means no smaller, and variances no larger, than predicted.
 
-        By default it is infinite, which costs time alone: every point is predicted in full.
+        By default they are infinite, which is valid but slow: every point is predicted in full.
 
         Parameters
         ----------
         prediction : Prediction
-            Mean and variance, (s, m) each, as of `Posterior.screen`.
+            Mean and variance, (s, m) each, as from `Posterior.screen`.
         incumbent : float
             The value to improve on, in the user's units.
         """
@@ -475,8 +470,8 @@ class AcquisitionFunction(ABC):
 
         Parameters
         ----------
-        scores : Array
-            (s, m), what a call returned.
+        scores : array of shape (s, m)
+            The result of a call.
         """
         if self.is_logarithm:
             return np.asarray(np.logaddexp.reduce(scores, axis=0)) - math.log(len(scores))
@@ -504,27 +499,27 @@ class AcquisitionFunction(ABC):
         return AcquisitionGradient(self(prediction, incumbent), *derivatives)
 
     def with_noise(self, noise: Array) -> AcquisitionFunction:
-        """Return the function for values of this noise; itself, by default, for one that does not depend on it.
+        """Return the function for values with this noise; by default itself, which ignores noise.
 
         Parameters
         ----------
-        noise : Array
-            Variance under each posterior sample (s, 1), at least 0, in the user's units squared.
+        noise : array of shape (s, 1)
+            Noise variance under each posterior sample, at least 0, in the user's units squared.
         """
         return self
 
 
 class Score(ABC):
-    """A function from points to acquisition values, the only thing that a maximizer knows of the model; maximized."""
+    """A function from points to acquisition values, which a maximizer maximizes without access to the model."""
 
     @abstractmethod
     def __call__(self, xs: Batch) -> Array:
         """Return the acquisition value of each of m points (m,)."""
 
     def upper_bounds(self, xs: Batch) -> Array:
-        """Return bounds that are never below the acquisition value of the same point, and cheaper (m,).
+        """Return bounds (m,) that are never below the acquisition value of the same point, and cheaper.
 
-        By default they are infinite, which costs time alone: every point is scored.
+        By default they are infinite, which is valid but slow: every point is scored.
 
         Parameters
         ----------
@@ -534,9 +529,9 @@ class Score(ABC):
         return np.full(len(xs), np.inf)
 
     def believe(self, xs: Batch) -> Score | None:
-        """Return the score of the posterior that `Posterior.believe` gives at points.
+        """Return the score of the posterior that `Posterior.believe` returns for some points.
 
-        None, by default, is for a score that cannot be told: then each suggestion has a score of its own.
+        The default, None, means that the score cannot be updated; each suggestion then has its own score.
 
         Parameters
         ----------
@@ -548,18 +543,18 @@ class Score(ABC):
     def input_vjp(self, xs: Batch) -> VariedValues | None:
         """Return the score of m points as a function of their continuous coordinates, with gradients.
 
-        None, by default, is for a score without gradients, whose points climb from neighbor to neighbor.
+        The default, None, means that there are no gradients; points are then improved from neighbor to neighbor.
 
         Parameters
         ----------
         xs : Batch
-            m points, whose other coordinates stay.
+            m points; their other coordinates are fixed.
         """
         return None
 
 
 class Maximizer(ABC):
-    """A search for the points of a domain that score best."""
+    """A search for the points of a domain with the best scores."""
 
     @abstractmethod
     def __call__(self, score: Score, domain: Any, starts: Batch, rng: np.random.Generator) -> tuple[Batch, Info]:
@@ -573,11 +568,11 @@ class Maximizer(ABC):
 
 
 class Feasibility(ABC):
-    """The chance that points succeed, as a model of success believes."""
+    """The probability that points are feasible, as predicted by a model of success."""
 
     @abstractmethod
     def log_probability(self, xs: Batch) -> Array:
-        """Return the logarithm of the chance that each of m points has a value (m,), at most 0.
+        """Return the log probability that each of m points has a value (m,), at most 0.
 
         Parameters
         ----------
@@ -586,7 +581,7 @@ class Feasibility(ABC):
         """
 
     def log_probability_bound(self, xs: Batch) -> Array:
-        """Return bounds that are never below the log chance of the same point, at most 0 (m,); by default itself.
+        """Return upper bounds of the log probability of each point (m,), at most 0; by default itself.
 
         Parameters
         ----------
@@ -596,14 +591,14 @@ class Feasibility(ABC):
         return self.log_probability(xs)
 
     def log_probability_vjp(self, xs: Batch) -> VariedValues | None:
-        """Return the log chance of m points as a function of their continuous coordinates, with gradients.
+        """Return the log probability of m points as a function of their continuous coordinates, with gradients.
 
-        None, by default, is for a chance without gradients.
+        The default, None, means that there are no gradients.
 
         Parameters
         ----------
         xs : Batch
-            m points, whose other coordinates stay.
+            m points; their other coordinates are fixed.
         """
         return None
 
@@ -621,27 +616,28 @@ class SuccessModel(ABC):
         *,
         keep: bool = False,
     ) -> tuple[Feasibility, State]:
-        """Learn the chance that a point succeeds from all points.
+        """Learn the probability that a point succeeds.
 
         Parameters
         ----------
         points : Batch
             n points.
-        succeeded : NDArray
-            For each, whether it did (n,), bool.
+        succeeded : bool array of shape (n,)
+            Whether each point succeeded.
         state : State
-            None, or what the last call returned, if a fit may start; plain JSON.
+            None, or the state that the last call returned, to start the fit from; plain JSON.
         rng : Generator
             Random number generator.
         keep : bool, default False
-            Whether the hyperparameters of the state serve, so that nothing is fitted if that takes long.
+            If True, the hyperparameters of the state may be kept if a fit would take long.
 
         Returns
         -------
         tuple of (Feasibility, State)
-            The chance, and the state for the next call.
+            The probability, and the state for the next call.
 
         Raises
         ------
         NumericalError
+            If the model cannot be fitted.
         """

@@ -22,30 +22,31 @@ NO_SETTINGS = ("domain", "note")  # of a searcher's fields
 
 @dataclass(frozen=True, eq=False)
 class HistoryView:
-    """The history that a searcher sees: points as its domain holds them, values to minimize, in the order observed.
+    """The history that a searcher sees: points in the domain's form and values to minimize, in the order observed.
 
     Parameters
     ----------
     completed : Batch
         Points that have a value.
-    values : Array
-        One for each completed point (n,): of the only objective; if there are several, or limits, a constrained rank,
-        by which feasible points come before others: see `bostruct.goals.pareto.constrained_rank`.
+    values : array of shape (n,)
+        One value for each completed point: the objective, or, with several objectives or constraints, a constrained
+        rank that puts feasible points first (see `bostruct.goals.pareto.constrained_rank`).
     running : Batch
-        Points that were asked and are not finished.
+        Points of unfinished trials.
     failed : Batch
-        Points that were told without a value, whether their trials failed or were infeasible.
+        Points of trials without a value, either failed or infeasible.
     seen : AbstractSet
-        The keys of all points ever suggested or observed, whatever became of them.
-    objectives : Array
-        Of each completed point (n, k), minimized.
-    violations : Array
-        By how much each completed point breaks each limit (n, c), at most 0 if it keeps it; (n, 0) without limits.
-    variances : Array or None
-        Known variances of the noise of the one objective (n,), NaN if unknown; None if none is known. Of `values` they
-        are those if all limits are kept.
+        The keys of all points ever suggested or observed, whatever their outcome.
+    objectives : array of shape (n, k)
+        The objectives of each completed point, minimized.
+    violations : array of shape (n, c)
+        The violation of each constraint by each completed point, at most 0 if it is satisfied; (n, 0) without
+        constraints.
+    variances : array of shape (n,) or None
+        Known noise variances of the single objective, NaN if unknown; None if none is known. They apply to `values` if
+        all constraints are satisfied.
     whole : HistoryView or None
-        The history that this one is a part of to save time; None if nothing was left out for that.
+        The full history, if this one is a part of it to save time; else None.
     """
 
     completed: Batch
@@ -60,20 +61,20 @@ class HistoryView:
 
 
 class ScoreBuilder(ABC):
-    """A callable that makes a score of a posterior, the field `score` of a `BayesianSearch`."""
+    """A callable that builds a score from a posterior, the field `score` of a `BayesianSearch`."""
 
     @property
     def is_logarithm(self) -> bool:
-        """True if its scores are logarithms, to which that of a probability of feasibility may be added."""
+        """True if its scores are logarithms, so that the log probability of feasibility may be added."""
         return False
 
     def around(self, change: Callable[[ScoreBuilder], ScoreBuilder]) -> ScoreBuilder:
-        """Return the builder whose promise is changed; a builder around another one changes that inside.
+        """Return the builder with its acquisition function changed; a builder around another one changes that inside.
 
         Parameters
         ----------
         change : callable
-            From the builder of the promise to another one.
+            Function from the acquisition function's builder to its replacement.
         """
         return change(self)
 
@@ -97,46 +98,48 @@ class ScoreBuilder(ABC):
     ) -> tuple[Score, State]:
         """Return the score as a call does, and the state for the next call.
 
-        The state is None for a builder that learns nothing of its own, as by default.
+        The state is None, as by default, if the builder learns nothing of its own.
 
         Parameters
         ----------
         posterior : Posterior
-            Of the objective, with the running points believed.
+            Posterior of the objective, conditioned on the running points by `believe`.
         history : HistoryView
-            All that was observed so far, at least one value.
+            All observations so far, at least one value.
         state : State
-            None, or what the last call returned; plain JSON.
+            None, or the state that the last call returned; plain JSON.
         rng : Generator
             Random number generator.
 
         Raises
         ------
         NumericalError
+            If a model cannot be fitted.
         """
         return self(posterior, history, rng), None
 
     def learn_feasibility(
         self, posterior: Posterior, history: HistoryView, state: State, rng: np.random.Generator
     ) -> Feasibility | None:
-        """Return the chance that a point has a value and satisfies all limits, as the scores know it.
+        """Return the probability that a point has a value and satisfies all constraints, as the scores use it.
 
-        None, by default, stands for certainty, or for scores that know no such chance.
+        The default, None, means that all points are taken as feasible, or that the scores use no such probability.
 
         Parameters
         ----------
         posterior : Posterior
-            Of the objective.
+            Posterior of the objective.
         history : HistoryView
-            All that was observed so far, at least one value.
+            All observations so far, at least one value.
         state : State
-            None, or that of `build_from`.
+            None, or the state from `build_from`.
         rng : Generator
             Random number generator.
 
         Raises
         ------
         NumericalError
+            If a model cannot be fitted.
         """
         return None
 
@@ -147,14 +150,14 @@ class Suggestion(NamedTuple):
     Attributes
     ----------
     point : Point
-        To evaluate, unseen before, except for a ``repeat`` of a searcher that `repeats`.
+        The point to evaluate; unseen, except for a ``repeat`` of a searcher that `repeats`.
     state : State
-        Of the searcher after it; plain JSON.
+        State of the searcher after this suggestion; plain JSON.
     info : Info
-        For people; plain JSON. `info["origin"]` says how the point was chosen: ``initial`` (of the method's first
-        points), ``model``, ``mutation`` (of the best point), ``random``, ``repeat`` (an observed point, asked again) or
-        ``fallback``, where `info["why"]` says why. `info[PARENT_POSITION]` is the position, among the completed points
-        of the history, of the point that this one is a change of; the study puts the number of that trial on record, as
+        Information for the record; plain JSON. `info["origin"]` names how the point was chosen: ``initial`` (among the
+        method's first points), ``model``, ``mutation`` (of the best point), ``random``, ``repeat`` (an observed point
+        again) or ``fallback``, with the reason in `info["why"]`. `info[PARENT_POSITION]` is the position, among the
+        completed points of the history, of the point that was changed; the study records the number of that trial as
         `info["parent"]`.
     """
 
@@ -164,16 +167,16 @@ class Suggestion(NamedTuple):
 
 
 class TrainingPrediction(NamedTuple):
-    """A method's judgement of the n completed points, in the order observed.
+    """A method's predictions at the n completed points, in the order observed.
 
     Attributes
     ----------
-    eligible : NDArray
-        The points to recommend one of (n,).
+    eligible : array of shape (n,)
+        The points that may be recommended.
     prediction : Prediction or None
-        Of the latent objective (s, n), None without a model.
+        Prediction of the latent objective (s, n); None without a model.
     why : str, default ""
-        What makes points eligible, for the record; empty if all are.
+        The condition that makes points eligible, for the record; empty if all are.
     """
 
     eligible: npt.NDArray[np.bool_]
@@ -186,11 +189,11 @@ class Predicted(NamedTuple):
 
     Attributes
     ----------
-    mean, variance : Array
-        Of each of k latent objectives under s posterior samples (k, s, m), minimized, in the user's units.
-    log_probability : Array
-        Logarithm of the chance that each point has a value and satisfies all limits (m,); zeros where nothing failed
-        and nothing is limited.
+    mean, variance : array of shape (k, s, m)
+        Mean and variance of k latent objectives under s posterior samples, minimized, in the user's units.
+    log_probability : array of shape (m,)
+        Log probability that each point has a value and satisfies all constraints; zeros if nothing failed and there are
+        no constraints.
     """
 
     mean: Array
@@ -203,10 +206,10 @@ class LeaveOneOut(NamedTuple):
 
     Attributes
     ----------
-    positions : NDArray
-        Of the completed points that the model learned from (n,), in the order observed.
+    positions : array of shape (n,)
+        Positions of the completed points that the model was trained on, in the order observed.
     prediction : Prediction
-        Of their values, noise included, (s, n) each, minimized.
+        Predictions of their values including noise, (s, n) each, minimized.
     """
 
     positions: npt.NDArray[np.int64]
@@ -214,27 +217,27 @@ class LeaveOneOut(NamedTuple):
 
 
 class Searcher(ABC):
-    """A method. All that it may remember is its state; `suggest` is all that it must have.
+    """An optimization method. Its state is all that it remembers, and only `suggest` must be written.
 
     Attributes
     ----------
     domain : Any
-        The points to search, a `Domain`.
+        The `Domain` to search.
     n_initial : int, default 0
         Number of points that the method chooses before it learns from values.
     repeats : bool, default False
-        True if observed points may be suggested again, as suggestions of the origin ``repeat``. Once every point has
-        been seen, the searcher may go on with repeats in place of raising `SpaceExhausted`.
+        True if observed points may be suggested again, with the origin ``repeat``. Once every point has been seen, the
+        searcher may then continue with repeats instead of raising `SpaceExhausted`.
     has_model : bool, default False
-        True if a model answers `predict`.
+        True if `predict` uses a model.
     bounds_regret : bool, default False
-        False if the model, before it learns anything, is known to bound no regret.
+        False if it is known before any observation that the model cannot bound regret.
     cross_validates : bool, default False
         True if a model may answer `cross_validate`.
     reads_objectives : bool, default False
-        True if several objectives are served as they are, or need not be read.
+        True if the searcher handles several objectives itself, or does not need them.
     note : str, optional
-        Goes on record with each suggestion, as ``info["auto"]``; None for nothing. It is no setting.
+        Text recorded with each suggestion, as ``info["auto"]``; None for no text. It is not a setting.
     """
 
     domain: Any
@@ -248,30 +251,30 @@ class Searcher(ABC):
 
     @abstractmethod
     def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
-        """Return the next point to evaluate; raise `SpaceExhausted` when no unseen point is left.
+        """Return the next point to evaluate; raise `SpaceExhausted` if no unseen point is left.
 
         Parameters
         ----------
         history : HistoryView
-            All that was observed so far.
+            All observations so far.
         state : State
-            Of `initial_state`, or of the last suggestion.
+            The result of `initial_state`, or the state of the last suggestion.
         rng : Generator
             Random number generator.
         """
 
     def suggest_jointly(self, history: HistoryView, state: State, rng: np.random.Generator) -> Iterator[Suggestion]:
-        """Yield points to evaluate side by side, each with those before it running; the first is that of `suggest`.
+        """Yield points to evaluate in parallel, each with those before it running; the first is that of `suggest`.
 
-        It ends where another fit is needed, after one point or more: by default after one. Override it if one fit, and
-        one search, serve several.
+        It stops, after at least one point, when a new fit is needed; by default after one. Override it if one fit and
+        one search serve several points.
 
         Parameters
         ----------
         history : HistoryView
-            All that was observed so far.
+            All observations so far.
         state : State
-            Of `initial_state`, or of the last suggestion.
+            The result of `initial_state`, or the state of the last suggestion.
         rng : Generator
             Random number generator.
 
@@ -283,14 +286,14 @@ class Searcher(ABC):
         yield self.suggest(history, state, rng)
 
     def settings(self) -> Mapping[str, Json]:
-        """Return the settings that tell this searcher from another of the same class, for the record, as JSON.
+        """Return the settings that distinguish this searcher from others of its class, as JSON.
 
-        By default these are its fields but the domain, or the public attributes of a class that is no dataclass.
+        By default these are its fields without the domain, or the public attributes of a class that is no dataclass.
         """
         return {name: describe_part(value) for name, value in _settings_of(self) if name not in NO_SETTINGS}
 
     def with_note(self, found: Suggestion) -> Suggestion:
-        """Return a suggestion with the searcher's note on record, if it has any.
+        """Return a suggestion with the searcher's note recorded, if any.
 
         Parameters
         ----------
@@ -305,29 +308,29 @@ class Searcher(ABC):
         Parameters
         ----------
         change : callable
-            From a `BayesianSearch` to what takes its place; None if it can make nothing of it.
+            Function from a `BayesianSearch` to its replacement, or to None if it has none.
         other : callable
-            The same for a searcher that is none, or of which `change` makes nothing.
+            The same for any other searcher, and for one without a replacement from `change`.
         """
         return other(self)
 
     def with_repeats(self) -> Searcher | None:
-        """Return the searcher that may suggest observed points again; None, by default, if it never does."""
+        """Return the searcher that may suggest observed points again; None, the default, if it never does."""
         return None
 
     def initial_state(self) -> State:
-        """Return the state before the first suggestion, plain JSON."""
+        """Return the state before the first suggestion, as plain JSON."""
         return None
 
     def appraise(self, history: HistoryView, state: State, rng: np.random.Generator) -> TrainingPrediction:
-        """Rank the completed points, of which there is at least one, without noise; by default by their values.
+        """Predict the completed points, at least one, without noise; by default by their values.
 
         Parameters
         ----------
         history : HistoryView
-            All that was observed so far.
+            All observations so far.
         state : State
-            Of the last suggestion.
+            The state of the last suggestion.
         rng : Generator
             Random number generator.
 
@@ -339,14 +342,14 @@ class Searcher(ABC):
         return TrainingPrediction(np.ones(len(history.values), dtype=np.bool_), None)
 
     def predict(self, history: HistoryView, state: State, xs: Batch, rng: np.random.Generator) -> Predicted:
-        """Predict points, where the searcher `has_model`; one that has none at times calls `super()` then.
+        """Predict points, if the searcher `has_model`; an override calls `super()` when it has no model yet.
 
         Parameters
         ----------
         history : HistoryView
-            All that was observed so far.
+            All observations so far.
         state : State
-            Of `initial_state`, or of the last suggestion.
+            The result of `initial_state`, or the state of the last suggestion.
         xs : Batch
             m points.
         rng : Generator
@@ -355,23 +358,23 @@ class Searcher(ABC):
         Raises
         ------
         NumericalError
-            If the model cannot be fitted, or nothing has completed.
+            If the model cannot be fitted, or no trial has completed.
         BostructError
-            Without a model.
+            If there is no model.
         """
         raise BostructError(f"predict: {type(self).__name__} has no model")
 
     def sample_hyperparameters(
         self, history: HistoryView, state: State, rng: np.random.Generator
     ) -> list[list[HyperparameterSamples]]:
-        """Return samples of the hyperparameters of the model of each output; none, by default, without such a model.
+        """Return samples of the hyperparameters of the model of each output; none by default.
 
         Parameters
         ----------
         history : HistoryView
             At least one completed point.
         state : State
-            Of the last suggestion.
+            The state of the last suggestion.
         rng : Generator
             Random number generator.
 
@@ -387,16 +390,16 @@ class Searcher(ABC):
     ) -> float:
         """Return an upper bound of the probability that the regret of the best completed point exceeds `regret`.
 
-        It is 1 without a model, until more points have a value than the method chooses without the model, and while the
-        values are equal up to rounding, so that they tell nothing of their scale. Where it is estimated, its confidence
-        is that of one look.
+        The bound is 1 without a model, until more points have a value than the method chooses without the model, and
+        while the values are equal up to rounding and so do not reveal their scale. If the bound is estimated, its
+        confidence is that of a single check.
 
         Parameters
         ----------
         history : HistoryView
-            At least one completed point, of one objective without limits.
+            At least one completed point, with one objective and no constraints.
         state : State
-            Of the last suggestion.
+            The state of the last suggestion.
         regret : float
             The difference to the optimum, at least 0, in the user's units.
         rng : Generator
@@ -405,6 +408,7 @@ class Searcher(ABC):
         Raises
         ------
         NumericalError
+            If the model cannot be fitted.
         """
         return 1.0
 
@@ -418,28 +422,28 @@ class Searcher(ABC):
         history : HistoryView
             At least one completed point.
         state : State
-            Of the last suggestion.
+            The state of the last suggestion.
         objective : int
-            Its position, from 0.
+            Position of the objective, from 0.
         rng : Generator
             Random number generator.
 
         Raises
         ------
         BostructError
-            If the model cannot.
+            If the model cannot cross-validate.
         """
         raise BostructError(f"cross_validate: {type(self).__name__} has no model that predicts values left out")
 
 
 def describe_part(part: object) -> Json:
-    """Describe a part and its settings as JSON, down to the last prior.
+    """Describe a part and all its settings, including priors, as JSON.
 
     Parameters
     ----------
     part : object
-        A dataclass, or the value of one of its fields. What comes from the domain is named by its type. A field that
-        was added later is left away at its default.
+        A dataclass, or the value of one of its fields. A value taken from the domain is described by its type. A field
+        that was added later is omitted at its default.
     """
     if is_dataclass(part) and not isinstance(part, type):
         told: dict[str, Json] = {"part": type(part).__name__}

@@ -37,7 +37,7 @@ def stored_as(name: str) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Exact:
-    """The size of a domain all of whose points were counted.
+    """The exact size of a domain.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class Exact:
 
 @dataclass(frozen=True)
 class AtLeast:
-    """A lower bound: the points found before the budget was spent, or within the depth that is searched.
+    """A lower bound of a domain's size: the points found within the budget, or within the depth that is searched.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class AtLeast:
 
 @dataclass(frozen=True)
 class Infinite:
-    """The size of a domain without end: real numbers, or programs in which a substitution can contain itself.
+    """The size of an infinite domain: real numbers, or programs in which a substitution can contain itself.
 
     Parameters
     ----------

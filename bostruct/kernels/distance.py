@@ -75,17 +75,17 @@ class FeatureDistance:
 class DistanceKernel(ExponentialKernel):
     """The kernel exp(-rate d(x, y)) of a distance d.
 
-    It is positive semi-definite if the distance is Euclidean, or of negative type (Schoenberg 1938); elsewhere it is a
+    It is positive semi-definite if the distance is Euclidean, or of negative type (Schoenberg 1938); otherwise it is a
     similarity for `SpectrumClip`.
 
     Parameters
     ----------
     distance : callable
-        n points, m points -> their distances (n, m).
+        Function from n points and m points to their distances (n, m).
     prior : Prior
-        Of the log rate.
+        Prior of the log rate.
     initial : float
-        Log rate at first.
+        Initial log rate.
     """
 
     distance: Callable[[Batch, Batch], Array]

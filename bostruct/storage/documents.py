@@ -31,26 +31,27 @@ class DocumentStorage(Storage):
         Raises
         ------
         StorageError
-            If they cannot be read.
+            If the storage cannot be read.
         """
 
     @abstractmethod
     def load(self, name: str) -> StoredStudy:
-        """Return a study as it was written last.
+        """Return a study as it was last written.
 
         Parameters
         ----------
         name : str
-            Of a study that is there.
+            Name of an existing study.
 
         Raises
         ------
         StorageError
+            If the study cannot be read.
         """
 
     @abstractmethod
     def write(self, stored: StoredStudy) -> None:
-        """Write a study in the place of the one of its name, all of it or nothing.
+        """Write a whole study atomically, replacing any earlier one of its name.
 
         Parameters
         ----------
@@ -60,40 +61,42 @@ class DocumentStorage(Storage):
         Raises
         ------
         StorageError
+            If the study cannot be written.
         """
 
     @abstractmethod
     def remove(self, name: str) -> None:
-        """Remove a study for good.
+        """Remove a study permanently.
 
         Parameters
         ----------
         name : str
-            Of a study that is there, which is locked.
+            Name of an existing study, which is locked.
 
         Raises
         ------
         StorageError
+            If the study cannot be removed.
         """
 
     @abstractmethod
     def lock(self, name: str) -> Callable[[], object]:
-        """Keep all others from writing a study, also one that is not there yet.
+        """Lock a study against all other writers, even before it exists.
 
         Parameters
         ----------
         name : str
-            Of the study.
+            Name of the study.
 
         Returns
         -------
         callable
-            A function that ends this; the end of the process does, too.
+            A function that releases the lock; the end of the process releases it, too.
 
         Raises
         ------
         StudyLocked
-            If another writes it.
+            If another writer holds the lock.
         """
 
     def studies(self) -> list[StudyRow]:
@@ -193,7 +196,7 @@ class DocumentWriter(StudyWriter):
 
 
 class MemoryStorage(DocumentStorage):
-    """Studies by name, in this process alone."""
+    """Studies by name, in the memory of this process."""
 
     label = "storage in memory"
 

@@ -36,7 +36,7 @@ class StudyLocked(StorageError):
 
 
 class NameTooLong(StorageError, ValueError):
-    """The name of a new study is longer than every back end can hold."""
+    """Raised if the name of a new study is too long for some back end."""
 
 
 class NoStorage(StorageError, TypeError):
@@ -53,23 +53,23 @@ class StudyRow(NamedTuple):
     Attributes
     ----------
     name : str
-        Of the study, unique in its storage.
+        Name of the study, unique in its storage.
     domain : str
         The search space.
     method : str
-        Name, searcher and settings; if there are some, the earlier trials, and the name of the problem.
+        The method's name, searcher and settings; the earlier trials and the name of the problem, if any.
     seed : int
-        From 0, of any size.
+        Random seed, at least 0, of any size.
     goals : str
-        JSON text, its directions and the limits that it declares, as of `bostruct.goals.declared.Goals.to_json`.
+        JSON text of the directions and constraints, from `bostruct.goals.declared.Goals.to_json`.
     initial : str
-        The user's own first points.
+        The user's initial points.
     state : str
-        What the searcher needs at the next ask; all else stays as it was made.
+        The searcher's state for the next `ask`; all other fields are constant.
     created : float, default 0.0
-        Seconds since the epoch.
+        Time of creation in seconds since the epoch.
     version : str, default ""
-        Of bostruct, when the study was made.
+        The version of bostruct that created the study.
     """
 
     name: str
@@ -91,21 +91,21 @@ class TrialRow(NamedTuple):
     number : int
         Position in the study, from 0.
     point : str
-        As the domain encodes it.
+        The point as encoded by the domain.
     info : str
-        How it was chosen, and what that cost.
+        How the point was chosen, and at what cost.
     started : float
-        Seconds since the epoch.
+        Start time in seconds since the epoch.
     attempts : int
-        Times handed out, less the times taken back in good order.
+        Number of times handed out, less the attempts that were released.
     outcome : Outcome, optional
-        What came of it, None while it runs.
+        The outcome; None while it runs.
     finished : float, optional
-        Seconds since the epoch, None while it runs.
+        End time in seconds since the epoch; None while it runs.
     told : int, optional
-        Position in the order of telling, from 0; None while it runs.
+        Position in the order of completion, from 0; None while it runs.
     owner : str, optional
-        The writer that handed it out; None for a trial that waits to be handed out, and where there is one writer.
+        The writer that handed it out; None for a trial that waits to be handed out, and if there is a single writer.
     """
 
     number: int
@@ -125,24 +125,24 @@ class TrialRow(NamedTuple):
 
 
 class SpaceChange(NamedTuple):
-    """A change of the space that a study is over, which is never changed itself; JSON text but for numbers.
+    """A change of a study's space. The record itself never changes; all but numbers is JSON text.
 
     Attributes
     ----------
     domain : str
-        The search space from then on.
+        The new search space.
     method : str
-        Name, searcher and settings from then on.
+        The new name, searcher and settings of the method.
     initial : str
-        The user's own first points from then on.
+        The user's new initial points.
     trials : int
-        The number of trials that there were; the points of those that followed are of this space.
+        The number of trials before the change; the points of later trials are in this space.
     unread : str
-        Why trials cannot be read in this space, by number; all others can.
+        By trial number, the reason why a trial cannot be read in this space; all others can be.
     changed : float
-        Seconds since the epoch.
+        Time of the change in seconds since the epoch.
     version : str
-        Of bostruct.
+        The version of bostruct.
     """
 
     domain: str
@@ -155,16 +155,16 @@ class SpaceChange(NamedTuple):
 
 
 class StoredStudy(NamedTuple):
-    """A study and its trials as they were at one moment.
+    """A study and its trials at one moment.
 
     Attributes
     ----------
     study : StudyRow
-        Its row, as it was made but for the state.
+        The row of the study, constant except for the state.
     trials : list of TrialRow
-        Their rows, by number.
+        The rows of the trials, by number.
     changes : tuple of SpaceChange, default ()
-        Of its space, in their order.
+        The changes of its space, in order.
     """
 
     study: StudyRow
@@ -185,16 +185,15 @@ class RemoteChanges(NamedTuple):
 
 
 class StudyWriter(ABC):
-    """A writer of one study: the base of all. A change is stored once its method returns.
+    """The base of all writers of one study. A change is stored once its method returns.
 
-    What the base does is right for a writer that has the study alone. A writer that shares it with others overrides
-    `owner`, `ask_lock`, `changing`, `poll` and `find_dead_writers`, all of them. A closed writer raises StorageError at
-    each change.
+    The defaults are correct for a writer with exclusive access. A writer that shares the study overrides all of
+    `owner`, `ask_lock`, `changing`, `poll` and `find_dead_writers`. A closed writer raises StorageError at each change.
     """
 
     @property
     def lost(self) -> StorageLost | None:
-        """Why nothing is written any more; None as long as the storage is there."""
+        """The reason why nothing can be written any more; None while the storage is available."""
         return None
 
     @property
@@ -204,31 +203,31 @@ class StudyWriter(ABC):
 
     @property
     def owner(self) -> str | None:
-        """The name of this writer in the rows of its trials, which no other has; None if it has the study alone."""
+        """The unique name of this writer in the rows of its trials; None if it has exclusive access."""
         return None
 
     @abstractmethod
     def insert(self, row: TrialRow, state: str | None = None) -> None:
-        """Write a new trial and, with it or not at all, the searcher's new state.
+        """Write a new trial and the searcher's new state in one step.
 
         Parameters
         ----------
         row : TrialRow
-            The trial, running, or finished already.
+            The trial, running or already finished.
         state : str, optional
-            As JSON text; None leaves it as it is.
+            The state as JSON text; None keeps the stored one.
         """
 
     @abstractmethod
     def change(self, row: TrialRow, status: str) -> None:
-        """Change a trial, all but its point.
+        """Change a trial, except for its point.
 
         Parameters
         ----------
         row : TrialRow
-            The trial as it is to be.
+            The new row of the trial.
         status : str
-            That it must have.
+            The status that the stored trial must have.
 
         Raises
         ------
@@ -237,7 +236,7 @@ class StudyWriter(ABC):
         """
 
     def update(self, row: TrialRow) -> None:
-        """Change a running trial, all but its point.
+        """Change a running trial, except for its point.
 
         Parameters
         ----------
@@ -268,30 +267,30 @@ class StudyWriter(ABC):
 
     @abstractmethod
     def release(self, *numbers: int) -> None:
-        """Take back an attempt of running trials that a writer returned in good order; nobody owns them afterwards.
+        """Release running trials that a writer returned in good order: they lose one attempt and their owner.
 
         Parameters
         ----------
         numbers : int
-            Of the trials, each of which counts once; those that are not running are left as they are.
+            Numbers of the trials, each counted once; those that are not running are left unchanged.
         """
 
     @abstractmethod
     def change_space(self, change: SpaceChange, state: str) -> None:
-        """Write that the study is over another space and, with it or not at all, the searcher's new state.
+        """Write a change of the study's space and the searcher's new state in one step.
 
         Parameters
         ----------
         change : SpaceChange
-            The next one.
+            The change.
         state : str
-            As JSON text.
+            The state as JSON text.
         """
 
     def check_place(self) -> None:
-        """Raise StorageLost, now and at every later change, if what was opened is not in its place any more.
+        """Raise StorageLost, now and at every later change, if the opened storage was removed or replaced.
 
-        The base looks no further than `lost`, for a place that cannot be removed under a study.
+        By default it only checks `lost`, for a storage that cannot be removed while a study is open.
         """
         if self.lost is not None:
             raise StorageLost(str(self.lost))
@@ -301,17 +300,17 @@ class StudyWriter(ABC):
         """Close the writer; do nothing if it is closed, or in a forked child."""
 
     def ask_lock(self) -> AbstractContextManager[None]:
-        """Wait until no other writer decides on a trial, and keep them waiting for as long as a block lasts.
+        """Wait until no other writer chooses a trial, and hold the lock during a block.
 
-        A block within such a block changes nothing.
+        A nested block has no effect.
         """
         return nullcontext()
 
     def changing(self) -> AbstractContextManager[RemoteChanges | None]:
-        """Make one step of all changes in a block, which is done at its end, or not at all if the block raises.
+        """Combine all changes in a block into one transaction, rolled back if the block raises.
 
-        Gives what others wrote until then; None if there are no others. Nobody else writes the study while the block
-        lasts. If it raises, the news are given again. In the base each change is a step of its own.
+        Yields what others wrote until then; None if there are no others. Nobody else writes the study during the block.
+        If it raises, the same changes are returned again later. By default each change is a step of its own.
         """
         return nullcontext()
 
@@ -320,27 +319,27 @@ class StudyWriter(ABC):
         return None
 
     def find_dead_writers(self, owners: AbstractSet[str]) -> set[str]:
-        """Return those writers that write nothing any more: they have closed, or their processes have ended.
+        """Return the writers that have closed, or whose processes have ended.
 
         Parameters
         ----------
         owners : AbstractSet
-            Names of writers, not of this one.
+            Names of other writers.
         """
         return set(owners)
 
 
 class Storage(ABC):
-    """A place that holds studies by name: the base of all back ends.
+    """The base of all storage back ends, which hold studies by name.
 
     A back end that writes a study as a whole at each step needs less: see `bostruct.storage.documents`.
 
-    Attributes
+    Parameters
     ----------
     label : str, default "the storage"
-        The name that messages give it.
+        The name of the storage in messages.
     where : str, optional
-        The path of a file, or a URL without a password, which `Study.load` takes to find it again; None if nothing
+        The path of a file, or a URL without a password, with which `Study.load` finds it again; None if nothing
         outlives the process, or if `Study.load` takes the storage itself.
     """
 
@@ -359,43 +358,44 @@ class Storage(ABC):
 
     @abstractmethod
     def read(self, name: str | None) -> StoredStudy:
-        """Return a study as it is at one moment, whoever writes it.
+        """Return a consistent snapshot of a study, even while others write it.
 
         Parameters
         ----------
         name : str or None
-            Of the study; None for the only one there.
+            Name of the study; None for the only one in the storage.
 
         Raises
         ------
         StorageError
-            . Nothing is changed.
+            If the study cannot be read. Nothing is changed.
         """
 
     @abstractmethod
     def begin(self, row: StudyRow) -> tuple[StoredStudy, StudyWriter]:
-        """Find a study by its name, or make it, and become a writer of it.
+        """Open a study by name for writing; create it if it does not exist.
 
         Parameters
         ----------
         row : StudyRow
-            Holds the name, and all that a new study is made of.
+            The name, and the content of a new study.
 
         Returns
         -------
         tuple of (StoredStudy, StudyWriter)
-            The study as it is from then on, and the right to write it.
+            The current study, and its writer.
 
         Raises
         ------
         StudyLocked
-            If somebody else writes it and cannot share that.
+            If another writer has the study open and cannot share it.
         StorageError
+            If the storage cannot be used.
         """
 
     @abstractmethod
     def save(self, stored: StoredStudy) -> StudyWriter:
-        """Write a whole study, or nothing, and become a writer of it.
+        """Write a whole new study atomically, and open it for writing.
 
         Parameters
         ----------
@@ -405,32 +405,33 @@ class Storage(ABC):
         Raises
         ------
         StorageError
-            If a study of this name is there.
+            If a study of this name exists.
         """
 
     @abstractmethod
     def delete(self, name: str) -> None:
-        """Remove a study and all its trials for good.
+        """Delete a study and all its trials permanently.
 
         Parameters
         ----------
         name : str
-            Of a study that is there.
+            Name of an existing study.
 
         Raises
         ------
         StudyLocked
-            While a writer has it open.
+            If a writer has it open.
         StorageError
+            If the storage cannot be used.
         """
 
     def rename(self, name: str, new: str) -> None:
-        """Give a study another name; the base writes it anew and deletes the old one.
+        """Rename a study; by default by writing it anew and deleting the old one.
 
         Parameters
         ----------
         name : str
-            Of a study that is there and has no writer; StudyLocked is raised otherwise.
+            Name of an existing study without a writer; StudyLocked is raised otherwise.
         new : str
             A name that no study there has; StorageError is raised otherwise.
         """
@@ -443,14 +444,14 @@ class Storage(ABC):
             raise
 
     def change_goals(self, name: str, goals: str) -> None:
-        """Write other goals of a study, which rename its objectives; the base writes it anew and deletes the old one.
+        """Change the goals of a study to rename its objectives; by default by writing it anew and deleting the old one.
 
         Parameters
         ----------
         name : str
-            Of a study that is there and has no writer; StudyLocked is raised otherwise.
+            Name of an existing study without a writer; StudyLocked is raised otherwise.
         goals : str
-            As JSON text.
+            The new goals as JSON text.
         """
         stored = self.read(name)
         anew = f"{name} (renamed)"
@@ -459,11 +460,11 @@ class Storage(ABC):
         self.delete(anew)
 
     def find_writers(self) -> frozenset[str] | None:
-        """Return the names of the writers that are there; None if that is not known. No study is changed."""
+        """Return the names of the current writers; None if unknown. No study is changed."""
         return None
 
     def find_revisions(self) -> object:
-        """Return a value that differs once anything was written; None if it cannot be read now. Nothing is changed."""
+        """Return a value that changes with each write; None if it cannot be read now. Nothing is changed."""
         try:
             return [self.read(row.name) for row in self.studies()]
         except StorageError:

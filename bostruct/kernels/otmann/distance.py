@@ -55,9 +55,9 @@ class Match(NamedTuple):
 
 
 def otmann(a: Architecture, b: Architecture, settings: Otmann = REFERENCE) -> Match:
-    """Return the OTMANN distance between two architectures of one family (Kandasamy et al. 2018), exactly.
+    """Return the exact OTMANN distance between two architectures of one family (Kandasamy et al. 2018).
 
-    A distance of 0 does not mean that the architectures are the same.
+    A distance of 0 does not imply that the architectures are equal.
 
     Parameters
     ----------

@@ -25,18 +25,18 @@ def plot_transport(
 ) -> Axes:
     """Draw two architectures, the input at the top, joined by lines as wide as the mass that OTMANN matches.
 
-    A layer none of whose mass finds a match has a dashed frame. Edges that pass layers by are bent.
+    A layer without matched mass has a dashed frame. Edges that skip layers are curved.
 
     Parameters
     ----------
     a, b : Architecture
         The architectures, of one family.
     settings : Otmann, default REFERENCE
-        Of the distance.
+        Settings of the distance.
     weight : int, default 0
         Position of the structural weight in `settings.weights`.
     axes : Axes, optional
-        Of matplotlib; None for new ones.
+        Matplotlib axes to draw on; None for new ones.
 
     Returns
     -------
@@ -46,7 +46,7 @@ def plot_transport(
     Raises
     ------
     MissingExtra
-        Without the extra ``plot``.
+        If the extra ``plot`` is not installed.
     TypeError, ValueError
         If an argument is invalid.
     """

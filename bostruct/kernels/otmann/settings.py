@@ -66,18 +66,17 @@ class Otmann:
     weights : tuple of float, default (0.1, 0.25, 0.61, 1.5)
         Structural weights nu >= 0, one distance for each.
     costs : callable, default family_costs
-        Family -> costs of matching labels (labels, labels).
+        Function from a family to the costs of matching labels (labels, labels).
     end_share, end_floor
         Input, output, and all decision layers together each have mass max(end_share * processing mass, end_floor); both
         0 to 1e150.
     dense_factor : float, default DENSE_FACTOR
-        Scales the mass of layers of group ``fc``, 1e-12 to 1e150. The masses of an architecture may be 1e150 together.
+        Factor on the mass of layers of group ``fc``, 1e-12 to 1e150. The total mass of an architecture may be 1e150.
     attribute_costs : tuple of tuple of (str, float), default ()
-        (name, cost) of matching layers that differ in an attribute, or in ``stride``; other attributes are not looked
-        at.
+        (name, cost) of matching layers that differ in an attribute, or in ``stride``; other attributes are ignored.
     group_paths : bool
-        Whether the structural cost averages the path lengths of each group of layers too, as the released code has it
-        (24 terms for CNNs); False: the 6 terms of the paper's text.
+        If True, the structural cost also averages the path lengths of each group of layers, as in the released code (24
+        terms for CNNs); if False, it has the 6 terms of the paper's text.
 
     Raises
     ------

@@ -52,14 +52,14 @@ def ard_diffusion(
 
 
 class FactorSettings(NamedTuple):
-    """The choices that all factors of a space share.
+    """Settings that all factors of a space share.
 
     Attributes
     ----------
     link : Link
         The meaning of theta, for variables on graphs.
     unit_diagonal : bool
-        True to scale kernels to k(a, a) = 1; else the mean of their diagonal is 1, as published.
+        If True, kernels are scaled to k(a, a) = 1; else the mean of their diagonal is 1, as published.
     """
 
     link: Link

@@ -28,14 +28,14 @@ RANK_ROUNDING = 4e-15  # an eigenvalue that counts as 0, as a share of the large
 
 
 class EffectKernel(ABC):
-    """The effect kernel of one variable: how alike its values are in what they do.
+    """The effect kernel of one variable: the similarity of its values' effects.
 
-    Attributes
+    Parameters
     ----------
     has_unit_diagonal : bool, default False
         True if the kernel of each value with itself is 1; False if unknown.
     grid : NumberGrid, optional
-        The numbers of which it is the effect, by `NumberEffect`, whose sums are taken at once; None for others.
+        The numbers of a `NumberEffect`, whose sums are computed together; None for other effects.
     """
 
     has_unit_diagonal: bool = False
@@ -43,15 +43,15 @@ class EffectKernel(ABC):
 
     @property
     def on_graph(self) -> GraphEffect | None:
-        """Itself if it is the effect of choices on a graph, which are added up by tables; else None."""
+        """The effect itself if it is that of choices on a graph, summed by tables; else None."""
         return None
 
     def conditional(self) -> EffectKernel:
-        """Return the effect if not every point has the variable: none if a point lacks it."""
+        """Return the effect of a variable that some points lack: zero at those points."""
         return ConditionalEffect(self)
 
     def unordered(self, is_ordered: bool) -> EffectKernel | None:
-        """Return the effect if no two values are more alike than others; None, by default, if it is that already.
+        """Return the effect with all pairs of values equally similar; None, the default, if it is so already.
 
         Parameters
         ----------
@@ -63,14 +63,14 @@ class EffectKernel(ABC):
     def input_vjp(self, xs: IntArray, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]] | None:
         """Return the kernel as a function of the continuous coordinates of m values, as `Factor.input_vjp` does.
 
-        None, the default, is for an effect without a gradient in them, and for numbers, whose sums are taken at once.
+        The default, None, means that there is no gradient, or that the numbers' sums are computed together.
 
         Parameters
         ----------
-        xs : IntArray
-            Columns of m values (m, w).
-        ys : IntArray
-            Columns of n values (n, w).
+        xs : array of int, shape (m, w)
+            Columns of m values.
+        ys : array of int, shape (n, w)
+            Columns of n values.
         """
         del xs, ys
         return None
@@ -81,33 +81,33 @@ class EffectKernel(ABC):
 
         Parameters
         ----------
-        xs : IntArray
-            Own columns of n points (n, w).
-        ys : IntArray
-            Own columns of m points (m, w).
+        xs : array of int, shape (n, w)
+            The variable's columns of n points.
+        ys : array of int, shape (m, w)
+            The variable's columns of m points.
         """
 
     def diag(self, xs: IntArray) -> Array:
-        """Return the kernel of each value with itself (n,); by default from `gram` of each alone.
+        """Return the kernel of each value with itself (n,); by default from one `gram` for each.
 
         Parameters
         ----------
-        xs : IntArray
-            Own columns of n points (n, w).
+        xs : array of int, shape (n, w)
+            The variable's columns of n points.
         """
         return np.array([self.gram(x[None], x[None])[0, 0] for x in xs], dtype=np.float64)
 
     def change(self, before: IntArray, after: IntArray, ys: IntArray) -> Array:
-        """Return by how much changes add to `gram` (r, m); by default the difference of both.
+        """Return the change of `gram` that r changes of the variable cause (r, m); by default the difference.
 
         Parameters
         ----------
-        before : IntArray
-            Own columns of r points (r, w).
-        after : IntArray
-            The same after the change (r, w).
-        ys : IntArray
-            Own columns of m points (m, w).
+        before : array of int, shape (r, w)
+            The variable's columns before each change.
+        after : array of int, shape (r, w)
+            The same columns after each change.
+        ys : array of int, shape (m, w)
+            The variable's columns of m points.
         """
         return self.gram(after, ys) - self.gram(before, ys)
 

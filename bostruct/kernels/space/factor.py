@@ -22,16 +22,16 @@ MAX_CODES = 4096  # columns in which a factor encodes choices; beyond, it adds v
 
 
 class VariableChanges(NamedTuple):
-    """Changes of single variables, among those that one factor serves.
+    """Changes of single variables of one factor.
 
     Attributes
     ----------
-    which : IntArray
-        The variable that each of r changes is in, as its position among the factor's variables (r,).
-    before : IntArray
-        The columns of that variable before the change (r, w); of a narrower variable the first ones count.
-    after : IntArray
-        The same after the change (r, w).
+    which : array of int, shape (r,)
+        The variable of each of r changes, by its position among the factor's variables.
+    before : array of int, shape (r, w)
+        The columns of that variable before the change; a narrower variable uses the first ones.
+    after : array of int, shape (r, w)
+        The same columns after the change.
     """
 
     which: IntArray
@@ -57,20 +57,20 @@ SingleLogGrams: TypeAlias = Callable[[IntArray], Iterator[SingleLogGram]]
 class Factor(ABC):
     """A product of kernels of single variables, one for each of c variables of one kind, with p parameters in all.
 
-    Most factors have one parameter for each variable, in order. A factor may have k parameters for each, those of the
-    first variable first, or a single one that all share.
+    Most factors have one parameter for each variable, in order. A factor may also have k parameters for each, those of
+    the first variable first, or a single one that all share.
 
-    A factor sees its own columns alone: xs holds the columns of its variables, in order, (n, w). Its kernels are
-    positive, because what they add to the product travels as logarithms: products over hundreds of variables underflow.
+    A factor sees only the columns (n, w) of its own variables, in order. Its kernels must be positive, because products
+    over hundreds of variables underflow and are summed as logarithms.
 
-    `n_variables` and `log_gram` must be written. Everything else has a slower default made of `log_gram`.
+    `n_variables` and `log_gram` must be written. Everything else has a slower default that uses `log_gram`.
 
-    Attributes
+    Parameters
     ----------
     n_variables : int
         The number of its variables, c.
     has_unit_diagonal : bool, default False
-        True if each kernel of a value with itself is 1, whatever theta is; False if unknown.
+        True if each kernel of a value with itself is 1 for any theta; False if unknown.
     """
 
     n_variables: int
@@ -78,35 +78,35 @@ class Factor(ABC):
 
     @property
     def n_parameters(self) -> int:
-        """The number of their parameters, p: a multiple of c, or 1; c by default."""
+        """The number of parameters, p: a multiple of c, or 1; c by default."""
         return self.n_variables
 
     def share_parameters(self, most: int) -> list[ServedFactor]:
-        """Return the factors that take its place where many variables that are alike share one parameter.
+        """Return factors that replace this one, in which many similar variables share one parameter.
 
-        By default itself, whose variables all have their own.
+        By default it is the factor itself, with a parameter for each variable.
 
         Parameters
         ----------
         most : int
-            How many variables that are alike still have their own.
+            The largest number of similar variables that each keep their own parameter.
 
         Returns
         -------
         list of ServedFactor
-            Factors, and the positions of the variables that each serves, in 0..c - 1.
+            Factors, and the positions in 0..c - 1 of the variables of each.
         """
         return [(self, tuple(range(self.n_variables)))]
 
     def prepare(self, xs: IntArray, ys: IntArray | None = None) -> Prepared:
-        """Compute what does not depend on theta; by default nothing: both batches, as a pair.
+        """Compute what does not depend on theta; by default it returns both batches as a pair.
 
         Parameters
         ----------
-        xs : IntArray
-            Own columns of n points (n, w).
-        ys : IntArray, optional
-            Own columns of m points (m, w); None for xs with themselves.
+        xs : array of int, shape (n, w)
+            The factor's columns of n points.
+        ys : array of int, shape (m, w), optional
+            The factor's columns of m points; None for xs with themselves.
         """
         return xs, xs if ys is None else ys
 
@@ -116,12 +116,12 @@ class Factor(ABC):
 
         Parameters
         ----------
-        theta : Array
-            (p,).
+        theta : array of shape (p,)
+            The parameters.
         prepared : Prepared
-            What `prepare` returned.
+            The result of `prepare`.
         without : int, optional
-            Position of a parameter, in 0..p - 1; what depends on it is left out; None for none.
+            Position of a parameter, in 0..p - 1, to leave out with all that depends on it; None for none.
         """
 
     def log_diag(self, theta: Array, xs: IntArray) -> Array:
@@ -129,10 +129,10 @@ class Factor(ABC):
 
         Parameters
         ----------
-        theta : Array
-            (p,).
-        xs : IntArray
-            Own columns of n points (n, w).
+        theta : array of shape (p,)
+            The parameters.
+        xs : array of int, shape (n, w)
+            The factor's columns of n points.
         """
         if self.has_unit_diagonal:
             return np.zeros(len(xs))
@@ -143,34 +143,32 @@ class Factor(ABC):
 
         Parameters
         ----------
-        theta : Array
-            (p,).
+        theta : array of shape (p,)
+            The parameters.
         prepared : Prepared
-            What `prepare` returned for n and m points.
-        weighted : Array
-            (n, m).
+            The result of `prepare` for n and m points.
+        weighted : array of shape (n, m)
+            Weights.
         """
         return differentiate(lambda at: float(np.vdot(weighted, self.log_gram(at, prepared))), theta)
 
     def line(self, i: int, theta: Array, prepared: Prepared, gram: Array, *, carried: bool) -> Callable[[float], Array]:
         """Return the Gram matrix of the whole product as a function of one parameter.
 
-        By default all of the factor is computed anew for each value.
-
-        Each call may overwrite what the last one returned.
+        By default each value recomputes the whole factor. Each call may overwrite the result of the last one.
 
         Parameters
         ----------
         i : int
             Position of the parameter, in 0..p - 1.
-        theta : Array
-            (p,), the parameters now.
+        theta : array of shape (p,)
+            The current parameters.
         prepared : Prepared
-            What `prepare` returned for n and m points.
-        gram : Array
-            The product (n, m), which is only read.
+            The result of `prepare` for n and m points.
+        gram : array of shape (n, m)
+            The product, which is not changed.
         carried : bool
-            True if `gram` holds the kernel of that variable at `theta`; False if it leaves that out.
+            True if `gram` includes the kernel of that variable at `theta`; False if it leaves it out.
         """
         base = self.log_gram(theta, prepared, None if carried else i)
         rest = gram / np.exp(base) if carried else gram
@@ -186,17 +184,17 @@ class Factor(ABC):
         return along
 
     def prepare_changes(self, changes: VariableChanges, ys: IntArray) -> Prepared:
-        """Compute what does not depend on theta of r changes of single variables.
+        """Compute what does not depend on theta for r changes of single variables.
 
-        By default the points before and after each change are compared, whose other variables are those of some y. All
-        variables are taken to be of one width.
+        By default it compares the points before and after each change, with their other variables taken from some y.
+        All variables are assumed to have the same width.
 
         Parameters
         ----------
         changes : VariableChanges
-            Of its variables.
-        ys : IntArray
-            Own columns of m points (m, w).
+            Changes of the factor's variables.
+        ys : array of int, shape (m, w)
+            The factor's columns of m points.
         """
         width, made = ys.shape[1] // self.n_variables, []
         columns = changes.which[:, None] * width + np.arange(width)
@@ -211,47 +209,47 @@ class Factor(ABC):
 
         Parameters
         ----------
-        theta : Array
-            (p,).
+        theta : array of shape (p,)
+            The parameters.
         prepared : Prepared
-            What `prepare_changes` returned.
+            The result of `prepare_changes`.
         """
         before, after = prepared
         return self.log_gram(theta, after) - self.log_gram(theta, before)
 
     def input_vjp(self, theta: Array, xs: IntArray, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]] | None:
-        """Return `log_gram` of numbers, one column each, as a function of the shares of their ranges of m points.
+        """Return `log_gram` of numbers, one column each, as a function of the range shares of m points.
 
-        None, the default, is for a factor without a gradient in them.
+        The default, None, means that the factor has no gradient in them.
 
         Parameters
         ----------
-        theta : Array
-            (p,).
-        xs : IntArray
-            Own columns of m points (m, c), which say what numbers each point has.
-        ys : IntArray
-            Own columns of n points (n, c).
+        theta : array of shape (p,)
+            The parameters.
+        xs : array of int, shape (m, c)
+            The factor's columns of m points, which show the numbers that each point has.
+        ys : array of int, shape (n, c)
+            The factor's columns of n points.
 
         Returns
         -------
         callable or None
             A function from shares (m, c) to log K (m, n) and to the map from weights (m, n) to the gradient of
-            sum(weights * log K) in the shares (m, c), 0 in numbers that a point has not.
+            sum(weights * log K) in the shares (m, c), 0 in numbers that a point lacks.
         """
         return None
 
     def single_log_grams(self, thetas: Sequence[Array], xs: IntArray) -> SingleLogGrams | None:
-        """Return a function from m points to `log_gram` of n points with them under each of several parameter vectors.
+        """Return a function from m points to `log_gram` of n points with them, for each parameter vector.
 
-        None, the default, is for a factor that adds up its logarithms in double precision alone.
+        The default, None, means that the factor sums its logarithms only in double precision.
 
         Parameters
         ----------
-        thetas : sequence of Array
-            (p,) each.
-        xs : IntArray
-            Own columns of n points (n, w), as the function takes those of m points (m, w).
+        thetas : sequence of arrays of shape (p,)
+            Parameter vectors.
+        xs : array of int, shape (n, w)
+            The factor's columns of n points; the function takes those of m points (m, w).
         """
         return None
 

@@ -44,18 +44,18 @@ class VariableKernels(NamedTuple):
     Attributes
     ----------
     factors : callable
-        Variables of this kind, and settings -> factors, and which of the variables each serves. Kinds with the same
+        Function from variables of this kind, and settings, to factors and the variables of each. Kinds with the same
         function share factors.
     effects : callable, optional
-        Variables of this kind -> the effect of each; variables with equal effects get the same object. None takes the
-        factor of each at theta 0.
+        Function from variables of this kind to the effect of each; equal effects are the same object. None uses the
+        factor of each variable at theta 0.
     conditional : callable, optional
-        As `factors`, of variables that not every point has; its factors have the parameters of `factors`, and then one
-        for each variable, the logit of the correlation between points with and without it. None puts the factor of each
-        into a `ConditionalFactor`.
+        The same as `factors`, for variables that some points lack. Its factors have the parameters of `factors`, then
+        one for each variable: the logit of the correlation between points with and without it. None wraps the factor of
+        each variable in a `ConditionalFactor`.
     lengths : callable, optional
-        A variable of this kind -> the effect of its length or size alone; None if that does not vary, or where the kind
-        has none.
+        Function from a variable of this kind to the effect of its length or size alone, or None if that is constant.
+        None if the kind has no length.
     """
 
     factors: Callable[[Sequence[Any], FactorSettings], list[ServedFactor]]
@@ -160,22 +160,23 @@ KERNELS: dict[type[Variable], VariableKernels] = {
 def register_variable(kind: type[Variable], kernels: VariableKernels | None = None) -> None:
     """Register a variable class with its kernel, so that spaces and files can hold it.
 
-    Programs that load a study over such a variable call this first. To register the same again changes nothing. A class
-    that is defined again, as when a cell of a notebook runs twice, is another class of a name that is taken: start the
-    program anew, or give the class another name.
+    Call it before loading a study over such a variable. Registering the same class again changes nothing. A class that
+    is defined again, as when a notebook cell runs twice, is a different class under a name that is taken: restart the
+    program, or rename the class.
 
     Parameters
     ----------
     kind : type of Variable
-        A class derived from `bostruct.domains.space.variable.Variable`, whose law is `bostruct.testing.check_variable`.
+        A class derived from `bostruct.domains.space.variable.Variable`, to be tested by
+        `bostruct.testing.check_variable`.
     kernels : VariableKernels, optional
-        Of its variables; None for those of the kind that it is derived from, such as diffusion on the graphs of a
+        The kernels of its variables; None for those of its base class, such as diffusion on the graphs of a
         `ChoiceVariable`.
 
     Raises
     ------
     TypeError, ValueError
-        For a name, or a class, that is taken.
+        If the name or the class is taken.
     """
     if not isinstance(kind, type) or not issubclass(kind, Variable):
         raise TypeError(f"kind: expected a class derived from bostruct.domains.Variable, got {short_repr(kind)}")
@@ -204,26 +205,26 @@ def product_kernel(
     Parameters
     ----------
     domain : Domain
-        Of variables, such as a `Space`.
+        A domain with variables, such as a `Space`.
     prior : Prior
-        Of each theta_i.
+        Prior of each theta_i.
     link : Link
         The meaning of theta, for variables on graphs.
     initial : float, default 0.0
-        theta_i at first.
+        Initial value of theta_i.
     unit_diagonal : bool, default False
-        True to scale every factor to k(a, a) = 1; else the mean of its diagonal is 1.
+        If True, every factor is scaled to k(a, a) = 1; else the mean of its diagonal is 1.
     absence_prior : Prior, optional
-        Of the logit of the correlation between points with and without a variable, see `ConditionalFactor`; its
-        parameter is 0 at first. Needed if the space has conditions.
+        Prior of the logit of the correlation between points with and without a variable, initially 0; see
+        `ConditionalFactor`. Required if the space has conditions.
     most_apart : int, optional
-        Variables on equal graphs that are more than this share one theta_i; None: each has its own. Those with
-        conditions always have their own.
+        If more than this number of variables have equal graphs, they share one theta_i; None: each has its own. Those
+        with conditions always have their own.
 
     Raises
     ------
     DomainError
-        Naming the variable whose kind has no kernel, and for conditions without `absence_prior`.
+        If a variable's kind has no kernel (the message names it), or the space has conditions without `absence_prior`.
     """
     variables, settings = list(domain.variables.values()), FactorSettings(link, unit_diagonal)
     layout, numbers = _layout(variables), _grids(variables)

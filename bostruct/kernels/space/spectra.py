@@ -170,19 +170,19 @@ class LogLengthscale(Link):
     """The link theta = log l, where l is the lengthscale that is equivalent to the edge weight.
 
     On a complete graph the kernel is the RBF of a 0/1 distance: log rho = -1 / (2 l^2). On a path of length 1, whose
-    ends reflect the diffusion, they correlate as theta_4(q) / theta_3(q), where theta_3 and theta_4 are Jacobi's theta
-    functions of the nome q = exp(-beta gap), and gap is the smallest positive eigenvalue of the Laplacian. The edge
-    weight is the one at which this is the RBF's exp(-1 / (2 l^2)). That makes -log q = pi K(p) / K(1 - p), where p =
-    exp(-2 / l^2) and K is the complete elliptic integral of the first kind, of the parameter (DLMF 22.2.1 and 22.2.2).
-    For a small l this is (pi l)^2 / 2: far from the ends the diffusion is a Gaussian of variance l^2.
+    ends reflect the diffusion, they correlate as theta_4(q) / theta_3(q), with Jacobi's theta functions theta_3 and
+    theta_4 of the nome q = exp(-beta gap), and gap the smallest positive eigenvalue of the Laplacian. The edge weight
+    is the one at which this is the RBF's exp(-1 / (2 l^2)). That makes -log q = pi K(p) / K(1 - p), where p = exp(-2 /
+    l^2) and K is the complete elliptic integral of the first kind, of the parameter (DLMF 22.2.1 and 22.2.2). For a
+    small l this is (pi l)^2 / 2: far from the ends the diffusion is a Gaussian of variance l^2.
 
-    Opposite points of a cycle correlate so too. The same law serves every other graph, and is blind to the scale of its
-    edge weights.
+    Opposite points of a cycle correlate in the same way. Every other graph uses the same law, which is independent of
+    the scale of its edge weights.
 
     Parameters
     ----------
     name : str, default "log_lengthscale"
-        Of the parameters, for people.
+        Name of the parameters, for display.
     """
 
     name: str = "log_lengthscale"
