@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from io import BytesIO, StringIO
+from itertools import chain, islice
 from numbers import Number
 from typing import BinaryIO, TypeAlias
 
@@ -45,6 +46,7 @@ SQLITE_MAGIC = b"SQLite format 3\0"
 COMPANION = re.compile(r"(.+?)(-journal|-wal|-shm|\.[0-9]+\.lock|\.[0-9]+\.[0-9]+-[0-9a-f]{12}\.writer)", re.DOTALL)
 DESCRIPTOR = re.compile(r"(?:/dev|/proc/self)/fd/([0-9]+)|/dev/std(out|err)")
 QUOTED = tuple("'\"=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")  # beginnings of formulas, and of what `quote_cell` writes
+ROWS_AT_ONCE = 1_000  # of a table
 PLAIN = frozenset((int, float, bool, type(None)))  # types of most cells, which are written as they are
 _databases: list[int] = []  # descriptors never closed, which would drop the locks that this process has on the file
 
@@ -219,9 +221,24 @@ def format_csv(header: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
     """Return a table as CSV, in which spreadsheets find no formula, and which UTF-8 can hold."""
     text = StringIO()
     written = csv.writer(text)
-    for row in (header, *rows):
-        written.writerow([value if type(value) in PLAIN else quote_cell(value) for value in row])
+    known: dict[str, object] = {}
+    left = chain((header,), rows)
+    while some := list(islice(left, ROWS_AT_ONCE)):
+        columns = [
+            column if PLAIN.issuperset(map(type, column)) else [_quote_known(one, known) for one in column]
+            for column in zip(*some, strict=True)
+        ]
+        known.clear()
+        written.writerows(zip(*columns, strict=True))
     return text.getvalue()
+
+
+def _quote_known(value: object, known: dict[str, object]) -> object:
+    if type(value) is not str:
+        return quote_cell(value)
+    if value not in known:
+        known[value] = quote_cell(value)
+    return known[value]
 
 
 def quote_cell(value: object) -> object:

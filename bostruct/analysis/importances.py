@@ -193,14 +193,13 @@ def draw_hyperparameters(found: HyperparameterTable, ax: Axes | None = None) -> 
             axes.plot(row.interval, (place, place), color=GRAY, linewidth=3.0, solid_capstyle="butt", zorder=1)
         axes.plot([row.mean], [place], "o", color=BLUE, zorder=2)
     names = [": ".join(part for part in (row.output, row.variable or row.name) if part) for row in shown]
-    estimate = "mean and 95% interval" if any(row.interval for row in shown) else "point estimate"
     axes.set_yticks(range(len(shown)), [shorten_label(name) for name in names])
     labels = {
         "relevance": "relevance: 1 - correlation of points that differ in this variable alone",
         "coefficient": "coefficient, in the units of the objective",
         None: "value",
     }
-    axes.set_xlabel(f"{labels[kind]}\n{estimate}")
+    axes.set_xlabel(f"{labels[kind]}\n{'mean, 95% interval' if any(r.interval for r in shown) else 'point estimate'}")
     if kind == "relevance":
         axes.set_xlim(0.0, 1.05 * axes.dataLim.x1)
     which = f", the largest {len(shown)} of {len(rows)}" if len(rows) > len(shown) else ""

@@ -80,11 +80,10 @@ class Goals:
         """Return goals whose only objective has the name of a function, unless it has one or the name says nothing."""
         while isinstance(objective, partial):
             objective = objective.func
-        name = getattr(objective, "__name__", "")
-        says_nothing = "objective" in name or name in GENERIC or not 2 < len(name) <= MOST_LETTERS
-        if self.names or self.n_objectives > 1 or says_nothing or not name.isidentifier():
-            return self
-        return replace(self, names=(name,))
+        name = str(getattr(objective, "__name__", ""))
+        says_little = "objective" in name or name in GENERIC or not 2 < len(name) <= MOST_LETTERS
+        keeps = self.names or self.n_objectives > 1 or says_little or not name.isidentifier()
+        return self if keeps else replace(self, names=(name,))
 
     @property
     def is_single(self) -> bool:

@@ -72,6 +72,7 @@ RELATION_KINDS = {relation: kind for kind, relation in VARIABLE_RELATIONS.items(
 FIXED: dict[Hashable, str] = {"bostruct": "fixed"}  # meta data of a constant that is a variable of one value
 Condition = Any  # a condition, or a conjunction of some
 Forbidden = Any  # a forbidden clause, a relation, or a conjunction of some
+LAST_READER: list[tuple[SpaceReader, list[Any]]] = []  # at most one, with the parts of its space when it was made
 
 
 def read_space(configuration_space: ConfigurationSpace) -> Space:
@@ -138,8 +139,7 @@ def read_point(configuration: Configuration) -> dict[str, Presented]:
         if constant_value(hyperparameter) is None:
             choices = listed_choices(hyperparameter) or ()
             point[name] = next((choice for choice in choices if choice == value), to_python(value))
-    if _has_other_conditions(hyperparameters):
-        reader = SpaceReader(hyperparameters)
+    if reader := _find_reader(hyperparameters):
         for name in reader.idle:  # parents first
             present = reader.present[name]
             if name not in point and (present is True or (isinstance(present, Clause) and present(point))):
@@ -165,7 +165,7 @@ def write_point(point: dict[str, Any], configuration_space: ConfigurationSpace) 
     from ConfigSpace.types import NotSet
 
     values = dict(point)
-    reader = SpaceReader(configuration_space) if _has_other_conditions(configuration_space) else None
+    reader = _find_reader(configuration_space)
     for name, given in configuration_space.items():  # parents first
         constant = constant_value(given)
         if constant is None and (reader is None or name not in reader.idle):
@@ -180,6 +180,19 @@ def write_point(point: dict[str, Any], configuration_space: ConfigurationSpace) 
         elif constant is None:
             values.pop(name, None)
     return Configuration(configuration_space, values=values)
+
+
+def _find_reader(given: ConfigurationSpace) -> SpaceReader | None:
+    """Return the reader of a space with conditions that `when=` may not express, which is kept until they change."""
+    if not _has_other_conditions(given):
+        return None
+    parts = [*given.values(), *given.conditions]
+    for reader, its_parts in LAST_READER:
+        if reader.given is given and its_parts == parts:
+            return reader
+    reader = SpaceReader(given)
+    LAST_READER[:] = [(reader, parts)]
+    return reader
 
 
 def _has_other_conditions(configuration_space: ConfigurationSpace) -> bool:

@@ -320,9 +320,10 @@ def _read_parameters(data: ParsedJson, where: _Source) -> tuple[dict[str, list[A
             listed = [(one["Name"], one["Values"]) for one in space["TuningParameters"]]
             conditions = [one["Expression"] for one in space.get("Conditions") or ()]
     except (AttributeError, KeyError, TypeError) as error:
+        lacking = f"{error} is missing" if isinstance(error, KeyError) else f"got {short_repr(data)}"
         raise ValueError(
             f"{where.file}: expected 'TuningParameters' with 'Name' and 'Values', and 'Conditions' with 'Expression', "
-            f"or 'tune_params' of a cache file; got {error!r}"
+            f"or 'tune_params' of a cache file; {lacking}"
         ) from None
     for name, given in listed:
         try:

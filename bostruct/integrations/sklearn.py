@@ -117,8 +117,7 @@ class BostructSearchCV(BaseSearchCV):
         grid = CandidateSpace(self.param_distributions)
         if grid.space is None:
             if self.n_iter > 1:
-                said = f"n_iter: 1 candidate was evaluated, fewer than {self.n_iter}: no parameter has several values"
-                warnings.warn(said, UserWarning, stacklevel=2)
+                warnings.warn(f"n_iter: 1 candidate was evaluated, fewer than {self.n_iter}", UserWarning, stacklevel=2)
             evaluate_candidates([grid.candidate({})])
             return
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
@@ -237,15 +236,11 @@ class CandidateSpace:
 def _label_dicts(fixed: list[dict[str, Any]]) -> list[str]:
     """Name each dict by a parameter whose one value differs in all of them; by its number if there is none."""
     for name in fixed[0]:
-        values = [_label_value(own[name][0]) for own in fixed if name in own]
+        given = [own[name][0] for own in fixed if name in own]
+        values = [str(value) if is_json_scalar(value) else type(value).__name__ for value in given]
         if len(set(values)) == len(fixed):
             return [f"{name}={value}" for value in values]
     return [f"dict {i}" for i in range(len(fixed))]
-
-
-def _label_value(value: object) -> str:
-    """Write a scalar as it is, an estimator as the name of its class."""
-    return str(value) if is_json_scalar(value) else type(value).__name__
 
 
 def _only_in(dicts: list[str], name: str, given: Variable) -> Variable:

@@ -16,7 +16,6 @@ from bostruct.problems.base import (
     bits,
     evaluate_in_chunks,
     prove_by_enumeration,
-    published_seeds,
     seeds_of_case,
 )
 
@@ -99,11 +98,6 @@ def contamination(case: int = 758, strength: float = 0.0, stages: int = SUPPLY_S
         optimal_vertices=None if known is None else bits(optimal),
     )
     return prove_by_enumeration(problem) if stages <= ENUMERATED_STAGES else problem
-
-
-def published_configs() -> dict[int, tuple[int, int]]:
-    """Return for each configuration 1..25 of the paper its case, and the seed of its initial points."""
-    return published_seeds(TAG)
 
 
 def _draw_rates(case: int, stages: int) -> tuple[Array, Array, Array]:

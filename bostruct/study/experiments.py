@@ -370,12 +370,13 @@ def _join_shares(guesses: Mapping[str, Guess], columns: Mapping[str, Cells]) -> 
         own = [one for one in guesses if stem and one.rpartition(".")[0] == stem]
         rows = list(zip(*(columns[one] for one in own), strict=True))
         if len(own) > 1 and all(type(cell) in (int, float) for row in rows for cell in row):
-            total = math.fsum(rows[0])
-            if total > 0 and all(math.isclose(math.fsum(row), total, rel_tol=1e-6) for row in rows):
-                is_whole = all(type(cell) is int for row in rows for cell in row)
-                parts = [one.removeprefix(f"{stem}.") for one in own]
-                kind, total = ("Allocation", int(total)) if is_whole else ("Mixture", round(total, 6))
-                name, guess = stem, Guess(kind, (parts,), note="each row has this sum", total=total)
+            total = sum(rows[0])  # an integer if all columns have integers
+            if total > 0 and all(math.isclose(sum(row), total, rel_tol=1e-6) for row in rows):
+                kind, parts = (
+                    "Allocation" if isinstance(total, int) else "Mixture",
+                    [one[len(stem) + 1 :] for one in own],
+                )
+                name, guess = stem, Guess(kind, (parts,), note="each row has this sum", total=round(total, 6))
         joined[name] = guess
     return joined
 

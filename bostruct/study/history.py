@@ -170,6 +170,12 @@ class Trial:
         return html_table([(k, v) for k, v in rows.items() if v is not None], caption=f"Trial {self.number}")
 
 
+def show_point(trial: Trial) -> Presented:
+    """Return the point of a trial, which keeps none that was not read before: many of them take much memory."""
+    show = trial.__dict__.get("_show")
+    return trial.point if show is None else show(trial.info)
+
+
 def tell_stop(trial: Trial) -> str:
     """Write that a stopping rule ended a trial, and at which step; empty if none did."""
     return "" if trial.stopped_at is None else f", which was stopped at step {trial.stopped_at}"

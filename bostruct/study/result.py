@@ -20,7 +20,7 @@ from bostruct.goals.declared import Direction, Goals, read_reference
 from bostruct.goals.pareto import default_reference, exclusive_volume, extend_front, find_nondominated, hypervolume
 from bostruct.output_files import format_csv, write_output
 from bostruct.study.frames import ATTRIBUTE, LIMIT, list_value_names, write_attribute
-from bostruct.study.history import CANCELED, NO_DATA, Trial, tell_stop
+from bostruct.study.history import CANCELED, NO_DATA, Trial, show_point, tell_stop
 from bostruct.study.predictions import (
     Fit,
     Lazy,
@@ -125,7 +125,8 @@ class TrialTable:
 
     def rows(self) -> list[dict[str, object]]:
         """Return a dict a trial, from column to value."""
-        return [_trial_row(trial, self.goals) for trial in self.trials]
+        fixed = _list_fixed_columns(self.goals)
+        return [dict(zip(*_write_cells(trial, self.goals, fixed), strict=True)) for trial in self.trials]
 
     def to_dataframe(self) -> DataFrame:
         """Return the rows as a pandas DataFrame; raise MissingExtra without pandas.
@@ -135,7 +136,7 @@ class TrialTable:
         """
         pandas = optional_import("pandas", "pandas")
         rows = self.rows()
-        frame = pandas.DataFrame(rows, columns=self._list_columns(rows))
+        frame = pandas.DataFrame(rows, columns=self._list_columns(dict.fromkeys(map(tuple, rows))))
         finished = pandas.Series([trial.finished for trial in self.trials], dtype="float64")
         as_moments = partial(pandas.to_datetime, unit="s", utc=True, errors="coerce")  # NaT beyond the calendar
         frame["started"] = as_moments(frame["started"].astype("float64"))
@@ -151,18 +152,18 @@ class TrialTable:
         which `Study.add_frame` reads back. Raises OutputRefused, a FileExistsError, for a file that it must not
         replace; OSError.
         """
-        rows = self.rows()
-        columns = self._list_columns(rows)
-        kept = [name for name in columns if name.startswith(ATTRIBUTE)]
-        for row in rows if kept else ():
-            row |= {name: write_attribute(row[name]) for name in kept if not isinstance(row.get(name, ""), str)}
-        text = format_csv(columns, ([row.get(name) for name in columns] for row in rows))
-        write_output(path, text, "table of trials", overwrite=overwrite)
+        fixed = _list_fixed_columns(self.goals)
+        rows = [_write_cells(trial, self.goals, fixed, as_text=True) for trial in self.trials]
+        columns = self._list_columns(dict.fromkeys(names for names, _ in rows))
+        cells = (
+            values if names == columns else list(map(dict(zip(names, values, strict=True)).get, columns))
+            for names, values in rows
+        )
+        write_output(path, format_csv(columns, cells), "table of trials", overwrite=overwrite)
 
-    def _list_columns(self, rows: list[dict[str, object]]) -> list[str]:
-        """Return the columns that every trial has, and then all others of the rows, in order."""
-        kinds = dict.fromkeys(map(tuple, rows))  # most rows have the same columns
-        return list(dict.fromkeys([*_list_fixed_columns(self.goals), *(name for names in kinds for name in names)]))
+    def _list_columns(self, kinds: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+        """Return the columns that every trial has, and then all others of some rows, in order."""
+        return tuple(dict.fromkeys([*_list_fixed_columns(self.goals), *(name for names in kinds for name in names)]))
 
 
 @dataclass(frozen=True)
@@ -623,11 +624,11 @@ def _indent_text(name: str, text: str) -> str:
     return f"{name:<12} " + f"\n{margin}".join(lines)
 
 
-def _list_fixed_columns(goals: Goals) -> list[str]:
+def _list_fixed_columns(goals: Goals) -> tuple[str, ...]:
     """Return the columns that each trial has, but those of its point."""
     values = list_value_names(goals)
     limited = [*(f"{LIMIT}{limit.name}" for limit in goals.limits), "feasible"] if goals.limits else []
-    return ["number", "status", *values, *limited, "reason", "origin", "started", "seconds", "suggest_seconds"]
+    return "number", "status", *values, *limited, "reason", "origin", "started", "seconds", "suggest_seconds"
 
 
 def _list_told(trial: Trial, goals: Goals) -> list[object]:
@@ -640,10 +641,16 @@ def _list_told(trial: Trial, goals: Goals) -> list[object]:
     return [*values, *limited, *feasible]
 
 
-def _trial_row(trial: Trial, goals: Goals) -> dict[str, object]:
+def _write_cells(
+    trial: Trial, goals: Goals, fixed: tuple[str, ...], as_text: bool = False
+) -> tuple[tuple[str, ...], list[object]]:
+    """Return the columns of a trial, which most trials of a study share, and its cells.
+
+    as_text: True writes attributes as JSON.
+    """
     told, took = _list_told(trial, goals), (trial.seconds, trial.info.get("suggest_seconds"))
     cells = [trial.number, trial.status, *told, trial.reason, trial.origin, trial.started, *took]
-    row = dict(zip(_list_fixed_columns(goals), cells, strict=True))
+    row: dict[str, object] = {}
     if trial.stopped_at is not None:
         row["stopped_at"] = trial.stopped_at
     if trial.unread is not None:
@@ -651,18 +658,19 @@ def _trial_row(trial: Trial, goals: Goals) -> dict[str, object]:
     if trial.is_no_data:
         row["no_data"] = trial.info.get(NO_DATA, CANCELED)
     for name, kept in trial.attributes.items():  # "3" is written as JSON, since a table of text cannot tell it from 3
-        row[f"{ATTRIBUTE}{name}"] = write_attribute(kept) if isinstance(kept, str) else kept
-    if isinstance(trial.point, Mapping):
-        for name, value in zip(_prefix_names(tuple(trial.point)), trial.point.values(), strict=True):
-            if isinstance(value, PartNumbers):
-                row.update({f"{name}.{part}": one for part, one in value.items()})
-            else:
-                row[name] = value
+        row[f"{ATTRIBUTE}{name}"] = write_attribute(kept) if as_text or isinstance(kept, str) else kept
+    point = show_point(trial)
+    if not isinstance(point, Mapping):
+        row["point"] = point
+    elif PartNumbers in map(type, point.values()):
+        for name, value in point.items():
+            parts = value if type(value) is PartNumbers else None
+            row |= {f"point.{name}": value} if parts is None else {f"point.{name}.{p}": one for p, one in parts.items()}
     else:
-        row["point"] = trial.point
-    return row
+        return _join_columns(fixed, tuple(row), tuple(point)), [*cells, *row.values(), *point.values()]
+    return _join_columns(fixed, tuple(row), ()), [*cells, *row.values()]
 
 
-@lru_cache(maxsize=16)
-def _prefix_names(names: tuple[str, ...]) -> list[str]:
-    return [f"point.{name}" for name in names]
+@lru_cache(maxsize=64)
+def _join_columns(fixed: tuple[str, ...], names: tuple[str, ...], points: tuple[str, ...]) -> tuple[str, ...]:
+    return *fixed, *names, *(f"point.{name}" for name in points)

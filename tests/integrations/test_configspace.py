@@ -185,6 +185,24 @@ def test_numbers_orders_and_constants_agree():
             assert back[name] == (pytest.approx(value, abs=10**-DECIMALS) if name in ("rate", "decay") else value)
 
 
+def test_the_reader_of_conditions_is_built_once_and_anew_when_the_space_changes(monkeypatch):
+    theirs = cs.ConfigurationSpace({"a": ["u", "v"], "b": ["u", "v"], "x": (0, 9)})
+    a_or_b = [cs.EqualsCondition(theirs["x"], theirs[name], "u") for name in "ab"]
+    theirs.add(cs.OrConjunction(*a_or_b))
+    built = []
+    read_variables = SpaceReader.read_variables
+    monkeypatch.setattr(SpaceReader, "read_variables", lambda self: (built.append(self), read_variables(self))[1])
+    for a, b, has_x in (("u", "v", True), ("v", "v", False), ("v", "u", True)):
+        configuration = write_point({"a": a, "b": b, "x": 3}, theirs)
+        assert ("x" in configuration) == has_x
+        assert read_point(configuration)["x"] == (3 if has_x else theirs["x"].default_value)
+    assert len(built) == 1
+    theirs.add(cs.Integer("y", (0, 9)))
+    theirs.add(cs.EqualsCondition(theirs["y"], theirs["a"], "u"))
+    assert "y" not in write_point({"a": "v", "b": "v", "x": 3}, theirs)
+    assert len(built) == 2
+
+
 def test_steps_and_variables_of_one_value_are_written_and_read_again():
     free = bo.Space(
         {

@@ -53,7 +53,7 @@ def test_a_case_has_its_five_configurations_and_another_all_of_them():
     assert problems.load("contamination:case=1203").configs == (6, 7, 8, 9, 10)
     assert problems.load("ising:case=8733").configs == (21, 22, 23, 24, 25)
     assert problems.load("contamination:case=4").configs == tuple(range(1, 26))
-    assert contamination_module.published_configs()[6] == (1203, 920)
+    assert published_seeds(contamination_module.TAG)[6] == (1203, 920)
     with pytest.raises(ValueError, match="config: expected one of 6, 7, 8, 9, 10; got 1"):
         problems.load("contamination:case=1203").initial_points(1)
 

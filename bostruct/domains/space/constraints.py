@@ -72,9 +72,12 @@ class KnownValues:
         self._columns: list[_Columns | _DecodedColumns] | None = None
         if all(one.width == 1 and not one.when for one in variables.values()):
             self._columns = [_tabulate(one) for one in variables.values()]
-        are_own = all(one.values_are_choices for one in variables.values())
-        listed = [list(known) for known in self._columns or () if isinstance(known, _Columns)]
-        self._choices = listed if are_own and len(listed) == len(variables) else None
+        pairs = list(zip(variables.values(), self._columns or (), strict=False))
+        are_own = len(pairs) == len(variables) and all(one.values_are_choices for one, _ in pairs)
+        self._choices: list[Sequence[Presented]] | None = None
+        if are_own and all(isinstance(known, _Columns) or one.grid is not None for one, known in pairs):
+            self._choices = [list(known) if isinstance(known, _Columns) else one.choices for one, known in pairs]
+            self._sizes = np.array([one.size for one, _ in pairs], dtype=np.uint64)
 
     def write(self, x: IntArray) -> dict[str, Presented] | None:
         """Return a point by names, which is what both `present` and `encode` of its variables make; None if unknown.
@@ -85,10 +88,10 @@ class KnownValues:
         """
         if self._choices is None:
             return None
-        columns = np.asarray(x).tolist()
-        if min(columns) < 0:  # an index from the end
+        columns = np.asarray(x, dtype=np.int64)
+        if (columns.view(np.uint64) >= self._sizes).any():  # a negative number is a huge one
             raise IndexError(columns)
-        return dict(zip(self._names, map(getitem, self._choices, columns), strict=True))
+        return dict(zip(self._names, map(getitem, self._choices, columns.tolist()), strict=True))
 
     def read(self, data: ParsedJson) -> IntArray | None:
         """Return the row of a point (d,); None if the slow way has to read it, or to say what is wrong.
@@ -161,8 +164,10 @@ class RowKeys:
         """Return the integer rows of m points (m, columns)."""
         rows = np.empty((len(keys), self._n_columns), dtype=np.int64)
         packed = np.frombuffer(b"".join(cast(Collection[bytes], keys)), dtype=np.uint8).reshape(-1, self._width)
+        if len(self._groups) == 1:
+            rows[:] = packed.view(self._groups[0][0])
         start = 0
-        for own, columns in self._groups:
+        for own, columns in self._groups if len(self._groups) > 1 else ():
             end = start + len(columns) * np.dtype(own).itemsize
             rows[:, columns] = np.ascontiguousarray(packed[:, start:end]).view(own)
             start = end

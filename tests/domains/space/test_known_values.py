@@ -47,7 +47,16 @@ def test_many_points_are_read_as_one_by_one(points: list[tuple[object, ...]]) ->
 
 
 def test_it_shows_and_writes_what_the_variables_do() -> None:
-    listed = bo.Space({"a": [0, 2, 1.0, None, "x"], "b": bool, "c": range(3), "n": bo.Integer(-3, 3)})
+    listed = bo.Space(
+        {
+            "a": [0, 2, 1.0, None, "x"],
+            "b": bool,
+            "c": range(3),
+            "n": bo.Integer(-3, 3),
+            "r": bo.Real(-1.0, 1.0),
+            "l": bo.Real(1e-3, 1.0, log=True),
+        }
+    )
     for x in listed.sample(50, np.random.default_rng(0)):
         pairs = zip(listed.variables.items(), x, strict=True)
         expected = {name: one.present([column]) for (name, one), column in pairs}
@@ -56,7 +65,10 @@ def test_it_shows_and_writes_what_the_variables_do() -> None:
         assert found == expected == listed.present(x) == listed.encode(x)
         assert [type(value) for value in found.values()] == [type(value) for value in expected.values()]
     lists = [bo.Categorical([(1, 2), "x"]), bo.Categorical([[1], "x"]), bo.Permutation([1, 2])]
-    for variable in (bo.Real(0.0, 1.0), *lists):
+    for wrong in (-1, 10**13):
+        with pytest.raises(IndexError):
+            KnownValues(NUMBERS).write(np.array([wrong, 0]))
+    for variable in lists:
         assert KnownValues({"b": bo.Binary(), "a": variable}).write(np.zeros(3, dtype=np.int64)) is None
 
 
