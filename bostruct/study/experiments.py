@@ -88,7 +88,7 @@ class Guess(NamedTuple):
         options = {} if self.when is None else {"when": {self.when[0]: OneOf(*self.when[1])}}
         return make(*self.arguments, **options, **self._list_settings())
 
-    def _list_settings(self) -> dict[str, object]:
+    def _list_settings(self) -> Mapping[str, object]:
         return ({"log": True} if self.log else {}) | ({} if self.total is None else {"total": self.total})
 
     def write(self) -> str:
