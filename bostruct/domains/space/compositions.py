@@ -264,7 +264,7 @@ class Compositions:
         ways[:, 0] = 1.0
         found = [ways]
         for i in reversed(range(self.width)):
-            largest = float(ways.sum())
+            largest = ways.sum()
             ways = np.asarray(self._add_part(i, ways), dtype=np.longdouble)
             if largest > EXACT:  # differences of cumulative sums may leave what rounding makes of 0
                 ways[ways < largest / EXACT] = 0.0

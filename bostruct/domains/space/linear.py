@@ -114,7 +114,7 @@ class Linear(Clause):
             )
         found = {name: to_python(one) for name, one in self.weights.items()}
         for name, one in found.items():
-            if not isinstance(name, str) or type(one) not in (int, float) or not math.isfinite(one):
+            if not isinstance(name, str) or type(one) not in (int, float) or not -1e300 < one < 1e300:
                 raise DomainError(
                     f"Linear: weights: expected names with finite numbers, got {short_repr(name)}: {short_repr(one)}"
                 )
@@ -123,7 +123,7 @@ class Linear(Clause):
         if self.relation not in ("<=", ">=", "=="):
             raise DomainError(f"Linear: relation: expected one of <=, >=, ==, got {short_repr(self.relation)}")
         limit = to_python(self.limit)
-        if type(limit) not in (int, float) or not math.isfinite(limit):
+        if type(limit) not in (int, float) or not -1e300 < limit < 1e300:
             raise DomainError(f"Linear: limit: expected a finite number, got {short_repr(self.limit)}")
         object.__setattr__(self, "weights", {name: one for name, one in found.items() if one})
         object.__setattr__(self, "limit", limit)
@@ -142,7 +142,7 @@ class Linear(Clause):
         return excess - slack if self.relation == "<=" else excess + slack
 
     def __hash__(self) -> int:
-        return hash((tuple(self.weights.items()), self.relation, self.limit))
+        return hash((frozenset(self.weights.items()), self.relation, self.limit))
 
     def __repr__(self) -> str:
         terms = [
@@ -290,7 +290,7 @@ def find_axis(i: int, variable: Variable) -> Axis | None:
     levels = np.array(numbers, dtype=np.float64)
     if not np.isfinite(levels).all():
         return None
-    gaps = np.diff(np.sort(levels))
+    gaps = np.diff(np.sort(levels)) if len(levels) > 1 else np.ones(1)
     step = float(gaps[0]) if np.allclose(gaps, gaps[0], rtol=1e-9) else math.nan
     return Axis(i, float(levels.min()), float(levels.max()), step, levels, False, variable)
 
@@ -370,6 +370,9 @@ class LinearSystem:
 
         Raises TimeoutError if 10 seconds do not decide.
         """
+        if not self.axes:
+            chosen = self.rules if rules is None else [self.rules[r] for r in rules]
+            return np.zeros(0) if all(rule({}) for rule in chosen) else None
         from scipy.optimize import Bounds, LinearConstraint, milp
 
         k, blocks = len(self.axes), [i for i, axis in enumerate(self.axes) if math.isnan(axis.step)]
@@ -575,7 +578,7 @@ class LinearSystem:
             return first
         rng, found = np.random.default_rng(0), [first]
         for _ in range(INTERIOR_GOALS):
-            goal = rng.normal(size=len(self.axes)) / (self.high - self.low)
+            goal = rng.normal(size=len(self.axes)) / np.where(self.high > self.low, self.high - self.low, 1.0)
             found += [one for sign in (1.0, -1.0) if (one := self.find_point(goal=sign * goal)) is not None]
         return np.mean(found, axis=0)
 
@@ -610,7 +613,7 @@ class LinearSystem:
 
         kept: weights of the sums (e, k).
         """
-        even = [j for j, axis in enumerate(self.axes) if not math.isnan(axis.step)]
+        even = [j for j, axis in enumerate(self.axes) if not math.isnan(axis.step) and axis.low < axis.high]
         found, used = [], 0
         for size in range(1, min(np.linalg.matrix_rank(kept) if len(kept) else 0, 3) + 2):
             for own in map(list, itertools.combinations(even, size)):

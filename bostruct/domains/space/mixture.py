@@ -264,13 +264,18 @@ class Mixture(Composition):
         low, high = np.array(self._pairs).T
         steps = np.asarray(columns, dtype=np.float64)
         shares = np.where(steps > 0, np.clip(steps * self.total / GRID, low, high), 0.0)
-        room = np.where(steps > 0, np.minimum(shares - low, high - shares), -1.0)
-        for i in np.argsort(-room, kind="stable")[:3].tolist():  # the first takes the rounding
-            for _ in range(3):
-                if (lacking := self.total - math.fsum(shares)) == 0.0:
-                    break
-                shares[i] += lacking
-        return PartNumbers(zip(self.parts, shares.tolist(), strict=True))
+        found: list[float] = shares.tolist()
+        # the smallest present share that may change takes the rounding, as its steps are the finest
+        movable = sorted(np.flatnonzero((steps > 0) & (low < high)).tolist(), key=found.__getitem__)
+        for i in movable or np.flatnonzero(steps > 0).tolist():
+            if math.fsum(found) == self.total:
+                break
+            before, found[i] = found[i], -self.total
+            exact = -math.fsum(found)
+            tried = (exact, math.nextafter(exact, 0.0), math.nextafter(exact, math.inf))
+            fits = (one for one in tried if math.fsum((*found[:i], one, *found[i + 1 :])) == self.total)
+            found[i] = next((one for one in fits if low[i] <= one <= high[i] or not movable), before)
+        return PartNumbers(zip(self.parts, found, strict=True))
 
     @property
     def arguments(self) -> str:
@@ -297,7 +302,7 @@ class Mixture(Composition):
 
     def _read(self, numbers: list[float]) -> list[int]:
         for name, one in zip(self.parts, numbers, strict=True):
-            if isinstance(one, bool) or not isinstance(one, int | float) or not 0.0 <= one < math.inf:
+            if isinstance(one, bool) or not isinstance(one, int | float) or not 0.0 <= one < 1e300:
                 raise PointError(f"{name}: expected a number from 0 to {self.total:g}, got {short_repr(one)}")
         found = math.fsum(numbers)
         if not math.isclose(found, self.total, rel_tol=max(self.sum_tolerance, 1e-12)):
@@ -305,7 +310,7 @@ class Mixture(Composition):
         target = np.array(numbers, dtype=np.float64) * (GRID / found)
         steps = np.rint(target).astype(np.int64)
         least, most = self.compositions.bounds
-        slack = GRID * max(self.sum_tolerance, 1e-12) + 1.0  # that rescaling may move a share by
+        slack = GRID * abs(found / self.total - 1.0) + 1.0  # that rescaling may move a share by
         is_low = (steps < least) & (steps >= least - slack) & ((steps > slack) | ~self.compositions.is_optional)
         near = np.where(is_low, least, np.where((steps > most) & (steps <= most + slack), most, steps))
         self._refuse_parts(near, numbers)

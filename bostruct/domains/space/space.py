@@ -117,7 +117,8 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
         super().__init__(kinds, tuple(name_levels(rule, kinds) for rule in rules))
         if self.linear is not None:
             free = ConstrainedProduct(kinds, ()).sample_freely(BRANCH_DRAWS, np.random.default_rng(0))
-            self.linear.refuse_infeasible(list(np.unique(free[:, self.linear.columns] != INACTIVE, axis=0)))
+            has = free[:, self.linear.columns] != INACTIVE  # and all numbers, in a branch that draws may have missed
+            self.linear.refuse_infeasible(list(np.unique(np.vstack([has, np.ones_like(has[:1])]), axis=0)))
 
     def __repr__(self) -> str:
         return show_parts(self.variables, show_rules(len(self.constraints)))

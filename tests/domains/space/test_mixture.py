@@ -213,3 +213,25 @@ def test_mixtures_may_have_conditions():
     found = bo.minimize(objective, space, n_trials=25, seed=0)
     assert found.best_value < 0.005
     check_domain(bo.Space(space), np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("most", [None, 2])
+def test_shares_of_any_total_have_exactly_this_sum_and_none_is_negative(most):
+    rng = np.random.default_rng(0)
+    for total in (0.3, 0.6, 0.9, 1 / 3, 1e-12, 3.3e-5, *np.exp(rng.uniform(-20.0, 20.0, 20)).tolist()):
+        mixture = bo.Mixture(["a", "b", "c", "d"], total=total, max_parts=most)
+        for columns in mixture.sample(50, rng):
+            shares = list(mixture.present(columns).values())
+            assert (math.fsum(shares), min(shares) >= 0.0) == (total, True)
+
+
+def test_a_tolerance_of_the_sum_is_none_of_the_bounds():
+    space = bo.Space({"m": bo.Mixture(["a", "b", "c"], bounds={"a": (0, 0.3)}, sum_tolerance=0.1)})
+    with pytest.raises(PointError, match=r"a: expected a number from 0 to 0\.3, got 0\.39"):
+        space.parse({"m": {"a": 0.39, "b": 0.2, "c": 0.41}})
+    assert space.present(space.parse({"m": {"a": 0.31, "b": 0.31, "c": 0.41}}))["m"]["a"] == 0.3
+
+
+def test_allocations_beyond_the_range_of_floats_are_drawn():
+    allocation = bo.Allocation([f"i{k}" for k in range(300)], total=2_000)
+    assert allocation.sample(3, np.random.default_rng(0)).sum(axis=1).tolist() == [2_000] * 3
