@@ -42,7 +42,7 @@ class Infeasible(BostructError):
 class Transient(BostructError):
     """Raise it in an objective if an evaluation failed for reasons unrelated to its point, such as a network error.
 
-    The trial is handed out again, at most twice; then it fails.
+    The trial is evaluated again, at most twice; then it fails.
     """
 
 

@@ -327,7 +327,7 @@ def report(step: int, value: object) -> None:
 
     Call it in an objective that `optimize` or `minimize` evaluates, in the thread that evaluates it. Where the rule
     stops the trial, this raises an exception that is no `Exception`: let it pass. The trial then completes with this
-    value. Reports are on record in ``trial.info["reports"]``, up to 1,000 of them, early ones at shorter distances.
+    value. Reports are stored in ``trial.info["reports"]``, up to 1,000 of them, early ones at shorter distances.
 
     Anywhere else nothing is recorded, and a warning says so.
 

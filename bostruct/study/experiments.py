@@ -137,16 +137,15 @@ def import_experiments(
             if name.startswith(prefix) and name not in others and not name.startswith((ATTRIBUTE, LIMIT))
         }
         guesses, left_out = guess_variables(guessed, columns)
-        guesses = _join_shares(guesses, guessed)
+        read = {name: guessed[name] for name in guesses}
+        guesses = _join_shares(guesses, read)
         not_read = [name for name in columns if not name.startswith(prefix) and name not in others]
         left_out |= dict.fromkeys(not_read, f"without the prefix {prefix!r}")
         print(format_space(place, guesses, left_out))
         if not guesses:
             raise DomainError(f"{place}: no column is a variable; pass space=")
         space = {name: guess.make() for name, guess in guesses.items()}
-        columns = {name: columns[name] for name in others if name in columns} | {
-            name: cells for name, cells in guessed.items() if {name, name.rpartition(".")[0]} & guesses.keys()
-        }
+        columns = {name: columns[name] for name in others if name in columns} | read
     domain = as_domain(space)
     same = {name: match_column(name, columns) for name in domain.named_values}
     columns |= {name: columns[one] for name, one in same.items() if one is not None}
@@ -219,13 +218,12 @@ def read_csv_columns(file: str, decimal: str | None = None) -> tuple[list[int], 
             lines.append(reader.line_num)
         if len(rows) < 2:
             raise ValueError("expected a header and at least one row")
-        header = [cell.strip() or f"column {i}" for i, cell in enumerate(rows[0], start=1)]
-        if len(set(header)) < len(header):
-            twice = next(i for i, one in enumerate(header) if one in header[:i])
-            raise ValueError(f"column {twice + 1}: {header[twice]!r} is there twice")
     except (csv.Error, ValueError) as error:
-        at = reader.line_num if len(lines) < 2 or "column" not in str(error) else lines[0]
-        raise ValueError(f"{file}: line {max(at, 1)}: {error}") from None
+        raise ValueError(f"{file}: line {max(reader.line_num, 1)}: {error}") from None
+    header = [cell.strip() or f"column {i}" for i, cell in enumerate(rows[0], start=1)]
+    if len(set(header)) < len(header):
+        twice = next(i for i, one in enumerate(header) if one in header[:i])
+        raise ValueError(f"{file}: line {lines[0]}: column {twice + 1}: {header[twice]!r} is there twice")
     cells = {name: [row[i].strip() for row in rows[1:]] for i, name in enumerate(header)}
     has_comma = (decimal or _find_decimal(file, lines[1:], cells, separator)) == ","
     return lines[1:], _expand_dicts({name: _convert_cells(own, has_comma) for name, own in cells.items()})
@@ -365,21 +363,30 @@ def _guess_list(found: Cells) -> Guess | str:
 
 def _join_shares(guesses: Mapping[str, Guess], columns: Mapping[str, Cells]) -> dict[str, Guess]:
     """Join numbers such as of the columns ``blend.resin`` and ``blend.acid``, whose sum is the same in all rows."""
+    members: dict[str, list[str]] = {}
+    for name in guesses:
+        members.setdefault(name.rpartition(".")[0], []).append(name)
+    shares = {
+        stem: guess
+        for stem, names in members.items()
+        if stem and len(names) > 1 and (guess := _guess_shares(stem, names, [columns[name] for name in names]))
+    }
     joined = dict[str, Guess]()
     for name, guess in guesses.items():
         stem = name.rpartition(".")[0]
-        own = [one for one in guesses if stem and one.rpartition(".")[0] == stem]
-        rows = list(zip(*(columns[one] for one in own), strict=True))
-        if len(own) > 1 and all(type(cell) in (int, float) for row in rows for cell in row):
-            total = sum(rows[0])  # an integer if all columns have integers
-            if total > 0 and all(math.isclose(sum(row), total, rel_tol=1e-6) for row in rows):
-                kind, parts = (
-                    "Allocation" if isinstance(total, int) else "Mixture",
-                    [one[len(stem) + 1 :] for one in own],
-                )
-                name, guess = stem, Guess(kind, (parts,), note="each row has this sum", total=round(total, 6))
-        joined[name] = guess
+        joined |= {stem: shares[stem]} if stem in shares else {name: guess}
     return joined
+
+
+def _guess_shares(stem: str, names: Sequence[str], cells: Sequence[Cells]) -> Guess | None:
+    if not all(type(cell) in (int, float) for column in cells for cell in column):
+        return None
+    sums = list(map(sum, zip(*cells, strict=True)))
+    total = sums[0]  # an integer if all columns have integers
+    if total <= 0 or not all(math.isclose(one, total, rel_tol=1e-6) for one in sums):
+        return None
+    kind, parts = "Allocation" if isinstance(total, int) else "Mixture", [name[len(stem) + 1 :] for name in names]
+    return Guess(kind, (parts,), note="each row has this sum", total=round(total, 6))
 
 
 CHOSEN = ("Categorical", "Binary", "Ordinal")  # kinds whose value may decide about others

@@ -372,6 +372,8 @@ def test_columns_with_one_sum_are_a_mixture_or_an_allocation(tmp_path, write, ca
     ]
     other = load(write("m.a,m.b,y\n0.2,0.8,1\n0.4,0.6,2\n0.1,0.8,3\n"))
     assert list(other.domain.variables) == ["m.a", "m.b"]
+    third = load(write("m.a,m.salt,m.b,y\n0.2,0.2,0.6,1\n0.4,0.2,0.4,2\n0.1,0.2,0.7,3\n"))  # a constant is no part
+    assert third.trials[0].point == {"m": {"a": 0.2, "b": 0.6}}
 
 
 def test_the_name_of_a_file_cannot_leave_its_comment(write, capsys):

@@ -167,7 +167,7 @@ class Discrete:
         ``swap-1``; by default the first module that it is given to and its local name there, as in
         ``Conv2D-0.filters``.
     ordered : bool, default False
-        Bool, True if neighboring values are alike.
+        True if neighboring values are alike.
 
     Raises
     ------

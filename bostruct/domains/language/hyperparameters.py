@@ -127,7 +127,7 @@ def OneOfK(k: int, name: str | None = None) -> Discrete:
     Parameters
     ----------
     k : int
-        Int >= 1.
+        At least 1.
     name : str, optional
         Its key in traces, as in `D`.
 
@@ -186,7 +186,7 @@ def IntRange(low: int, high: int, steps: int | None = None, *, log: bool = False
     steps : int, optional
         Int, about so many integers at even distances; None for all, at most a million (with log 8, or all if fewer).
     log : bool, default False
-        Bool, True for even distances of logarithms.
+        True for even distances of logarithms.
     name : str, optional
         Its key in traces, as in `D`.
 
@@ -221,9 +221,9 @@ def FloatRange(low: float, high: float, steps: int, *, log: bool = False, name: 
     low, high : float
         Finite float, low <= high; low > 0 with log.
     steps : int
-        Int >= 1, the number of values; fewer if there are no more floats.
+        The number of values, at least 1; fewer if there are no more floats.
     log : bool, default False
-        Bool, True for even distances of logarithms.
+        True for even distances of logarithms.
     name : str, optional
         Its key in traces, as in `D`.
 
@@ -299,7 +299,7 @@ class HyperparameterSharer:
         Parameters
         ----------
         hyperp_name : str
-            Str, as registered.
+            The name, as registered.
 
         Raises
         ------

@@ -92,14 +92,14 @@ def substitution_module(
     output_names : iterable of str
         Names of its outputs.
     allow_input_subset : bool, default False
-        Bool, True if the part may have some of the inputs only.
+        True if the part may have some of the inputs only.
     allow_output_subset : bool, default False
-        Bool, True if the part may have some of the outputs only.
+        True if the part may have some of the outputs only.
     keyed_by : iterable of str, optional
         The local names whose values tell apart what is built; hyperparameters inside keep their values when only others
         change. By default all do.
     opens_choices : bool, default True
-        Bool, False to promise that what is built never holds a choice and is always feasible, so that spaces with many
+        False to promise that what is built never holds a choice and is always feasible, so that spaces with many
         hyperparameters here are counted, and drawn from, without building it.
 
     Raises

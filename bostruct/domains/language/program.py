@@ -537,8 +537,8 @@ class PartialProgram:
         Parameters
         ----------
         budget : int, default COUNT_BUDGET
-            Int >= 1, the work: modules of the space to look at, and pairs of partial counts to join; 80,000 take about
-            a second.
+            The work, at least 1: modules of the space to look at, and pairs of partial counts to join; 80,000 take
+            about a second.
         """
         found = count(self._walk, check_integer("budget", budget, 1))
         return AtLeast(1) if found == AtLeast(0) and self._has_program else found

@@ -164,13 +164,14 @@ class RowKeys:
         """Return the integer rows of m points (m, columns)."""
         rows = np.empty((len(keys), self._n_columns), dtype=np.int64)
         packed = np.frombuffer(b"".join(cast(Collection[bytes], keys)), dtype=np.uint8).reshape(-1, self._width)
-        if len(self._groups) == 1:
+        if len(self._groups) == 1:  # no column has to be moved
             rows[:] = packed.view(self._groups[0][0])
-        start = 0
-        for own, columns in self._groups if len(self._groups) > 1 else ():
-            end = start + len(columns) * np.dtype(own).itemsize
-            rows[:, columns] = np.ascontiguousarray(packed[:, start:end]).view(own)
-            start = end
+        else:
+            start = 0
+            for own, columns in self._groups:
+                end = start + len(columns) * np.dtype(own).itemsize
+                rows[:, columns] = np.ascontiguousarray(packed[:, start:end]).view(own)
+                start = end
         if self._has_conditions:
             rows[rows == self._absent] = INACTIVE
         return rows
@@ -319,7 +320,7 @@ class ConstrainedProduct:
 
         Parameters
         ----------
-        keys : sequence of str
+        keys : collection of hashable
             The m keys.
         """
         return self._row_keys.read(keys)
