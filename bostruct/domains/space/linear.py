@@ -28,7 +28,6 @@ from bostruct.domains.space.clauses import BUILDERS, RELATIONS, Clause
 from bostruct.domains.space.graphs import MAX_CHOICES
 from bostruct.domains.space.variable import INACTIVE, Variable
 
-LARGEST = 1e300  # of weights and limits
 ROUNDING = 1e-9  # of the largest sum that a constraint may have, by which a sum may miss its limit
 SIGNS: dict[type[ast.cmpop], str] = {ast.LtE: "<=", ast.GtE: ">=", ast.Eq: "=="}
 PRODUCT = re.compile(r"(?<![\w.])((?>\d+\.?\d*(?:[eE][+-]?\d+)?))\s*(?=[A-Za-z_(])")  # 2 x, as constraints are printed
@@ -123,7 +122,7 @@ class Linear(Clause):
             )
         found = {name: to_python(one) for name, one in self.weights.items()}
         for name, one in found.items():
-            if not isinstance(name, str) or type(one) not in (int, float) or not abs(one) < LARGEST:
+            if not isinstance(name, str) or type(one) not in (int, float) or not -1e300 < one < 1e300:
                 raise DomainError(
                     f"Linear: weights: expected names with finite numbers, got {short_repr(name)}: {short_repr(one)}"
                 )
@@ -132,7 +131,7 @@ class Linear(Clause):
         if self.relation not in ("<=", ">=", "=="):
             raise DomainError(f"Linear: relation: expected one of <=, >=, ==, got {short_repr(self.relation)}")
         limit = to_python(self.limit)
-        if type(limit) not in (int, float) or not abs(limit) < LARGEST:
+        if type(limit) not in (int, float) or not -1e300 < limit < 1e300:
             raise DomainError(f"Linear: limit: expected a finite number, got {short_repr(self.limit)}")
         object.__setattr__(self, "weights", {name: one for name, one in found.items() if one})
         object.__setattr__(self, "limit", limit)
@@ -238,6 +237,7 @@ BUILDERS["weights"] = (
     "the weights, a relation sum and a limit",
     lambda data, _: Linear(data["weights"], data["sum"], data["limit"]),
 )
+BUILDERS["formula"] = ("a formula", lambda data, _: Linear.parse(data["formula"]))
 
 
 class Axis(NamedTuple):
@@ -597,7 +597,7 @@ class LinearSystem:
         first = self.find_point()
         if first is None:
             raise DomainError(f"constraints: no point satisfies {', '.join(map(repr, self.rules))}")
-        rng, found = np.random.default_rng(0), [first]
+        rng, found = np.random.default_rng(0), list[Array | None]([first])
         for _ in range(INTERIOR_GOALS):
             goal = rng.normal(size=len(self.axes)) / np.maximum(self.high - self.low, 1e-300)
             for sign in (1.0, -1.0):
