@@ -28,7 +28,7 @@ MARKS = {  # how an earlier output is recognized, also of earlier versions if th
     rb"img-src data:; style-src &#x27;sha256-)",
     "table of trials": rb'number,status,value(\.\d+)?(,value\.\d+)*(,constraint\.[^",\r\n]*|,"constraint\.([^"]|"")*")*'
     rb"(,feasible)?,reason,origin,started,seconds,suggest_seconds"
-    rb'(,stopped_at|,unread|,no_data|,point(\.[^",\r\n]*)?|,"point\.([^"]|"")*")*\r?\n',
+    rb'(,stopped_at|,unread|,no_data|,(point|attribute)(\.[^",\r\n]*)?|,"(point|attribute)\.([^"]|"")*")*\r?\n',
     "table of incumbents": rb"method,seed,n_trials,value,best_value,regret,origin,suggest_seconds\r?\n",
     "comparison": rb"[^\r\n]*: [0-9,]+ trials? a run[.,](.*\n\n(<!-- )?written by bostruct compare( -->)?\n\Z"
     rb"|[^\r\n]*\n\n(method +runs |\| method \| runs \||(failed|not compared): [^\r\n]+, seed [0-9]+: ))",

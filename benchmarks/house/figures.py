@@ -37,7 +37,7 @@ LIMITS = (
     Limit("files under 100 lines", 79),
     Limit("files over 700 lines", 4),  # docstrings of the reference have sections, which take lines
     Limit("files that one file of their own folder imports", 47),
-    Limit("code lines", 54_740),
+    Limit("code lines", 54_760),
     Limit("docstring lines", 20_700),
     Limit("imports, % of code lines", 11.2),
     Limit("private helpers named once, % of functions", 15.1),

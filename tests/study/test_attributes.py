@@ -98,6 +98,7 @@ def test_tables_hold_attributes_and_frames_read_them_back(tmp_path: Path) -> Non
     study.tell(study.ask(), 2.0, attributes={"path": "null"})
     study.tell(study.ask(), 3.0)
     study.result.to_csv(tmp_path / "trials.csv")
+    study.result.to_csv(tmp_path / "trials.csv")  # replaces its own table
     frame = study.result.to_dataframe()
     assert list(frame["attribute.path"][:2]) == ["a/b.pt", '"null"']
     for table in (frame, pandas.read_csv(tmp_path / "trials.csv")):

@@ -154,10 +154,10 @@ class Linear(Clause):
 
     def __repr__(self) -> str:
         terms = [
-            f"{'-' if one < 0 else '+'} {'' if abs(one) == 1 else f'{_show(abs(one))} '}{name}"
+            f"{'-' if one < 0 else '+'} {'' if abs(one) == 1 else f'{_format_weight(abs(one))} '}{name}"
             for name, one in self.weights.items()
         ]
-        return f"{' '.join(terms).removeprefix('+ ')} {self.relation} {_show(self.limit)}"
+        return f"{' '.join(terms).removeprefix('+ ')} {self.relation} {_format_weight(self.limit)}"
 
     def to_json(self) -> Json:
         return {"weights": dict(self.weights), "sum": self.relation, "limit": self.limit}
@@ -199,7 +199,7 @@ class Linear(Clause):
         return replace(self, scale=min(largest, WHOLE_SCALE) if all(one % 1 == 0 for one in numbers) else largest)
 
 
-def _show(number: float) -> str:
+def _format_weight(number: float) -> str:
     """Return a number in few digits if these are all that it has."""
     return f"{number:.15g}" if float(f"{number:.15g}") == number else repr(number)
 

@@ -26,7 +26,7 @@ MOST_NEIGHBORS = 4_000  # listed of one value, or of two where few
 MOST_KNOWN = 16  # values whose neighbors are remembered
 FINEST = 10  # halvings of the total that a neighbor moves
 MOST_LISTED_TOTAL = 1_000  # beyond, integers are numbers that a search moves by gradients
-LARGEST = 1e300  # of totals and shares
+MOST_SHARE = 1e300  # of totals and shares
 SUM_TOLERANCE = 1e-6  # of sums of shares that users give, relative to the total
 
 
@@ -309,7 +309,7 @@ class Mixture(Composition):
 
     def _read(self, numbers: list[float]) -> list[int]:
         for name, one in zip(self.parts, numbers, strict=True):
-            if isinstance(one, bool) or not isinstance(one, int | float) or not 0.0 <= one <= LARGEST:
+            if isinstance(one, bool) or not isinstance(one, int | float) or not 0.0 <= one <= MOST_SHARE:
                 raise PointError(f"{name}: expected a number from 0 to {self.total:g}, got {short_repr(one)}")
         found = math.fsum(numbers)
         if not found or not math.isclose(found, self.total, rel_tol=max(self.sum_tolerance, 1e-12)):
@@ -458,8 +458,8 @@ def _check_parts(kind: str, parts: object) -> tuple[str, ...]:
 
 def _check_total(total: float) -> float:
     number = check_number("Mixture: total", total)
-    if not 1e-300 < number < LARGEST:
-        raise DomainError(f"Mixture: total: expected a number above 0 and below {LARGEST:g}, got {number}")
+    if not 1e-300 < number < MOST_SHARE:
+        raise DomainError(f"Mixture: total: expected a number above 0 and below {MOST_SHARE:g}, got {number}")
     return number
 
 

@@ -382,3 +382,22 @@ def test_many_numbers_are_drawn_in_little_time():
     names = [f"x{i}" for i in range(100)]
     space = bo.Space({name: bo.Real(0, 1) for name in names}, [Linear(dict.fromkeys(names, 1), "==", 50)])
     assert len(space.sample(3, np.random.default_rng(0))) == 3  # 21 seconds once
+
+
+def test_numbers_of_one_value_count_and_stay():
+    rules = [bo.Linear({"x": 1, "y": 1, "r": 1}, "<=", 3)]
+    space = bo.Space({"x": bo.Integer(1, 1), "y": bo.Real(0, 3), "r": bo.Real(1, 1)}, constraints=rules)
+    drawn = [space.present(row) for row in space.sample(200, np.random.default_rng(0))]
+    assert {(one["x"], one["r"]) for one in drawn} == {(1, 1.0)}
+    assert 0.9 < max(one["y"] for one in drawn) <= 1.0
+    free = bo.Space({"x": bo.Real(0, 2), "y": bo.Real(0, 3)}, constraints=[bo.Linear({"x": 1, "y": 1}, "<=", 3)])
+    fixed = free.fix(x=1.0)
+    assert max(fixed.present(row)["y"] for row in fixed.sample(200, np.random.default_rng(0))) <= 2.0
+
+
+def test_a_constraint_that_only_a_rare_branch_satisfies():
+    space = bo.Space(
+        {"k": [f"c{i}" for i in range(900)], "y": bo.Real(0, 3, when={"k": "c77"})},
+        constraints=[bo.Linear({"y": 1}, ">=", 1)],
+    )
+    assert space.present(space.sample(1, np.random.default_rng(0))[0])["k"] == "c77"
