@@ -567,7 +567,7 @@ class Domain(ABC):
 
 
 class LocalDomain(Domain):
-    """A domain that can list neighbors: points one change away, a symmetric relation."""
+    """A domain whose neighbors can be listed: points one change away, a symmetric relation."""
 
     @abstractmethod
     def neighbors(self, x: Point) -> Batch:
@@ -737,7 +737,7 @@ class ChoiceDomain(Domain):
 
 
 class TreeDomain(Domain):
-    """A domain of successive decisions: its points are the leaves of a tree with finitely many options at each node."""
+    """A domain of decisions one after another: its points are the leaves of a tree, with finitely many options each."""
 
     @abstractmethod
     def decisions(self, x: Point) -> tuple[int, ...]:

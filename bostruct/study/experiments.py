@@ -220,7 +220,8 @@ def read_csv_columns(file: str, decimal: str | None = None) -> tuple[list[int], 
         if len(rows) < 2:
             raise ValueError("expected a header and at least one row")
         header = [cell.strip() or f"column {i}" for i, cell in enumerate(rows[0], start=1)]
-        if twice := next((i for i, one in enumerate(header) if one in header[:i]), 0):
+        if len(set(header)) < len(header):
+            twice = next(i for i, one in enumerate(header) if one in header[:i])
             raise ValueError(f"column {twice + 1}: {header[twice]!r} is there twice")
     except (csv.Error, ValueError) as error:
         at = reader.line_num if len(lines) < 2 or "column" not in str(error) else lines[0]
@@ -400,13 +401,15 @@ def format_space(file: str, guesses: Mapping[str, Guess], left_out: Mapping[str,
     guesses: by name.
     left_out: why a column is no variable, by name.
     """
-    head = f"# Guessed from {file}. Correct it, and pass it as space= (--space FILE.py:space)."
+    shown = file if file.isprintable() else repr(file)  # a line break would end the comment, and the rest would be run
+    head = f"# Guessed from {shown}. Correct it, and pass it as space= (--space FILE.py:space)."
     if any(guess.kind in ("Integer", "Real") for guess in guesses.values()):
         head += "\n# Numbers have the range of the data; widen it to search beyond."
     lines = [f"    {name!r}: {guess.write()}" for name, guess in guesses.items()]
     reasons = dict.fromkeys(left_out.values())
     notes = [
-        f"# left out: {', '.join(repr(name) for name in left_out if left_out[name] == why)}: {why}" for why in reasons
+        f"# left out: {', '.join(repr(name) for name in left_out if left_out[name] == why)}: {' '.join(why.split())}"
+        for why in reasons
     ]
     return "\n".join([head, "import bostruct as bo", "", "space = bo.Space({", *lines, "})", *notes])
 

@@ -372,3 +372,10 @@ def test_columns_with_one_sum_are_a_mixture_or_an_allocation(tmp_path, write, ca
     ]
     other = load(write("m.a,m.b,y\n0.2,0.8,1\n0.4,0.6,2\n0.1,0.8,3\n"))
     assert list(other.domain.variables) == ["m.a", "m.b"]
+
+
+def test_the_name_of_a_file_cannot_leave_its_comment(write, capsys):
+    load(write("a,b,y\n1,0.5,3\n2,0.25,4\n4,0.75,5\n", "x\nraise SystemExit\n#.csv"))
+    printed = capsys.readouterr().out
+    assert "raise SystemExit" in printed
+    exec(printed, {})
