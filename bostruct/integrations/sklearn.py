@@ -41,10 +41,10 @@ class BostructSearchCV(BaseSearchCV):
     ----------
     estimator : object
         A scikit-learn estimator; it has `score` unless `scoring` is given.
-    param_distributions : mapping of str to object or sequence of mapping of str to object
+    param_distributions : mapping of str to object, sequence of mapping of str to object or Space
         Dict from names of parameters to `scipy.stats` uniform, loguniform or randint, to a list of choices, or to a
-        variable of bostruct, whose `when=` may name other parameters. Arrays of ascending numbers are ordered. A list
-        of dicts is searched as one space, in which a choice selects the dict.
+        variable of bostruct, whose `when=` may name other parameters; or a `Space`, with its constraints. Arrays of
+        ascending numbers are ordered. A list of dicts is searched as one space, in which a choice selects the dict.
     n_iter : int, default 10
         Number of candidates to evaluate, at least 1; fewer if the space has fewer.
     method : str or Searcher, default "auto"
@@ -74,13 +74,14 @@ class BostructSearchCV(BaseSearchCV):
 
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012  # a class attribute that scikit-learn reads
         **RandomizedSearchCV._parameter_constraints,
+        "param_distributions": "no_validation",
         "method": "no_validation",
     }
 
     def __init__(
         self,
         estimator: object,
-        param_distributions: Mapping[str, object] | Sequence[Mapping[str, object]],
+        param_distributions: Mapping[str, object] | Sequence[Mapping[str, object]] | Space,
         *,
         n_iter: int = 10,
         method: str | Searcher = "auto",
@@ -200,7 +201,12 @@ class CandidateSpace:
         If an argument is invalid.
     """
 
+    space: Space | None
+
     def __init__(self, given: object) -> None:
+        if isinstance(given, Space):
+            self.space, self._fixed, self._names = given, [{}], [{name: name for name in given.variables}]
+            return
         dicts = [given] if isinstance(given, Mapping) else given
         if not isinstance(dicts, list | tuple) or not dicts or not all(isinstance(one, Mapping) for one in dicts):
             raise DomainError(f"param_distributions: expected a dict, or a list of dicts, got {short_repr(given)}")

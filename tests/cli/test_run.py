@@ -335,3 +335,25 @@ def test_a_limit_of_failures_is_a_number_auto_or_none(given, code, said, tmp_pat
     file = tmp_path / f"fails_{given}.py"
     file.write_text(source)
     assert said in call("run", f"{file}:problem", *RANDOM, 15, "--max-initial-failures", given, code=code).output
+
+
+def test_a_file_with_sums_runs_shows_and_resumes(tmp_path):
+    """A problem file with a mixture, an allocation and a linear constraint, from the file to a resumed run."""
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "import bostruct as bo\n"
+        "sums = {'blend': bo.Mixture(list('abc'), max_parts=2), 'units': bo.Allocation(['p', 'q'], 5)}\n"
+        "numbers = {'x': bo.Real(0, 3), 'y': bo.Real(0, 3)}\n"
+        "space = bo.Space(sums | numbers, [bo.Linear.parse('x + 2*y <= 3')])\n"
+        "problem = bo.Problem(lambda p: p['blend']['a'] + p['units']['p'] - p['y'], space, initial=4)\n"
+    )
+    line, storage = ("run", f"{file}:problem", *RANDOM), ("--storage", tmp_path / "r.db")
+    as_json(*line, 5, *storage)
+    assert as_json(*line, 8, *storage)["best_point"] == as_json(*line, 8)["best_point"]
+    assert "blend" in call("show", tmp_path / "r.db").stdout
+    call("show", tmp_path / "r.db", "--csv", tmp_path / "t.csv")
+    assert {"point.blend.a", "point.units.q", "point.y"} <= {
+        *(tmp_path / "t.csv").read_text().split("\n")[0].split(",")
+    }
+    with bo.Study.load(tmp_path / "r.db") as study:
+        assert study.domain.constraints == (bo.Linear({"x": 1, "y": 2}, "<=", 3),)

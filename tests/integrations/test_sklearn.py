@@ -213,3 +213,15 @@ def test_distributions_become_variables(given, kind):
 def test_what_has_no_counterpart_is_refused_by_name(given, words):
     with pytest.raises(bo.DomainError, match=words):
         CandidateSpace(given)
+
+
+def test_spaces_with_sums_are_searched():
+    space = bo.Space(
+        {"C": bo.Real(0.1, 9), "intercept_scaling": bo.Real(0.1, 9), "class_weight": bo.Mixture(["a", "b", "c"])},
+        constraints=[bo.Linear.parse("C + intercept_scaling <= 4")],
+    )
+    search = BostructSearchCV(LogisticRegression(max_iter=500), space, n_iter=6, cv=2, random_state=0)
+    search.fit(X, np.array(list("abc"))[Y])
+    for found in search.cv_results_["params"]:
+        assert found["C"] + found["intercept_scaling"] <= 4
+        assert sum(found["class_weight"].values()) == pytest.approx(1)

@@ -35,6 +35,20 @@ def variable(**described):
     return {"variables": {"x": described}}
 
 
+def test_constraints_may_be_formulas():
+    sums = {
+        "blend": {"kind": "Mixture", "parts": ["a", "b"], "max_parts": 1},
+        "units": {"kind": "Allocation", "items": ["p", "q"], "total": 5},
+        "x": {"kind": "Real", "low": 0, "high": 3},
+        "y": {"kind": "Real", "low": 0, "high": 3},
+    }
+    space = space_from_json({"variables": sums, "constraints": [{"formula": "x + 2*y <= 3"}]})
+    assert space.constraints == (bo.Linear({"x": 1, "y": 2}, "<=", 3),)
+    assert space_from_json(read_request(write_answer({"space": space.to_json()}))["space"]) == space
+    with pytest.raises(bo.DomainError, match=r"Linear\.parse: text"):
+        space_from_json({"variables": sums, "constraints": [{"formula": "x * y <= 3"}]})
+
+
 def test_a_space_comes_back_whole():
     sent = read_request(write_answer({"space": ALL.to_json()}))
     assert space_from_json(sent["space"]).to_json() == ALL.to_json()

@@ -25,6 +25,7 @@ MAX_SUPPORTS = 20_000  # sets of parts that are listed
 SUPPORT_DRAWS = 2_000  # of sets of parts that are too many to list
 SWEEPS = 8  # of the Gibbs sampler over all pairs of parts, times the logarithm of their number
 BISECTIONS = 64
+LARGE = 2.0**500  # counts beyond are divided by it
 EXACT = 2.0**60  # integers that a long double holds, and some more
 
 Mask = npt.NDArray[np.bool_]
@@ -264,7 +265,9 @@ class Compositions:
         ways[:, 0] = 1.0
         found = [ways]
         for i in reversed(range(self.width)):
-            largest = ways.sum()
+            if float(ways.max()) > LARGE:  # only ratios count, and powers of two keep them
+                ways = ways / LARGE
+            largest = float(ways.sum())
             ways = np.asarray(self._add_part(i, ways), dtype=np.longdouble)
             if largest > EXACT:  # differences of cumulative sums may leave what rounding makes of 0
                 ways[ways < largest / EXACT] = 0.0
@@ -322,8 +325,13 @@ class Compositions:
         if found is None:
             most = self.width if self.max_parts is None else self.max_parts
             sizes = rng.integers(0, most + 1, size=(max(m, SUPPORT_DRAWS), 1))
-            ranks = rng.random((len(sizes), self.width)).argsort(axis=1).argsort(axis=1)
-            found = self._keep_possible(~self.is_optional | (ranks < sizes))
+            drawn = rng.random((len(sizes), self.width))
+            weights = np.maximum(self.bounds[1], 1) / self.bounds[1].max()
+            for power in (0.0, 0.5, 1.0, 2.0, 4.0):  # parts with more are likelier if even chances find no set
+                ranks = (-np.log1p(-drawn) / weights**power).argsort(axis=1).argsort(axis=1)
+                found = self._keep_possible(~self.is_optional | (ranks < sizes))
+                if len(found):
+                    break
         if not len(found):
             raise DomainError("no set of parts within the bounds sums to the total")
         sizes = found.sum(axis=1)

@@ -12,6 +12,7 @@ import math
 import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -38,7 +39,9 @@ MAX_SUBSETS = 600  # of variables, of which directions are computed
 LARGEST_DENOMINATOR = 1_000  # of a ratio of steps of integers
 HALVINGS = 10  # of the range of a continuous number, as steps of neighbors
 INTERIOR_GOALS = 8  # extreme points whose mean is where draws begin
-BRANCH_DRAWS = 200  # of points, to see which variables may be there together
+BRANCH_DRAWS = (200, 20_000)  # of points, to see which variables may be there together
+EXTREME_NODES = 100  # of the solver's search for an extreme point
+WHOLE_SCALE = 4e8  # the largest scale of sums of whole numbers, which must not miss by 1
 
 Mask = npt.NDArray[np.bool_]
 
@@ -96,15 +99,20 @@ class Linear(Clause):
         x + 2 y <= 3
         """
         try:
+            if not isinstance(text, str):
+                raise ValueError("it is no text")
             node = ast.parse(PRODUCT.sub(r"\1*", text.strip()), mode="eval").body
             if not isinstance(node, ast.Compare) or [type(one) in SIGNS for one in node.ops] != [True]:
                 raise ValueError(
                     "expected two expressions with one of <=, >=, == between them; limits are never strict"
                 )
             terms = _read_terms(ast.BinOp(node.left, ast.Sub(), node.comparators[0]))
+            if not terms.keys() - {""}:
+                raise ValueError("it names no variable")
         except (AttributeError, SyntaxError, ValueError, RecursionError) as error:
             expected = 'expected a linear formula such as "x + 2*y <= 3"'
-            raise DomainError(f"Linear.parse: text: {expected}, got {short_repr(text)}: {error}") from error
+            why = getattr(error, "msg", error)  # of a SyntaxError
+            raise DomainError(f"Linear.parse: text: {expected}, got {short_repr(text)}: {why}") from error
         return cls(terms, SIGNS[type(node.ops[0])], 0 - terms.pop("", 0))
 
     def __post_init__(self) -> None:
@@ -130,7 +138,7 @@ class Linear(Clause):
 
     def __call__(self, given: Presented) -> bool:
         terms = [weight * given.get(name, 0) for name, weight in self.weights.items()]
-        slack = ROUNDING * max(self.scale, math.fsum(map(abs, terms)), abs(self.limit))
+        slack = ROUNDING * (self.scale or max(math.fsum(map(abs, terms)), abs(self.limit)))
         excess = math.fsum([*terms, -self.limit])
         return (
             abs(excess) <= slack
@@ -146,10 +154,10 @@ class Linear(Clause):
 
     def __repr__(self) -> str:
         terms = [
-            f"{'-' if one < 0 else '+'} {'' if abs(one) == 1 else f'{abs(one):g} '}{name}"
+            f"{'-' if one < 0 else '+'} {'' if abs(one) == 1 else f'{_format_weight(abs(one))} '}{name}"
             for name, one in self.weights.items()
         ]
-        return f"{' '.join(terms).removeprefix('+ ')} {self.relation} {self.limit:g}"
+        return f"{' '.join(terms).removeprefix('+ ')} {self.relation} {_format_weight(self.limit)}"
 
     def to_json(self) -> Json:
         return {"weights": dict(self.weights), "sum": self.relation, "limit": self.limit}
@@ -174,7 +182,7 @@ class Linear(Clause):
         DomainError
             If a variable is missing or not a number.
         """
-        largest = abs(self.limit)
+        largest, numbers = abs(self.limit), [self.limit, *self.weights.values()]
         for name, weight in self.weights.items():
             if name not in variables:
                 raise DomainError(f"{where}: unknown variable {name!r}{did_you_mean(name, variables)}")
@@ -185,7 +193,15 @@ class Linear(Clause):
                     f"{short_repr(variables[name])}"
                 )
             largest += abs(weight) * max(abs(axis.low), abs(axis.high))
-        return replace(self, scale=largest)
+            numbers += [axis.low, axis.step or math.nan]
+        if not math.isfinite(largest):
+            raise DomainError(f"{where}: expected weights and bounds of variables whose largest sum is finite")
+        return replace(self, scale=min(largest, WHOLE_SCALE) if all(one % 1 == 0 for one in numbers) else largest)
+
+
+def _format_weight(number: float) -> str:
+    """Return a number in few digits if these are all that it has."""
+    return f"{number:.15g}" if float(f"{number:.15g}") == number else repr(number)
 
 
 def _read_terms(node: ast.AST) -> dict[str, float]:
@@ -221,6 +237,7 @@ BUILDERS["weights"] = (
     "the weights, a relation sum and a limit",
     lambda data, _: Linear(data["weights"], data["sum"], data["limit"]),
 )
+BUILDERS["formula"] = ("a formula", lambda data, _: Linear.parse(data["formula"]))
 
 
 class Axis(NamedTuple):
@@ -282,7 +299,7 @@ def find_axis(i: int, variable: Variable) -> Axis | None:
         ends = (float(variable.choices[0]), float(variable.choices[len(variable.choices) - 1]))
         return Axis(i, *ends, 0.0 if variable.kind == "Real" else 1.0, None, not _is_linear(variable), variable)
     numbers = [to_python(one) for one in variable.choices]
-    is_bit = variable.kind == "Binary"
+    is_bit = variable.kind == "Binary" or (variable.is_fixed and type(numbers[0]) is bool)
     if not (variable.ordered or is_bit) or not all(
         type(one) in ((bool,) if is_bit else (int, float)) for one in numbers
     ):
@@ -290,8 +307,8 @@ def find_axis(i: int, variable: Variable) -> Axis | None:
     levels = np.array(numbers, dtype=np.float64)
     if not np.isfinite(levels).all():
         return None
-    gaps = np.diff(np.sort(levels)) if len(levels) > 1 else np.ones(1)
-    step = float(gaps[0]) if np.allclose(gaps, gaps[0], rtol=1e-9) else math.nan
+    gaps = np.diff(np.sort(levels))
+    step = float(gaps[0]) if len(gaps) and np.allclose(gaps, gaps[0], rtol=1e-9) else math.nan
     return Axis(i, float(levels.min()), float(levels.max()), step, levels, False, variable)
 
 
@@ -370,9 +387,6 @@ class LinearSystem:
 
         Raises TimeoutError if 10 seconds do not decide.
         """
-        if not self.axes:
-            chosen = self.rules if rules is None else [self.rules[r] for r in rules]
-            return np.zeros(0) if all(rule({}) for rule in chosen) else None
         from scipy.optimize import Bounds, LinearConstraint, milp
 
         k, blocks = len(self.axes), [i for i, axis in enumerate(self.axes) if math.isnan(axis.step)]
@@ -405,9 +419,8 @@ class LinearSystem:
         costs = np.zeros(n)
         costs[:k] = 0.0 if goal is None else goal * unit
         kinds = np.append(lattice > 0.0, np.ones(n - k)).astype(int)
-        found = milp(
-            costs, integrality=kinds, bounds=bounds, constraints=limits, options={"time_limit": SOLVER_SECONDS}
-        )
+        options = {"time_limit": SOLVER_SECONDS} | ({} if goal is None else {"node_limit": EXTREME_NODES})
+        found = milp(costs, integrality=kinds, bounds=bounds, constraints=limits, options=options)
         if found.x is None and found.status != 2:
             raise TimeoutError(found.message)
         if found.x is None:
@@ -420,8 +433,9 @@ class LinearSystem:
         kept = list(range(len(self.rules)))
         for r in list(kept):
             others = [one for one in kept if one != r]
-            if self.find_point(others) is None:
-                kept = others
+            with suppress(TimeoutError):
+                if self.find_point(others) is None:
+                    kept = others
         return kept
 
     def sample(self, m: int, rng: np.random.Generator) -> IntArray:
@@ -508,9 +522,17 @@ class LinearSystem:
         return np.column_stack(found).astype(np.int64).reshape(len(values), len(self.axes))
 
     def _run_chain(self, m: int, rng: np.random.Generator) -> Array:
-        """Draw numbers by hit-and-run from the middle of what is allowed (m, k)."""
-        values, k = np.tile(self._middle, (m, 1)), len(self.axes)
-        uneven = [j for j, axis in enumerate(self.axes) if math.isnan(axis.step)]
+        """Draw numbers by hit-and-run (m, k).
+
+        It starts in the middle of what is allowed, or, beside discrete numbers, at extreme points. Half of the general
+        directions are combinations of extreme points, so that thin polytopes are crossed, too.
+        """
+        extremes, k = self._extremes, len(self.axes)
+        span = np.maximum(self.high - self.low, 1e-300)
+        spread = (extremes - extremes.mean(axis=0)) / span @ (self._smooth_basis / span).T @ self._smooth_basis
+        is_even = all(axis.step == 0.0 or axis.low == axis.high for axis in self.axes)
+        values = np.tile(extremes.mean(axis=0), (m, 1)) if is_even else extremes[rng.integers(0, len(extremes), size=m)]
+        uneven = [j for j, axis in enumerate(self.axes) if math.isnan(axis.step) and axis.low < axis.high]
         logs = [j for j, axis in enumerate(self.axes) if axis.is_log]
         directions, smooth = self._directions, self._smooth_basis
         n_kinds = len(directions) + len(uneven) + (len(directions) if len(smooth) > 1 else 0)
@@ -520,7 +542,8 @@ class LinearSystem:
             elif kind < len(directions) + len(uneven):
                 moved = self._change_level(values, uneven[kind - len(directions)], rng)
             elif len(smooth) > 1:
-                moved = self._hit_and_run(values, NullDirection(rng.normal(size=len(smooth)) @ smooth, False), rng)
+                basis = spread if is_even and spread.any() and rng.random() < 0.5 else smooth
+                moved = self._hit_and_run(values, NullDirection(rng.normal(size=len(basis)) @ basis, False), rng)
             else:
                 continue
             if logs:  # even by logarithms: Metropolis, for proposals are even by numbers
@@ -569,18 +592,18 @@ class LinearSystem:
         return np.where(valid[:, None], moved, values)
 
     @cached_property
-    def _middle(self) -> Array:
-        """A point from which draws begin: of continuous numbers the mean of extreme points (k,)."""
+    def _extremes(self) -> Array:
+        """Points that are best by random goals (q, k)."""
         first = self.find_point()
         if first is None:
             raise DomainError(f"constraints: no point satisfies {', '.join(map(repr, self.rules))}")
-        if not all(axis.step == 0.0 for axis in self.axes):
-            return first
-        rng, found = np.random.default_rng(0), [first]
+        rng, found = np.random.default_rng(0), list[Array | None]([first])
         for _ in range(INTERIOR_GOALS):
-            goal = rng.normal(size=len(self.axes)) / np.where(self.high > self.low, self.high - self.low, 1.0)
-            found += [one for sign in (1.0, -1.0) if (one := self.find_point(goal=sign * goal)) is not None]
-        return np.mean(found, axis=0)
+            goal = rng.normal(size=len(self.axes)) / np.maximum(self.high - self.low, 1e-300)
+            for sign in (1.0, -1.0):
+                with suppress(TimeoutError):
+                    found.append(self.find_point(goal=sign * goal))
+        return np.array([one for one in found if one is not None])
 
     @cached_property
     def _smooth_basis(self) -> Array:
@@ -613,7 +636,7 @@ class LinearSystem:
 
         kept: weights of the sums (e, k).
         """
-        even = [j for j, axis in enumerate(self.axes) if not math.isnan(axis.step) and axis.low < axis.high]
+        even = [j for j, axis in enumerate(self.axes) if not math.isnan(axis.step)]
         found, used = [], 0
         for size in range(1, min(np.linalg.matrix_rank(kept) if len(kept) else 0, 3) + 2):
             for own in map(list, itertools.combinations(even, size)):
@@ -680,6 +703,7 @@ class SpaceLinear:
         self.columns = starts[[axis.i for axis in self.axes]]
         self.has_conditions = any(one.when for one in variables.values())
         self._systems: dict[bytes, LinearSystem | None] = {}
+        self._is_undecided = False  # of some system the solver did not decide whether it has a point
 
     @cached_property
     def whole(self) -> LinearSystem:
@@ -715,24 +739,37 @@ class SpaceLinear:
         rows = rows[self.holds(rows) & (rows != row).any(axis=1)]
         return rows[np.sort(np.unique(rows, axis=0, return_index=True)[1])]
 
-    def refuse_infeasible(self, masks: Sequence[Mask]) -> None:
+    def refuse_infeasible(self, list_branches: Callable[[int], IntArray]) -> None:
         """Raise DomainError, naming constraints that exclude one another, if no branch of a space has a point.
 
-        masks: the numbers that points of each branch have (k,).
+        Without conditions there is one branch. With them, numbers that a point may lack are taken for 0 or any between
+        their bounds: what no such numbers satisfy is refused, and else a search of the space may find a rare branch.
+
+        list_branches: number of draws -> the numbers that points of each branch have (q, k).
         """
+        is_kept = self.whole.holds(np.zeros((1, len(self.axes))))[0]
+        for n_draws in BRANCH_DRAWS[: 1 + self.has_conditions]:
+            for mask in list_branches(n_draws):
+                if self._system(mask) is not None or (is_kept and not mask.any()):
+                    return
+        axes = [
+            axis._replace(low=min(axis.low, 0.0), high=max(axis.high, 0.0), step=0.0) if axis.variable.when else axis
+            for axis in self.axes
+        ]
+        widest, is_undecided = LinearSystem(axes, self.rules, self.names), self._is_undecided
         try:
-            is_kept = self.whole.holds(np.zeros((1, len(self.axes))))[0]
-            if any(self._system(mask) is not None or (is_kept and not mask.any()) for mask in masks):
+            if not is_undecided and widest.find_point() is not None:
                 return
-            mask = max(masks, key=np.count_nonzero)
-            conflict = self._restrict(mask).find_conflict()
         except TimeoutError:
+            is_undecided = True
+        if is_undecided:
             warnings.warn(
                 f"constraints: whether a point satisfies all of them was not decided in {SOLVER_SECONDS:g} seconds",
                 stacklevel=count_own_frames(),
             )
             return
-        named = ", ".join(repr(self.rules[r]) for r in conflict)
+        conflict = widest.find_conflict()
+        named = ", ".join(short_repr(self.rules[r], 200) for r in conflict)
         few = {1: "", 2: "both "}.get(len(conflict), "all of ")
         raise DomainError(
             f"constraints: no point satisfies {few}{named}, within the bounds of the variables; leave one out, or "
@@ -772,12 +809,16 @@ class SpaceLinear:
         return LinearSystem(axes, self.rules, self.names)
 
     def _system(self, mask: Mask) -> LinearSystem | None:
-        """Return the constraints on points that have some of the numbers; None if these have no point."""
+        """Return the constraints on points that have some of the numbers; None if these have, or may have, no point."""
         key = mask.tobytes()
         if not mask.any():
             return None
         if key not in self._systems:
             system = self._restrict(mask)
             is_known = system.table is not None and bool(system.table.ways[0][0])
-            self._systems[key] = system if is_known or system.find_point() is not None else None
+            try:
+                is_known = is_known or (not self._is_undecided and system.find_point() is not None)
+            except TimeoutError:
+                self._is_undecided = True
+            self._systems[key] = system if is_known else None
         return self._systems[key]

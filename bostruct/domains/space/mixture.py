@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bostruct.checks import check_integer, check_number, did_you_mean, short_repr
+from bostruct.checks import check_bool, check_integer, check_number, did_you_mean, short_repr
 from bostruct.contracts import Array, DomainError, IntArray, Json, ParsedJson, PointError, Presented
 from bostruct.domains.space.choices import to_python
 from bostruct.domains.space.clauses import When, check_when
@@ -26,6 +26,7 @@ MOST_NEIGHBORS = 4_000  # listed of one value, or of two where few
 MOST_KNOWN = 16  # values whose neighbors are remembered
 FINEST = 10  # halvings of the total that a neighbor moves
 MOST_LISTED_TOTAL = 1_000  # beyond, integers are numbers that a search moves by gradients
+MOST_SHARE = 1e300  # of totals and shares
 SUM_TOLERANCE = 1e-6  # of sums of shares that users give, relative to the total
 
 
@@ -137,6 +138,11 @@ class Composition(Variable):
 
     def decode(self, data: ParsedJson) -> list[int]:
         return self.parse(data)
+
+    def decode_from(self, data: ParsedJson, description: ParsedJson) -> list[int]:
+        if description.get("kind") != self.kind or not isinstance(data, Mapping):
+            raise PointError(f"its values changed, and {self.kind} does not read those of before")
+        return self.parse({name: one for name, one in data.items() if one or name in self.parts})
 
     def encode(self, columns: Sequence[int]) -> Json:
         return dict(self.present(columns))
@@ -251,9 +257,11 @@ class Mixture(Composition):
         for name, (low, high), share in zip(self.parts, pairs, shares, strict=True):
             may_lack = name not in always and (low == 0.0 or few is not None) and (few is not None or share > 0.0)
             floor = max(low, share if may_lack or name in always else low)
-            steps = math.ceil(GRID * (floor / self.total) - 1e-6)
-            least.append(max(steps, 1) if may_lack or name in always else steps)
-            most.append(math.floor(GRID * (high / self.total) + 1e-6))
+            steps = math.ceil(GRID * (floor / self.total) - 1e-6), math.floor(GRID * (high / self.total) + 1e-6)
+            if steps[0] > steps[1] and floor <= high:  # a share between two steps
+                steps = steps[0], steps[0]
+            least.append(max(steps[0], 1) if may_lack or name in always else steps[0])
+            most.append(steps[1])
             optional.append(may_lack)
         _check_reach("Mixture", self.parts, (least, most, optional), few, (self.total, GRID))
         w = len(self.parts)
@@ -264,18 +272,17 @@ class Mixture(Composition):
         low, high = np.array(self._pairs).T
         steps = np.asarray(columns, dtype=np.float64)
         shares = np.where(steps > 0, np.clip(steps * self.total / GRID, low, high), 0.0)
-        found: list[float] = shares.tolist()
-        # the smallest present share that may change takes the rounding, as its steps are the finest
-        movable = sorted(np.flatnonzero((steps > 0) & (low < high)).tolist(), key=found.__getitem__)
-        for i in movable or np.flatnonzero(steps > 0).tolist():
-            if math.fsum(found) == self.total:
+        for i in self._order(shares) * 3:  # the first takes the rounding; a smaller share what is too fine for it
+            if math.fsum(shares) == self.total:
                 break
-            before, found[i] = found[i], -self.total
-            exact = -math.fsum(found)
-            tried = (exact, math.nextafter(exact, 0.0), math.nextafter(exact, math.inf))
-            fits = (one for one in tried if math.fsum((*found[:i], one, *found[i + 1 :])) == self.total)
-            found[i] = next((one for one in fits if low[i] <= one <= high[i] or not movable), before)
-        return PartNumbers(zip(self.parts, found, strict=True))
+            shares[i] = min(max(shares[i] + math.fsum([self.total, *-shares]), low[i]), high[i])
+        return PartNumbers(zip(self.parts, shares.tolist(), strict=True))
+
+    def _order(self, shares: Array) -> list[int]:
+        """Return the parts above 0, those farthest from their bounds first."""
+        low, high = np.array(self._pairs).T
+        order = np.argsort(-np.minimum(shares - low, high - shares), kind="stable")
+        return [i for i in order.tolist() if shares[i] > 0]
 
     @property
     def arguments(self) -> str:
@@ -302,20 +309,23 @@ class Mixture(Composition):
 
     def _read(self, numbers: list[float]) -> list[int]:
         for name, one in zip(self.parts, numbers, strict=True):
-            if isinstance(one, bool) or not isinstance(one, int | float) or not 0.0 <= one < 1e300:
+            if isinstance(one, bool) or not isinstance(one, int | float) or not 0.0 <= one <= MOST_SHARE:
                 raise PointError(f"{name}: expected a number from 0 to {self.total:g}, got {short_repr(one)}")
         found = math.fsum(numbers)
-        if not math.isclose(found, self.total, rel_tol=max(self.sum_tolerance, 1e-12)):
+        if not found or not math.isclose(found, self.total, rel_tol=max(self.sum_tolerance, 1e-12)):
             raise PointError(f"expected shares that sum to {self.total:g}, got a sum of {found:.9g}{self._hint(found)}")
         target = np.array(numbers, dtype=np.float64) * (GRID / found)
         steps = np.rint(target).astype(np.int64)
         least, most = self.compositions.bounds
-        slack = GRID * abs(found / self.total - 1.0) + 1.0  # that rescaling may move a share by
+        moved = np.abs(target - np.array(numbers) * (GRID / self.total))  # by rescaling
+        slack = moved + GRID * min(self.sum_tolerance, SUM_TOLERANCE) + 1.0
         is_low = (steps < least) & (steps >= least - slack) & ((steps > slack) | ~self.compositions.is_optional)
         near = np.where(is_low, least, np.where((steps > most) & (steps <= most + slack), most, steps))
         self._refuse_parts(near, numbers)
-        if (near == steps).all() and steps.sum() == GRID:
-            return steps.tolist()
+        if 0 < abs(lacking := GRID - int(near.sum())) <= self.width:  # what `present` gave to the first
+            near[self._order(target * self._unit)[0]] += lacking
+        if near.sum() == GRID and self.compositions.holds(near[None])[0]:
+            return near.tolist()
         present = ~self.compositions.is_optional | (near > 0)
         return self.compositions.nearest(target[None], present[None])[0].tolist()
 
@@ -372,7 +382,7 @@ class Allocation(Composition):
     ) -> None:
         self.parts = _check_parts("Allocation", items)
         whole = check_integer("Allocation: total", total, 1, GRID)
-        self.total, self.slack = whole, bool(slack)
+        self.total, self.slack = whole, check_bool("Allocation: slack", slack)
         pairs = [(int(a), int(b)) for a, b in _read_bounds("Allocation", self.parts, bounds, 0, whole)]
         few = _check_max_parts("Allocation", max_parts, len(self.parts))
         self._pairs, self._max_parts = pairs, few
@@ -448,8 +458,8 @@ def _check_parts(kind: str, parts: object) -> tuple[str, ...]:
 
 def _check_total(total: float) -> float:
     number = check_number("Mixture: total", total)
-    if not 1e-300 < number < 1e300:
-        raise DomainError(f"Mixture: total: expected a number above 0, got {number}")
+    if not 1e-300 < number < MOST_SHARE:
+        raise DomainError(f"Mixture: total: expected a number above 0 and below {MOST_SHARE:g}, got {number}")
     return number
 
 
@@ -483,7 +493,7 @@ def _read_bounds(
         asked = given.get(name, (lowest, highest))
         is_pair = isinstance(asked, Iterable) and not isinstance(asked, str)
         pair: tuple[Any, ...] = tuple(map(to_python, asked)) if is_pair else (asked,)
-        are_numbers = len(pair) == 2 and all(type(one) in (int, float) and math.isfinite(one) for one in pair)
+        are_numbers = len(pair) == 2 and all(type(one) in (int, float) and abs(one) < math.inf for one in pair)
         if isinstance(lowest, int) and are_numbers:
             are_numbers = all(int(one) == one for one in pair)
         if not are_numbers or not lowest <= pair[0] <= pair[1]:
@@ -491,6 +501,11 @@ def _read_bounds(
             raise DomainError(
                 f"{kind}: bounds: {name}: expected {numbers} (low, high) with {lowest:g} <= low <= high, got "
                 f"{short_repr(asked)}"
+            )
+        if pair[0] > highest:
+            raise DomainError(
+                f"{kind}: bounds: {name}: expected a lower bound up to the total of {highest:g}, got "
+                f"{short_repr(asked)}; of percentages declare total=100"
             )
         found.append((pair[0], min(pair[1], highest)))
     return found
@@ -510,7 +525,11 @@ def _read_min_shares(kind: str, argument: str, parts: Sequence[str], given: obje
 
 
 def _read_required(kind: str, parts: Sequence[str], required: Iterable[str]) -> frozenset[str]:
-    names = [required] if isinstance(required, str) else list(required)
+    names = (
+        [required] if isinstance(required, str) else list(required) if isinstance(required, Iterable) else [required]
+    )
+    if not all(isinstance(name, str) for name in names):
+        raise DomainError(f"{kind}: required: expected names of parts, got {short_repr(required)}")
     return frozenset(_by_part(kind, "required", parts, dict.fromkeys(names)))
 
 
@@ -537,7 +556,11 @@ def _check_reach(
         (name for name, low, high, may in zip(parts, least, most, optional, strict=False) if low > high), None
     )
     if narrow is not None:
-        raise DomainError(f"{kind}: {narrow}: expected bounds with a share that is allowed, got none; lower min_share=")
+        i = parts.index(narrow)
+        raise DomainError(
+            f"{kind}: bounds: {narrow}: expected an upper bound from {total * least[i] / steps:g} on, the smallest "
+            f"number above 0 that it may have, got {total * most[i] / steps:g}; raise it, or leave the part out"
+        )
     always = [low for low, may in zip(least, optional, strict=True) if not may]
     highest = sorted((high for high, may in zip(most, optional, strict=True) if may), reverse=True)
     n_more = len(highest) if few is None else max(0, few - sum(low > 0 for low in always))

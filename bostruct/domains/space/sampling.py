@@ -42,6 +42,7 @@ from bostruct.domains.space.variable import INACTIVE, Variable
 
 MAX_SURVEY_CALLS = 240_000  # leaves a suggestion some
 UNIFORM_DRAWS = 2_048
+LINEAR_DRAWS = 128  # under linear constraints alone, which draws satisfy
 ENOUGH_DRAWS = 4_096  # where one of them was valid
 BLOCK = 512
 N_STARTS = 20  # valid points that are wanted
@@ -68,7 +69,8 @@ def find_feasible(space: ConstrainedProduct) -> Survey:
     """
     rng = np.random.default_rng(0)
     with limit_calls(MAX_SURVEY_CALLS, reserved=0) as limit:
-        uniform = space.sample_freely(UNIFORM_DRAWS, rng)
+        are_linear = space.linear is not None and len(space.linear.rules) == len(space.constraints)
+        uniform = space.sample_freely(LINEAR_DRAWS if are_linear else UNIFORM_DRAWS, rng)
         counts = [count_until_broken(space, uniform)]
         found = uniform[counts[0] == len(space.constraints)]
         uniform_hits = len(found) > 0

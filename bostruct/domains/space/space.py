@@ -45,7 +45,7 @@ from bostruct.domains.space.constraints import (
 )
 from bostruct.domains.space.fixed import fix_variables
 from bostruct.domains.space.graphs import MAX_CHOICES
-from bostruct.domains.space.linear import BRANCH_DRAWS, Linear
+from bostruct.domains.space.linear import Linear
 from bostruct.domains.space.migration import migrate_row
 from bostruct.domains.space.moves import NeighborSampler
 from bostruct.domains.space.points import check_names, check_row, encode_row, read_row
@@ -116,9 +116,10 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
         check_constraints(rules, kinds, kinds)
         super().__init__(kinds, tuple(name_levels(rule, kinds) for rule in rules))
         if self.linear is not None:
-            free = ConstrainedProduct(kinds, ()).sample_freely(BRANCH_DRAWS, np.random.default_rng(0))
-            has = free[:, self.linear.columns] != INACTIVE  # and all numbers, in a branch that draws may have missed
-            self.linear.refuse_infeasible(list(np.unique(np.vstack([has, np.ones_like(has[:1])]), axis=0)))
+            free, columns = ConstrainedProduct(kinds, ()), self.linear.columns
+            self.linear.refuse_infeasible(
+                lambda n: np.unique(free.sample_freely(n, np.random.default_rng(0))[:, columns] != INACTIVE, axis=0)
+            )
 
     def __repr__(self) -> str:
         return show_parts(self.variables, show_rules(len(self.constraints)))

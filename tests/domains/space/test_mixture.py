@@ -81,6 +81,35 @@ def test_shares_sum_to_the_total_exactly_also_after_json(total):
         assert thirds.decode(json.loads(json.dumps(thirds.encode(row)))) == row
 
 
+def test_parts_are_fixed_by_equal_bounds():
+    fixed = Mixture(list("abcd"), bounds={"a": (1 / 3, 1 / 3), "b": (1 / 7, 1 / 7)})
+    for row in fixed.sample(100, np.random.default_rng(0)).tolist():
+        shown = fixed.present(row)
+        assert (shown["a"], shown["b"], math.fsum(shown.values())) == (1 / 3, 1 / 7, 1.0)
+        assert fixed.parse(shown) == row
+
+
+def test_many_parts_are_drawn():
+    many = Allocation([f"p{i}" for i in range(300)], 2_000).sample(20, np.random.default_rng(0))
+    assert (many.sum(axis=1) == 2_000).all()
+    assert many.mean() == pytest.approx(20 / 3)
+    high = {f"p{i}": (0, 0.001 if i < 180 else 0.052) for i in range(200)}
+    sparse = Mixture(list(high), bounds=high, max_parts=20)  # all of the last twenty are needed
+    assert (sparse.sample(5, np.random.default_rng(0))[:, 180:] > 0).all()
+
+
+@pytest.mark.parametrize("new", [{"sum_tolerance": 0.01}, {"parts": list("cba")}, {"parts": list("abcd")}])
+def test_trials_stay_when_a_mixture_changes(tmp_path, new):
+    def objective(point):
+        return point["m"]["a"]
+
+    settings = {"seed": 0, "storage": tmp_path / "runs.db", "method": "random"}
+    before = bo.minimize(objective, {"m": Mixture(list("abc"))}, n_trials=4, **settings)
+    after = bo.minimize(objective, {"m": Mixture(**({"parts": list("abc")} | new))}, n_trials=5, **settings)
+    assert [trial.value for trial in after.trials[:4]] == [trial.value for trial in before.trials]
+    assert after.n_unread == 0
+
+
 def test_values_near_the_total_are_rescaled():
     mix = Mixture(["a", "b", "c"])
     assert mix.present(mix.parse({"a": 0.2, "b": 0.3, "c": 0.5000004}))["c"] == pytest.approx(0.5000002)
@@ -97,6 +126,9 @@ def test_values_near_the_total_are_rescaled():
         (LARGE[0], {"a": 0.1, "b": 0.4, "c": 0.51}, "a sum of 1.01; Mixture\\(..., sum_tolerance=0.01\\)"),
         (LARGE[0], {"a": 0.5, "d": 0.5}, "unknown part 'd'"),
         (LARGE[0], {"a": "x"}, "a: expected a number"),
+        (LARGE[0], {"a": 10**400}, "a: expected a number"),
+        (Mixture(["a", "b"], sum_tolerance=1), {"a": 0, "b": 0}, "a sum of 0"),
+        (Mixture(["a", "b"], sum_tolerance=0.1, bounds={"a": (0, 0.3)}), {"a": 0.39, "b": 0.61}, "from 0 to 0.3, got"),
         (LARGE[0], [0.5, 0.5, 0], "expected a dict of 3 parts"),
         (LARGE[1], {"a": 0.2, "b": 0.4, "d": 0.4}, "declare total=1$"),
         (LARGE[1], {"a": 5, "b": 25, "c": 70}, "a: expected a number from 10 to 40, got 5"),
@@ -124,8 +156,11 @@ def test_what_is_no_value_is_refused_in_words(variable, value, message):
         (lambda: Mixture(["a", "b"], bounds={"c": (0, 1)}), "unknown part 'c'"),
         (lambda: Mixture(["a", "b"], bounds={"a": (0.5, 0.2)}), "low <= high"),
         (lambda: Mixture(["a", "b", "c"], bounds=(0, 0.4), max_parts=2), "2 parts sum to at most 0.8"),
-        (lambda: Mixture(["a", "b"], bounds=(0, 0.5), min_share=0.6), "lower min_share="),
+        (lambda: Mixture(["a", "b"], bounds=(0, 0.5), min_share=0.6), "from 0.6 on"),
         (lambda: Mixture(["a", "b"], total=0), "above 0"),
+        (lambda: Mixture(["a", "b"], bounds={"a": (10, 40)}), "Mixture: bounds: a: .* declare total=100"),
+        (lambda: Mixture(["a", "b"], required=5), "Mixture: required: expected names of parts, got 5"),
+        (lambda: Mixture(["a", "b"], required=["c"]), "Mixture: required: unknown part 'c'"),
         (lambda: Allocation(["a", "b"], 5, bounds=(0, 2.5)), "integers"),
         (lambda: Allocation(["a", "b"], 5, bounds=(0, 2)), "at most 4"),
     ],
@@ -133,6 +168,12 @@ def test_what_is_no_value_is_refused_in_words(variable, value, message):
 def test_what_is_no_variable_is_refused_at_construction(build, message):
     with pytest.raises(DomainError, match=message):
         build()
+
+
+@pytest.mark.parametrize("argument", [{"total": 2.5}, {"total": 20, "slack": "no"}])
+def test_arguments_of_an_allocation_are_named(argument):
+    with pytest.raises(TypeError, match=f"Allocation: {[*argument][-1]}: expected"):
+        Allocation(["a", "b"], **argument)
 
 
 @pytest.mark.parametrize("max_parts", [0, 3])
@@ -230,8 +271,3 @@ def test_a_tolerance_of_the_sum_is_none_of_the_bounds():
     with pytest.raises(PointError, match=r"a: expected a number from 0 to 0\.3, got 0\.39"):
         space.parse({"m": {"a": 0.39, "b": 0.2, "c": 0.41}})
     assert space.present(space.parse({"m": {"a": 0.31, "b": 0.31, "c": 0.41}}))["m"]["a"] == 0.3
-
-
-def test_allocations_beyond_the_range_of_floats_are_drawn():
-    allocation = bo.Allocation([f"i{k}" for k in range(300)], total=2_000)
-    assert allocation.sample(3, np.random.default_rng(0)).sum(axis=1).tolist() == [2_000] * 3
