@@ -1,6 +1,6 @@
 """Run every published benchmark of COMBO (Oh et al. 2019) on its 25 configurations; writes docs/evidence/published.md.
 
-    python -m benchmarks.published --paper wrs|deeparchitect|nasbot|all [--rows NAME,...] [--quick] [--seeds N]
+    python -m benchmarks.published [--paper wrs|deeparchitect|nasbot|all] [--rows NAME,...] [--quick] [--seeds N]
         [--data DIR] [--out FILE]
     python -m benchmarks.published [--data DIR] [--searches NAME,...] [--problems NAME,...] [--configs 25]
         [--processes 1] [--out FILE] [--page PAGE]
@@ -47,7 +47,10 @@ from benchmarks.published.report import FILE, PAGE, publish
 from benchmarks.published.run import take_named
 
 NAME = "benchmarks.published"
-OTHERS = f"The other papers: python -m {NAME} --paper wrs|deeparchitect|nasbot|all [--quick] [--rows NAME,...]"
+OTHERS = (
+    f"The other papers, each row with its verdict: python -m {NAME} --paper wrs|deeparchitect|nasbot|all "
+    f"[--rows NAME,...] [--quick, for minutes in all] [--seeds N]; their options: python -m {NAME} --paper all --help"
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -60,6 +60,7 @@ class Row(NamedTuple):
     claims: pairs (better, worse) of these, as the paper found them.
     take: (method, seed, setting) -> figures by name; ``value``, if any, is minimized.
     order: names of figures, from the least to the largest that the paper prints.
+    unit: what ``value`` is; of a row with an order, what its figures are.
     file: that it needs in the folder of the data; empty for none.
     """
 
@@ -70,7 +71,14 @@ class Row(NamedTuple):
     claims: tuple[tuple[str, str], ...]
     take: Callable[[str, int, Setting], Figures]
     order: tuple[str, ...] = ()
+    unit: str = ""
     file: str = ""
+
+    def label(self, figure: str) -> str:
+        """Return the name of a figure, with unit and direction where it has them."""
+        if figure == "value":
+            return f"value: {self.unit}, lower is better"
+        return f"{figure}: {self.unit}" if figure in self.order else figure
 
 
 def best_after(values: Sequence[float]) -> Figures:
@@ -403,6 +411,7 @@ def _uci_rows() -> Iterator[tuple[str, Row]]:
                 ("nasbot", *others),
                 tuple(("random", "nasbot") if (file, other) == INDOOR else ("nasbot", other) for other in others),
                 partial(search_perceptrons, file),
+                unit="mean squared test error of the best network, of a target of variance 1",
                 file=f"uci_regression/{file}.npz",
             ),
         )
@@ -420,6 +429,7 @@ ROWS: dict[str, Row] = {
         (),
         weigh_griewank,
         order=("x1", "x2", "x3", "x4", "x5", "x6"),
+        unit="percent of the variance of Griewank's function",
     ),
     "wrs-table-2": Row(
         "wrs",
@@ -428,6 +438,7 @@ ROWS: dict[str, Row] = {
         ("wrs", "random"),
         (("wrs", "random"),),
         search_griewank,
+        unit="Griewank's function at the best point",
     ),
     "wrs-table-3": Row(
         "wrs",
@@ -437,6 +448,7 @@ ROWS: dict[str, Row] = {
         (),
         weigh_cnn,
         order=("all filters", "convolutions", "dense_layers", "all units"),
+        unit="percent of the variance of the validation error",
     ),
     "wrs-table-4": Row(
         "wrs",
@@ -446,6 +458,7 @@ ROWS: dict[str, Row] = {
         ("wrs", "random", "nelder-mead", "particle-swarm", "sobol"),
         tuple(("wrs", other) for other in ("random", "nelder-mead", "particle-swarm", "sobol")),
         search_cnn,
+        unit="share of validation digits taken for another, of the best network",
     ),
     "deeparchitect-table-1": Row(
         "deeparchitect",
@@ -454,6 +467,7 @@ ROWS: dict[str, Row] = {
         ("nasbench", "nasnet", "flat", "deeparchitect-genetic"),
         tuple((space, "deeparchitect-genetic") for space in ("nasbench", "nasnet", "flat")),
         compare_spaces,
+        unit="share of test images taken for another class, of the best network trained again",
     ),
     "deeparchitect-table-2": Row(
         "deeparchitect",
@@ -463,6 +477,7 @@ ROWS: dict[str, Row] = {
         ("smbo", "random", "mcts", "regularized-evolution"),
         (("smbo", "random"), ("random", "mcts"), ("random", "regularized-evolution")),
         compare_searchers,
+        unit="share of test images taken for another class, of the best network trained again",
     ),
     **dict(_uci_rows()),
     "nasbot-cifar10": Row(
@@ -472,6 +487,7 @@ ROWS: dict[str, Row] = {
         ("nasbot", "evolution", "random"),
         (("nasbot", "evolution"), ("nasbot", "random")),
         search_cnns,
+        unit="share of validation images taken for another class, of the best network",
     ),
     "nasbot-ablation": Row(
         "nasbot",
@@ -480,6 +496,7 @@ ROWS: dict[str, Row] = {
         tuple(HELD_OUT),
         tuple(("nasbot", other) for other in HELD_OUT if other != "nasbot"),
         hold_out,
+        unit="the landscape at the best network",
     ),
     "nasbot-distances": Row(
         "nasbot",
@@ -488,5 +505,6 @@ ROWS: dict[str, Row] = {
         ("nearest by OTMANN", "nearest by t-SNE", "any pair"),
         (("nearest by OTMANN", "any pair"), ("nearest by t-SNE", "any pair")),
         compare_neighbors,
+        unit="difference in value of two networks of the landscape",
     ),
 }
