@@ -20,7 +20,7 @@ from bostruct.comparison.statistics import estimate_difference
 from bostruct.study.threads import ThreadLimit
 
 FILES = {True: Path("published-quick.jsonl"), False: Path(__file__).with_name("rows.jsonl")}  # quick or not
-PAPERS = ("wrs", "deeparchitect", "nasbot")
+PAPERS = ("combo", "wrs", "deeparchitect", "nasbot")
 SEEDS = {True: 2, False: 8}  # quick or not
 LEAST_SEEDS = 5  # of a verdict
 Runs = dict[tuple[str, str, int], dict[str, float]]  # row, method, seed -> figures
