@@ -14,6 +14,7 @@ import click
 
 from bostruct.analysis.tables import format_number
 from bostruct.cli.options import (
+    FiniteRange,
     check_outputs,
     failures_option,
     file_to_write,
@@ -123,7 +124,7 @@ In training an input was (x - mean) / scale, where x is {unit}, and
 )
 @click.option(
     "--scale",
-    type=click.FloatRange(0.0, 1.0, min_open=True),
+    type=FiniteRange(0.0, 1.0, min_open=True),
     default=1.0,
     help="cifar10: multiplies images, epochs, trials, filters and units, for a CPU; 0.02 takes minutes.",
 )
