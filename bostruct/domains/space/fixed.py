@@ -88,7 +88,8 @@ def fix_variables(
             try:
                 own = Fixed(own, own.parse(values[name]))
             except PointError as error:
-                raise DomainError(f"fix: {name}: {error}") from None
+                hint = "; one part is fixed by equal bounds of it" if own.parts else ""
+                raise DomainError(f"fix: {name}: {error}{hint}") from None
         if own is not None:
             found[name] = own
         elif name in values:

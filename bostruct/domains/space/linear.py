@@ -332,20 +332,17 @@ def find_axes(i: int, name: str, variable: Variable) -> list[Axis]:
         low, high = float(variable.choices[0]), float(variable.choices[len(variable.choices) - 1])
         step = 0.0 if variable.kind == "Real" else 1.0
         return [Axis(name, i, low, high, step, None, variable, step, 0, variable.size)]
-    if variable.parts:  # of a fixed value
-        whole = variable.choices[0]
-        listed = [(f"{name}.{part}", [whole[part]]) for part in variable.parts]
-    else:
-        listed = [(name, [to_python(one) for one in variable.choices])]
-    is_bit = variable.kind == "Binary" or (variable.is_fixed and type(listed[0][1][0]) is bool)
-    known = (bool,) if is_bit else (int, float)
-    if not (variable.ordered or is_bit or variable.parts) or not all(
-        type(one) in known and math.isfinite(one) for _, numbers in listed for one in numbers
-    ):
+    listed = {f"{name}.{part}": [variable.choices[0][part]] for part in variable.parts}  # of a fixed value
+    listed = listed or {name: [to_python(one) for one in variable.choices]}
+    kinds = {type(one) for numbers in listed.values() for one in numbers}
+    is_bit = kinds == {bool} and (variable.kind == "Binary" or variable.is_fixed)
+    if not is_bit and not ((variable.ordered or variable.parts) and kinds <= {int, float}):
         return []
     found = []
-    for own, numbers in listed:
+    for own, numbers in listed.items():
         levels = np.array(numbers, dtype=np.float64)
+        if not np.isfinite(levels).all():
+            return []
         gaps = np.diff(np.sort(levels))
         step = float(gaps[0]) if len(gaps) and np.allclose(gaps, gaps[0], rtol=1e-9) else math.nan
         found.append(
