@@ -151,6 +151,29 @@ class Linear(Clause):
     def _turn(self, excess: float, slack: float) -> float:
         return excess - slack if self.relation == "<=" else excess + slack
 
+    def keep(self, names: Mapping[str, Variable]) -> Linear | None:
+        """Return the constraint on the variables that are left; None if it holds without any of its variables.
+
+        Parameters
+        ----------
+        names : mapping of str to Variable
+            The variables that are left. Others count as 0.
+
+        Returns
+        -------
+        Linear or None
+            The constraint.
+
+        Raises
+        ------
+        DomainError
+            If none of its variables is left, and 0 misses the limit.
+        """
+        kept = {name: one for name, one in self.weights.items() if find_owner(name, names)}
+        if not kept and not self({}):
+            raise DomainError(f"constraints: no point satisfies {self!r}, because it has none of these variables")
+        return replace(self, weights=kept) if kept else None
+
     def __hash__(self) -> int:
         return hash((frozenset(self.weights.items()), self.relation, self.limit))
 

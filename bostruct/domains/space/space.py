@@ -173,7 +173,9 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
         """
         names = list(self.variables)
         order = [names[i] for i in self.conditions.order]
-        return Space(fix_variables(self.variables, order, values), self.constraints)
+        found = fix_variables(self.variables, order, values)
+        rules = (rule.keep(found) if isinstance(rule, Linear) else rule for rule in self.constraints)
+        return Space(found, [rule for rule in rules if rule is not None])
 
     def count(self) -> Count:
         """Count the valid points."""
