@@ -11,7 +11,7 @@ import itertools
 import math
 import re
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -24,7 +24,7 @@ import numpy.typing as npt
 from bostruct.checks import count_own_frames, did_you_mean, short_repr
 from bostruct.contracts import Array, DomainError, IntArray, Json, Polytope, Presented
 from bostruct.domains.space.choices import to_python
-from bostruct.domains.space.clauses import BUILDERS, RELATIONS, Clause
+from bostruct.domains.space.clauses import BUILDERS, RELATIONS, Clause, PartialPoint
 from bostruct.domains.space.graphs import MAX_CHOICES
 from bostruct.domains.space.variable import INACTIVE, Variable, find_owner
 
@@ -151,29 +151,6 @@ class Linear(Clause):
     def _turn(self, excess: float, slack: float) -> float:
         return excess - slack if self.relation == "<=" else excess + slack
 
-    def keep(self, names: Mapping[str, Variable]) -> Linear | None:
-        """Return the constraint on the variables that are left; None if it holds without any of its variables.
-
-        Parameters
-        ----------
-        names : mapping of str to Variable
-            The variables that are left. Others count as 0.
-
-        Returns
-        -------
-        Linear or None
-            The constraint.
-
-        Raises
-        ------
-        DomainError
-            If none of its variables is left, and 0 misses the limit.
-        """
-        kept = {name: one for name, one in self.weights.items() if find_owner(name, names)}
-        if not kept and not self({}):
-            raise DomainError(f"constraints: no point satisfies {self!r}, because it has none of these variables")
-        return replace(self, weights=kept) if kept else None
-
     def __hash__(self) -> int:
         return hash((frozenset(self.weights.items()), self.relation, self.limit))
 
@@ -186,6 +163,14 @@ class Linear(Clause):
 
     def to_json(self) -> Json:
         return {"weights": dict(self.weights), "sum": self.relation, "limit": self.limit}
+
+    def simplify(self, point: PartialPoint) -> Clause | bool:
+        gone = {name for name in self.weights.keys() - point.free if _is_among(name, point.gone)}
+        weights = {name: one for name, one in self.weights.items() if name not in gone}
+        if not weights:
+            return self({})
+        is_open, rest = any(_is_among(name, point.free) for name in weights), replace(self, weights=weights)
+        return rest if is_open or (answer := point.decide(rest)) is None else answer
 
     def bind(self, variables: Mapping[str, Variable], where: str) -> Linear:
         """Return the constraint with its scale in a space.
@@ -223,6 +208,11 @@ class Linear(Clause):
         if not math.isfinite(largest):
             raise DomainError(f"{where}: expected weights and bounds of variables whose largest sum is finite")
         return replace(self, scale=min(largest, WHOLE_SCALE) if all(one % 1 == 0 for one in numbers) else largest)
+
+
+def _is_among(name: str, owners: Collection[str]) -> bool:
+    """Tell whether a name is that of a variable, or of a part of one."""
+    return name in owners or any(name.startswith(f"{own}.") for own in owners)
 
 
 def _look_up(given: Presented, name: str) -> float:
