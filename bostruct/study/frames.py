@@ -109,7 +109,7 @@ def read_frame(
     frame = _join_parts(frame.rename(columns=unquote_cell), domain.variables)
     columns = _find_columns(frame, value, failed, domain, goals)
     for column in columns.attributes.values():
-        cells = frame[column]
+        cells: Any = frame[column]
         if cells.dtype.kind == "f" and cells.isna().any() and (cells.dropna() % 1 == 0).all():
             frame[column] = cells.astype("Int64")  # integers, which are read as floats because of the gaps
     records = frame.astype(object).where(frame.notna(), None).to_dict("records")
