@@ -60,9 +60,11 @@ def read_content(file: str | Path) -> bytearray:
     """Return the content of a file of at most 256 MiB; raise as `open_data`, and ValueError for a larger one."""
     content = bytearray()
     with open_data(file) as stream:
-        while len(content) <= MAX_CONTENT and (chunk := stream.read(2**20)):
+        is_small = os.path.getsize(file) <= MAX_CONTENT
+        while is_small and (chunk := stream.read(2**20)):
             content += chunk
-    if len(content) > MAX_CONTENT:
+            is_small = len(content) <= MAX_CONTENT
+    if not is_small:
         raise ValueError(f"{file}: expected at most {MAX_CONTENT:,} bytes, got more; keep the rows that matter")
     return content
 
