@@ -59,7 +59,7 @@ ALLOWED: dict[str, set[str]] = {
     | {"study", "bostruct.surrogates.fanova", "bostruct.domains.part_choices"}
     | {"bostruct.domains.space.variable", "bostruct.domains.architecture.value"},  # which reports draw
     "problems": BASE | DOMAINS,
-    "nas": BASE | DOMAINS | {"public_names"},
+    "nas": BASE | DOMAINS | {"public_names", "bostruct.problems.paths"},
     "language": BASE | {"domains.language", "domains.common"},
     "optimize": BASE | {"study"},
     # A comparison runs studies, over processes, and draws and judges what they found.
