@@ -157,7 +157,7 @@ def import_experiments(
         space, columns = _guess_space(place, columns, value, failed)
     domain = as_domain(space)
     same = {name: match_column(name, columns) for name in domain.named_values}
-    columns |= {name: columns[one] for name, one in same.items() if one is not None}
+    columns |= {name: columns[one] for name, one in same.items() if one not in (None, f"point.{name}")}
     kept = _find_whole_rows(place, domain, columns, lines)
     columns = {name: [cells[i] for i in kept] for name, cells in columns.items()}
     frame = pandas.DataFrame(columns, index=[lines[i] for i in kept], dtype=object)
@@ -189,7 +189,8 @@ def _guess_space(
     guesses, left_out = guess_variables(guessed, columns, columns[value])
     read = {name: guessed[name] for name in guesses}
     guesses = _join_shares(guesses, read)
-    not_read = [name for name in columns if not name.startswith(prefix) and name not in others]
+    attributes = {name: cells for name, cells in columns.items() if name.startswith(ATTRIBUTE)}
+    not_read = [name for name in columns if not name.startswith((prefix, ATTRIBUTE)) and name not in others]
     left_out |= dict.fromkeys(not_read, f"without the prefix {prefix!r}")
     shown = format_space(place, guesses, left_out)
     if not guesses:
@@ -198,15 +199,16 @@ def _guess_space(
     warnings.warn(shown, SpaceGuessed, stacklevel=count_own_frames())
     return {name: guess.make() for name, guess in guesses.items()}, {
         name: columns[name] for name in others if name in columns
-    } | read
+    } | read | attributes
 
 
 def _find_whole_rows(place: str, domain: Domain, columns: Mapping[str, Cells], lines: Sequence[int]) -> list[int]:
     """List the rows in which no variable lacks its value, with a warning of the others; all if there is no such row."""
     gaps: dict[int, str] = {}
     for name, one in domain.named_values.items():
-        if name in columns and not one.when and not NA_TEXTS.union({None}).intersection(get_choices(one)):
-            gaps |= {i: name for i, cell in enumerate(columns[name]) if cell is None}
+        column = name if name in columns else f"point.{name}"
+        if column in columns and not one.when and not NA_TEXTS.union({None}).intersection(get_choices(one)):
+            gaps |= {i: name for i, cell in enumerate(columns[column]) if cell is None}
     kept = [i for i in range(len(lines)) if i not in gaps]
     if gaps and kept:
         first = min(gaps)

@@ -14,6 +14,7 @@ import pytest
 import bostruct as bo
 from bostruct import problems
 from bostruct.contracts import DomainError
+from bostruct.domains.space.clauses import PartialPoint
 from bostruct.integrations.kernel_tuner import (
     ExpressionError,
     Restriction,
@@ -314,6 +315,17 @@ def test_a_stored_space_with_conditions_is_whole(tmp_path, convolution):
         bo.Space.from_json({**space.to_json(), "constraints": [{"expression": "open('a')", "constants": []}]})
     with pytest.raises(DomainError, match="there is no variable 'z'"):
         bo.Space({"x": [1, 2]}, [Restriction("x < z")])
+
+
+def test_a_condition_knows_the_values_that_all_points_share(convolution):
+    space = read_space(convolution)
+    shared = {"use_padding": 1, "block_size_x": 16}
+    point = PartialPoint(shared, space.variables.keys() - shared.keys(), ())
+    rules = [rule.simplify(point) for rule in space.constraints]
+    assert rules[0] is True
+    assert [rule.names for rule in rules[1:3]] == [("block_size_y",), ("use_shmem",)]
+    assert rules[2]({"use_shmem": 1})
+    assert not rules[2]({"use_shmem": 0})
 
 
 def test_a_study_stored_with_functions_as_conditions_resumes(tmp_path, convolution):

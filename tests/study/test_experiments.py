@@ -153,7 +153,7 @@ def test_a_guess(cells, expected, tmp_path):
 
 @pytest.mark.filterwarnings("ignore:frame. 1 of 5 rows without a value")
 def test_a_column_with_a_gap_is_kept_and_the_row_left_out(write):
-    table = "T (°C);t;kind;y;acc\n80,5;10;u;1;3\n90;20;v;2;4\n;30;u;3;5\n95;15;v;;\n85;25;u;5;1\n99;12;v;6;2\n"
+    table = "T (°C);min;kind;y;acc\n80,5;10;u;1;3\n90;20;v;2;4\n;30;u;3;5\n95;15;v;;\n85;25;u;5;1\n99;12;v;6;2\n"
     with pytest.warns(
         UserWarning, match=r"1 of 6 rows left out, the first of them line 4, in which 'T \(°C\)' is empty"
     ):
