@@ -257,6 +257,7 @@ def _parse_file(file: str | os.PathLike[str]) -> tuple[ParsedJson, _Source]:
     needed = len(content) * (2 if content.isascii() else 5) + sum(n * content.count(sign) for sign, n in MEMORY.items())
     if needed > MAX_MEMORY:
         raise ValueError(f"{name}: expected JSON that takes at most {MAX_MEMORY:,} bytes of memory, got {needed:,}")
+    text = ""
     try:
         text = content.decode("utf-8-sig").rstrip()
         text = f"{text[:-1]}}}}}" if text.endswith(",") else text
@@ -280,7 +281,7 @@ def _read_object(pairs: list[tuple[str, Presented]]) -> dict[str, Presented]:
     return found
 
 
-def _read_parameters(data: ParsedJson, where: _Source) -> tuple[dict[str, list[Any]], list[tuple[JsonPath, str]]]:
+def _read_parameters(data: ParsedJson, where: _Source) -> tuple[dict[str, list[Any]], Sequence[tuple[JsonPath, str]]]:
     """Return the values of each parameter, and the conditions with their paths."""
     found: dict[str, list[Any]] = {}
     try:

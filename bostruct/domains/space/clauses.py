@@ -346,7 +346,7 @@ class Restriction(Clause):
         return self.expression
 
     @property
-    def __name__(self) -> str:
+    def __name__(self) -> str:  # type: ignore[override]
         return self.expression
 
     @property
