@@ -391,18 +391,9 @@ def label_points(axes: Axes, labels: Sequence[tuple[str, float, float]], dots: A
 def _write(axes: Axes, text: str, point: tuple[float, float], place: _Place, *, has_line: bool = False) -> Annotation:
     """Write a label at a place beside a point, and return it."""
     line: dict[str, Any] = {"arrowstyle": "-", "color": GRAY, "linewidth": 0.8, "shrinkA": 0.0, "shrinkB": 4.0}
-    return axes.annotate(
-        text,
-        point,
-        (place.x, place.y),
-        textcoords="offset points",
-        fontsize=9,
-        color=choose_ink(axes),
-        ha=place.across,
-        va=place.up,
-        arrowprops=line if has_line else None,
-        zorder=6,
-    )
+    look: dict[str, Any] = {"ha": place.across, "va": place.up, "arrowprops": line if has_line else None}
+    look |= {"fontsize": 9, "color": choose_ink(axes), "zorder": 6}
+    return axes.annotate(text, point, (place.x, place.y), textcoords="offset points", **look)
 
 
 def _count_inside(box: Bbox, places: Array) -> int:

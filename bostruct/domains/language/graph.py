@@ -13,20 +13,14 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from itertools import count
 from typing import NamedTuple, TypeAlias, TypeGuard
 
 from bostruct.checks import short_repr
 from bostruct.domains.language.errors import AlreadyConnected, ForeignHyperparameter, ForeignPort, LanguageError
 from bostruct.domains.language.fingerprints import canonical_data
-from bostruct.domains.language.values import (
-    Value,
-    as_name,
-    as_properties,
-    has_names,
-    name_value,
-    name_values,
-)
+from bostruct.domains.language.values import Value, as_name, as_properties, has_names, name_value, name_values
 
 MODULE_NAME = re.compile(r"[^/\[\].:\s]+")
 
@@ -79,6 +73,7 @@ class Output:
         return f"{self.module.path}.out:{self.name}"
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Fragment:
     """The result of one call of a builder.
 
@@ -88,40 +83,24 @@ class Fragment:
     `shared` holds what a `HyperparameterSharer` made for it.
     """
 
-    __slots__ = (
-        "closed",
-        "depth",
-        "hides_choices",
-        "host",
-        "hyperparameters",
-        "inputs",
-        "is_plain",
-        "modules",
-        "numbers",
-        "outer_outputs",
-        "outputs",
-        "path",
-        "reads_outer",
-        "shared",
-        "tokens",
-    )
+    path: str
+    host: Module | None
+    depth: int = field(init=False)
+    modules: list[Module] = field(default_factory=list)
+    hyperparameters: list[Hyperparameter] = field(default_factory=list)
+    inputs: dict[str, Input] = field(default_factory=dict)
+    outputs: dict[str, Output] = field(default_factory=dict)
+    numbers: Counter[str] = field(default_factory=Counter)
+    closed: bool = False
+    tokens: bytes | None = None  # once somebody asks for them
+    is_plain: bool = False  # whether it is finished, and nothing in it depends on any choice
+    outer_outputs: set[Output] = field(default_factory=set)
+    reads_outer: bool = False  # whether a module of it reads an output of a part around it
+    hides_choices: bool = False  # whether only parts to come may make some of its choices visible
+    shared: dict[tuple[object, str], Hyperparameter] = field(default_factory=dict)  # by sharer, None for the part's own
 
-    def __init__(self, path: str, host: Module | None) -> None:
-        self.path = path
-        self.host = host
-        self.depth: int = 0 if host is None else host.fragment.depth + 1
-        self.modules: list[Module] = []
-        self.hyperparameters: list[Hyperparameter] = []
-        self.inputs: dict[str, Input] = {}
-        self.outputs: dict[str, Output] = {}
-        self.numbers: Counter[str] = Counter()
-        self.closed = False
-        self.tokens: bytes | None = None  # once somebody asks for them
-        self.is_plain = False  # whether it is finished, and nothing in it depends on any choice
-        self.outer_outputs: set[Output] = set()
-        self.reads_outer = False  # whether a module of it reads an output of a part around it
-        self.hides_choices = False  # whether only parts to come may make some of its choices visible
-        self.shared: dict[tuple[object, str], Hyperparameter] = {}  # by sharer, None for those made with the part
+    def __post_init__(self) -> None:
+        self.depth = 0 if self.host is None else self.host.fragment.depth + 1
 
     def __repr__(self) -> str:
         return self.path or "the whole space"
