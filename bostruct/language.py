@@ -57,6 +57,10 @@ if TYPE_CHECKING:
     from bostruct.domains.language.errors import TraceError as TraceError
     from bostruct.domains.language.graph import DependentHyperparameter as DependentHyperparameter
     from bostruct.domains.language.graph import Discrete as Discrete
+    from bostruct.domains.language.graph import module as module
+    from bostruct.domains.language.graph import outer_output as outer_output
+    from bostruct.domains.language.graph import siso_module as siso_module
+    from bostruct.domains.language.graph import substitution_module as substitution_module
     from bostruct.domains.language.hyperparameters import Bool as Bool
     from bostruct.domains.language.hyperparameters import D as D
     from bostruct.domains.language.hyperparameters import FloatRange as FloatRange
@@ -64,10 +68,6 @@ if TYPE_CHECKING:
     from bostruct.domains.language.hyperparameters import IntRange as IntRange
     from bostruct.domains.language.hyperparameters import OneOfK as OneOfK
     from bostruct.domains.language.hyperparameters import OneOfKFactorial as OneOfKFactorial
-    from bostruct.domains.language.modules import module as module
-    from bostruct.domains.language.modules import outer_output as outer_output
-    from bostruct.domains.language.modules import siso_module as siso_module
-    from bostruct.domains.language.modules import substitution_module as substitution_module
     from bostruct.domains.language.program import Program as Program
     from bostruct.domains.language.space import SearchSpace as SearchSpace
     from bostruct.domains.language.trace import Trace as Trace
@@ -89,11 +89,12 @@ else:
                 "AlreadyConnected CompileError CycleError DanglingInput DanglingModule ForeignHyperparameter "
                 "ForeignPort LanguageError NameClash NoneFeasible PortNames SubstitutionError TooDeep TraceError"
             ),
-            "bostruct.domains.language.graph": "DependentHyperparameter Discrete",
+            "bostruct.domains.language.graph": (
+                "DependentHyperparameter Discrete module outer_output siso_module substitution_module"
+            ),
             "bostruct.domains.language.hyperparameters": (
                 "Bool D FloatRange HyperparameterSharer IntRange OneOfK OneOfKFactorial"
             ),
-            "bostruct.domains.language.modules": "module outer_output siso_module substitution_module",
             "bostruct.domains.language.program": "Program",
             "bostruct.domains.language.space": "SearchSpace",
             "bostruct.domains.language.trace": "Trace",

@@ -285,12 +285,8 @@ def put_legend_below(axes: Axes, columns: int = 5) -> None:
     handles, labels = axes.get_legend_handles_labels()
     if labels:
         rows = -(-len(labels) // columns)
-        where: dict[str, Any] = {
-            "loc": "upper center",
-            "bbox_to_anchor": (0.5, 0.0),
-            "borderaxespad": LEGEND_ROOM / 9.0,
-        }
-        axes.legend(handles, labels, ncols=-(-len(labels) // rows), frameon=False, fontsize=9, **where)
+        where: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "ncols": -(-len(labels) // rows)}
+        axes.legend(handles, labels, borderaxespad=LEGEND_ROOM / 9.0, frameon=False, fontsize=9, **where)
 
 
 def compress_beginning(axes: Axes, beginning: int, total: int, label: str) -> None:

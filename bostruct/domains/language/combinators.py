@@ -10,9 +10,18 @@ from typing import TypeAlias
 
 from bostruct.checks import short_repr
 from bostruct.domains.language.errors import LanguageError
-from bostruct.domains.language.graph import IO, Builder, Discrete, Hyperparameter, Input, Output
+from bostruct.domains.language.graph import (
+    IO,
+    Builder,
+    Discrete,
+    Hyperparameter,
+    Input,
+    Output,
+    module,
+    siso_module,
+    substitution_module,
+)
 from bostruct.domains.language.hyperparameters import order_at
-from bostruct.domains.language.modules import module, siso_module, substitution_module
 from bostruct.domains.language.values import Value
 
 Builders: TypeAlias = Sequence[Builder] | Mapping[Value, Builder]

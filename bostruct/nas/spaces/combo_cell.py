@@ -11,9 +11,8 @@ from typing import NamedTuple
 from bostruct.checks import check_integer
 from bostruct.contracts import Infeasible, Presented
 from bostruct.domains.language.combinators import apply_part, combine_outputs, identity, siso_sequential
-from bostruct.domains.language.graph import IO, Builder
+from bostruct.domains.language.graph import IO, Builder, substitution_module
 from bostruct.domains.language.hyperparameters import D
-from bostruct.domains.language.modules import substitution_module
 from bostruct.domains.language.program import Program
 from bostruct.domains.language.space import SearchSpace
 from bostruct.domains.language.values import Value

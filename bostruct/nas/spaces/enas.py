@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 from bostruct.domains.language.combinators import apply_part, combiner, identity, siso_or, siso_sequential
 from bostruct.domains.language.compilers.implementations import Shapes, TorchLayer, Values
-from bostruct.domains.language.graph import IO, Builder
+from bostruct.domains.language.graph import IO, Builder, substitution_module
 from bostruct.domains.language.hyperparameters import D
-from bostruct.domains.language.modules import substitution_module
 from bostruct.nas import ops
 from bostruct.nas.ops import IntSetting
 

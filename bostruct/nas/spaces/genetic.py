@@ -6,9 +6,8 @@ from functools import partial
 from itertools import combinations
 
 from bostruct.domains.language.combinators import Outputs, apply_part, combine_outputs, siso_sequential
-from bostruct.domains.language.graph import IO, Builder
+from bostruct.domains.language.graph import IO, Builder, substitution_module
 from bostruct.domains.language.hyperparameters import D
-from bostruct.domains.language.modules import substitution_module
 from bostruct.domains.language.values import Value
 from bostruct.nas import ops
 

@@ -8,9 +8,8 @@ from itertools import combinations
 from typing import TypeAlias
 
 from bostruct.domains.language.combinators import apply_part, combine_outputs, identity, siso_sequential
-from bostruct.domains.language.graph import IO, Builder
+from bostruct.domains.language.graph import IO, Builder, substitution_module
 from bostruct.domains.language.hyperparameters import D
-from bostruct.domains.language.modules import substitution_module
 from bostruct.domains.language.values import Value
 from bostruct.nas import ops
 

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from bostruct.domains.language.combinators import apply_part, combine_outputs, identity, siso_sequential
 from bostruct.domains.language.compilers.implementations import Shapes, Values, siso_torch_module
-from bostruct.domains.language.graph import IO, Builder, Output
+from bostruct.domains.language.graph import IO, Builder, Output, substitution_module
 from bostruct.domains.language.hyperparameters import D
-from bostruct.domains.language.modules import substitution_module
 from bostruct.domains.language.values import Value
 from bostruct.nas import ops
 
