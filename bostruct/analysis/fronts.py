@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -62,7 +62,7 @@ def plot_front(result: Result | Study, ax: Axes | None = None, objectives: tuple
     on_front = {trial.number for trial in front}
     others = [trial for trial in told if trial.is_feasible and trial.number not in on_front]
     broken = [trial for trial in told if not trial.is_feasible]
-    look: dict[str, Any] = {"color": pictures.GRAY, "alpha": 0.7, "linewidths": 0, "zorder": 2}
+    look: pictures.Look = {"color": pictures.GRAY, "alpha": 0.7, "linewidths": 0, "zorder": 2}
     if others:
         axes.scatter(*_read(others, objectives), s=18, label="dominated", **look)
     look = {"facecolors": "none", "edgecolors": pictures.GRAY, "zorder": 1}

@@ -146,7 +146,7 @@ def plot_importance(found: Importances | Study | Result, ax: Axes | None = None,
     ink = pictures.choose_ink(axes)
     for place, (_, effect, color) in enumerate(shown):
         is_vague = effect.is_vague
-        look: dict[str, Any] = (
+        look: pictures.Look = (
             {"facecolor": "none", "edgecolor": color, "hatch": "////"} if is_vague else {"color": color}
         )
         axes.barh(place, effect.share, xerr=effect.spread, ecolor=ink, error_kw={"elinewidth": 1.0}, **look)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -109,7 +109,7 @@ def _draw_lines(axes: Axes, heights: Array, ranks: IntArray, trials: list[Trial]
     axes.add_collection(collections.LineCollection(lines, linewidths=0.9, colors=shades, zorder=2))
     gapped = [k for k, line in enumerate(lines) if np.isnan(line).any()]
     bridges = [lines[k][~np.isnan(lines[k][:, 1])] for k in gapped]  # across the variables that a trial lacks
-    look: dict[str, Any] = {"linewidths": 0.8, "linestyles": [(0, (1, 3))], "zorder": 1.5}
+    look: pictures.Look = {"linewidths": 0.8, "linestyles": [(0, (1, 3))], "zorder": 1.5}
     axes.add_collection(collections.LineCollection(bridges, colors=shades[gapped], **look))
     marks = np.tile(at, len(others)), heights[others].ravel()
     axes.scatter(*marks, s=2.5, linewidths=0, color=np.repeat(shades, len(at), axis=0), zorder=2)
@@ -120,7 +120,7 @@ def _draw_lines(axes: Axes, heights: Array, ranks: IntArray, trials: list[Trial]
         axes.plot(
             at, heights[best], color=pictures.ORANGE, linewidth=2.4, marker="o", markersize=5, zorder=4, label=label
         )
-        where: dict[str, Any] = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0)}
+        where: pictures.Look = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0)}
         axes.legend(frameon=False, fontsize=9, borderpad=0.0, borderaxespad=0.0, **where)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 BLUE, ORANGE, INK, GRAY, PALE = "#0072B2", "#D55E00", "#1f2933", "#7b8794", "#e4e7eb"  # the first two: Okabe and Ito
 DIM = "#39424c"  # of the grid on a dark background
 COLORS = (BLUE, ORANGE, INK, "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#6B4A00", "#004D40", GRAY)
-DASHED: dict[str, Any] = {"color": GRAY, "linestyle": (0, (4, 3)), "linewidth": 1.2}  # a line to compare with
-BESIDE: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "frameon": False, "fontsize": 9}
+Look: TypeAlias = dict[str, Any]  # arguments of matplotlib by name
+DASHED: Look = {"color": GRAY, "linestyle": (0, (4, 3)), "linewidth": 1.2}  # a line to compare with
+BESIDE: Look = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "frameon": False, "fontsize": 9}
 DASHES: tuple[Any, ...] = ("solid", (0, (5, 2)), "solid", (0, (4, 1.5, 1, 1.5)), (0, (1.5, 1)))
 MARKS = "os^DvPX*<>"
 BEGINNING = ("given", "initial", "added", "double")  # origins of trials whose points the method did not choose itself
@@ -135,7 +136,7 @@ def check_optimum(optimum: object) -> None:
         check_number("optimum", optimum)
 
 
-def curve_style(number: int) -> dict[str, Any]:
+def curve_style(number: int) -> Look:
     """Return the look of a curve as arguments of matplotlib: neighbors differ in color, lightness, dashes and mark.
 
     number: of the curve, from 0; from the 10th on colors come again, with other dashes and marks.
@@ -285,7 +286,7 @@ def put_legend_below(axes: Axes, columns: int = 5) -> None:
     handles, labels = axes.get_legend_handles_labels()
     if labels:
         rows = -(-len(labels) // columns)
-        where: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "ncols": -(-len(labels) // rows)}
+        where: Look = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "ncols": -(-len(labels) // rows)}
         axes.legend(handles, labels, borderaxespad=LEGEND_ROOM / 9.0, frameon=False, fontsize=9, **where)
 
 

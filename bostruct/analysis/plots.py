@@ -377,7 +377,7 @@ def _is_shared(curves: list[_Curve], beginning: int) -> bool:
 
 def _draw_curves(axes: Axes, curves: list[_Curve], shared: int) -> None:
     """Draw all curves, what they share over the first trials once."""
-    stair: dict[str, Any] = {"drawstyle": "steps-post", "zorder": 3}
+    stair: pictures.Look = {"drawstyle": "steps-post", "zorder": 3}
     if shared:
         at = curves[0].trials <= shared
         axes.plot(curves[0].trials[at], curves[0].mean[at], color=pictures.GRAY, linewidth=1.8, **stair)

@@ -169,13 +169,13 @@ def put_slice_legend(panels: NDArray[np.object_]) -> None:
     for panel in drawn:
         handles, labels = panel.get_legend_handles_labels()
         named |= dict(zip(labels, handles, strict=True))
-    where: dict[str, Any] = {"loc": "outside lower center", "ncols": len(named)}
+    where: pictures.Look = {"loc": "outside lower center", "ncols": len(named)}
     drawn[0].figure.legend(list(named.values()), list(named), frameon=False, fontsize=9, **where)
 
 
 def _draw_slice(axes: Axes, column: PointColumn, found: Slice) -> None:
     low, high = found.mean - HALF_WIDTH * found.sd, found.mean + HALF_WIDTH * found.sd
-    look: dict[str, Any] = {"color": pictures.ORANGE, "zorder": 3, "label": "model through the best, 95%"}
+    look: pictures.Look = {"color": pictures.ORANGE, "zorder": 3, "label": "model through the best, 95%"}
     if column.categories:
         axes.errorbar(found.places, found.mean, HALF_WIDTH * found.sd, fmt="_", ms=16, lw=1.2, **look)
         return
@@ -214,7 +214,7 @@ def _name_categories(axes: Axes, names: list[str]) -> None:
     crowded = LETTER * max(map(len, names)) > slot
     upright = crowded and slot < STEEP * LINE
     step = max(1, math.ceil(0.8 * LINE / slot)) if upright else 1
-    look: dict[str, Any] = {"rotation": 90 if upright else 40, "ha": "center" if upright else "right"}
+    look: pictures.Look = {"rotation": 90 if upright else 40, "ha": "center" if upright else "right"}
     axes.set_xticks(range(0, len(names), step), names[::step], **(look if crowded else {}))
     axes.set_xlim(-0.6, len(names) - 0.4)
 

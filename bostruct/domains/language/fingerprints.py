@@ -91,10 +91,12 @@ def identity_of(thing: object, around: tuple[int, ...] = ()) -> Json:
         return ["around", around.index(id(thing))]
     if isinstance(thing, Enum) and not isinstance(thing, tuple):
         return [_type_name(thing), thing.name]
-    is_named = callable(thing) and isinstance(getattr(thing, "__name__", None), str)
     parts = _closure_parts(thing)
-    if parts is None or (is_named and is_dataclass(thing)):  # a class, or of C
-        return _qualified_name(thing) if is_named else _type_name(thing)
+    if parts is None or is_dataclass(thing):
+        if callable(thing) and isinstance(getattr(thing, "__name__", None), str):  # a class, or of C
+            return _qualified_name(thing)
+        if parts is None:
+            return _type_name(thing)
     held = [identity_of(part, (*around, id(thing))) for part in parts]
     if isinstance(thing, FunctionType):
         return [*_qualified_name(thing), held]
