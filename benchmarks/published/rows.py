@@ -41,7 +41,10 @@ def main(arguments: Sequence[str], prog: str) -> int:
         "--data", type=Path, metavar="DIR", help="the folder of the data folders, such as uci_regression"
     )
     parser.add_argument(
-        "--out", type=Path, metavar="FILE", help="a JSON line for each run; runs that it has are not taken again"
+        "--out",
+        type=Path,
+        metavar="FILE",
+        help="a JSON line for each run, by default rows.jsonl beside this module; runs that it has are not taken again",
     )
     given = parser.parse_args(arguments)
     out = given.out or FILES[given.quick]
