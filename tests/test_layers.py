@@ -60,7 +60,7 @@ ALLOWED: dict[str, set[str]] = {
     | {"bostruct.domains.space.variable", "bostruct.domains.architecture.value"},  # which reports draw
     "problems": BASE | DOMAINS,
     "nas": BASE | DOMAINS | {"public_names", "bostruct.problems.paths"},
-    "language": BASE | {"domains.language", "domains.common"},
+    "language": BASE | {"domains.language", "domains.common", "public_names"},
     "optimize": BASE | {"study"},
     # A comparison runs studies, over processes, and draws and judges what they found.
     "comparison": BASE | {"methods", "problems", "study", "storage", "execution", "analysis", "domains"},
