@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, cast
 
 from bostruct import plugins
@@ -56,15 +57,12 @@ def list_methods(domain: Domain) -> list[str]:
 
     domain: any.
     """
-    return [name for name, build in METHODS.items() if _can_build(build, domain)]
-
-
-def _can_build(build: Callable[..., Searcher], domain: Domain) -> bool:
-    try:
-        build(domain)
-    except (DomainError, MissingExtra):
-        return False
-    return True
+    found = []
+    for name, build in METHODS.items():
+        with suppress(DomainError, MissingExtra):
+            build(domain)
+            found.append(name)
+    return found
 
 
 def find_method(name: str) -> Callable[..., Searcher]:
