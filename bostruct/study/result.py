@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,7 +20,7 @@ from bostruct.domains.space.variable import PartNumbers
 from bostruct.goals.declared import Direction, Goals, read_reference
 from bostruct.goals.pareto import default_reference, exclusive_volume, extend_front, find_nondominated, hypervolume
 from bostruct.output_files import format_csv, write_output
-from bostruct.study.frames import ATTRIBUTE, LIMIT, list_value_names, write_attribute
+from bostruct.study.frames import ATTRIBUTE, LIMIT, find_inexact, list_value_names, write_attribute
 from bostruct.study.history import CANCELED, NO_DATA, Trial, show_point, tell_stop
 from bostruct.study.predictions import (
     Fit,
@@ -137,6 +138,8 @@ class TrialTable:
         pandas = optional_import("pandas", "pandas")
         rows = self.rows()
         frame = pandas.DataFrame(rows, columns=self._list_columns(dict.fromkeys(map(tuple, rows))))
+        for name in [f"{ATTRIBUTE}{one}" for one in find_inexact(self.trials)]:
+            frame[name] = pandas.Series([row.get(name, math.nan) for row in rows], dtype=object)
         finished = pandas.Series([trial.finished for trial in self.trials], dtype="float64")
         as_moments = partial(pandas.to_datetime, unit="s", utc=True, errors="coerce")  # NaT beyond the calendar
         frame["started"] = as_moments(frame["started"].astype("float64"))
@@ -153,7 +156,8 @@ class TrialTable:
         replace; OSError.
         """
         fixed = _list_fixed_columns(self.goals)
-        rows = [_write_cells(trial, self.goals, fixed, as_text=True) for trial in self.trials]
+        inexact = find_inexact(self.trials)
+        rows = [_write_cells(trial, self.goals, fixed, True, inexact) for trial in self.trials]
         columns = self._list_columns(dict.fromkeys(names for names, _ in rows))
         cells = (
             values if names == columns else list(map(dict(zip(names, values, strict=True)).get, columns))
@@ -182,8 +186,8 @@ class Result:
         The random seed of the study.
     method : str
         The name of the method.
-    stopped_because : str
-        The reason why the run ended. Empty for a loaded study and for a loop of your own.
+    stopped_because : str or None
+        The reason why the run ended. None for a loaded study and for a loop of your own.
     beliefs : Lazy or None
         The predictions of the model at the completed trials, computed when first needed. None without a model.
     domain : Domain or None
@@ -199,7 +203,7 @@ class Result:
     goals: Goals
     seed: int
     method: str
-    stopped_because: str
+    stopped_because: str | None
     beliefs: Lazy | None = field(default=None, compare=False, repr=False)
     domain: Domain | None = field(default=None, repr=False, compare=False)
     name: str = field(default="", repr=False, compare=False)
@@ -397,16 +401,22 @@ class Result:
 
     def _describe_nearest(self, completed: Sequence[Trial]) -> str:
         """Say which of some completed trials breaks the fewest limits, and of these by the least."""
-        limited = {limit.name: limit for limit in self.goals.limits}
-
-        def distance(trial: Trial) -> tuple[int, float]:
-            return len(trial.broken), sum(limited[name].violation(trial.constraints[name]) for name in trial.broken)
-
-        nearest = min(completed, key=distance)
+        nearest = min(completed, key=self.measure_violation)
         told = ", ".join(f"{name} is {nearest.constraints[name]:g}" for name in nearest.broken)
         limits = ", ".join(map(str, self.goals.limits))
         count = pluralize(len(completed), "completed trial")
         return f"{limits}; the nearest of {count} is trial {nearest.number}, whose {told}"
+
+    def measure_violation(self, trial: Trial) -> tuple[int, float]:
+        """Return how many limits a completed trial breaks, and the sum of the violations.
+
+        Parameters
+        ----------
+        trial : Trial
+            The trial.
+        """
+        limited = {limit.name: limit for limit in self.goals.limits}
+        return len(trial.broken), sum(limited[name].violation(trial.constraints[name]) for name in trial.broken)
 
     def _lack(self) -> str:
         """Say how it came that nothing has completed, with the reason that the last failed trial gave."""
@@ -642,11 +652,12 @@ def _list_told(trial: Trial, goals: Goals) -> list[object]:
 
 
 def _write_cells(
-    trial: Trial, goals: Goals, fixed: tuple[str, ...], as_text: bool = False
+    trial: Trial, goals: Goals, fixed: tuple[str, ...], as_text: bool = False, inexact: Collection[str] = ()
 ) -> tuple[tuple[str, ...], list[object]]:
     """Return the columns of a trial, which most trials of a study share, and its cells.
 
-    as_text: True writes attributes as JSON.
+    as_text: True for the cells of a file.
+    inexact: attributes with numbers that a file holds as JSON text.
     """
     told, took = _list_told(trial, goals), (trial.seconds, trial.info.get("suggest_seconds"))
     cells = [trial.number, trial.status, *told, trial.reason, trial.origin, trial.started, *took]
@@ -657,8 +668,8 @@ def _write_cells(
         row["unread"] = trial.unread
     if trial.is_no_data:
         row["no_data"] = trial.info.get(NO_DATA, CANCELED)
-    for name, kept in trial.attributes.items():  # "3" is written as JSON, since a table of text cannot tell it from 3
-        row[f"{ATTRIBUTE}{name}"] = write_attribute(kept) if as_text or isinstance(kept, str) else kept
+    for name, kept in trial.attributes.items():
+        row[f"{ATTRIBUTE}{name}"] = write_attribute(kept, name not in inexact, as_text)
     point = show_point(trial)
     if not isinstance(point, Mapping):
         row["point"] = point

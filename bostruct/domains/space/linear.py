@@ -24,7 +24,7 @@ import numpy.typing as npt
 from bostruct.checks import count_own_frames, did_you_mean, short_repr
 from bostruct.contracts import Array, DomainError, IntArray, Json, Polytope, Presented
 from bostruct.domains.space.choices import to_python
-from bostruct.domains.space.clauses import BUILDERS, RELATIONS, Clause
+from bostruct.domains.space.clauses import BUILDERS, RELATIONS, Clause, PartialPoint
 from bostruct.domains.space.graphs import MAX_CHOICES
 from bostruct.domains.space.variable import INACTIVE, Variable
 
@@ -161,6 +161,10 @@ class Linear(Clause):
 
     def to_json(self) -> Json:
         return {"weights": dict(self.weights), "sum": self.relation, "limit": self.limit}
+
+    def simplify(self, point: PartialPoint) -> Clause | bool:
+        weights = {name: one for name, one in self.weights.items() if name not in point.gone}
+        return replace(self, weights=weights) if weights.keys() & point.free else super().simplify(point)
 
     def bind(self, variables: Mapping[str, Variable], where: str) -> Linear:
         """Return the constraint with its scale in a space.

@@ -43,7 +43,7 @@ from bostruct.domains.space.constraints import (
     count_within_limit,
     valid_mask,
 )
-from bostruct.domains.space.fixed import fix_variables
+from bostruct.domains.space.fixed import fix_constraints, fix_variables
 from bostruct.domains.space.graphs import MAX_CHOICES
 from bostruct.domains.space.linear import Linear
 from bostruct.domains.space.migration import migrate_row
@@ -147,8 +147,9 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
     def fix(self, /, **values: Presented) -> Space:
         """Return the space with variables fixed at one value, which models ignore.
 
-        Constraints are kept. Stored studies can switch between the two spaces: trials with the fixed values are data of
-        both. Variables that the fixed values make inactive are removed, and so are conditions that then always hold.
+        Stored studies can switch between the two spaces: trials with the fixed values are data of both. Variables that
+        the fixed values make inactive are removed, and so are conditions and constraints that then always hold. Other
+        constraints are kept; a `Linear` loses the weights of removed variables, which count as 0.
 
         Parameters
         ----------
@@ -163,7 +164,7 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
         Raises
         ------
         DomainError
-            If a name is unknown, a value is impossible, or a fixed variable is inactive.
+            If a name is unknown, a value is impossible, a fixed variable is inactive, or a constraint cannot hold.
 
         Examples
         --------
@@ -173,7 +174,8 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
         """
         names = list(self.variables)
         order = [names[i] for i in self.conditions.order]
-        return Space(fix_variables(self.variables, order, values), self.constraints)
+        fixed = fix_variables(self.variables, order, values)
+        return Space(fixed, fix_constraints(self.constraints, self.variables.keys(), fixed))
 
     def count(self) -> Count:
         """Count the valid points."""
