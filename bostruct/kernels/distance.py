@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Generic, NamedTuple, ParamSpec, TypeAlias, TypeVar
+from typing import Any, Generic, NamedTuple, ParamSpec, TypeAlias, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -49,10 +49,11 @@ class CachedByContent(Generic[Arguments, Comparison]):
 
     def _compute(self, *frozen: Any, **named: Any) -> Comparison:
         given = (np.frombuffer(one[0], np.int64).reshape(one[1]) if type(one) is FrozenArray else one for one in frozen)
-        found = self.__wrapped__(*given, **named)
+        function: Any = self.__wrapped__
+        found: Any = function(*given, **named)
         if isinstance(found, np.ndarray):
-            found.flags.writeable = False
-        return found
+            found.setflags(write=False)
+        return cast(Comparison, found)
 
 
 def _freeze_array(given: Any) -> Any:
