@@ -180,7 +180,7 @@ class MainEffects(Kernel):
 
     @cached_property
     def _step(self) -> Array:
-        """What `gram` of each complete graph of k choices loses if they differ, k / (1 - k); 0 for other effects."""
+        """The change of a complete graph's effect when two choices no longer agree (d,); 0 for other effects."""
         complete = [one.graph.size if one is not None and one.graph.is_complete else 0 for one in self._graph_effects]
         return np.array([-max(size, 2) / (max(size, 2) - 1.0) if size else 0.0 for size in complete])
 
