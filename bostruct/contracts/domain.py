@@ -284,6 +284,16 @@ class Domain(ABC):
         """
         return x
 
+    def present_all(self, xs: Batch) -> list[Presented]:
+        """Return what `present` makes of each of some points.
+
+        Parameters
+        ----------
+        xs : Batch
+            m points.
+        """
+        return [self.present(x) for x in xs]
+
     def encode(self, x: Point) -> Json:
         """Return a point as JSON.
 

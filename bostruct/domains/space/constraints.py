@@ -93,6 +93,19 @@ class KnownValues:
             raise IndexError(columns)
         return dict(zip(self._names, map(getitem, self._choices, columns.tolist()), strict=True))
 
+    def write_all(self, rows: IntArray) -> list[Presented] | None:
+        """Return points as `write` does one by one; None if it has to.
+
+        rows: integer rows (m, d).
+        """
+        if self._choices is None or (rows.view(np.uint64) >= self._sizes).any():
+            return None
+        columns = [
+            choices.take(column) if isinstance(choices, NumberGrid) else list(map(choices.__getitem__, column.tolist()))
+            for choices, column in zip(self._choices, rows.T, strict=True)
+        ]
+        return [dict(zip(self._names, values, strict=True)) for values in zip(*columns, strict=True)]
+
     def read(self, data: ParsedJson) -> IntArray | None:
         """Return the row of a point (d,); None if the slow way has to read it, or to say what is wrong.
 
@@ -308,6 +321,10 @@ class ConstrainedProduct:
         """
         known = self._known_values.write(x)
         return _present_row(self, x) if known is None else known
+
+    def present_all(self, xs: IntArray) -> list[Presented]:
+        known = self._known_values.write_all(xs)
+        return [self.present(x) for x in xs] if known is None else known
 
     def keys(self, batch: IntArray) -> list[Hashable]:
         """Return the keys of points, equal for equal points.
