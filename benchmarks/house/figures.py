@@ -58,7 +58,7 @@ LIMITS = (
     Limit("wrong phrases in docstrings", 150),
     Limit("lines of README", 130),
     Limit("line of the first Python block of README", 15),
-    Limit("words of user documentation", 42_400),
+    Limit("words of user documentation", 42_800),
     Limit("lines of prose over 120 characters", 0),
     Limit("paragraphs over 80 words", 0),
     Limit("most files that name one part", 3),
