@@ -1,7 +1,7 @@
 """Nevergrad's NGOpt, HEBO and Ax as searches, with the defaults of their packages.
 
-They begin with the initial points of the other searches and have no conditions. Orders are ordered choices to Nevergrad
-and Ax, and integers to HEBO.
+They begin with the initial points of the other searches and have no conditions. Orders and bits are ordered choices to
+Nevergrad and Ax; orders are integers to HEBO.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.peers.searches import Point, Steps, Task, list_unconditional, range_of
+from benchmarks.peers.searches import Point, Steps, Task, is_order, list_unconditional, range_of
 
 BUDGET = 100  # evaluations for which NGOpt chooses its algorithm
 
@@ -37,7 +37,7 @@ def _to_nevergrad(ng: Any, variable: Any) -> Any:
     if own := range_of(variable):
         scalar = ng.p.Log(lower=own.low, upper=own.high) if own.log else ng.p.Scalar(lower=own.low, upper=own.high)
         return scalar.set_integer_casting() if variable.kind == "Integer" else scalar
-    return (ng.p.TransitionChoice if variable.ordered else ng.p.Choice)(list(variable.choices))
+    return (ng.p.TransitionChoice if is_order(variable) else ng.p.Choice)(list(variable.choices))
 
 
 def hebo(task: Task, initial: Sequence[Point], seed: int) -> Steps:
@@ -119,5 +119,5 @@ def _to_ax(number: Any, choice: Any, name: str, variable: Any) -> Any:
         low, high = (int(own.low), int(own.high)) if whole else (own.low, own.high)
         scaling = "log" if own.log else "linear"
         return number(name=name, bounds=(low, high), parameter_type="int" if whole else "float", scaling=scaling)
-    is_ordered = bool(variable.ordered or variable.size == 2)
-    return choice(name=name, values=list(range(variable.size)), parameter_type="int", is_ordered=is_ordered)
+    values = list(range(variable.size))
+    return choice(name=name, values=values, parameter_type="int", is_ordered=bool(is_order(variable)))
