@@ -121,7 +121,6 @@ class MixedSearch(Maximizer):
                 score, domain, *climbers, rng, large_steps=True, most=self.most, neighbors=self.neighbors
             )
             return Climbers(points, scores), {"steps": steps}
-
         turns = gradients = 0
         while varied is not None:
             climbers, calls = self._climb_by_gradient(score, varied, domain, climbers)
