@@ -1,7 +1,7 @@
 """The laws of a searcher.
 
 `check_searcher` plays short studies against a searcher: alone, interrupted at every step, and with several points
-running at once of which some fail. `check_exhausts` plays one to the end of a small domain.
+running at once of which some fail.
 """
 
 from __future__ import annotations
