@@ -85,7 +85,7 @@ def show_all_parts(parts: Mapping[str, object], rest: str = "", limit: int = 200
 
 def printable(text: str) -> str:
     """Write control and other invisible characters as escapes, so that none of them reaches a terminal."""
-    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)
+    return text if text.isprintable() else "".join(one if one.isprintable() else ascii(one)[1:-1] for one in text)
 
 
 def printable_lines(text: str) -> str:

@@ -102,7 +102,7 @@ def flatten_point(point: object) -> dict[str, Any]:
             f"result: expected points made of named variables, got {short_repr(point)}; the pictures of single "
             "variables are for spaces"
         )
-    if not any(isinstance(part, Mapping) for part in point.values()):
+    if not any(issubclass(kind, Mapping) for kind in set(map(type, point.values()))):
         return {str(name): part for name, part in point.items()}
     found: dict[str, Any] = {}
     for name, value in _walk(point, ""):

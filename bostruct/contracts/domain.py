@@ -14,18 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bostruct.contracts.errors import DomainError, PointError, SpaceExhausted
-from bostruct.contracts.types import (
-    INFINITE,
-    Array,
-    Batch,
-    Count,
-    Exact,
-    IntArray,
-    Json,
-    ParsedJson,
-    Point,
-    Presented,
-)
+from bostruct.contracts.types import INFINITE, Array, Batch, Count, Exact, IntArray, Json, ParsedJson, Point, Presented
 
 DRAWS_UNSEEN = 1024
 DRAW_BLOCKS = (1, 15, 112, 896)  # most first draws are unseen: begin small
@@ -294,6 +283,16 @@ class Domain(ABC):
             A point in the domain's own form.
         """
         return x
+
+    def present_all(self, xs: Batch) -> list[Presented]:
+        """Return what `present` makes of each of some points.
+
+        Parameters
+        ----------
+        xs : Batch
+            m points.
+        """
+        return [self.present(x) for x in xs]
 
     def encode(self, x: Point) -> Json:
         """Return a point as JSON.

@@ -207,10 +207,8 @@ def _cifar10(path: str | Path, protocol: str, paper: PaperSpace | None, scale: f
     )
     if scale == 1.0:
         return made
-    epochs, fewer = (
-        epochs or max(round(chosen.recipe.epochs * scale), 1),
-        max(round(trials * scale), len(made.initial) + 2),
-    )
+    epochs = epochs or max(round(chosen.recipe.epochs * scale), 1)
+    fewer = max(round(trials * scale), len(made.initial) + 2)
     reduced = (
         f"widths times {scale:g} (at least 4), {used - held} training images, {epochs} of {chosen.recipe.epochs} epochs"
     )

@@ -101,7 +101,9 @@ class Moves:
 
     def __init__(self, n: int, recipe: Recipe, device: torch.device) -> None:
         self._shift, self._flip = recipe.shift, recipe.flip
-        self._down, self._right, self._mirrored = (torch.zeros(n, 1, dtype=torch.int64, device=device) for _ in "drm")
+        self._down, self._right, self._mirrored = (
+            torch.zeros(n, 1, dtype=torch.int64, device=device) for _ in range(3)
+        )
 
     def draw(self, generator: torch.Generator) -> None:
         """Draw the moves of all images anew."""

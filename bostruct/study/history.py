@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, cast
 
@@ -19,6 +19,7 @@ CANCELED = "canceled"  # in the info of a trial that was given up
 MACHINE = "machine_failure"  # of one that was given back since the machine failed: the cause, how many had completed
 NO_DATA = "no_data"  # of one that failed because of the machine once more: the cause
 ATTRIBUTES = "attributes"  # in the info of a trial: what the user keeps with it
+SHOWN_AT_ONCE = 1_000  # points of trials that are read
 DOUBLE = "double"  # the origin of a second outcome of a trial that was handed out again
 
 
@@ -170,10 +171,16 @@ class Trial:
         return html_table([(k, v) for k, v in rows.items() if v is not None], caption=f"Trial {self.number}")
 
 
-def show_point(trial: Trial) -> Presented:
-    """Return the point of a trial, which keeps none that was not read before: many of them take much memory."""
-    show = trial.__dict__.get("_show")
-    return trial.point if show is None else show(trial.info)
+def show_points(trials: Sequence[Trial]) -> Iterator[Presented]:
+    """Yield the points of trials, which keep none that was not read before: many of them take much memory."""
+    for start in range(0, len(trials), SHOWN_AT_ONCE):
+        some = trials[start : start + SHOWN_AT_ONCE]
+        shows = [trial.__dict__.get("_show") for trial in some]
+        methods = {getattr(show, "func", None) for show in shows}
+        if len(methods) == 1 and (show := methods.pop()) is not None:  # all are of one form of points
+            yield from show.__self__.show_all([one.args[0] for one in shows if one], [trial.info for trial in some])
+        else:
+            yield from (t.point if show is None else show(t.info) for t, show in zip(some, shows, strict=True))
 
 
 def tell_stop(trial: Trial) -> str:

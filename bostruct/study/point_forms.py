@@ -51,6 +51,11 @@ class PointForm:
         """Return a point as the user sees it, with the numbers that the user gave."""
         return restore_numbers(self.domain.present(self.restore(kept)), info.get("given"))
 
+    def show_all(self, kept: Sequence[Kept], infos: Sequence[Info]) -> list[Presented]:
+        """Return points as the user sees them, as `show` does one by one."""
+        points = self.domain.present_all(self.join(kept)) if self.is_complete else map(self.domain.present, kept)
+        return [restore_numbers(one, info.get("given")) for one, info in zip(points, infos, strict=True)]
+
 
 class PointStore(NamedTuple):
     """The points of all trials at one moment.

@@ -21,7 +21,7 @@ from bostruct.goals.declared import Direction, Goals, read_reference
 from bostruct.goals.pareto import default_reference, exclusive_volume, extend_front, find_nondominated, hypervolume
 from bostruct.output_files import format_csv, write_output
 from bostruct.study.frames import ATTRIBUTE, LIMIT, find_inexact, list_value_names, write_attribute
-from bostruct.study.history import CANCELED, NO_DATA, Trial, show_point, tell_stop
+from bostruct.study.history import CANCELED, NO_DATA, Trial, show_points, tell_stop
 from bostruct.study.predictions import (
     Fit,
     Lazy,
@@ -126,8 +126,13 @@ class TrialTable:
 
     def rows(self) -> list[dict[str, object]]:
         """Return a dict a trial, from column to value."""
-        fixed = _list_fixed_columns(self.goals)
-        return [dict(zip(*_write_cells(trial, self.goals, fixed), strict=True)) for trial in self.trials]
+        return [dict(zip(*row, strict=True)) for row in self._write_rows(as_text=False)]
+
+    def _write_rows(self, as_text: bool) -> list[tuple[tuple[str, ...], list[object]]]:
+        """Return the columns and the cells of each trial; `as_text` writes attributes as JSON."""
+        fixed, points = _list_fixed_columns(self.goals), show_points(self.trials)
+        settings = self.goals, fixed, as_text, find_inexact(self.trials) if as_text else frozenset()
+        return [_write_cells(*one, *settings) for one in zip(self.trials, points, strict=True)]
 
     def to_dataframe(self) -> DataFrame:
         """Return the rows as a pandas DataFrame; raise MissingExtra without pandas.
@@ -155,9 +160,7 @@ class TrialTable:
         which `Study.add_frame` reads back. Raises OutputRefused, a FileExistsError, for a file that it must not
         replace; OSError.
         """
-        fixed = _list_fixed_columns(self.goals)
-        inexact = find_inexact(self.trials)
-        rows = [_write_cells(trial, self.goals, fixed, True, inexact) for trial in self.trials]
+        rows = self._write_rows(as_text=True)
         columns = self._list_columns(dict.fromkeys(names for names, _ in rows))
         cells = (
             values if names == columns else list(map(dict(zip(names, values, strict=True)).get, columns))
@@ -652,7 +655,7 @@ def _list_told(trial: Trial, goals: Goals) -> list[object]:
 
 
 def _write_cells(
-    trial: Trial, goals: Goals, fixed: tuple[str, ...], as_text: bool = False, inexact: Collection[str] = ()
+    trial: Trial, point: Presented, goals: Goals, fixed: tuple[str, ...], as_text: bool, inexact: Collection[str]
 ) -> tuple[tuple[str, ...], list[object]]:
     """Return the columns of a trial, which most trials of a study share, and its cells.
 
@@ -670,7 +673,6 @@ def _write_cells(
         row["no_data"] = trial.info.get(NO_DATA, CANCELED)
     for name, kept in trial.attributes.items():
         row[f"{ATTRIBUTE}{name}"] = write_attribute(kept, name not in inexact, as_text)
-    point = show_point(trial)
     if not isinstance(point, Mapping):
         row["point"] = point
     elif PartNumbers in map(type, point.values()):

@@ -6,12 +6,14 @@ import dataclasses
 import pickle
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 import pytest
 
 import bostruct as bo
-from bostruct.study.history import History, Trial
+from bostruct.study.history import History, Trial, show_points
+from bostruct.study.point_forms import PointForm
 
 SPACE = bo.Space({"a": range(6), "b": ["<x>", "y"]})
 
@@ -65,6 +67,18 @@ def test_a_point_that_is_made_later_can_be_asked_for_again_where_that_was_interr
     assert trial == Trial(0, {"a": 1}, "running")
     with pytest.raises(AttributeError, match="no attribute 'name'"):
         _ = trial.name
+
+
+def test_points_of_trials_are_made_at_once_and_not_kept():
+    space = bo.Space({"a": bo.Real(0.0, 1.0), "b": ["x", "y"]})
+    form, xs = PointForm(space), space.sample(3, np.random.default_rng(0))
+    later = [Trial.shown_later(partial(form.show, form.keep(x)), number=0, status="running") for x in xs]
+    later[1].info["given"] = {"a": 0.25}
+    expected = [space.present(x) for x in xs]
+    expected[1]["a"] = 0.25  # as the user gave it
+    read = Trial(1, expected[1], "running")
+    assert list(show_points(later)) == list(show_points([later[0], read, later[2]])) == expected
+    assert not any("point" in trial.__dict__ for trial in later)
 
 
 def test_threads_that_ask_for_a_point_at_once_are_given_the_same():

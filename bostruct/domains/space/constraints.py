@@ -93,6 +93,19 @@ class KnownValues:
             raise IndexError(columns)
         return dict(zip(self._names, map(getitem, self._choices, columns.tolist()), strict=True))
 
+    def write_all(self, rows: IntArray) -> list[Presented] | None:
+        """Return points as `write` does one by one; None if it has to.
+
+        rows: integer rows (m, d).
+        """
+        if self._choices is None or (rows.view(np.uint64) >= self._sizes).any():
+            return None
+        columns = [
+            choices.take(column) if isinstance(choices, NumberGrid) else list(map(choices.__getitem__, column.tolist()))
+            for choices, column in zip(self._choices, rows.T, strict=True)
+        ]
+        return [dict(zip(self._names, values, strict=True)) for values in zip(*columns, strict=True)]
+
     def read(self, data: ParsedJson) -> IntArray | None:
         """Return the row of a point (d,); None if the slow way has to read it, or to say what is wrong.
 
@@ -138,7 +151,9 @@ class RowKeys:
     def __init__(self, variables: Iterable[Variable]) -> None:
         owners = [one for one in variables for _ in range(one.width)]
         self._n_columns = len(owners)
-        self._absent = np.array([one.n_codes if one.when else INACTIVE for one in owners], dtype=np.int64)
+        self._absent = np.array(
+            [one.n_codes if one.when and one.n_codes else INACTIVE for one in owners], dtype=np.int64
+        )
         self._has_conditions = any(one.when for one in owners)
         types = [_smallest_type(one) for one in owners]
         found = ((own, np.flatnonzero([one is own for one in types])) for own in TYPES)
@@ -286,8 +301,10 @@ class ConstrainedProduct:
     def linear(self) -> SpaceLinear | None:
         """The constraints that are linear in numbers; None if there are none."""
         rules = [rule for rule in self.constraints if isinstance(rule, Linear)]
-        apply = self.conditions.apply_randomly
-        return SpaceLinear(self.variables, rules, self.layout.starts, apply) if rules else None
+        if not rules:
+            return None
+        draw = ConstrainedProduct(self.variables, ()).sample_freely
+        return SpaceLinear(self.variables, rules, self.layout.starts, self.conditions.apply_randomly, draw)
 
     def present(self, x: IntArray) -> dict[str, Any]:
         """Return a point as a dict of the user's values.
@@ -304,6 +321,10 @@ class ConstrainedProduct:
         """
         known = self._known_values.write(x)
         return _present_row(self, x) if known is None else known
+
+    def present_all(self, xs: IntArray) -> list[Presented]:
+        known = self._known_values.write_all(xs)
+        return [self.present(x) for x in xs] if known is None else known
 
     def keys(self, batch: IntArray) -> list[Hashable]:
         """Return the keys of points, equal for equal points.

@@ -90,7 +90,8 @@ def fix_variables(
             try:
                 columns = own.parse(values[name])
             except PointError as error:
-                raise DomainError(f"fix: {name}: {error}") from None
+                hint = "; one part is fixed by equal bounds of it" if own.parts else ""
+                raise DomainError(f"fix: {name}: {error}{hint}") from None
             own = own if own.is_fixed else Fixed(own, columns)
         if own is not None:
             found[name] = own

@@ -64,6 +64,16 @@ class NumberGrid(Sequence[float]):
             If it is not a value of the variable.
         """
 
+    def take(self, vertices: IntArray) -> list[Any]:
+        """Return the values at some positions, as indexing does one by one.
+
+        Parameters
+        ----------
+        vertices : array of shape (m,)
+            The positions.
+        """
+        return list(map(self.__getitem__, vertices.tolist()))
+
     def __contains__(self, value: object) -> bool:
         """Tell whether a value is one of the grid's, without listing them.
 
@@ -101,6 +111,16 @@ class RealGrid(NumberGrid):
             short = round(value, self._decimals) + 0.0  # which turns -0.0 into 0.0
         # what people write, if it is the same place of the grid
         return short if self.low <= short <= self.high and self.vertex(short) == vertex else value
+
+    def take(self, vertices: IntArray) -> list[Any]:
+        if self.log:
+            return super().take(vertices)
+        numbers = self.low + vertices / GRID_STEPS * (self.high - self.low)
+        short = np.array([round(number, self._decimals) for number in numbers.tolist()]) + 0.0
+        is_short = (self.low <= short) & (short <= self.high)
+        is_short &= np.rint(GRID_STEPS * ((short - self.low) / (self.high - self.low))) == vertices
+        ends = np.where(vertices == 0, self.low, self.high)
+        return np.where(vertices % GRID_STEPS == 0, ends, np.where(is_short, short, numbers)).tolist()
 
     def shares(self, vertices: IntArray) -> Array:
         """Return the share of the range at which numbers lie, in [0, 1], as many."""

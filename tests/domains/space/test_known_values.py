@@ -57,17 +57,20 @@ def test_it_shows_and_writes_what_the_variables_do() -> None:
             "l": bo.Real(1e-3, 1.0, log=True),
         }
     )
-    for x in listed.sample(50, np.random.default_rng(0)):
+    xs = listed.sample(50, np.random.default_rng(0))
+    xs[0], xs[1] = 0, [variable.size - 1 for variable in listed.variables.values()]
+    for shown, x in zip(listed.present_all(xs), xs, strict=True):
         pairs = zip(listed.variables.items(), x, strict=True)
         expected = {name: one.present([column]) for (name, one), column in pairs}
         found = KnownValues(listed.variables).write(x)
         assert found is not None
         assert found == expected == listed.present(x) == listed.encode(x)
-        assert [type(value) for value in found.values()] == [type(value) for value in expected.values()]
+        assert repr(list(found.values())) == repr(list(expected.values())) == repr(list(shown.values()))
     lists = [bo.Categorical([(1, 2), "x"]), bo.Categorical([[1], "x"]), bo.Permutation([1, 2])]
     for wrong in (-1, 10**13):
         with pytest.raises(IndexError):
             KnownValues(NUMBERS).write(np.array([wrong, 0]))
+        assert KnownValues(NUMBERS).write_all(np.array([[wrong, 0]])) is None
     for variable in lists:
         assert KnownValues({"b": bo.Binary(), "a": variable}).write(np.zeros(3, dtype=np.int64)) is None
 
@@ -84,3 +87,12 @@ def test_spaces_with_other_variables_are_not_known(variable: object, rng: np.ran
         data = space.encode(x)
         assert KnownValues(space.variables).read(data) is None
         assert space.decode(data).tolist() == np.asarray(x).tolist()
+
+
+def test_a_grid_of_reals_takes_many_numbers_as_it_does_one() -> None:
+    rng = np.random.default_rng(1)
+    for low, high in ((-1.0, 1.0), (0.1, 0.3), (1e-9, 1e7), (-1e300, 5.0), (-0.005, 0.0)):
+        grid = bo.Real(low, high).choices
+        short = [grid.vertex(round(low + share * (high - low), 2 if high < 1e6 else 0)) for share in (0.25, 0.5, 0.75)]
+        vertices = np.array([0, len(grid) - 1, 1, len(grid) // 2, *short, *rng.integers(0, len(grid), 100)])
+        assert repr(grid.take(vertices)) == repr([grid[vertex] for vertex in vertices.tolist()])
