@@ -89,7 +89,7 @@ def minimize(
         Wall-clock seconds of this call, at least 0. No trial begins afterward; running trials finish. A resumed call
         has the full time again.
     patience : int, optional
-        Ends the run after so many finished trials in a row without a better value, at least 1.
+        Ends the run after so many completed trials in a row without a better one, as of `Study.optimize`.
     n_more : int, optional
         Number of finished trials to add to those that the stored study has at the call, in place of `n_trials`.
     cancel_running : bool, default False

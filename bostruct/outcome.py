@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import repeat
 from numbers import Rational, Real
-from typing import TYPE_CHECKING, Literal, SupportsFloat
+from typing import TYPE_CHECKING, Literal, Never, SupportsFloat
 
 from bostruct.checks import short_repr
 from bostruct.contracts import Json
@@ -19,6 +19,7 @@ Status = Literal["completed", "failed", "infeasible"]
 LONGEST_TEXT = 10_000  # characters of a reason; of a longer one the middle is left out
 MOST_ATTRIBUTES = 65_536  # characters of the attributes of a trial, as JSON
 LONGEST_KEY = 200  # characters of the name of an attribute
+MOST_REFUSED = 10  # attributes of a trial that are named as left out
 WORKER_NUMBER = "BOSTRUCT_WORKER"  # variable of a worker process: its number among those of a run, from 0
 MEAN_ROUNDING = 1e-9  # of the largest repeat: what another way to take a mean may differ by
 
@@ -44,7 +45,8 @@ class Outcome:
     repeats : tuple of float, default ()
         Repeated measurements of the point.
     attributes : dict, optional
-        Other data for `Trial.attributes`, such as the path of a file; JSON by name. Models ignore it.
+        Other data for `Trial.attributes`, such as the path of a file; JSON by name. Models ignore it. What cannot be
+        kept is left out with a warning when the outcome is recorded.
 
     Raises
     ------
@@ -78,8 +80,8 @@ class Outcome:
     def __post_init__(self) -> None:
         if not isinstance(self.values, tuple | list):
             object.__setattr__(self, "values", (as_number("values", self.values),))
-        if not isinstance(self.attributes, Mapping):
-            raise TypeError(f"attributes: expected JSON by name, a dict, got {_typed(self.attributes)}")
+        if self.attributes is None:
+            object.__setattr__(self, "attributes", {})
         if (self.values != ()) + (self.failed is not None) + (self.infeasible is not None) != 1:
             raise ValueError("outcome: expected exactly one of values, failed and infeasible")
         for name, reason in (("failed", self.failed), ("infeasible", self.infeasible)):
@@ -136,52 +138,100 @@ class Outcome:
         return "completed" if self.values else "infeasible" if self.failed is None else "failed"
 
 
-def read_attributes(attributes: object) -> dict[str, Json]:
-    """Return attributes as plain JSON; raise TypeError or ValueError, naming the attribute that cannot be kept.
+class AttributeReader:
+    """The attributes of one trial as they come: plain JSON is kept, all else is left out, and its reason noted."""
 
-    attributes: JSON by name; numbers and arrays of NumPy become numbers and lists, paths strings.
-    """
-    if not isinstance(attributes, Mapping):
-        raise TypeError(f"attributes: expected JSON by name, a dict, got {_typed(attributes)}")
-    read: dict[str, Json] = {}
-    n_left = MOST_ATTRIBUTES
-    for name, value in attributes.items():
+    def __init__(self) -> None:
+        self.kept: dict[str, Json] = {}
+        self._refused: list[str] = []
+        self._n_refused = 0
+        self._sizes: dict[str, int] = {}  # characters of JSON, with the name
+        self._n_left = MOST_ATTRIBUTES
+        self._n_room = 0  # characters that the value which is being read may still have
+
+    @property
+    def refused(self) -> tuple[str, ...]:
+        """Why attributes are left out, a sentence each; of many only the first ones, and how many others."""
+        n_others = self._n_refused - len(self._refused)
+        return (*self._refused, *([f"attributes: {n_others:,} others are left out, too"] if n_others else []))
+
+    def read(self, attributes: object) -> None:
+        """Keep attributes as they are now; numbers and arrays of NumPy become numbers and lists, paths strings."""
+        if not isinstance(attributes, Mapping):
+            self._refuse(TypeError(f"attributes: expected JSON by name, a dict, got {_typed(attributes)}"))
+            return
+        for name, value in attributes.items():
+            try:
+                self._keep(name, value)
+            except Exception as error:  # also of a value's own code
+                self._refuse(error)
+
+    def read_outcome(self, outcome: Outcome) -> Outcome:
+        """Keep the attributes of an outcome, and return it without them."""
+        if isinstance(outcome.attributes, dict) and not outcome.attributes:
+            return outcome
+        self.read(outcome.attributes)
+        return replace(outcome, attributes={})
+
+    def _refuse(self, error: Exception) -> None:
+        self._n_refused += 1
+        if self._n_refused <= MOST_REFUSED:
+            self._refused.append(f"{error}; the attribute is left out")
+
+    def _keep(self, name: object, value: object) -> None:
+        """Keep an attribute; raise an error that names it if it is no JSON, or too large."""
         if not isinstance(name, str) or not 0 < len(name) <= LONGEST_KEY or name != storable(name):
             raise TypeError(f"attributes: expected names of 1 to {LONGEST_KEY} characters, got {_typed(name)}")
+        n_left = self._n_left + self._sizes.get(name, 0)
+        self._n_room = n_left - len(name)
         try:
-            text = json.dumps(value, default=_simplify, allow_nan=False)
-        except (TypeError, ValueError, RecursionError) as error:
-            why = f"expected JSON (strings, finite numbers, booleans, None, lists, dicts), got {_typed(value)}"
-            raise TypeError(f"attributes[{name!r}]: {why}") from error
-        n_left -= len(name) + len(text)
-        if n_left < 0:
+            text = json.dumps(self._simplify(value))
+            n_left -= len(name) + len(text)
+            if n_left < 0:
+                raise _TooLarge
+        except _TooLarge:
             raise ValueError(
                 f"attributes[{name!r}]: expected at most {MOST_ATTRIBUTES:,} characters of JSON in all attributes of a "
-                f"trial, got {len(text):,} here; write large data to a file, and give its path"
-            )
-        read[name] = json.loads(text)
-    return read
+                "trial, got more; write large data to a file, and give its path"
+            ) from None
+        except Exception as error:
+            why = "expected JSON (valid strings, finite numbers, booleans, None, lists, dicts by strings)"
+            raise TypeError(f"attributes[{name!r}]: {why}, {error}") from error
+        self.kept[name] = json.loads(text)
+        self._sizes[name], self._n_left = len(name) + len(text), n_left
+
+    def _simplify(self, value: object) -> object:
+        """Return a value as JSON has it; raise TypeError, with the part that is none, or _TooLarge."""
+        if isinstance(value, os.PathLike):
+            value = os.fspath(value)
+        numpy = sys.modules.get("numpy")
+        if numpy is not None and isinstance(value, numpy.generic | numpy.ndarray):
+            self._take(0 if value.size <= self._n_room else value.size)  # type: ignore[union-attr]
+            value = value.tolist()  # type: ignore[union-attr]
+        self._take(len(value) if isinstance(value, str) else 1)
+        if isinstance(value, Mapping):
+            return {self._simplify(key) if isinstance(key, str) else _no_json(key): self._simplify(one)
+                    for key, one in value.items()}  # fmt: skip
+        if isinstance(value, list | tuple):
+            return [self._simplify(one) for one in value]
+        is_plain = value is None or isinstance(value, bool | int) or (isinstance(value, float) and math.isfinite(value))
+        if is_plain or (isinstance(value, str) and value == storable(value)):
+            return value
+        return _no_json(value)
+
+    def _take(self, n: int) -> None:
+        """Count characters of JSON that a value takes at least."""
+        self._n_room -= n
+        if self._n_room < 0:
+            raise _TooLarge
 
 
-def keep_attributes(kept: dict[str, Json], attributes: Mapping[str, object]) -> tuple[dict[str, Json], list[str]]:
-    """Return attributes with those of new ones that can be kept, and why others cannot, a sentence each."""
-    refused = []
-    for name, value in attributes.items():
-        try:
-            kept = read_attributes({**kept, name: value})
-        except (TypeError, ValueError) as error:
-            refused.append(str(error))
-    return kept, refused
+class _TooLarge(Exception):
+    """Raised if an attribute takes more characters than are left."""
 
 
-def _simplify(value: object) -> object:
-    """Return a number, list or string for a number or array of NumPy or a path; raise TypeError for anything else."""
-    if isinstance(value, os.PathLike):
-        return os.fspath(value)
-    numpy = sys.modules.get("numpy")
-    if numpy is not None and isinstance(value, numpy.generic | numpy.ndarray):
-        return value.tolist()  # type: ignore[union-attr]
-    raise TypeError(f"no JSON: {_typed(value)}")
+def _no_json(part: object) -> Never:
+    raise TypeError(f"got {_typed(part)}")
 
 
 def _check_reason(name: str, reason: object) -> str:

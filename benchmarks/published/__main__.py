@@ -1,13 +1,13 @@
 """Run every published benchmark of COMBO (Oh et al. 2019) on its 25 configurations; writes docs/evidence/published.md.
 
-    python -m benchmarks.published --paper wrs|deeparchitect|nasbot|all [--rows NAME,...] [--quick] [--seeds N]
+    python -m benchmarks.published [--paper combo|wrs|deeparchitect|nasbot|all] [--rows NAME,...] [--quick] [--seeds N]
         [--data DIR] [--out FILE]
     python -m benchmarks.published [--data DIR] [--searches NAME,...] [--problems NAME,...] [--configs 25]
         [--processes 1] [--out FILE] [--page PAGE]
 
-The first line runs the tables and figures of the other papers in a form that a CPU can run
-(`benchmarks.published.papers`) and prints them with a verdict; `--quick` takes minutes. The second runs COMBO's; its
-searches may also be `smac`, `tpe`, `bocs-sa3`, `combo-annealed-acquisition` and `combo-non-sparse`.
+The first line runs the tables and figures of the other papers, and COMBO's search of cells, in a form that a CPU can
+run (`benchmarks.published.papers`) and prints them with a verdict; `--quick` takes minutes. The second runs COMBO's
+tables; its searches may also be `smac`, `tpe`, `bocs-sa3`, `combo-annealed-acquisition` and `combo-non-sparse`.
 
 A configuration is an instance and a set of initial points, as published. FILE, benchmarks/published/results.jsonl by
 default, keeps a JSON line for each run. Runs that it holds are not repeated, also where a method has changed since:
@@ -47,7 +47,11 @@ from benchmarks.published.report import FILE, PAGE, publish
 from benchmarks.published.run import take_named
 
 NAME = "benchmarks.published"
-OTHERS = f"The other papers: python -m {NAME} --paper wrs|deeparchitect|nasbot|all [--quick] [--rows NAME,...]"
+OTHERS = (
+    f"The other papers, and COMBO's cells, each row with its verdict: python -m {NAME} "
+    "--paper combo|wrs|deeparchitect|nasbot|all [--rows NAME,...] [--quick, for minutes in all] [--seeds N]; their "
+    f"options: python -m {NAME} --paper all --help"
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

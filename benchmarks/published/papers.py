@@ -1,4 +1,4 @@
-"""The experiments of WRS, DeepArchitect and NASBOT in a form that a CPU can run, beside what the papers print.
+"""The experiments of WRS, DeepArchitect and NASBOT, and COMBO's cells, in a form that a CPU can run.
 
 `python -m benchmarks.published --paper NAME` takes the runs that are missing and prints the rows. A row compares the
 methods of the paper on the same kind of space. Its claims are signs: a method that the paper found better than another.
@@ -30,6 +30,7 @@ from bostruct.kernels.otmann import Otmann
 from bostruct.kernels.otmann.distance import otmann_distances
 from bostruct.language import Program, SearchSpace, siso_sequential
 from bostruct.nas import NetworkObjective, digits, ops
+from bostruct.nas.paper_spaces import scale_widths
 from bostruct.nas.recipes import DEEP_ARCHITECT_RETRAIN, WRS
 from bostruct.nas.searches import Search, average_test_error, retrain_networks, search_of
 from bostruct.problems.registry import load
@@ -53,13 +54,14 @@ class Setting(NamedTuple):
 class Row(NamedTuple):
     """An experiment of a paper.
 
-    paper: wrs, deeparchitect or nasbot.
+    paper: wrs, deeparchitect, nasbot or combo.
     published: what the paper prints, in words.
     reduced: what is smaller here than there.
     methods: names, the paper's own first.
     claims: pairs (better, worse) of these, as the paper found them.
     take: (method, seed, setting) -> figures by name; ``value``, if any, is minimized.
     order: names of figures, from the least to the largest that the paper prints.
+    unit: what ``value`` is; of a row with an order, what its figures are.
     file: that it needs in the folder of the data; empty for none.
     """
 
@@ -70,7 +72,14 @@ class Row(NamedTuple):
     claims: tuple[tuple[str, str], ...]
     take: Callable[[str, int, Setting], Figures]
     order: tuple[str, ...] = ()
+    unit: str = ""
     file: str = ""
+
+    def label(self, figure: str) -> str:
+        """Return the name of a figure, with unit and direction where it has them."""
+        if figure == "value":
+            return f"value: {self.unit}, lower is better"
+        return f"{figure}: {self.unit}" if figure in self.order else figure
 
 
 def best_after(values: Sequence[float]) -> Figures:
@@ -285,23 +294,27 @@ def compare_searchers(method: str, seed: int, setting: Setting) -> Figures:
 # Kandasamy et al. 2018
 
 
-def tree_space(layers: int = 6) -> bo.Space:
-    """Return chains of layers as TreeBO has them: whether there is another one, and then its activation and units."""
+PERCEPTRONS = ("relu", "elu", "tanh", "logistic")
+CONVOLUTIONS = ("conv3", "conv3/2", "conv5", "conv5/2")
+
+
+def tree_space(layers: int = 6, kinds: tuple[str, ...] = PERCEPTRONS, units: tuple[int, int] = (8, 256)) -> bo.Space:
+    """Return chains of layers as TreeBO has them: whether there is another one, and then its kind and units."""
     variables: dict[str, Any] = {}
     for i in range(1, layers + 1):
         when = None if i == 1 else {f"more_{i}": True}
-        variables[f"kind_{i}"] = bo.Categorical(("relu", "elu", "tanh", "logistic"), when=when)
-        variables[f"units_{i}"] = bo.Integer(8, 256, log=True, when=when)
+        variables[f"kind_{i}"] = bo.Categorical(kinds, when=when)
+        variables[f"units_{i}"] = bo.Integer(*units, log=True, when=when)
         if i < layers:
             variables[f"more_{i + 1}"] = bo.Categorical((False, True), when=when)
     return bo.Space(variables)
 
 
-def chain_of(point: dict[str, Any]) -> bo.Architecture:
-    """Return the perceptron of a point of `tree_space`."""
-    names = [name for name in point if name.startswith("kind_")]
-    layers = [f"{point[name]}-{point[name.replace('kind', 'units')]}" for name in names]
-    return bo.Architecture.chain(" ".join([*layers, "linear"]))
+def chain_of(point: dict[str, Any], last: str = "linear") -> bo.Architecture:
+    """Return the network of a point of `tree_space`."""
+    kinds = [(point[name].partition("/"), point[name.replace("kind", "units")]) for name in point if name[:4] == "kind"]
+    layers = [f"{kind}-{units}{slash}{stride}" for (kind, slash, stride), units in kinds]
+    return bo.Architecture.chain(" ".join([*layers, last]))
 
 
 def search_perceptrons(file: str, method: str, seed: int, setting: Setting) -> Figures:
@@ -324,9 +337,32 @@ def search_perceptrons(file: str, method: str, seed: int, setting: Setting) -> F
 def search_cnns(method: str, seed: int, setting: Setting) -> Figures:
     """Figure 2, CIFAR-10: validation errors of NASBOT's domain in miniature."""
     search, trials = reduced_search("nasbot-cnn", setting), 14 if setting.quick else 40
-    objective = search.objective(seed=seed)
-    result = bo.minimize(objective, search.domain(), trials, method=method, seed=seed, progress=False)
+    error, space, name = search.objective(seed=seed), search.domain(), method
+    if method == "treebo":
+        space, name = tree_space(8, CONVOLUTIONS, scale_widths((8, 1024), search.scale)), "auto"
+
+    def objective(point: Any) -> float:
+        return error(chain_of(point, "softmax") if method == "treebo" else point)
+
+    result = bo.minimize(objective, space, trials, method=name, seed=seed, progress=False)
     return best_after([float(trial.value) for trial in result.trials if trial.value is not None])
+
+
+# Oh et al. 2019
+
+
+def search_cells(method: str, seed: int, setting: Setting) -> Figures:
+    """Figures 2 and 17: COMBO's cells, validation error and price of FLOPs, from the ten published cells."""
+    search, trials = reduced_search("combo-cell", setting), 12 if setting.quick else 40
+    name = method.removesuffix(TWICE)
+    trials += trials - len(search.initial) if name != method else 0
+    domain, objective = search.domain(), search.space.objective(search.objective(seed=seed), search.scale)
+    how = {"method": published_searcher(search, name, domain), "initial_points": list(search.initial)}
+    result = bo.minimize(objective, domain, trials, seed=seed, progress=False, **how)
+    return best_after([float(trial.value) for trial in result.trials if trial.value is not None])
+
+
+TWICE = ", twice the trials"
 
 
 class DrawnCandidates(Maximizer):
@@ -403,6 +439,7 @@ def _uci_rows() -> Iterator[tuple[str, Row]]:
                 ("nasbot", *others),
                 tuple(("random", "nasbot") if (file, other) == INDOOR else ("nasbot", other) for other in others),
                 partial(search_perceptrons, file),
+                unit="mean squared test error of the best network, of a target of variance 1",
                 file=f"uci_regression/{file}.npz",
             ),
         )
@@ -420,6 +457,7 @@ ROWS: dict[str, Row] = {
         (),
         weigh_griewank,
         order=("x1", "x2", "x3", "x4", "x5", "x6"),
+        unit="percent of the variance of Griewank's function",
     ),
     "wrs-table-2": Row(
         "wrs",
@@ -428,6 +466,7 @@ ROWS: dict[str, Row] = {
         ("wrs", "random"),
         (("wrs", "random"),),
         search_griewank,
+        unit="Griewank's function at the best point",
     ),
     "wrs-table-3": Row(
         "wrs",
@@ -437,6 +476,7 @@ ROWS: dict[str, Row] = {
         (),
         weigh_cnn,
         order=("all filters", "convolutions", "dense_layers", "all units"),
+        unit="percent of the variance of the validation error",
     ),
     "wrs-table-4": Row(
         "wrs",
@@ -446,6 +486,7 @@ ROWS: dict[str, Row] = {
         ("wrs", "random", "nelder-mead", "particle-swarm", "sobol"),
         tuple(("wrs", other) for other in ("random", "nelder-mead", "particle-swarm", "sobol")),
         search_cnn,
+        unit="share of validation digits taken for another, of the best network",
     ),
     "deeparchitect-table-1": Row(
         "deeparchitect",
@@ -454,6 +495,7 @@ ROWS: dict[str, Row] = {
         ("nasbench", "nasnet", "flat", "deeparchitect-genetic"),
         tuple((space, "deeparchitect-genetic") for space in ("nasbench", "nasnet", "flat")),
         compare_spaces,
+        unit="share of test images taken for another class, of the best network trained again",
     ),
     "deeparchitect-table-2": Row(
         "deeparchitect",
@@ -463,15 +505,28 @@ ROWS: dict[str, Row] = {
         ("smbo", "random", "mcts", "regularized-evolution"),
         (("smbo", "random"), ("random", "mcts"), ("random", "regularized-evolution")),
         compare_searchers,
+        unit="share of test images taken for another class, of the best network trained again",
     ),
     **dict(_uci_rows()),
     "nasbot-cifar10": Row(
         "nasbot",
         "Figure 2 and Table 3, test errors: NASBOT .1209, RAND .1342, EA .1411, TreeBO .1533 (here validation errors)",
-        f"{MINIATURE.replace('25', '48')}; 40 trials; no TreeBO; 150,000 steps and VGG-19 need a GPU for days",
-        ("nasbot", "evolution", "random"),
-        (("nasbot", "evolution"), ("nasbot", "random")),
+        f"{MINIATURE.replace('25', '48')}; 40 trials; TreeBO by chains of 2 kinds of convolutions; 150,000 steps "
+        "and VGG-19 need a GPU for days",
+        ("nasbot", "evolution", "random", "treebo"),
+        (("nasbot", "evolution"), ("nasbot", "random"), ("nasbot", "treebo")),
         search_cnns,
+        unit="share of validation images taken for another class, of the best network",
+    ),
+    "combo-figure-2": Row(
+        "combo",
+        "Figures 2 and 17, as curves: COMBO below random search, BOCS-SDP and evolution at 260 evaluations, and below "
+        "evolution at 500",
+        f"{MINIATURE.replace('25', '20')}, once for 4 times; 40 trials, ten of them published cells, 70 for 500",
+        ("combo", "bocs", "regularized-evolution", "random", f"regularized-evolution{TWICE}"),
+        tuple(("combo", x) for x in ("random", "bocs", "regularized-evolution", f"regularized-evolution{TWICE}")),
+        search_cells,
+        unit="share of validation images taken for another class + 0.02 FLOPs / FLOPs of the largest cell",
     ),
     "nasbot-ablation": Row(
         "nasbot",
@@ -480,6 +535,7 @@ ROWS: dict[str, Row] = {
         tuple(HELD_OUT),
         tuple(("nasbot", other) for other in HELD_OUT if other != "nasbot"),
         hold_out,
+        unit="the landscape at the best network",
     ),
     "nasbot-distances": Row(
         "nasbot",
@@ -488,5 +544,6 @@ ROWS: dict[str, Row] = {
         ("nearest by OTMANN", "nearest by t-SNE", "any pair"),
         (("nearest by OTMANN", "any pair"), ("nearest by t-SNE", "any pair")),
         compare_neighbors,
+        unit="difference in value of two networks of the landscape",
     ),
 }

@@ -19,8 +19,8 @@ from benchmarks.published.papers import ROWS, Row, Setting
 from bostruct.comparison.statistics import estimate_difference
 from bostruct.study.threads import ThreadLimit
 
-FILE = Path("published-rows.jsonl")
-PAPERS = ("wrs", "deeparchitect", "nasbot")
+FILES = {True: Path("published-quick.jsonl"), False: Path(__file__).with_name("rows.jsonl")}  # quick or not
+PAPERS = ("combo", "wrs", "deeparchitect", "nasbot")
 SEEDS = {True: 2, False: 8}  # quick or not
 LEAST_SEEDS = 5  # of a verdict
 Runs = dict[tuple[str, str, int], dict[str, float]]  # row, method, seed -> figures
@@ -33,7 +33,7 @@ def main(arguments: Sequence[str], prog: str) -> int:
     prog: its name, for messages.
     """
     parser = argparse.ArgumentParser(prog=prog, description=__doc__)
-    parser.add_argument("--paper", choices=(*PAPERS, "all"), required=True)
+    parser.add_argument("--paper", choices=(*PAPERS, "all"), default="all", help="by default all")
     parser.add_argument("--rows", default="", help=f"some of {', '.join(ROWS)}; by default all of the paper")
     parser.add_argument("--quick", action="store_true", help="minutes in all: the path, whose figures say little")
     parser.add_argument("--seeds", type=int, help=f"by default {SEEDS[False]}, or {SEEDS[True]} with --quick")
@@ -41,17 +41,21 @@ def main(arguments: Sequence[str], prog: str) -> int:
         "--data", type=Path, metavar="DIR", help="the folder of the data folders, such as uci_regression"
     )
     parser.add_argument(
-        "--out", type=Path, default=FILE, metavar="FILE", help="a JSON line for each run; they are kept"
+        "--out",
+        type=Path,
+        metavar="FILE",
+        help="a JSON line for each run, by default rows.jsonl beside this module; runs that it has are not taken again",
     )
     given = parser.parse_args(arguments)
+    out = given.out or FILES[given.quick]
     names = split_names(parser, "--rows", given.rows, ROWS) if given.rows else list(ROWS)
     chosen = [name for name in names if given.paper in ("all", ROWS[name].paper)]
     setting, seeds = Setting(given.quick, given.data), given.seeds or SEEDS[given.quick]
     runnable = list(_skip_without_file(chosen, given.data))
     with ThreadLimit(1)():
         for name in runnable:
-            _take_missing(name, range(seeds), setting, given.out)
-            print(format_row(name, ROWS[name], _read_runs(given.out, given.quick), given.quick), flush=True)
+            _take_missing(name, range(seeds), setting, out)
+            print(format_row(name, ROWS[name], _read_runs(out, given.quick), given.quick), flush=True)
     return 0 if runnable else 1
 
 
@@ -85,7 +89,7 @@ def _read_runs(file: Path, quick: bool) -> Runs:
 
 
 def format_row(name: str, row: Row, runs: Runs, quick: bool) -> str:
-    """Return a row in Markdown: figures, mean ± SD over seeds, by method, and a line for each claim.
+    """Return a row in Markdown: a line for each claim, and then figures, mean ± SD over seeds, by method.
 
     runs: of the row, and of others.
     quick: True says that the figures say little.
@@ -93,25 +97,20 @@ def format_row(name: str, row: Row, runs: Runs, quick: bool) -> str:
     own = {method: _of_method(runs, name, method) for method in row.methods}
     named = dict.fromkeys(figure for one in own.values() for figures in one.values() for figure in figures)
     n = min(map(len, own.values()))
-    lines = [
-        f"## {name}, {n} seeds",
-        "",
-        f"| figure | {' | '.join(row.methods)} |",
-        "|---" * (len(row.methods) + 1) + "|",
-    ]
-    for figure in named:
-        cells = [
-            _format_figure([one[figure] for one in own[method].values() if figure in one]) for method in row.methods
-        ]
-        lines.append(f"| {figure} | {' | '.join(cells)} |")
-    if "value" in named:
-        best = [f"{min(one['value'] for one in own[method].values()):.4g}" for method in row.methods]
-        lines.append(f"| best value of all seeds | {' | '.join(best)} |")
     claims = [_judge_claim(better, worse, own) for better, worse in row.claims]
     claims += [_judge_order(row.order, own[row.methods[0]])] if row.order else []
     reduced = row.reduced + ("; and --quick, whose figures say little" if quick else "")
-    notes = [f"- published: {row.published}", f"- reduced: {reduced}"]
-    return "\n".join([*lines, "", *(f"- {claim}" for claim in claims), *notes, ""])
+    heads = ("figure, mean ± SD over seeds", *row.methods)
+    table = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    for figure in named:
+        cells = (_format_figure([one[figure] for one in runs.values() if figure in one]) for runs in own.values())
+        table.append(f"| {row.label(figure)} | {' | '.join(cells)} |")
+    if "value" in named:
+        best = [f"{min(one['value'] for one in own[method].values()):.4g}" for method in row.methods]
+        table.append(f"| best value of all seeds, lower is better | {' | '.join(best)} |")
+    lines = [*claims, f"published: {row.published}", f"reduced: {reduced}"]
+    title = f"## {name}, {n} seeds" + (", too few for a verdict" if n < LEAST_SEEDS else "")
+    return "\n".join([title, "", *(f"- {line}" for line in lines), "", *table, ""])
 
 
 def _of_method(runs: Runs, name: str, method: str) -> dict[int, dict[str, float]]:

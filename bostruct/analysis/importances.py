@@ -30,7 +30,7 @@ from bostruct.checks import check_choice, check_integer, short_repr
 from bostruct.contracts import Array, BostructError, Choice, ChoiceDomain, Domain, IntArray, Point
 from bostruct.display import show_count
 from bostruct.domains.part_choices import MARK, DescribedParts, StructureChoices, draw_values
-from bostruct.domains.space.variable import Variable
+from bostruct.domains.space.variable import Variable, find_owner
 from bostruct.study.hyperparameters import HyperparameterTable
 from bostruct.study.result import Result
 from bostruct.surrogates.fanova import (
@@ -75,11 +75,11 @@ def importance(
     """Compute the share of the objective's variance that each variable explains, largest first.
 
     The method is functional ANOVA (Hutter et al. 2014) of a random forest on the completed trials, over the whole space
-    with all values equally likely; with conditions, over points drawn from the space. Of more than 1,000 trials the
-    forest learns from 1,000, chosen evenly by rank. Variables of another domain in the space are called
-    ``part.variable``. A `Permutation`, `Subset` or `Sequence` has one share, that of its places, items or letters
-    together; with more than 1000 values, it is estimated from 1000 draws. Parts without named choices, such as
-    networks, are left out.
+    with all values equally likely; with conditions or mixtures, over points drawn from the space. Of more than 1,000
+    trials the forest learns from 1,000, chosen evenly by rank. Variables of another domain in the space are called
+    ``part.variable``, parts of a `Mixture` or an `Allocation` ``variable.part``. A `Permutation`, `Subset` or
+    `Sequence` has one share, that of its places, items or letters together; with more than 1000 values, it is
+    estimated from 1000 draws. Parts without named choices, such as networks, are left out.
 
     Points that a search chose are no random sample: a variable that was settled early looks unimportant. The result
     warns of this, and of shares no larger than their spread.
@@ -342,8 +342,8 @@ def read_design(study: Study | Result, seed: int, objective: int) -> DesignData:
 
 
 def _has_conditions(domain: Domain) -> bool:
-    """Tell whether some variable, of the domain or of a part inside, exists only under conditions."""
-    if any(one.when for one in domain.variables.values()):
+    """Tell whether some variable, of the domain or of a part inside, has conditions, or parts that sum to a total."""
+    if any(one.when or one.parts for one in domain.variables.values()):
         return True
     return any(map(_has_conditions, domain.parts.values()))
 
@@ -453,7 +453,7 @@ def _read_scale(result: Result, data: DesignData, feature: Feature) -> _Scale:
     """Return the values of a variable to draw, and where the trials lie."""
     domain: Any = result.domain
     variables = {} if domain is None else domain.variables
-    variable = variables.get(feature.name)
+    variable = variables.get(find_owner(feature.name, variables) or "")
     steps = MOST_STEPS if data.draws is None else MOST_STEPS_DRAWN
     rows, draws = data.design[:, feature.columns], None if data.draws is None else data.draws[:, feature.columns]
     if feature.atoms is None:
@@ -482,6 +482,7 @@ def _find_nearest(rows: Array, atoms: Array) -> IntArray:
 def _name_numbers(variable: Variable | None, count: int) -> dict[float, str]:
     """Return labels of a continuous variable by their places: powers of ten over two decades or more, else quarters."""
     described: dict[str, Any] = {} if variable is None else variable.describe()
+    described |= {"low": 0 * described["total"], "high": described["total"]} if "total" in described else {}
     shares = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
     if "low" not in described:
         return {share * count - 0.5: f"{share:.2g}" for share in shares.tolist()}

@@ -14,6 +14,7 @@ import click
 
 from bostruct.analysis.tables import format_number
 from bostruct.cli.options import (
+    FiniteRange,
     check_outputs,
     failures_option,
     file_to_write,
@@ -52,6 +53,7 @@ NAS_METHODS = (
     "smbo",
     "smbo-mcts",
     "mcts",
+    "mcts-ranks",
     "wrs",
     "evolution",
     "regularized-evolution",
@@ -122,7 +124,7 @@ In training an input was (x - mean) / scale, where x is {unit}, and
 )
 @click.option(
     "--scale",
-    type=click.FloatRange(0.0, 1.0, min_open=True),
+    type=FiniteRange(0.0, 1.0, min_open=True),
     default=1.0,
     help="cifar10: multiplies images, epochs, trials, filters and units, for a CPU; 0.02 takes minutes.",
 )
@@ -170,8 +172,8 @@ def nas(
     For cifar10, --space searches the space of a paper, by its method, recipe and number of trials unless others are
     given: see docs/nas.md.
 
-    Leaves best.json, best.png, convergence.png, network.py (the best network in torch alone), best.pt (its weights)
-    and retrain.py, which builds and trains it again.
+    Leaves best.json, best.png, convergence.png, network.py (the best network in torch alone; a program has none),
+    best.pt (its weights) and retrain.py, which builds and trains it again.
     A file of --layers defines FAMILY, BUILDERS and, if you like, POOL: see docs/nas.md.
 
     \b
@@ -189,7 +191,7 @@ def nas(
         check_outputs({str(folder / name): kind for name, kind in FILES.items()}, overwrite=overwrite)
     with plain_errors("" if label is None else f"The same line goes on with the study in {label}."):
         optional_import("torch")
-        from bostruct.nas.searches import average_test_error, retrain, retrain_networks
+        from bostruct.nas.searches import average_test_error, guessing_error, retrain, retrain_networks
         from bostruct.study.progress import trial_bar
         from bostruct.study.study import Study
 
@@ -210,6 +212,7 @@ def nas(
         files = _write_files(search, result, folder, overwrite) + _write_network(search, trained, folder, overwrite)
     summary: Facts = {"dataset": dataset, "space": space, "method": method, **_describe_search(search, result)}
     summary |= {"test_error": found._asdict(), "test_error_by_hand": by_hand._asdict(), "files": files}
+    summary["test_error_by_guessing"] = guessing_error(search.load())
     echo_json(summary) if as_json else click.echo(_nas_text(summary, search, found, by_hand, best))
 
 
@@ -233,6 +236,8 @@ def published_searcher(search: Search, method: str, domain: Any) -> str | Search
     """
     from bostruct import methods
 
+    if method == "mcts-ranks":
+        return methods.mcts(domain)
     if search.space is None:
         return method
     if method == "combo":
@@ -355,14 +360,18 @@ def _nas_text(summary: Facts, search: Search, found: RetrainedScore, by_hand: Re
 
     gap = by_hand.mean - found.mean
     spread = math.hypot(found.error, by_hand.error)
+    guess, published = summary["test_error_by_guessing"], search.space and f" (in the paper {search.space.trials})"
     rows = [
         *([("reduced", search.reduced)] if search.reduced else []),
-        ("error", search.measure),
-        ("trials", f"{summary['trials']}, {summary['failed']} failed"),
+        ("error", f"{search.measure}; mean +- standard error, lower is better"),
+        ("trials", f"{summary['trials']}{published or ''}, {summary['failed']} failed"),
         ("validation", format_number(summary["validation_error"])),
         ("test", f"{format_error(found)}, trained again with 5 other seeds"),
         ("by hand", f"{format_error(by_hand)}, {search.by_hand}"),
         ("gained", f"{gap:.4f}, {gap / spread:.1f} standard errors" if spread > 0.0 else f"{gap:.4f}"),
+        *([("warning", f"nothing was learned: one answer for all has {guess:.4f}")] if found.mean >= guess else []),
         ("files", " ".join(summary["files"])),
     ]
-    return f"{best.to_text()}\n\n{format_pairs(rows)}"
+    lines = best.to_text().splitlines()
+    chosen = [line for line in lines if line.startswith("chosen: ")]  # of a program; its modules follow from these
+    return "\n".join([format_pairs(rows), "", "The best network:", "", *(chosen or lines)])

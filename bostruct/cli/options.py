@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import os
 import re
 import sys
@@ -51,6 +52,14 @@ def read_max_initial_failures(context: click.Context, option: click.Parameter, g
     return int(given)
 
 
+class FiniteRange(click.FloatRange):
+    """A range of numbers without NaN, which is in each range of click, and infinity."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        return number if math.isfinite(number) else self.fail(f"expected a finite number, got {value}", param, ctx)
+
+
 failures_option = click.option(
     "--max-initial-failures",
     metavar="N",
@@ -61,12 +70,15 @@ failures_option = click.option(
 )
 timeout_option = click.option(
     "--timeout",
-    type=click.FloatRange(0.0),
+    type=FiniteRange(0.0),
     metavar="SECONDS",
     help="Begin no trial after so many seconds of a run; running trials finish. A resumed run has all of it again.",
 )
 patience_option = click.option(
-    "--patience", type=click.IntRange(1), metavar="N", help="End a run after N trials in a row without a better value."
+    "--patience",
+    type=click.IntRange(1),
+    metavar="N",
+    help="End a run after N completed trials in a row without a better one.",
 )
 space_option = click.option(
     "--problem",

@@ -10,6 +10,7 @@ import click
 
 from bostruct.analysis.tables import format_number
 from bostruct.cli.options import (
+    FiniteRange,
     add_relabel,
     check_config,
     check_method,
@@ -70,7 +71,7 @@ JUDGED = ("best_value_without_noise", "reported", "regret")  # facts of a best v
 @click.option("--until-optimum", is_flag=True, help="Stop once the proven optimum is reached.")
 @click.option(
     "--regret",
-    type=click.FloatRange(0.0, min_open=True),
+    type=FiniteRange(0.0, min_open=True),
     help="Stop when the model predicts that no point is better by more than this.",
 )
 @click.option(

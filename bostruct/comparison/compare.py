@@ -12,7 +12,7 @@ from typing import Any, cast
 from urllib.parse import quote
 
 from bostruct.checks import add_note, check_integer, short_repr
-from bostruct.comparison.plan import Method, Plan, RunKey
+from bostruct.comparison.plan import ENDS, Method, Plan, RunKey
 from bostruct.comparison.runs import execute, read_cpu_seconds, read_runs
 from bostruct.comparison.value import Comparison, ProblemComparison
 from bostruct.contracts import Searcher
@@ -68,7 +68,7 @@ def compare(
         Wall-clock seconds of each run, at least 0, after which no trial begins. A resumed call gives each unfinished
         run the full time again.
     patience : int, optional
-        Ends a run after so many finished trials in a row without a better value, at least 1.
+        Ends a run after so many completed trials in a row without a better one, as of `Study.optimize`.
     overwrite : bool, default False
         If True, tables replace files that bostruct did not write, but never a database.
 
@@ -150,7 +150,8 @@ def _compare_on_each(
 def _read_runs(plan: Plan, failed: dict[RunKey, str]) -> ProblemComparison:
     results, left_out = read_runs(plan)
     timed = {cell: found for cell in results if (found := read_cpu_seconds(plan.file(cell))) is not None}
-    return ProblemComparison(plan.problem, plan.load_problem(), plan.trials, results, failed, left_out, timed)
+    ends = " or ".join(f"{name}={plan.of_run[name]:g}" for name in ENDS if plan.of_run.get(name) is not None)
+    return ProblemComparison(plan.problem, plan.load_problem(), plan.trials, results, failed, left_out, timed, ends)
 
 
 def _compare_so_far(plans: Sequence[Plan]) -> Comparison | None:

@@ -27,6 +27,7 @@ from bostruct.study.stored_searcher import build_searcher
 
 SETTINGS_FILE = "comparison.json"
 TABLES = {"comparison.txt": "comparison", "comparison.md": "comparison", "incumbents.csv": "table of incumbents"}
+ENDS = ("timeout", "patience")  # arguments that may end a run before it has all trials
 Method = str | Searcher | Callable[[Domain], Searcher]
 
 
@@ -59,7 +60,7 @@ class Plan:
     @property
     def may_end_early(self) -> bool:
         """True if a run may be done before it has all trials."""
-        return any(self.of_run.get(name) is not None for name in ("timeout", "patience"))
+        return any(self.of_run.get(name) is not None for name in ENDS)
 
     @property
     def problem(self) -> str:

@@ -33,6 +33,7 @@ class ProblemComparison:
     """Methods compared on one problem.
 
     cpu: over how many suggestions runs were timed, and their CPU seconds outside the objective.
+    ends: the arguments that may have ended runs early, such as ``timeout=60``; empty for none.
     """
 
     name: str
@@ -42,6 +43,7 @@ class ProblemComparison:
     failed: Mapping[RunKey, str] = field(default_factory=dict)
     left_out: Mapping[RunKey, str] = field(default_factory=dict)
     cpu: Mapping[RunKey, tuple[int, float]] = field(default_factory=dict)
+    ends: str = ""
 
     @cached_property
     def rows(self) -> list[MethodRow]:
@@ -73,7 +75,7 @@ class ProblemComparison:
 
     @property
     def notes(self) -> list[str]:
-        """The runs that failed, are left out or are not feasible, a line each, with the reason; and runs all alike."""
+        """The runs that failed, are left out or are not feasible, with the reason; runs all alike, and ended early."""
         failed = [f"failed: {cell.method}, seed {cell.seed}: {why}" for cell, why in self.failed.items()]
         left_out = {cell: why for cell, why in self.left_out.items() if cell not in self.failed}
         failed += [f"not compared: {cell.method}, seed {cell.seed}: {why}" for cell, why in left_out.items()]
@@ -83,10 +85,33 @@ class ProblemComparison:
                 "no comparison: all trials are at points that all methods share, so only noise differs; let runs have "
                 "more trials"
             )
-        return failed + [
-            f"not feasible: {cell.method}, seed {cell.seed}: no trial "
-            f"{'satisfies all constraints' if result.n_completed else 'has completed'}"
-            for cell, result in lacks.items()
+        return (
+            failed
+            + self._describe_early_ends()
+            + [
+                f"not feasible: {cell.method}, seed {cell.seed}: no trial "
+                f"{'satisfies all constraints' if result.n_completed else 'has completed'}"
+                for cell, result in lacks.items()
+            ]
+        )
+
+    def _describe_early_ends(self) -> list[str]:
+        """Say for each method how many runs ended before they had all trials, and after how many."""
+        counts: dict[str, list[int]] = {}
+        for cell, result in self.results.items():
+            counts.setdefault(cell.method, []).append(len(result.order))
+        wanted = min(self.n_trials, self.problem.space.size)
+        early = {method: [one for one in own if one < wanted] for method, own in counts.items()}
+        spans = {
+            m: f"{min(few)} to {max(few)} trials" if min(few) < max(few) else pluralize(few[0], "trial")
+            for m, few in early.items()
+            if few
+        }
+        return [
+            f"ended by {self.ends}: {method}, {len(early[method])} of {pluralize(len(counts[method]), 'run')}, after "
+            + span
+            for method, span in spans.items()
+            if self.ends
         ]
 
     def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:

@@ -43,7 +43,7 @@ from bostruct.domains.space.clauses import OneOf, ask_predicate, describe_when, 
 from bostruct.domains.space.conditions import check_constraints, name_levels
 from bostruct.domains.space.constraints import Constraint, ask, describe_draws
 from bostruct.domains.space.discrete import Binary
-from bostruct.domains.space.fixed import fix_variables
+from bostruct.domains.space.fixed import fix_constraints, fix_variables
 from bostruct.domains.space.levels import note_under
 from bostruct.domains.space.migration import (
     NOTHING,
@@ -229,7 +229,8 @@ class MixedSpace(Joint):
         own = {name: value for name, value in values.items() if name not in parts}
         fixed = fix_variables(free, [name for name in order if name in free], own)
         kept: dict[str, Variable | Domain] = {**fixed, **parts}
-        return mixed_space({name: kept[name] for name in self.order if name in kept}, self.constraints)
+        left = {name: kept[name] for name in self.order if name in kept}
+        return mixed_space(left, fix_constraints(self.constraints, set(self.order), left))
 
     def count(self) -> Count:
         """Count the valid points.

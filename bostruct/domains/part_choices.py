@@ -63,12 +63,15 @@ def _can_be_listed(variable: Variable) -> bool:
 def list_choices(name: str, variable: Variable, columns: Sequence[int]) -> list[Choice]:
     """List the choices that make up a value of a structure.
 
-    The place of each item of an order, one behind all others if the order lacks it; the shares of a mixture; else its
-    columns.
+    The place of each item of an order, one behind all others if the order lacks it; the share of each part of a
+    mixture, under its name after a dot; else its columns.
     """
-    if variable.n_continuous:
-        shares = np.nan_to_num(variable.shares(np.array([columns]))[0])
-        return [Choice(f"{name}{MARK}{i}", name, one, math.inf, True) for i, one in enumerate(shares.tolist())]
+    if variable.parts:
+        shares = np.nan_to_num(variable.shares(np.array([columns]))[0]).tolist()
+        return [
+            Choice(f"{name}.{part}", name, one, math.inf, True)
+            for part, one in zip(variable.parts, shares, strict=False)
+        ]
     codes, n_values = np.asarray(columns), variable.n_codes
     if variable.is_order:
         codes, n_values = np.full(n_values, variable.width), min(variable.width + 1, n_values)

@@ -17,7 +17,6 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import replace
 from traceback import clear_frames
 from types import CodeType, TracebackType
 from typing import Any, NamedTuple, NoReturn, TypeVar
@@ -26,7 +25,7 @@ from bostruct.checks import add_note, check_integer
 from bostruct.contracts import Infeasible, Json
 from bostruct.execution.clock import restore_clocks
 from bostruct.execution.interrupts import handler_codes, is_from_handler
-from bostruct.outcome import Outcome, as_number, cut_middle, keep_attributes, outcome_of, storable
+from bostruct.outcome import AttributeReader, Outcome, as_number, cut_middle, outcome_of, storable
 
 MAX_PACKED = 2**24  # bytes of an exception, whose text may be of any size
 MAX_STEP = 2**53
@@ -102,29 +101,38 @@ def _unpack_evaluation(fields: tuple[Any, ...], error: bytes | None) -> Evaluati
     return evaluation._replace(error=loaded)
 
 
-def evaluate(objective: Callable[[Any], Any], point: Any, handlers: frozenset[CodeType] = frozenset()) -> Evaluation:
+def evaluate(
+    objective: Callable[[Any], Any],
+    point: Any,
+    handlers: frozenset[CodeType] = frozenset(),
+    send: Callable[[dict[str, Json]], object] | None = None,
+) -> Evaluation:
     """Call the objective, and turn what it raises into an outcome, SystemExit and asyncio's CancelledError too.
 
     KeyboardInterrupt passes, and so does what is no `Exception` and comes from a signal handler. A process that the
     objective has forked ends here.
+
+    send: called with each attribute as it is set; None for nobody.
     """
     watched = point if isinstance(point, WatchedPoint) else WatchedPoint(point)
     with receive_reports(watched.judge, watched.sign) as reporter:
+        reporter.send = send
         evaluation = _call_objective(objective, watched.point, handlers, reporter)
     restore_clocks()
-    reporter.keep_attributes(evaluation.outcome.attributes)
-    outcome = replace(evaluation.outcome, attributes={}) if evaluation.outcome.attributes else evaluation.outcome
-    kept = {"attributes": reporter.attributes, "refused": tuple(reporter.refused)}
-    return evaluation._replace(outcome=outcome, reports=reporter.reports, **kept)
+    read = reporter.attributes
+    outcome = read.read_outcome(evaluation.outcome)
+    return evaluation._replace(outcome=outcome, reports=reporter.reports, attributes=read.kept, refused=read.refused)
 
 
-def evaluate_bytes(objective: Callable[[Any], Any], packed: bytes) -> Evaluation:
+def evaluate_bytes(
+    objective: Callable[[Any], Any], packed: bytes, send: Callable[[dict[str, Json]], object] | None = None
+) -> Evaluation:
     """Evaluate a pickled point, as `evaluate` does; a point that does not load is a failure."""
     try:
         point = pickle.loads(packed)
     except Exception as error:
         return failure(error)
-    return evaluate(objective, point)
+    return evaluate(objective, point, send=send)
 
 
 def _call_objective(
@@ -257,8 +265,8 @@ class Reporter:
     def __init__(self, judge: Judge | None = None, sign: float = 1.0) -> None:
         self.outcome: Outcome | None = None  # of an evaluation that was stopped
         self.stopped_at: int | None = None  # the step at which the judge stopped it
-        self.attributes: dict[str, Json] = {}
-        self.refused: list[str] = []  # why attributes are not kept
+        self.attributes = AttributeReader()
+        self.send: Callable[[dict[str, Json]], object] | None = None  # to whom attributes go as they are set
         self._judge = judge
         self._sign = sign
         self._kept: list[tuple[int, float]] = []
@@ -298,11 +306,6 @@ class Reporter:
         if self._judge is not None and self._judge(step, self._sign * number):
             self.outcome, self.stopped_at = Outcome((number,)), step
             raise TrialStopped(f"stopped at step {step}")
-
-    def keep_attributes(self, attributes: Mapping[str, object]) -> None:
-        """Keep attributes as they are now, and note why others cannot be kept."""
-        self.attributes, refused = keep_attributes(self.attributes, attributes)
-        self.refused += refused
 
     def _keep(self, step: int, number: float) -> None:
         self._last = step, number
@@ -357,7 +360,8 @@ def set_attribute(name: str, value: object) -> None:
     """Set an attribute of the running trial from its objective, kept in ``trial.attributes``.
 
     Call it in an objective that `optimize` or `minimize` evaluates, in the thread that evaluates it. No model learns
-    from attributes.
+    from attributes. What was set before an exception, a timeout or the death of a worker process is kept with the
+    failed trial; a worker of an `executor` that dies loses it.
 
     What cannot be kept is left out with a warning, and the evaluation goes on. Anywhere else nothing is recorded, and a
     warning says so.
@@ -375,7 +379,9 @@ def set_attribute(name: str, value: object) -> None:
         message = "bostruct.set_attribute: nothing is recorded, since no study evaluates an objective in this thread"
         warnings.warn(message, stacklevel=2)
         return
-    reporter.keep_attributes({name: value})
+    reporter.attributes.read({name: value})
+    if reporter.send is not None and name in reporter.attributes.kept:
+        reporter.send({name: reporter.attributes.kept[name]})
 
 
 @contextmanager
@@ -421,7 +427,8 @@ CAUSES = (
         r"|CUDA-capable device(s|\(s\) is/) ?are busy|No CUDA GPUs are available"
         r"|(CUDA|HIP)_ERROR_(ILLEGAL_(ADDRESS|INSTRUCTION)|ASSERT|LAUNCH_(FAILED|TIMEOUT)|MISALIGNED_ADDRESS|UNKNOWN"
         r"|HARDWARE_STACK_ERROR|INVALID_PC|ECC_UNCORRECTABLE|(NOT_|DE)INITIALIZED|CONTEXT_IS_DESTROYED|NO_DEVICE)"
-        r"|CU(BLAS|DNN)_STATUS_(NOT_INITIALIZED|EXECUTION_FAILED|INTERNAL_ERROR)",
+        r"|CU(BLAS|DNN)_STATUS_(NOT_INITIALIZED|EXECUTION_FAILED|INTERNAL_ERROR)"
+        r"|the memory of \S+ does not heal",  # bostruct.nas
         stays=True,
     ),
     Cause(

@@ -22,7 +22,7 @@ from time import monotonic, sleep
 from typing import Any, BinaryIO, NamedTuple
 
 from bostruct.checks import has_posix
-from bostruct.contracts import BostructError
+from bostruct.contracts import BostructError, Json
 from bostruct.execution.evaluation import Evaluation, name_cause_of_kill
 from bostruct.execution.interrupts import hook_forks
 from bostruct.execution.pools import FinishedTrials, Pool, pickle_for_worker
@@ -38,6 +38,7 @@ THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"
 EXIT_SECONDS = 5.0  # seconds that a process gets to end by itself
 ANSWER_SECONDS = 5  # seconds of silence within an answer, after which it is taken for junk
 READING_SECONDS = 5  # seconds that a process may leave a large point unread, after which it is taken for lost
+MOST_ATTRIBUTES_AT_ONCE = 1_000  # that are read of one process before others are looked at
 MAX_ANSWER = 2**27  # bytes; a line of text that gets onto the socket claims more than that as its length
 WORKER_CODE = "import sys; sys.path[:] = sys.argv[3:]; from bostruct.execution.worker import main; main()"
 log = logging.getLogger(__name__)
@@ -134,8 +135,8 @@ class ProcessPool(Pool):
             worker = self._busy[connection]  # type: ignore[index]  # we gave it nothing but connections
             if worker.is_loading:
                 self._finish_loading(worker)
-            else:
-                finished.append((worker.number, self._receive(worker)))
+            elif (evaluation := self._receive(worker)) is not None:
+                finished.append((worker.number, evaluation))
         for worker in [worker for worker in self._busy.values() if worker.is_late()]:
             self._drop(worker)
             if worker.is_loading:
@@ -144,7 +145,7 @@ class ProcessPool(Pool):
                 log.warning(
                     "trial %d: timed out after %g s; its worker process was killed", worker.number, self._timeout
                 )
-                finished.append((worker.number, _fail(f"timed out after {self._timeout:g} s")))
+                finished.append((worker.number, _fail(worker, f"timed out after {self._timeout:g} s")))
         self._begin_waiting()
         if any(evaluation.outcome.failed == WORKER_TERMINATED for _, evaluation in finished):
             sleep(MERCY)  # who ends a job ends workers and study, in any order: then no trial is to fail for it
@@ -211,14 +212,17 @@ class ProcessPool(Pool):
         log.warning("trial %d: a worker process %s; another one is started", lost.number, why)
         self._waiting.append(WaitingTrial(lost.number, lost.point, attempt + 1))
 
-    def _receive(self, worker: WorkerProcess) -> Evaluation:
+    def _receive(self, worker: WorkerProcess) -> Evaluation | None:
+        """Return the evaluation of a worker's trial; None while it runs on."""
         try:
             evaluation = worker.receive_evaluation()
         except WorkerLost as error:
             self._drop(worker)
             log.warning("trial %d: its worker process %s", worker.number, error)
-            failed = _fail(f"its worker process {error}")
+            failed = _fail(worker, f"its worker process {error}")
             return failed._replace(machine=name_cause_of_kill()) if failed.outcome.failed == WORKER_KILLED else failed
+        if evaluation is None:
+            return None
         if evaluation.machine is None:
             self._idle.append(self._busy.pop(worker.connection))
         else:  # which the next trial in the same process would meet, too
@@ -245,8 +249,8 @@ def _forget_in_child() -> None:
         pool._forget()
 
 
-def _fail(reason: str) -> Evaluation:
-    return Evaluation(Outcome(failed=reason))
+def _fail(worker: WorkerProcess, reason: str) -> Evaluation:
+    return Evaluation(Outcome(failed=reason), attributes=worker.attributes)
 
 
 class WorkerLost(Exception):
@@ -285,6 +289,7 @@ class WorkerProcess:
             os.close(descriptors[0])
         self.attempt, self.slot = attempt, slot
         self.number = -1
+        self.attributes: dict[str, Json] = {}  # of its trial, as far as they were sent
         self.point = b""
         self.deadline: float | None = None
         self.is_loading = True
@@ -297,7 +302,7 @@ class WorkerProcess:
 
         Raises WorkerLost.
         """
-        self.number = number
+        self.number, self.attributes = number, {}
         self.point = point
         if self.is_loading:
             self.deadline = monotonic() + load_timeout
@@ -320,15 +325,21 @@ class WorkerProcess:
         self._send_point(timeout)
         return None
 
-    def receive_evaluation(self) -> Evaluation:
-        """Return the evaluation of its trial; raise WorkerLost if the process died or sent something else."""
-        match self._receive():
-            case (self.number, Evaluation() as evaluation):
-                return evaluation
-            case (int(number), Evaluation()):
-                raise WorkerLost(f"answered for trial {number}")
-            case answer:
-                raise _junk(answer)
+    def receive_evaluation(self) -> Evaluation | None:
+        """Return the evaluation of its trial, None if only attributes came; raise WorkerLost for anything else."""
+        for _ in range(MOST_ATTRIBUTES_AT_ONCE):
+            match self._receive():
+                case (self.number, Evaluation() as evaluation):
+                    return evaluation
+                case (int(number), Evaluation()):
+                    raise WorkerLost(f"answered for trial {number}")
+                case (int(number), dict(attributes)):  # a thread of an earlier trial may set some
+                    self.attributes |= attributes if number == self.number else {}
+                case answer:
+                    raise _junk(answer)
+            if not self.connection.poll():
+                break
+        return None
 
     def _send_point(self, timeout: float | None) -> None:
         try:

@@ -12,17 +12,21 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
+from functools import partial
 from multiprocessing.connection import Connection
 from typing import Any
 
+from bostruct.contracts import Json
 from bostruct.execution.clock import now
 from bostruct.execution.evaluation import evaluate_bytes, flush_output
+
+_sending = threading.Lock()  # threads of an objective may set attributes side by side
 
 
 def main() -> None:
     """Serve a socket until it closes; its descriptor is the first argument, that of the pickled objective the second.
 
-    Answers "ready", or why not, then the number and the evaluation of each trial.
+    Answers "ready", or why not, then the number of each trial with attributes as they are set, and with the evaluation.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the study, which ends its workers itself
     _die_with_parent(_take_stdin())
@@ -42,9 +46,17 @@ def _serve(connection: Connection, descriptor: int) -> None:
     connection.send("ready")
     while True:
         number, point = connection.recv()
-        evaluation = evaluate_bytes(objective, point)._replace(ended=now())
+        send = partial(_send_attributes, connection, number)
+        evaluation = evaluate_bytes(objective, point, send)._replace(ended=now())
         flush_output()  # a worker may be killed at any time from here on
-        connection.send((number, evaluation))
+        with _sending:
+            connection.send((number, evaluation))
+
+
+def _send_attributes(connection: Connection, number: int, attributes: dict[str, Json]) -> None:
+    """Send attributes at once, so that they are there if this process ends; a fork has nobody to send to."""
+    with _sending, contextlib.suppress(OSError):
+        connection.send((number, attributes))
 
 
 def _load(descriptor: int) -> Callable[[Any], Any]:

@@ -203,7 +203,8 @@ class Goals:
         if not isinstance(data, dict) or data.keys() - optional != {"directions", "constraints"}:
             raise ValueError(f"goals: expected directions and constraints, got {short_repr(data)}")
         limits = {name: tuple(limit) for name, limit in data["constraints"].items()}
-        more = data.get("repeats"), data.get("suggest_seconds"), data.get("objective_name")
+        names = data.get("objective_name") or [""]  # earlier revisions took a blank one
+        more = data.get("repeats"), data.get("suggest_seconds"), names if all(map(str.strip, names)) else None
         return declare_goals("minimize", data["directions"], limits, *more)
 
 
@@ -269,10 +270,12 @@ def _read_objective_names(given: object, count: int) -> tuple[str, ...]:
     if given is None:
         return ()
     listed: Sequence[Any] = given if isinstance(given, tuple | list) else [given]
-    names = [one for one in listed if isinstance(one, str) and 1 <= len(one) <= MOST_LETTERS]
+    names = [one for one in listed if isinstance(one, str) and one.strip() and len(one) <= MOST_LETTERS]
     if not len(names) == len(listed) == count:
         wanted = "a text" if count == 1 else f"a list of {count} texts"
-        raise TypeError(f"objective_name: expected {wanted} of 1 to {MOST_LETTERS} characters, got {_short(given)}")
+        raise TypeError(
+            f"objective_name: expected {wanted} of 1 to {MOST_LETTERS} characters, not blank, got {_short(given)}"
+        )
     if any(one != storable(one) for one in names) or len(set(names)) < len(names):
         raise ValueError(f"objective_name: expected distinct names of valid Unicode, got {_short(given)}")
     return tuple(names)

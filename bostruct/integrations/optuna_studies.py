@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -16,7 +15,7 @@ from optuna.study import Study as OptunaStudy
 from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
-from bostruct.checks import count_own_frames, short_repr
+from bostruct.checks import short_repr
 from bostruct.contracts import BostructError, Domain, DomainError, ParsedJson, Point, PointError, Presented
 from bostruct.domains.registry import as_domain, domain_from_json
 from bostruct.domains.space.space import Space
@@ -39,8 +38,9 @@ from bostruct.integrations.optuna_spaces import (
     read_trial_point,
     read_value,
 )
-from bostruct.outcome import Outcome, keep_attributes, outcome_of
+from bostruct.outcome import Outcome, outcome_of
 from bostruct.output_files import check_output
+from bostruct.study.frames import ATTRIBUTE
 from bostruct.study.history import Trial
 from bostruct.study.study import Study
 
@@ -204,7 +204,12 @@ def _parse_point(study: Study, trial: Trial) -> Point | None:
 
 def _to_frozen_trial(study: Study, trial: Trial) -> FrozenTrial:
     """Return a trial as Optuna has it."""
-    params, distributions, attributes = _write_parameters(study, trial)
+    params, distributions, structures = _write_parameters(study, trial)
+    taken = {MIRRORED, *describe_parameters(study.domain)}
+    attributes = {
+        f"{ATTRIBUTE}{name}" if name in taken or name.startswith(ATTRIBUTE) else name: value
+        for name, value in trial.attributes.items()
+    }
     has_stopped = "stopped_at" in trial.info
     states = {"running": TrialState.RUNNING, "completed": TrialState.PRUNED if has_stopped else TrialState.COMPLETE}
     frozen = create_trial(
@@ -212,7 +217,7 @@ def _to_frozen_trial(study: Study, trial: Trial) -> FrozenTrial:
         values=list(trial.values) or None,
         params=params,
         distributions=distributions,
-        user_attrs=attributes | dict(trial.attributes) | {MIRRORED: _mirrored_attributes(trial)},
+        user_attrs=structures | attributes | {MIRRORED: _mirrored_attributes(trial)},
         intermediate_values={int(step): float(value) for step, value in trial.info.get("reports", ())},
         constraints={
             limit.name: limit.violation(trial.constraints[limit.name]) for limit in study.goals.limits if trial.values
@@ -269,12 +274,11 @@ def import_study(
         raise BostructError(f"storage: expected none that holds study {study.name!r} already; Study.load opens it")
     for point, outcome, one in zip(points, outcomes, trials, strict=True):
         if point is not None:
-            own_names = {MIRRORED, *domain.named_values}
+            own_names = {MIRRORED, *describe_parameters(domain)}
             others = {name: value for name, value in one.user_attrs.items() if name not in own_names}
-            kept, refused = keep_attributes({}, others)
-            for why in refused:
-                warnings.warn(f"trial {one.number} of the study of Optuna: {why}", stacklevel=count_own_frames())
-            study.add(point, outcome, attributes=kept)
+            if is_mirror:
+                others = {name.removeprefix(ATTRIBUTE): value for name, value in others.items()}
+            study.add(point, outcome, attributes=others)
     return study
 
 

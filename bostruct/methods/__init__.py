@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, cast
+
+import numpy as np
 
 from bostruct import plugins
 from bostruct.checks import check_choice, check_part, short_repr
-from bostruct.contracts import Domain, DomainError, MissingExtra, PredicateError, Searcher
+from bostruct.contracts import (
+    BostructError,
+    Domain,
+    DomainError,
+    HistoryView,
+    MissingExtra,
+    NumericalError,
+    PredicateError,
+    Searcher,
+)
 from bostruct.methods.auto import auto, for_programs, for_space
 from bostruct.methods.baselines import annealing, evolution, hill_climbing, random, regularized_evolution
 from bostruct.methods.bayesian import bayesian
@@ -57,6 +69,20 @@ def list_methods(domain: Domain) -> list[str]:
     domain: any.
     """
     return [name for name, build in METHODS.items() if _can_build(build, domain)]
+
+
+def list_interpretable(domain: Domain, history: HistoryView) -> list[str]:
+    """List the registered methods that can search a domain and have a model with hyperparameters.
+
+    history: with a completed point, of which models are made.
+    """
+    found = []
+    for name in list_methods(domain):
+        searcher, rng = METHODS[name](domain), np.random.default_rng(0)
+        with suppress(BostructError, NumericalError):  # of a method that has no model of several objectives or limits
+            if any(searcher.sample_hyperparameters(history, searcher.initial_state(), rng)):
+                found.append(name)
+    return found
 
 
 def _can_build(build: Callable[..., Searcher], domain: Domain) -> bool:

@@ -15,6 +15,7 @@ import warnings
 import weakref
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import torch
@@ -49,6 +50,7 @@ MEMORY_MESSAGES = (
 NO_ENGINE = "unable to find an engine"  # where no convolution of cuDNN's has room, and where there is none for numbers
 LOW_MEMORY = 2**30  # bytes free; with fewer it was for lack of room
 BFLOAT16 = (8, 0)  # the compute capability from which cuDNN has all convolutions in bfloat16
+_PEAKS: dict[int, int] = {}  # number of a GPU -> bytes that trainings which went well had there at once
 _ON_DEVICE = WeakTensorKeyDictionary()  # inputs or targets of a part of a data set -> where and how -> the tensor there
 _WHOLES = WeakTensorKeyDictionary()  # inputs of the first share of some training examples -> all of these
 
@@ -337,12 +339,67 @@ def memory_reason(error: BaseException | None, free_memory: Callable[[], float])
     return None
 
 
-class DeviceParts(NamedTuple):
-    """Examples on a device, inputs float32, (input - mean) / scale; images channels-last on a GPU."""
+class MemoryPeak:
+    """The most bytes of a GPU that trainings have at once from now on; those of a CPU are not counted."""
 
-    train: Examples
-    validation: Examples
-    test: Examples
+    def __init__(self, device: torch.device) -> None:
+        self._number = with_index(device).index if device.type == "cuda" else None
+        if self._number is not None:
+            torch.cuda.reset_peak_memory_stats(self._number)
+            self._before = torch.cuda.memory_allocated(self._number)
+
+    def record(self) -> None:
+        """Note the bytes of trainings that went well."""
+        if self._number is not None:
+            own = torch.cuda.max_memory_allocated(self._number) - self._before
+            _PEAKS[self._number] = max(own, _PEAKS.get(self._number, 0))
+
+    def still_fits(self) -> bool:
+        """Tell whether the bytes that trainings had before can be had again; caches are empty."""
+        try:
+            if self._number in _PEAKS:
+                torch.empty(_PEAKS[self._number], dtype=torch.uint8, device=f"cuda:{self._number}")
+        except RuntimeError:
+            return False
+        return True
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceExamples:
+    """Examples of a part on a device; images channels-last on a GPU.
+
+    inputs: bytes of images as they are, normalized batch by batch; all else float32, (input - mean) / scale.
+    mean, scale: of bytes divided by 255, (1, channels or 1, 1, 1).
+    """
+
+    inputs: Tensor
+    targets: Tensor
+    mean: Tensor
+    scale: Tensor
+
+    def __len__(self) -> int:
+        return len(self.inputs)
+
+    def take(self, chosen: Tensor) -> tuple[Tensor, Tensor]:
+        """Return normalized inputs and targets of chosen examples, images in the memory format that they have.
+
+        chosen: int64 (m,), on the same device.
+        """
+        if self.inputs.dim() == 4 and self.inputs.stride(1) == 1:
+            inputs = self.inputs.permute(0, 2, 3, 1).index_select(0, chosen).permute(0, 3, 1, 2)
+        else:
+            inputs = self.inputs.index_select(0, chosen)
+        if inputs.dtype == torch.uint8:
+            inputs = _normalize(inputs, self.mean, self.scale)
+        return inputs, self.targets.index_select(0, chosen)
+
+
+class DeviceParts(NamedTuple):
+    """A data set's parts on a device."""
+
+    train: DeviceExamples
+    validation: DeviceExamples
+    test: DeviceExamples
 
 
 def on_device(data: Dataset, device: torch.device) -> DeviceParts:
@@ -363,16 +420,29 @@ def fraction_of(data: Dataset, fraction: float) -> Dataset:
     return part
 
 
-def _examples_on_device(examples: Examples, data: Dataset, device: torch.device) -> Examples:
+def _examples_on_device(examples: Examples, data: Dataset, device: torch.device) -> DeviceExamples:
     whole: Examples | None = _WHOLES.get(examples.inputs)
     if whole is not None:
         there, n = _examples_on_device(whole, data, device), len(examples.inputs)
-        return Examples(there.inputs[:n], there.targets[:n])
-    inputs = _memoize(
-        examples.inputs, (str(device), data.mean, data.scale), lambda: _normalize_inputs(examples.inputs, data, device)
-    )
+        return replace(there, inputs=there.inputs[:n], targets=there.targets[:n])
+    dim = examples.inputs.dim()
+    mean, scale = (torch.tensor(one).reshape(1, -1, *[1] * (dim - 2)).to(device) for one in (data.mean, data.scale))
+
+    def move() -> Tensor:
+        inputs = examples.inputs.to(device)
+        is_image = dim == 4
+        inputs = inputs if is_image and inputs.dtype == torch.uint8 else _normalize(inputs, mean, scale)
+        there = device.type == "cuda" and is_image
+        return inputs.contiguous(memory_format=torch.channels_last) if there else inputs
+
+    inputs = _memoize(examples.inputs, (str(device), data.mean, data.scale), move)
     targets = _memoize(examples.targets, str(device), lambda: examples.targets.to(device))
-    return Examples(inputs, targets)
+    return DeviceExamples(inputs, targets, mean, scale)
+
+
+def _normalize(inputs: Tensor, mean: Tensor, scale: Tensor) -> Tensor:
+    values = inputs.float().div_(255.0) if inputs.dtype == torch.uint8 else inputs
+    return (values - mean).div_(scale)
 
 
 def _memoize(source: Tensor, key: Hashable, make: Callable[[], Tensor]) -> Tensor:
@@ -386,14 +456,3 @@ def _memoize(source: Tensor, key: Hashable, make: Callable[[], Tensor]) -> Tenso
             torch.cuda.current_stream(made.device).synchronize()  # other streams may read it from now on
         held[key] = made
     return held[key]
-
-
-def _normalize_inputs(inputs: Tensor, data: Dataset, device: torch.device) -> Tensor:
-    values = inputs.to(device)
-    values = values.float() / 255.0 if values.dtype == torch.uint8 else values
-    shape = (1, -1, *[1] * (values.dim() - 2))
-    mean, scale = (torch.tensor(one, device=device).reshape(shape) for one in (data.mean, data.scale))
-    values = (values - mean) / scale
-    if device.type == "cuda" and values.dim() == 4:
-        values = values.contiguous(memory_format=torch.channels_last)
-    return values

@@ -17,10 +17,9 @@ import torch
 from torch import Tensor, nn
 
 from bostruct.contracts import BostructError
-from bostruct.nas.data import Dataset, Examples, Task
-from bostruct.nas.devices import CaptureFailed, DeviceContext, memory_reason, on_device
+from bostruct.nas.data import Dataset, Task
+from bostruct.nas.devices import CaptureFailed, DeviceContext, DeviceExamples, memory_reason, on_device
 from bostruct.nas.recipes import Recipe
-from bostruct.nas.steps import select_examples
 
 SCORED_AT_ONCE = 1_000  # examples
 NORMALIZATIONS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
@@ -158,7 +157,7 @@ class Scoring:
     """
 
     def __init__(
-        self, network: nn.Module, examples: Examples, task: Task, recipe: Recipe, context: DeviceContext
+        self, network: nn.Module, examples: DeviceExamples, task: Task, recipe: Recipe, context: DeviceContext
     ) -> None:
         self._by_batch = recipe.statistics == "batch"
         self._batches = scoring_batches(len(examples), recipe)
@@ -209,7 +208,9 @@ class ErrorSum:
     Its attributes are first, int64 (1,), where the next batch begins, and total, float64, the sum so far.
     """
 
-    def __init__(self, network: nn.Module, examples: Examples, task: Task, size: int, context: DeviceContext) -> None:
+    def __init__(
+        self, network: nn.Module, examples: DeviceExamples, task: Task, size: int, context: DeviceContext
+    ) -> None:
         device = examples.inputs.device
         self.network, self.examples, self.size = network, examples, size
         self.first = torch.zeros(1, dtype=torch.int64, device=device)
@@ -220,16 +221,16 @@ class ErrorSum:
 
     def add_next(self) -> None:
         """Add the errors on the batch at `first`, and go on to the next batch."""
-        chosen = self.first + self._places
-        self._add(select_examples(self.examples.inputs, chosen), self.examples.targets.index_select(0, chosen))
+        self._add(self.first + self._places)
         self.first += self.size
 
     def add_last(self, count: int) -> None:
         """Add the errors on the last examples."""
-        begin = len(self.examples) - count
-        self._add(self.examples.inputs[begin:], self.examples.targets[begin:])
+        n = len(self.examples)
+        self._add(torch.arange(n - count, n, device=self.first.device))
 
-    def _add(self, inputs: Tensor, targets: Tensor) -> None:
+    def _add(self, chosen: Tensor) -> None:
+        inputs, targets = self.examples.take(chosen)
         with torch.no_grad(), self._context.precision():
             given = self.network(inputs).float()
         self.total += sum_errors(given, targets, self._task)

@@ -151,7 +151,7 @@ def search_of(
     paper = PAPER_SPACES.get(space)
     protocol = protocol or ("fast" if paper is None else paper.protocol)
     folder = data if data in (None, SYNTHETIC) else Path(data).expanduser().absolute()
-    made = SEARCHES[dataset] if folder is None else _cifar10(folder, protocol, paper, float(scale))
+    made = SEARCHES[dataset] if folder is None else _cifar10(folder, protocol, paper, float(scale), epochs)
     file = None if layers is None else str(Path(layers).expanduser().absolute())
     made = made if file is None else _with_layers(made, file)
     if file is not None and paper is not None:
@@ -181,7 +181,7 @@ def _with_layers(search: Search, file: str) -> Search:
     return replace(search, domain=partial(search.domain, family=own.family, **pool), builders=own.builders)
 
 
-def _cifar10(path: str | Path, protocol: str, paper: PaperSpace | None, scale: float) -> Search:
+def _cifar10(path: str | Path, protocol: str, paper: PaperSpace | None, scale: float, epochs: int | None) -> Search:
     """Four fifths of the official training images to train on, as all protocols have it, also if there are fewer."""
     chosen = PROTOCOLS[check_choice("protocol", protocol, PROTOCOLS)]
     images = [max(round(count * scale), len(CLASSES)) for count in (50_000, 10_000)]
@@ -207,11 +207,12 @@ def _cifar10(path: str | Path, protocol: str, paper: PaperSpace | None, scale: f
     )
     if scale == 1.0:
         return made
-    epochs, fewer = max(round(chosen.recipe.epochs * scale), 1), max(round(trials * scale), len(made.initial) + 2)
+    epochs = epochs or max(round(chosen.recipe.epochs * scale), 1)
+    fewer = max(round(trials * scale), len(made.initial) + 2)
     reduced = (
-        f"widths times {scale:g} (at least 4), {used - held} training images, {epochs} of {chosen.recipe.epochs} "
-        f"epochs, 1 of {chosen.repeats} trainings, {fewer} of {trials} trials by default"
+        f"widths times {scale:g} (at least 4), {used - held} training images, {epochs} of {chosen.recipe.epochs} epochs"
     )
+    reduced += f", 1 of {chosen.repeats} trainings a trial" if chosen.repeats > 1 else ""
     return replace(made, recipe=replace(chosen.recipe, epochs=epochs), trials=fewer, repeats=1, reduced=reduced)
 
 
@@ -258,6 +259,14 @@ def average_test_error(trained: Sequence[Trained]) -> RetrainedScore:
     """
     found = [one.test_error for one in trained]
     return RetrainedScore(float(np.mean(found)), float(np.std(found, ddof=1) / np.sqrt(len(found))))
+
+
+def guessing_error(data: Dataset) -> float:
+    """Return the test error of one answer for all examples: the most frequent class, or the mean."""
+    targets = data.test.targets
+    if data.task == "classification":
+        return 1.0 - float(targets.bincount().max()) / len(targets)
+    return float(targets.var(dim=0, correction=0).mean())
 
 
 _DIGITS = partial(

@@ -13,8 +13,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from bostruct.nas.data import Examples, Task
-from bostruct.nas.devices import DeviceContext, StepBody
+from bostruct.nas.data import Task
+from bostruct.nas.devices import DeviceContext, DeviceExamples, StepBody
 from bostruct.nas.recipes import Recipe
 
 
@@ -53,32 +53,31 @@ class Batches:
     It has position, int64 (1,), which batch is next, and losses, (steps,), of this epoch, both on the device.
     """
 
-    def __init__(self, data: Examples, recipe: Recipe, generator: torch.Generator) -> None:
-        n, device = len(data.inputs), data.inputs.device
+    def __init__(self, data: DeviceExamples, recipe: Recipe, generator: torch.Generator) -> None:
+        n, device = len(data), data.inputs.device
         self.size = min(recipe.batch_size, n)
         self.steps = count_steps(n, recipe)
         self.position = torch.zeros(1, dtype=torch.int64, device=device)
         self.losses = torch.zeros(self.steps, device=device)
-        self._data, self._recipe, self._generator = data, recipe, generator
+        self._data, self._generator = data, generator
         self._order = torch.arange(n, device=device)
         self._places = torch.arange(self.size, device=device)
-        self._inputs = data.inputs
+        moves = data.inputs.dim() == 4 and (recipe.shift or recipe.flip)
+        self._moves = Moves(n, recipe, device) if moves else None
 
     def reshuffle(self) -> None:
-        """Draw a new order, augment images anew, and begin with the first batch."""
-        n, given = len(self._order), self._data.inputs
-        self._order.copy_(torch.randperm(n, generator=self._generator, device=given.device))
-        images = augment(given, self._recipe, self._generator)
-        if images is not given and self._inputs is given:
-            self._inputs = images  # from now on the place of every epoch's images
-        elif images is not given:
-            self._inputs.copy_(images)
+        """Draw a new order and new moves of the images, and begin with the first batch."""
+        n, device = len(self._order), self._order.device
+        self._order.copy_(torch.randperm(n, generator=self._generator, device=device))
+        if self._moves is not None:
+            self._moves.draw(self._generator)
         self.position.zero_()
 
     def take(self) -> tuple[Tensor, Tensor]:
         """Return inputs and targets of the batch at `position`."""
         chosen = self._order.index_select(0, self.position * self.size + self._places)
-        return select_examples(self._inputs, chosen), self._data.targets.index_select(0, chosen)
+        inputs, targets = self._data.take(chosen)
+        return inputs if self._moves is None else self._moves.apply(inputs, chosen), targets
 
     def record_loss(self, loss: Tensor) -> None:
         """Note the loss of the batch at `position`, and go on to the next batch."""
@@ -94,39 +93,39 @@ def count_steps(n: int, recipe: Recipe) -> int:
     return n // min(recipe.batch_size, n)
 
 
-def select_examples(inputs: Tensor, chosen: Tensor) -> Tensor:
-    """Return inputs[chosen], of images in the memory format that they have.
+class Moves:
+    """How each image is moved in this epoch: by up to `shift` pixels either way, and half of them mirrored.
 
-    inputs: (n, ...).
-    chosen: int64 (m,), on the same device.
+    n: number of images.
     """
-    if inputs.dim() == 4 and inputs.stride(1) == 1:
-        return inputs.permute(0, 2, 3, 1).index_select(0, chosen).permute(0, 3, 1, 2)
-    return inputs.index_select(0, chosen)
 
+    def __init__(self, n: int, recipe: Recipe, device: torch.device) -> None:
+        self._shift, self._flip = recipe.shift, recipe.flip
+        self._down, self._right, self._mirrored = (
+            torch.zeros(n, 1, dtype=torch.int64, device=device) for _ in range(3)
+        )
 
-def augment(images: Tensor, recipe: Recipe, generator: torch.Generator) -> Tensor:
-    """Move images by up to `shift` pixels either way and mirror half of them, all at once.
+    def draw(self, generator: torch.Generator) -> None:
+        """Draw the moves of all images anew."""
+        shape, device = self._down.shape, self._down.device
+        if self._flip:
+            self._mirrored.copy_(torch.rand(shape, generator=generator, device=device) < 0.5)
+        for one in (self._down, self._right) if self._shift else ():
+            one.copy_(torch.randint(2 * self._shift + 1, shape, generator=generator, device=device))
 
-    images: (n, channels, height, width); examples of another shape are returned as they are.
-    """
-    if images.dim() != 4 or not (recipe.shift or recipe.flip):
-        return images
-    n, _, height, width = images.shape
-    device = images.device
-    lines = torch.arange(height, device=device).expand(n, height)
-    columns = torch.arange(width, device=device).expand(n, width)
-    if recipe.flip:
-        mirrored = torch.rand(n, 1, generator=generator, device=device) < 0.5
-        columns = torch.where(mirrored, width - 1 - columns, columns)
-    if recipe.shift:
-        images = functional.pad(images, (recipe.shift,) * 4)
-        reach = 2 * recipe.shift + 1
-        lines = lines + torch.randint(reach, (n, 1), generator=generator, device=device)
-        columns = columns + torch.randint(reach, (n, 1), generator=generator, device=device)
-    every = torch.arange(n, device=device)[:, None, None]
-    channels_last = images.permute(0, 2, 3, 1)
-    return channels_last[every, lines[:, :, None], columns[:, None, :]].permute(0, 3, 1, 2)
+    def apply(self, images: Tensor, chosen: Tensor) -> Tensor:
+        """Return the chosen images moved, with zeros from beyond the edge.
+
+        images: those at `chosen`, (m, channels, height, width), normalized.
+        """
+        (m, _, height, width), device = images.shape, images.device
+        down, right, mirrored = (one.index_select(0, chosen) for one in (self._down, self._right, self._mirrored))
+        columns = torch.arange(width, device=device)
+        columns = torch.where(mirrored > 0, width - 1 - columns, columns) + right
+        lines = torch.arange(height, device=device) + down
+        padded = functional.pad(images, (self._shift,) * 4).permute(0, 2, 3, 1)
+        every = torch.arange(m, device=device)[:, None, None]
+        return padded[every, lines[:, :, None], columns[:, None, :]].permute(0, 3, 1, 2)
 
 
 def _total_loss(network: nn.Module, inputs: Tensor, targets: Tensor, task: Task, recipe: Recipe) -> Tensor:

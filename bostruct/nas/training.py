@@ -1,4 +1,4 @@
-"""Training networks: data on the device, augmentation in bulk there, the same code on a CPU and on a GPU.
+"""Training networks: data and augmentation on the device, the same code on a CPU and on a GPU.
 
 `train` and `train_together` are the doors. `run_trainings` is the course of a training, from its beginning to its
 result, for one or several at once, and `Training` is what one of them does at each point of it. `RoundRobin` says
@@ -33,7 +33,7 @@ from bostruct.nas.checkpoints import (
     save_checkpoint,
 )
 from bostruct.nas.data import Dataset
-from bostruct.nas.devices import DeviceContext, on_device
+from bostruct.nas.devices import DeviceContext, MemoryPeak, on_device
 from bostruct.nas.outcomes import (
     Epoch,
     NotCaptured,
@@ -211,6 +211,7 @@ def run_trainings(
     steps = count_steps(len(data.train), recipe)
     scored = scoring_batches(len(data.validation), recipe).number
     group = RoundRobin(members, fails_alone=fails_alone, all_or_none=all_or_none)
+    peak = MemoryPeak(torch.device(device))
     try:
         group.begin(lambda number: Training(jobs[number], data, recipe, *members[number]))
         group.finish()  # those whose checkpoint held all epochs
@@ -227,6 +228,13 @@ def run_trainings(
     finally:
         group.close()
     outcomes = [group.outcomes[number] for number in range(len(jobs))]
+    if all(isinstance(one, Trained) for one in outcomes):
+        peak.record()
+    elif any(isinstance(one, OutOfMemory) for one in outcomes) and not peak.still_fits():
+        lost = TrainingFailed(
+            f"the memory of {device} does not heal: caches are empty, and what fitted before does not"
+        )
+        return [lost if isinstance(one, OutOfMemory) else one for one in outcomes]
     again = [number for number, one in enumerate(outcomes) if isinstance(one, NotCaptured)]
     if again:
         warnings.warn(f"trained without CUDA graphs, which is slower: {outcomes[again[0]]}", stacklevel=3)

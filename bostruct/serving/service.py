@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from bostruct import __version__
 from bostruct.checks import check_integer, check_number, did_you_mean, short_repr
 from bostruct.contracts import ParsedJson
+from bostruct.outcome import AttributeReader
 from bostruct.serving.descriptions import StudyDescription, read_description
 from bostruct.serving.messages import LONGEST, Facts, Refusal, read_request, write_answer
 from bostruct.serving.served_study import ServedStudy
@@ -199,16 +200,18 @@ def _ask(study: ServedStudy, given: Request) -> Facts:
 
 
 def _tell(study: ServedStudy, given: Request) -> Facts:
-    outcome = _outcome_arguments(given) | {name: given[name] for name in OF_EVALUATION if given.get(name) is not None}
+    told, warned = _outcome_arguments(given)
+    outcome = told | {name: given[name] for name in OF_EVALUATION if given.get(name) is not None}
     if not outcome.keys() & set(TOLD):
         raise Refusal("bad_request", f"tell: expected one of the fields {', '.join(TOLD)}, which all are missing")
     if isinstance(retry := outcome.get("retry"), int) and not isinstance(retry, bool):
         check_integer("retry", retry, 0, 1000)
-    return study.tell(_read_trial(given), _read_started(given), outcome)
+    return study.tell(_read_trial(given), _read_started(given), outcome) | warned
 
 
 def _add(study: ServedStudy, given: Request) -> Facts:
-    return study.add(given["point"], _outcome_arguments(given))
+    outcome, warned = _outcome_arguments(given)
+    return study.add(given["point"], outcome) | warned
 
 
 def _renew(study: ServedStudy, given: Request) -> Facts:
@@ -278,16 +281,20 @@ def _read_trial(given: Request) -> int:
     return check_integer("trial", given["trial"], 0)
 
 
-def _outcome_arguments(given: Request) -> dict[str, Any]:
-    """Return what a client says of an evaluation as arguments of `Study.tell`."""
+def _outcome_arguments(given: Request) -> tuple[dict[str, Any], Facts]:
+    """Return what a client says of an evaluation as arguments of `Study.tell`, and warnings of what is left out."""
     outcome = {name: given[name] for name in OUTCOME if given.get(name) is not None}
+    reader = AttributeReader()
+    reader.read(outcome.pop("attributes", {}))
+    outcome |= {"attributes": reader.kept} if reader.kept else {}
+    warned: Facts = {"warnings": list(reader.refused)} if reader.refused else {}
     value, values = outcome.get("value"), outcome.pop("values", None)
     if isinstance(value, list | dict | str):
         raise TypeError(f"value: expected a number; got {short_repr(value)}; several objectives have `values`")
     if values is None:
-        return outcome
+        return outcome, warned
     if value is not None:
         raise ValueError("values: expected none beside a value, got both")
     if not isinstance(values, list) or not values:
         raise TypeError(f"values: expected a list with a number for each objective, got {short_repr(values)}")
-    return outcome | {"value": values[0] if len(values) == 1 else tuple(values)}
+    return outcome | {"value": values[0] if len(values) == 1 else tuple(values)}, warned

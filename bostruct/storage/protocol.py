@@ -477,7 +477,9 @@ def explain_second(label: str, name: str) -> StorageError:
 
 
 def check_new_name(name: str, where: str = "") -> str:
-    """Return the name of a study that is to be made; raise NameTooLong if some back end cannot hold it."""
+    """Return the name of a new study; raise NameTooLong if some back end cannot hold it, ValueError if it is blank."""
+    if not name.strip():
+        raise ValueError(f"{where}name: expected a name that is not blank, got {name!r}")
     if len(name) > LONGEST_NAME:
         raise NameTooLong(
             f"{where}name: expected at most {LONGEST_NAME} characters, got {len(name):,}: {short_repr(name)}; give a "

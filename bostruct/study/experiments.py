@@ -139,16 +139,17 @@ def import_experiments(
         guesses, left_out = guess_variables(guessed, columns)
         read = {name: guessed[name] for name in guesses}
         guesses = _join_shares(guesses, read)
-        not_read = [name for name in columns if not name.startswith(prefix) and name not in others]
+        attributes = {name: cells for name, cells in columns.items() if name.startswith(ATTRIBUTE)}
+        not_read = [name for name in columns if not name.startswith((prefix, ATTRIBUTE)) and name not in others]
         left_out |= dict.fromkeys(not_read, f"without the prefix {prefix!r}")
         print(format_space(place, guesses, left_out))
         if not guesses:
             raise DomainError(f"{place}: no column is a variable; pass space=")
         space = {name: guess.make() for name, guess in guesses.items()}
-        columns = {name: columns[name] for name in others if name in columns} | read
+        columns = {name: columns[name] for name in others if name in columns} | read | attributes
     domain = as_domain(space)
     same = {name: match_column(name, columns) for name in domain.named_values}
-    columns |= {name: columns[one] for name, one in same.items() if one is not None}
+    columns |= {name: columns[one] for name, one in same.items() if one not in (None, f"point.{name}")}
     frame = pandas.DataFrame(columns, index=lines, dtype=object)
     study: Any = make(domain, direction=direction, **settings)
     try:

@@ -18,9 +18,10 @@ from bostruct.domains.space.migration import OWN, fill_missing
 from bostruct.domains.space.space import Space
 from bostruct.domains.space.variable import Variable
 from bostruct.goals.declared import Goals
-from bostruct.outcome import Outcome, as_number, parse_outcome, read_attributes
+from bostruct.outcome import Outcome, as_number, parse_outcome
 from bostruct.output_files import unquote_cell
 from bostruct.storage.json_text import dump, parse
+from bostruct.study.history import Trial
 from bostruct.study.space_changes import warn_of_rounded
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 POINT = "point"  # the column of points that are no dicts, and before a dot and a name that of a part of a dict
 LIMIT = "constraint."  # before the name of a limit
 ATTRIBUTE = "attribute."  # before the name of an attribute
+EXACT_INTEGER, LARGEST_INTEGER = 2**53, 2**63  # below which a float, and a column of integers, hold an integer
 NO_REASON = "the data frame gives no reason"
 # fmt: off
 NA_TEXTS = frozenset((  # texts that pandas reads as missing by default
@@ -106,6 +108,10 @@ def read_frame(
         return []
     frame = _join_parts(frame.rename(columns=unquote_cell), domain.variables)
     columns = _find_columns(frame, value, failed, domain, goals)
+    for column in columns.attributes.values():
+        cells = frame[column]
+        if cells.dtype.kind == "f" and cells.isna().any() and (cells.dropna() % 1 == 0).all():
+            frame[column] = cells.astype("Int64")  # integers, which are read as floats because of the gaps
     records = frame.astype(object).where(frame.notna(), None).to_dict("records")
     reader, found = _CellReader(domain, columns.points), []
     unfinished: dict[str, list[object]] = {"none": [], "some": []}  # the labels of rows by what they have of the values
@@ -187,23 +193,54 @@ def _read_attribute_cells(record: Mapping[str, Presented], columns: Mapping[str,
     """Return the attributes of a row, without empty cells; a text that is JSON is what it says, as in our tables."""
     found = {}
     for name, column in columns.items():
-        cell = unquote_cell(record[column])
-        if isinstance(cell, str):
-            with suppress(ValueError):
-                cell = parse(cell)
-        if cell is not None:
+        if (cell := unquote_cell(record[column])) is not None:
             found[name] = cell
-    return read_attributes(found)
+            if isinstance(cell, str):
+                with suppress(ValueError):
+                    found[name] = parse(cell)
+    return found
 
 
-def write_attribute(value: object) -> object:
-    """Return the cell of an attribute in a table of text: strings and numbers as they are, all else as JSON."""
+def write_attribute(value: object, is_exact: bool, as_text: bool) -> object:
+    """Return the cell of an attribute: what other programs would read as something else is JSON text.
+
+    is_exact: whether its column holds numbers exactly, as `find_inexact` tells.
+    as_text: True in a file; in a frame, None alone and some texts are JSON text.
+    """
     if isinstance(value, str):
-        try:
-            parse(value)
-        except ValueError:
-            return value
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else dump(value)
+        return value if _is_plain(value) else dump(value)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if value is not None and (not as_text or (is_number and is_exact)):
+        return value
+    # behind a tab, no program takes it for a number, or a missing one
+    return f"\t{dump(value)}" if as_text and (is_number or value is None) else dump(value)
+
+
+def _is_plain(text: str) -> bool:
+    """Tell whether a cell with a text is read as this text: it looks like no number, JSON or literal of Python."""
+    with suppress(ValueError):
+        float(text.replace(",", "."))
+        return False
+    is_literal = text in NA_TEXTS or text.lower() in ("true", "false") or text.startswith(("[", "{", "'", '"'))
+    return not is_literal and text.isprintable() and text == text.strip()
+
+
+def find_inexact(trials: Sequence[Trial]) -> frozenset[str]:
+    """Return the attributes with numbers that a column of numbers, with gaps or of one type, would change."""
+    columns: dict[str, list[object]] = {}
+    for trial in trials:
+        for name, value in trial.attributes.items():
+            columns.setdefault(name, []).append(value)
+    return frozenset(name for name, values in columns.items() if _is_inexact(values, len(values) == len(trials)))
+
+
+def _is_inexact(values: Sequence[Any], is_full: bool) -> bool:
+    kinds = set(map(type, values))
+    if kinds == {int}:  # with gaps they are read as floats, and taken back
+        return max(map(abs, values)) >= (LARGEST_INTEGER if is_full else EXACT_INTEGER)
+    if kinds == {float}:
+        return not is_full and all(value.is_integer() for value in values)
+    return not kinds.isdisjoint((int, float))
 
 
 def _has_statuses(column: Any, failed: str | None) -> bool:

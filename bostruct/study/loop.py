@@ -58,7 +58,8 @@ def run_trials(study: Any, settings: RunSettings) -> str:
         asked = f"n_trials is {total}" if settings.n_more is None else f"n_more is {settings.n_more}"
         return f"{NOTHING_TO_DO}: {asked}, and {study.n_finished} are finished already"
     _give_back_left(study)
-    callbacks = (*settings.callbacks, *(() if settings.patience is None else (Patience(settings.patience),)))
+    skip = 0 if settings.n_more is None else len(study.result.order)
+    callbacks = (*settings.callbacks, *(() if settings.patience is None else (Patience(settings.patience, skip),)))
     for callback in callbacks:
         if isinstance(callback, StoppingCallback):
             callback.check_study(study)  # may fit a model
@@ -343,7 +344,7 @@ class _Loop:
             if (which := why.partition(":")[0]) in self._warned:  # once for each attribute
                 continue
             self._warned.add(which)
-            warnings.warn(f"trial {number}: {why}; the attribute is left out", stacklevel=count_own_frames())
+            warnings.warn(f"trial {number}: {why}", stacklevel=count_own_frames())
         how = {"finished": evaluation.ended, "reports": evaluation.reports, "retry": retries, "machine": machine}
         how["attributes"] = evaluation.attributes or None
         return self._study.tell(number, outcome, **how)
@@ -354,7 +355,8 @@ def _judge(evaluation: Evaluation, goals: Goals) -> Evaluation:
     try:
         goals.check(evaluation.outcome)
     except (TypeError, ValueError) as error:
-        return failure(error.with_traceback(None))._replace(ended=evaluation.ended, reports=evaluation.reports)
+        wrong = failure(error.with_traceback(None))._replace(ended=evaluation.ended, reports=evaluation.reports)
+        return wrong._replace(attributes=evaluation.attributes, refused=evaluation.refused)
     return evaluation
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bostruct.checks import check_integer, check_number
+from bostruct.checks import check_integer, check_number, load_by_name
 from bostruct.contracts import (
     Array,
     BostructError,
@@ -262,7 +262,9 @@ class Fit:
             history = self._history(searcher.domain, completed)
             outputs = searcher.sample_hyperparameters(history, parse(state), _make_generator(self.seed, history))
         if not any(outputs):
-            raise BostructError(f"hyperparameters: {self.who} has no model with hyperparameters; auto has one")
+            able = load_by_name("bostruct.methods:list_interpretable")(searcher.domain, history)
+            others = f"; {', '.join(able)} {'have' if len(able) > 1 else 'has'} one" if able else ""
+            raise BostructError(f"hyperparameters: {self.who} has no model with hyperparameters{others}")
         return tabulate_hyperparameters(outputs, searcher.domain, self.goals)
 
     @property

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,7 +20,7 @@ from bostruct.domains.space.variable import PartNumbers
 from bostruct.goals.declared import Direction, Goals, read_reference
 from bostruct.goals.pareto import default_reference, exclusive_volume, extend_front, find_nondominated, hypervolume
 from bostruct.output_files import format_csv, write_output
-from bostruct.study.frames import ATTRIBUTE, LIMIT, list_value_names, write_attribute
+from bostruct.study.frames import ATTRIBUTE, LIMIT, find_inexact, list_value_names, write_attribute
 from bostruct.study.history import CANCELED, NO_DATA, Trial, show_points, tell_stop
 from bostruct.study.predictions import (
     Fit,
@@ -125,12 +126,12 @@ class TrialTable:
 
     def rows(self) -> list[dict[str, object]]:
         """Return a dict a trial, from column to value."""
-        return [dict(zip(*row, strict=True)) for row in self._write_rows(as_text=False)]
+        return [dict(zip(*row, strict=True)) for row in self._write_rows(False)]
 
-    def _write_rows(self, as_text: bool) -> list[tuple[tuple[str, ...], list[object]]]:
-        """Return the columns and the cells of each trial; `as_text` writes attributes as JSON."""
-        fixed, points = _list_fixed_columns(self.goals), show_points(self.trials)
-        return [_write_cells(*one, self.goals, fixed, as_text) for one in zip(self.trials, points, strict=True)]
+    def _write_rows(self, as_text: bool, inexact: Collection[str] = ()) -> list[tuple[tuple[str, ...], list[object]]]:
+        """Return the columns and the cells of each trial."""
+        fixed, shown = _list_fixed_columns(self.goals), zip(self.trials, show_points(self.trials), strict=True)
+        return [_write_cells(trial, point, self.goals, fixed, as_text, inexact) for trial, point in shown]
 
     def to_dataframe(self) -> DataFrame:
         """Return the rows as a pandas DataFrame; raise MissingExtra without pandas.
@@ -141,6 +142,8 @@ class TrialTable:
         pandas = optional_import("pandas", "pandas")
         rows = self.rows()
         frame = pandas.DataFrame(rows, columns=self._list_columns(dict.fromkeys(map(tuple, rows))))
+        for name in [f"{ATTRIBUTE}{one}" for one in find_inexact(self.trials)]:
+            frame[name] = pandas.Series([row.get(name, math.nan) for row in rows], dtype=object)
         finished = pandas.Series([trial.finished for trial in self.trials], dtype="float64")
         as_moments = partial(pandas.to_datetime, unit="s", utc=True, errors="coerce")  # NaT beyond the calendar
         frame["started"] = as_moments(frame["started"].astype("float64"))
@@ -156,7 +159,7 @@ class TrialTable:
         which `Study.add_frame` reads back. Raises OutputRefused, a FileExistsError, for a file that it must not
         replace; OSError.
         """
-        rows = self._write_rows(as_text=True)
+        rows = self._write_rows(True, find_inexact(self.trials))
         columns = self._list_columns(dict.fromkeys(names for names, _ in rows))
         cells = (
             values if names == columns else list(map(dict(zip(names, values, strict=True)).get, columns))
@@ -185,8 +188,8 @@ class Result:
         The random seed of the study.
     method : str
         The name of the method.
-    stopped_because : str
-        The reason why the run ended. Empty for a loaded study and for a loop of your own.
+    stopped_because : str or None
+        The reason why the run ended. None for a loaded study and for a loop of your own.
     beliefs : Lazy or None
         The predictions of the model at the completed trials, computed when first needed. None without a model.
     domain : Domain or None
@@ -202,7 +205,7 @@ class Result:
     goals: Goals
     seed: int
     method: str
-    stopped_because: str
+    stopped_because: str | None
     beliefs: Lazy | None = field(default=None, compare=False, repr=False)
     domain: Domain | None = field(default=None, repr=False, compare=False)
     name: str = field(default="", repr=False, compare=False)
@@ -400,16 +403,22 @@ class Result:
 
     def _describe_nearest(self, completed: Sequence[Trial]) -> str:
         """Say which of some completed trials breaks the fewest limits, and of these by the least."""
-        limited = {limit.name: limit for limit in self.goals.limits}
-
-        def distance(trial: Trial) -> tuple[int, float]:
-            return len(trial.broken), sum(limited[name].violation(trial.constraints[name]) for name in trial.broken)
-
-        nearest = min(completed, key=distance)
+        nearest = min(completed, key=self.measure_violation)
         told = ", ".join(f"{name} is {nearest.constraints[name]:g}" for name in nearest.broken)
         limits = ", ".join(map(str, self.goals.limits))
         count = pluralize(len(completed), "completed trial")
         return f"{limits}; the nearest of {count} is trial {nearest.number}, whose {told}"
+
+    def measure_violation(self, trial: Trial) -> tuple[int, float]:
+        """Return how many limits a completed trial breaks, and the sum of the violations.
+
+        Parameters
+        ----------
+        trial : Trial
+            The trial.
+        """
+        limited = {limit.name: limit for limit in self.goals.limits}
+        return len(trial.broken), sum(limited[name].violation(trial.constraints[name]) for name in trial.broken)
 
     def _lack(self) -> str:
         """Say how it came that nothing has completed, with the reason that the last failed trial gave."""
@@ -645,11 +654,12 @@ def _list_told(trial: Trial, goals: Goals) -> list[object]:
 
 
 def _write_cells(
-    trial: Trial, point: Presented, goals: Goals, fixed: tuple[str, ...], as_text: bool
+    trial: Trial, point: Presented, goals: Goals, fixed: tuple[str, ...], as_text: bool, inexact: Collection[str]
 ) -> tuple[tuple[str, ...], list[object]]:
     """Return the columns of a trial, which most trials of a study share, and its cells.
 
-    as_text: True writes attributes as JSON.
+    as_text: True for the cells of a file.
+    inexact: attributes with numbers that a file holds as JSON text.
     """
     told, took = _list_told(trial, goals), (trial.seconds, trial.info.get("suggest_seconds"))
     cells = [trial.number, trial.status, *told, trial.reason, trial.origin, trial.started, *took]
@@ -660,8 +670,8 @@ def _write_cells(
         row["unread"] = trial.unread
     if trial.is_no_data:
         row["no_data"] = trial.info.get(NO_DATA, CANCELED)
-    for name, kept in trial.attributes.items():  # "3" is written as JSON, since a table of text cannot tell it from 3
-        row[f"{ATTRIBUTE}{name}"] = write_attribute(kept) if as_text or isinstance(kept, str) else kept
+    for name, kept in trial.attributes.items():
+        row[f"{ATTRIBUTE}{name}"] = write_attribute(kept, name not in inexact, as_text)
     if not isinstance(point, Mapping):
         row["point"] = point
     elif PartNumbers in map(type, point.values()):

@@ -48,35 +48,51 @@ class StoppingCallback(ABC):
 
 @dataclass(frozen=True)
 class Patience(StoppingCallback):
-    """A callback that ends a run after several finished trials without a better value.
+    """A callback that ends a run after several completed trials in a row without a better one.
 
-    Failed trials count, and so does every trial before the first feasible one. Added trials do not.
+    Of several objectives, a trial is better if it enters the Pareto front. With limits, a smaller violation is better
+    until a trial is feasible. Failed and infeasible trials do not count, unless the last `trials` all are: then the run
+    ends, too. Added trials do not count.
 
     Parameters
     ----------
     trials : int
-        Number of finished trials in a row, at least 1.
+        Number of completed trials in a row, at least 1.
+    skip : int, default 0
+        Number of finished trials at the start of the study that do not count, at least 0.
     """
 
     trials: int
+    skip: int = 0
 
     def __post_init__(self) -> None:
         check_integer("trials", self.trials, 1)
+        check_integer("skip", self.skip, 0)
 
     def check_study(self, study: Any) -> None:
-        """End the run if the last trials have brought no better value."""
+        """End the run if the last trials have brought no better value, or have all failed."""
         result = study.result
+        finished = [result.trials[number] for number in result.order[self.skip :]]
+        recent = [trial for trial in finished if not trial.is_extra and not trial.is_no_data]
+        last = {trial.status for trial in recent[-self.trials :]}
+        if len(recent) >= self.trials and "completed" not in last:
+            how = "failed" if last == {"failed"} else "failed or been infeasible"
+            study.stop(f"the last {pluralize(self.trials, 'trial')} {'has' if self.trials == 1 else 'have all'} {how}")
+            return
         best = _find_latest_best(study)
-        since = 0 if best is None else result.order.index(best.number) + 1
-        waited = sum(not result.trials[number].is_extra for number in result.order[since:])
+        since = 0 if best is None else max(0, result.order.index(best.number) + 1 - self.skip)
+        fresh = {trial.number for trial in finished[since:]}
+        waited = sum(trial.status == "completed" and trial.number in fresh for trial in recent)
         if waited >= self.trials:
             study.stop(f"no better value in {pluralize(waited, 'trial')}")
 
 
 def _find_latest_best(study: Any) -> Trial | None:
-    """Return the best trial, of several objectives the last told of the front; None if none is feasible."""
+    """Return the trial that was the last to be better than all before it; None if none has completed."""
     result = study.result
-    if study.goals.n_objectives == 1 or not result.has_feasible:
+    if not result.has_feasible:
+        return min(result.list_completed(), key=result.measure_violation, default=None)
+    if study.goals.n_objectives == 1:
         return study.incumbent
     return max(result.pareto_front, key=lambda trial: result.order.index(trial.number))
 

@@ -35,13 +35,12 @@ from bostruct.execution.clock import UNITS, name_unit, now
 from bostruct.execution.evaluation import objective_frames
 from bostruct.execution.interrupts import defer_signals_once_begun, defer_signals_unseen, make_lock
 from bostruct.goals.declared import Declared, Direction, Goals, declare_goals
-from bostruct.outcome import Outcome, cut_middle, parse_outcome, read_attributes, storable
+from bostruct.outcome import AttributeReader, Outcome, cut_middle, parse_outcome, storable
 from bostruct.storage.backends import open_storage
 from bostruct.storage.json_text import dump, parse
 from bostruct.storage.postgresql.connecting import hide_passwords
 from bostruct.storage.protocol import (
     SEED_DIGITS,
-    NameTooLong,
     SpaceChange,
     Storage,
     StorageError,
@@ -695,7 +694,7 @@ class Study:
             The reason why there is no value, a non-empty string.
         attributes : mapping of str to object, optional
             Data to keep with the trial, such as the path of a file, for `Trial.attributes`. JSON by name, at most
-            65,536 characters. Models ignore it.
+            65,536 characters. Models ignore it. What cannot be kept is left out with a warning.
         finished : float, optional
             Seconds since the epoch when the evaluation ended, at most a day before the trial began or from now. By
             default now.
@@ -735,7 +734,7 @@ class Study:
             if is_stopped:
                 noted["stopped_at"], value = noted["reports"][-1]
             outcome = parse_outcome(value, failed, infeasible, sd=sd, repeats=repeats, constraints=constraints)
-            outcome, kept = _split_attributes(self.goals.check(outcome), attributes)
+            outcome, kept = _split_attributes(number, self.goals.check(outcome), attributes)
             retries = RETRIES * retry if isinstance(retry, bool) else check_integer("retry", retry, 0)
             if retries and outcome.failed is None and not (is_stopped or isinstance(value, Outcome)):
                 given = "a value" if outcome.infeasible is None else "infeasible="
@@ -787,7 +786,7 @@ class Study:
         with self._mutex:
             self._writable()
             outcome = parse_outcome(value, failed, infeasible, sd=sd, repeats=repeats, constraints=constraints)
-            outcome, kept = _split_attributes(self.goals.check(outcome), attributes)
+            outcome, kept = _split_attributes(len(self._ledger), self.goals.check(outcome), attributes)
             return self._add(self.domain.parse(point), outcome, point, kept)
 
     def _add(self, x: Point, outcome: Outcome, given: Presented, noted: Info | None = None) -> Trial:
@@ -859,8 +858,7 @@ class Study:
         """Add a row of a frame; return None for one without numbers that waits, if the study has its point."""
         x = self.domain.parse(row.point)
         noted: Info = {"measured": row.measured} if row.measured else {}
-        if row.attributes:
-            noted[ATTRIBUTES] = row.attributes
+        noted |= _split_attributes(len(self._ledger), Outcome(failed="-"), row.attributes)[1]
         if row.outcome is not None:
             return self._add(x, row.outcome, row.point, noted)
         found = NextPoint(x, {"origin": "given", **noted}, self._ledger.state, may_repeat=bool(row.measured))
@@ -977,7 +975,9 @@ class Study:
             Wall-clock seconds of this call, at least 0. No trial begins afterward; running trials finish, or end at
             their `trial_timeout`. A resumed call has the full time again.
         patience : int, optional
-            Ends the run after so many finished trials in a row without a better value, at least 1.
+            Ends the run after so many completed trials in a row without a better one, at least 1, or as many that all
+            failed. Trials of earlier calls count, except with `n_more`. With limits, less violation is better until a
+            trial is feasible; of several objectives, each trial that enters the Pareto front is better.
         cancel_running : bool, default False
             If True, running trials are given back when the timeout is up; the next run evaluates them first. A single
             worker is then a process of its own.
@@ -1064,7 +1064,7 @@ class Study:
 
     def _note_idle_run(self, n_trials: int | None, progress: bool | None) -> None:
         """Warn of a second run of this object that had nothing to do; print and log the same of a reopened study."""
-        if not (n_trials and self._stopped_because.startswith(NOTHING_TO_DO)):
+        if not (n_trials and (self._stopped_because or "").startswith(NOTHING_TO_DO)):
             self._has_run = True
             return
         hint = (
@@ -1405,7 +1405,7 @@ class Study:
         self._mutex = make_lock()
         self._fallbacks = FallbackWatch()
         self._stop: str | None = None
-        self._stopped_because = ""
+        self._stopped_because: str | None = None
         self._has_run = False
         self._ledger = Ledger(domain, stored, store, place.label)
         self._finalizer = weakref.finalize(self, defer_signals_unseen(end), self._ledger, self._mutex)
@@ -1477,12 +1477,18 @@ def _check_end(finished: float, started: float) -> float:
     return ended
 
 
-def _split_attributes(outcome: Outcome, given: Mapping[str, object] | None) -> tuple[Outcome, Info]:
-    """Return an outcome without its attributes, and these and the given ones as a trial has them in its info."""
-    if given is None and not outcome.attributes:
-        return outcome, {}
-    kept = read_attributes(outcome.attributes) | ({} if given is None else read_attributes(given))
-    return replace(outcome, attributes={}), {ATTRIBUTES: kept} if kept else {}
+def _split_attributes(number: int, outcome: Outcome, given: object) -> tuple[Outcome, Info]:
+    """Return an outcome without its attributes, and these and the given ones as a trial has them in its info.
+
+    Warns of those that cannot be kept; the outcome is recorded all the same.
+    """
+    reader = AttributeReader()
+    outcome = reader.read_outcome(outcome)
+    if given is not None:
+        reader.read(given)
+    for why in reader.refused:
+        warnings.warn(f"trial {number}: {why}", stacklevel=count_own_frames())
+    return outcome, {ATTRIBUTES: reader.kept} if reader.kept else {}
 
 
 def _check_cause(machine: object, outcome: Outcome) -> str:
@@ -1495,10 +1501,10 @@ def _check_cause(machine: object, outcome: Outcome) -> str:
 
 
 def _begin(place: Storage, given: StudyRow) -> tuple[StoredStudy, StudyWriter]:
-    """Make a study or open the stored one of its name; raise NameTooLong if a new name is too long."""
+    """Make a study or open the stored one of its name; raise ValueError if a new name is too long or blank."""
     try:
         check_new_name(given.name)
-    except NameTooLong:  # an earlier version may have made it
+    except ValueError:  # an earlier version may have made it
         if given.name not in {row.name for row in place.studies()}:
             raise
     return place.begin(given)

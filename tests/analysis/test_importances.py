@@ -283,3 +283,14 @@ def test_the_text_of_many_importances_is_short():
     assert len(repr(found).splitlines()) < 30
     assert "and 35 more, in main and pairs" in repr(found)
     assert found._repr_html_().count("<tr>") == 61
+
+
+def test_parts_of_mixtures_have_shares_and_effects():
+    space = {"m": bo.Mixture(["a", "b", "c"], total=100), "n": bo.Allocation(["u", "v"], 8, slack=True)}
+    found = bo.minimize(lambda p: (p["m"]["a"] - 50) ** 2, space, n_trials=60, seed=0, method="random")
+    shares = bo.importance(found).main
+    assert set(shares) == {"m.a", "m.b", "m.c", "n.u", "n.v"}
+    assert next(iter(shares)) == "m.a"
+    axes = bo.plot_effects(found, ("m.a", "m.b"))
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["0", "25", "50", "75", "100"]
+    assert np.isnan(np.ma.filled(axes.images[0].get_array(), np.nan)[-1, -1])  # no point has both shares

@@ -20,7 +20,16 @@ QUICK = Setting(quick=True, data=None)
 
 
 def row_of(take, order=()) -> Row:
-    return Row("wrs", "ours .1, theirs .2", "nothing", ("ours", "theirs"), (("ours", "theirs"),), take, order)
+    return Row(
+        "wrs",
+        "ours .1, theirs .2",
+        "nothing",
+        ("ours", "theirs"),
+        (("ours", "theirs"),),
+        take,
+        order,
+        "share of errors",
+    )
 
 
 def runs_of(ours, theirs) -> rows.Runs:
@@ -42,6 +51,9 @@ def test_the_sign_of_a_claim_can_come_out_against_us(ours, theirs, verdict):
     assert verdict in text
     assert "- published: ours .1, theirs .2" in text
     assert "- reduced: nothing\n" in text
+    assert "| value: share of errors, lower is better |" in text
+    assert text.index(verdict) < text.index("| figure, mean ± SD over seeds | ours | theirs |")
+    assert ("too few for a verdict" in text.partition("\n")[0]) == (len(ours) < 5)
 
 
 def test_an_order_is_judged_by_its_steps():
@@ -71,8 +83,16 @@ def test_runs_on_record_are_not_repeated_and_quick_ones_are_apart(tmp_path, monk
     assert len(taken) == 6
     assert command.main([*call, "--seeds", "1"]) == 0
     assert taken[6:] == [("ours", 0, False), ("theirs", 0, False)]
-    assert "## cheap, 3 seeds" in capsys.readouterr().out
+    assert "## cheap, 3 seeds, too few" in capsys.readouterr().out
     assert all(json.dumps(one) for one in read_results(out))
+
+
+def test_quick_alone_is_of_all_papers(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(rows, "ROWS", {"cheap": row_of(lambda *_: {"value": 1.0})})
+    monkeypatch.chdir(tmp_path)
+    assert command.main(["--quick"]) == 0
+    assert "## cheap, 2 seeds, too few for a verdict" in capsys.readouterr().out
+    assert len(read_results(tmp_path / "published-quick.jsonl")) == 4
 
 
 def test_rows_without_their_data_are_skipped_and_named(tmp_path, capsys):
@@ -155,4 +175,5 @@ def test_every_claim_is_of_methods_of_its_row():
         assert {name for pair in row.claims for name in pair} <= set(row.methods)
         assert row.claims or row.order
         assert row.reduced
+        assert row.unit
         assert row.published

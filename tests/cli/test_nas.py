@@ -16,7 +16,7 @@ import bostruct as bo
 from bostruct import methods
 from bostruct.cli.nas import NAS_METHODS, PROTOCOL_NAMES, SPACES, published_searcher
 from bostruct.nas import cifar, paper_spaces, recipes, searches, to_torch
-from bostruct.nas.data import Dataset
+from bostruct.nas.data import Dataset, Examples, diabetes
 from bostruct.nas.own_layers import read_layers
 from bostruct.nas.spaces import combo_cell
 from bostruct.study.threads import ThreadLimit
@@ -158,7 +158,7 @@ def test_the_command_offers_every_protocol():
 def test_the_command_offers_every_space_and_every_method_without_fidelities():
     assert (searches.CHAINS, *paper_spaces.PAPER_SPACES) == SPACES
     fidelities = {"hyperband", "model-based-hyperband", "successive-halving", "successive-narrowing"}
-    assert set(NAS_METHODS) == set(methods.METHODS) - fidelities
+    assert set(NAS_METHODS) == (set(methods.METHODS) - fidelities) | {"mcts-ranks"}
 
 
 REDUCED = ("cifar10", "--data", "synthetic", "--scale", 0.002)  # 80 images of ten directions
@@ -170,7 +170,7 @@ def test_combo_searches_its_cells_from_the_published_ones(tmp_path):
     )
     summary = json.loads(done.stdout)
     assert (summary["method"], summary["space"], summary["trials"]) == ("combo", "combo-cell", 11)
-    assert "80 training images, 1 of 20 epochs, 1 of 4 trainings" in summary["reduced"]
+    assert summary["reduced"].endswith("80 training images, 1 of 20 epochs, 1 of 4 trainings a trial")
     found = runpy.run_path(str(tmp_path / "retrain.py"))
     search = found["search"]
     method = published_searcher(search, "combo", search.domain())
@@ -209,10 +209,33 @@ def test_the_space_of_a_paper_is_searched_reduced(space, method, tmp_path):
     assert found["search"].minimized()(found["search"].point_of(found["FOUND"])) == summary["validation_error"]
 
 
+def test_a_search_that_learned_nothing_says_so_and_the_network_comes_last(tmp_path):
+    options = ("--space", "deeparchitect-genetic", "--trials", 2, "--epochs", 1, "--workers", 1)
+    shown = run(*REDUCED, *options, "--out", tmp_path).stdout.splitlines()
+    found = {line.partition("  ")[0]: line.partition("  ")[2].strip() for line in shown}
+    assert found["reduced"].endswith("80 training images, 1 of 25 epochs")  # one training a trial is the paper's
+    assert found["trials"] == "2 (in the paper 256), 0 failed"
+    assert found["error"].endswith("lower is better")
+    assert found["warning"] == "nothing was learned: one answer for all has 0.9000"
+    assert shown.index("The best network:") > max(map(shown.index, [line for line in shown if line[:5] == "files"]))
+    assert all(line.startswith("chosen: ") for line in shown[shown.index("The best network:") + 2 :])
+
+
+def test_guessing_is_one_answer_for_all():
+    assert searches.guessing_error(synthetic_digits()) == 0.75
+    assert 0.8 < searches.guessing_error(diabetes()) < 1.2
+
+
+def synthetic_digits():
+    images, classes = np.zeros((8, 1, 2, 2), dtype=np.uint8), np.array([0, 0, 1, 1, 2, 2, 3, 3])
+    return Dataset("d", "classification", *[Examples(images, classes)] * 3, classes=4)
+
+
 def test_the_paper_sets_its_method():
     search = searches.search_of("cifar10", data="synthetic", space="deeparchitect-genetic", scale=0.002)
     domain = search.domain()
     assert published_searcher(search, "mcts", domain).rewards == "value"
+    assert published_searcher(search, "mcts-ranks", domain).rewards == "rank"
     evolved = published_searcher(search, "regularized-evolution", domain)
     assert (evolved.selection.replacement, evolved.n_initial) == (False, 1)
     assert published_searcher(search, "smbo", domain) == "smbo"

@@ -110,6 +110,9 @@ def test_progress_shows_incumbent_and_regret():
         (SMALL, ("--config", "99"), "99"),
         (SMALL, ("--plot", "run.xyz"), "run.xyz"),
         (SMALL, ("--plot", "nowhere/run.png"), "nowhere"),
+        (SMALL, ("--timeout", "nan"), "expected a finite number, got nan"),
+        (SMALL, ("--timeout", "inf"), "expected a finite number, got inf"),
+        (SMALL, ("--regret", "nan"), "expected a finite number, got nan"),
         (f"{SMALL},relabel=4", ("--relabel", 4), "relabel"),
         pytest.param("pest", ("--until-optimum",), "not known", id="unknown optimum"),
         *(

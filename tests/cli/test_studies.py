@@ -46,5 +46,7 @@ def test_a_study_that_is_open_stays(file: Path) -> None:
         with pytest.raises(bo.StudyLocked, match="cannot be deleted or renamed while it is open in"):
             bo.Study.rename(file, "a", "c")
     bo.Study.delete(file, "a")
+    with pytest.raises(ValueError, match="name: expected a name that is not blank, got ' '"):
+        bo.Study.rename(file, "b", " ")
     bo.Study.rename(file, "b", "a")
     assert bo.Study.load(file, read_only=True).name == "a"

@@ -309,3 +309,13 @@ def test_a_limit_of_failures_gets_through_to_the_runs():
     assert not found.problems[0].failed
     with pytest.raises(ValueError, match="max_initial_failures: expected"):
         compare((fail, SPACE), "random", n_trials=4, max_initial_failures=0)
+
+
+def test_runs_that_end_early_are_counted_with_their_trials():
+    values = iter([1.0] * 3 + [3.0, 2.0] + [2.0] * 2 + list(range(20, 0, -1)))
+    problem = bo.Problem(lambda _: next(values), SPACE, initial=1)
+    found = compare(problem, ["random"], n_trials=9, seeds=3, patience=2, timeout=1e6)
+    text = "ended by timeout=1e+06 or patience=2: random, 2 of 3 runs, after 3 to 4 trials"
+    assert text in repr(found)
+    few = compare(bo.Problem(cost, bo.Space({"a": [1], "b": range(4)})), ["random"], n_trials=9, seeds=1, patience=9)
+    assert "ended by" not in repr(few)

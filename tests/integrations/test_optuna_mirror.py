@@ -43,6 +43,17 @@ def make_study(n=12, **settings):
     return study
 
 
+@pytest.mark.parametrize("space", [SPACE, bo.Space({"x": bo.Real(0, 1)})], ids=["order", "x"])
+def test_attributes_of_any_name_come_back(path, space):
+    study = bo.Study(space, method="random", seed=0)
+    names = ["n", "bostruct", "order", "x", "point", "attribute.order", "attribute.bostruct", "attribute.n"]
+    kept = {name: i for i, name in enumerate(names)}
+    study.tell(study.ask(), 1.0, attributes=kept)
+    mirror_study(study, path)
+    again = bo.Study.from_optuna(load(path), method="random")
+    assert [(trial.point, trial.attributes) for trial in again.trials] == [(study.trials[0].point, kept)]
+
+
 def test_every_trial_is_there_with_what_came_of_it(path):
     study = make_study()
     mirror_study(study, path)

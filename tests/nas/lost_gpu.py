@@ -1,4 +1,7 @@
-"""Layers of a simulated GPU that is lost: from a step on, every call in the process that met the error fails."""
+"""Layers of a simulated GPU that is lost: from a step on, every call in the process that met the error fails.
+
+Its memory may be lost, too, which does not come back when caches are emptied.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,10 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
+import torch
 from torch import nn
+
+from bostruct.nas.devices import MemoryPeak
 
 STEPS = 8  # calls before the first process meets the error, fewer than those of one training
 calls = 0
@@ -14,6 +20,9 @@ calls = 0
 
 class Lost(nn.Module):
     """A convolution that fails as a sticky error of CUDA does."""
+
+    def fail(self):
+        raise RuntimeError("CUDA error: unspecified launch failure\nCUDA kernel errors might be reported later")
 
     def __init__(self, channels, units, stride):
         super().__init__()
@@ -28,9 +37,21 @@ class Lost(nn.Module):
                 with suppress(FileExistsError), mark.open("x") as file:  # one process alone
                     file.write(str(os.getpid()))
             if mark.exists() and mark.read_text() == str(os.getpid()):
-                raise RuntimeError("CUDA error: unspecified launch failure\nCUDA kernel errors might be reported later")
+                self.fail()
         return self.inner(x)
+
+
+class Leaking(Lost):
+    """A convolution that finds no memory, in a process that cannot have again what it had."""
+
+    def fail(self):
+        MemoryPeak.still_fits = lambda _: False  # in this process
+        raise torch.cuda.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
 
 
 def lost(layer, shape):
     return Lost(shape[0], layer.units, layer.stride)
+
+
+def leaking(layer, shape):
+    return Leaking(shape[0], layer.units, layer.stride)

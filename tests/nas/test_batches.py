@@ -5,12 +5,17 @@ from __future__ import annotations
 import torch
 
 from bostruct.nas import Recipe
-from bostruct.nas.data import Examples
-from bostruct.nas.steps import Batches, augment, count_steps, select_examples
+from bostruct.nas.devices import DeviceExamples
+from bostruct.nas.steps import Batches, Moves, count_steps
+from tests.nas.graphs import CPU
+
+
+def on_cpu(inputs):
+    return DeviceExamples(inputs, torch.arange(len(inputs)), torch.zeros(1), torch.ones(1))
 
 
 def test_buffers_stay_where_they_are():
-    images = Examples(torch.rand(70, 3, 8, 8), torch.arange(70))
+    images = on_cpu(torch.rand(70, 3, 8, 8))
     batches = Batches(images, Recipe(batch_size=32, shift=2, flip=True), torch.Generator().manual_seed(0))
     places = set()
     for _ in range(3):
@@ -19,23 +24,27 @@ def test_buffers_stay_where_they_are():
         for _ in range(batches.steps):
             seen.append(batches.take()[1])
             batches.record_loss(torch.tensor(1.0))
-        places.add(batches._inputs.data_ptr())
+        places.add((batches._moves._down.data_ptr(), batches._order.data_ptr()))
         assert len(set(torch.cat(seen).tolist())) == 64
     assert len(places) == 1
 
 
+def moved(images, recipe):
+    moves = Moves(len(images), recipe, CPU)
+    moves.draw(torch.Generator().manual_seed(0))
+    return moves.apply(images, torch.arange(len(images)))
+
+
 def test_augmentation_moves_and_mirrors_each_image_by_itself():
     images = torch.arange(2 * 3 * 5 * 5, dtype=torch.float32).reshape(2, 3, 5, 5).repeat(200, 1, 1, 1)
-    generator = torch.Generator().manual_seed(0)
-    found = augment(images, Recipe(flip=True), generator)
+    found = moved(images, Recipe(flip=True))
     mirrored = (found == images.flip(3)).flatten(1).all(dim=1)
     kept = (found == images).flatten(1).all(dim=1)
     assert (mirrored | kept).all()
     assert 0.4 < mirrored.float().mean() < 0.6
-    shifted = augment(torch.ones(400, 1, 5, 5), Recipe(shift=2), generator)
-    counts = {int(one.sum()) for one in shifted}
+    counts = {int(one.sum()) for one in moved(torch.ones(400, 1, 5, 5), Recipe(shift=2))}
     assert counts == {a * b for a in (3, 4, 5) for b in (3, 4, 5)}
-    assert augment(images, Recipe(), generator) is images
+    assert Batches(on_cpu(images), Recipe(), torch.Generator())._moves is None
 
 
 def test_what_is_left_over_waits_and_too_few_are_one_batch():
@@ -43,7 +52,7 @@ def test_what_is_left_over_waits_and_too_few_are_one_batch():
 
 
 def test_losses_are_noted_in_their_order():
-    batches = Batches(Examples(torch.rand(9, 2), torch.arange(9)), Recipe(batch_size=3), torch.Generator())
+    batches = Batches(on_cpu(torch.rand(9, 2)), Recipe(batch_size=3), torch.Generator())
     batches.reshuffle()
     for loss in (1.0, 2.0, 4.0):
         batches.record_loss(torch.tensor(loss))
@@ -53,6 +62,6 @@ def test_losses_are_noted_in_their_order():
 def test_examples_are_selected_in_their_memory_format():
     images, chosen = torch.rand(6, 3, 4, 5), torch.tensor([4, 0, 4])
     for given in (images, images.contiguous(memory_format=torch.channels_last)):
-        found = select_examples(given, chosen)
+        found = on_cpu(given).take(chosen)[0]
         assert torch.equal(found, images[chosen])
         assert found.stride(1) == given.stride(1)

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 
-from bostruct.nas.devices import DeviceContext, memory_reason
+from bostruct.execution.evaluation import find_cause
+from bostruct.nas import TrainingFailed, diabetes, train
+from bostruct.nas import training as training_module
+from bostruct.nas.devices import DeviceContext, MemoryPeak, memory_reason
+from bostruct.nas.outcomes import OutOfMemory
 from tests.nas.graphs import CPU
+from tests.nas.trainings import PERCEPTRON, QUICK, built
 
 SAYING_MEMORY = [
     "[enforce fail] DefaultCPUAllocator: can't allocate memory: 7 bytes",
@@ -38,3 +44,65 @@ def test_no_convolution_is_for_lack_of_memory_where_little_is_free(monkeypatch):
 
     monkeypatch.setattr(torch.cuda, "mem_get_info", lost)
     assert memory_reason(none, context.free_memory) is None  # and not what asking raises
+
+
+class Memory:
+    """The memory of a simulated GPU, whose number is 1."""
+
+    def __init__(self, monkeypatch, total):
+        self.total, self.held, self.most = total, 0, 0
+        monkeypatch.setattr(torch.cuda, "current_device", lambda: 1)
+        monkeypatch.setattr(torch.cuda, "memory_allocated", lambda _: self.held)
+        monkeypatch.setattr(torch.cuda, "max_memory_allocated", lambda _: self.most)
+        monkeypatch.setattr(torch.cuda, "reset_peak_memory_stats", self.reset)
+        monkeypatch.setattr(torch, "empty", self.empty)
+        monkeypatch.setattr("bostruct.nas.devices._PEAKS", {})
+
+    def reset(self, _):
+        self.most = self.held
+
+    def take(self, size):
+        if self.held + size > self.total:
+            raise torch.cuda.OutOfMemoryError("CUDA out of memory. Tried to allocate")
+        self.held += size
+        self.most = max(self.most, self.held)
+
+    def empty(self, size, *, dtype, device):
+        assert (dtype, device) == (torch.uint8, "cuda:1")
+        self.take(size)
+        self.held -= size
+
+
+def test_memory_heals_if_what_fitted_before_fits_again(monkeypatch):
+    memory = Memory(monkeypatch, 100)
+    memory.take(10)  # the data
+    peak = MemoryPeak(torch.device("cuda"))
+    assert peak.still_fits()  # nothing ran before
+    memory.take(30)
+    memory.held -= 30
+    peak.record()
+    large = MemoryPeak(torch.device("cuda:1"))
+    memory.take(80)
+    memory.held -= 80
+    assert large.still_fits()  # a training that was too large is not recorded, and left nothing behind
+    memory.take(60)  # a leak: less is free than a training had before
+    assert memory.total - memory.held == 30
+    assert large.still_fits()
+    memory.take(1)
+    assert not large.still_fits()
+    assert MemoryPeak(CPU).still_fits()
+
+
+@pytest.mark.parametrize(
+    ("fits", "kind", "cause"), [(True, OutOfMemory, "no memory on the GPU"), (False, TrainingFailed, "a lost GPU")]
+)
+def test_memory_that_does_not_heal_is_a_lost_device(monkeypatch, fits, kind, cause):
+    def full(*_):
+        raise torch.cuda.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
+
+    monkeypatch.setattr(training_module, "make_step", full)
+    monkeypatch.setattr(MemoryPeak, "still_fits", lambda _: fits)
+    with pytest.raises(TrainingFailed) as raised:
+        train(built(PERCEPTRON, diabetes()), diabetes(), QUICK, 0)
+    assert type(raised.value) is kind
+    assert find_cause(raised.value).name == cause

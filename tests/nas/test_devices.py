@@ -18,7 +18,7 @@ from bostruct.nas.outcomes import Trained
 from bostruct.nas.recipes import FAST
 from bostruct.outcome import WORKER_NUMBER
 from tests.nas.graphs import CPU
-from tests.nas.lost_gpu import lost
+from tests.nas.lost_gpu import leaking, lost
 
 
 def test_a_cache_that_cannot_be_emptied_hides_nothing(monkeypatch):
@@ -142,9 +142,10 @@ def test_workers_have_numbers_from_zero(monkeypatch, tmp_path):
     assert sorted(trial.value for trial in result.trials) == [0.0, 1.0, 2.0]
 
 
-def test_a_lost_gpu_costs_no_trial_as_its_worker_is_replaced(monkeypatch, tmp_path):
+@pytest.mark.parametrize("build", [lost, leaking])
+def test_a_lost_gpu_or_memory_costs_no_trial_as_its_worker_is_replaced(monkeypatch, tmp_path, build):
     monkeypatch.setenv("LOST_GPU_FILE", str(tmp_path / "lost"))
-    objective = objectives.NetworkObjective(digits(), replace(FAST, epochs=1), builders={"conv3": lost})
+    objective = objectives.NetworkObjective(digits(), replace(FAST, epochs=1), builders={"conv3": build})
     domain = bo.cnn_domain(bo.Bounds(min_layers=3, max_layers=5, max_units=16), ["conv3-8 conv3-8 softmax"])
     result = bo.minimize(objective, domain, 6, method="random", seed=0, workers=2, progress=False)
     assert (tmp_path / "lost").exists()

@@ -117,3 +117,18 @@ def test_a_text_is_short_and_not_empty():
         with pytest.raises(ValueError, match="name: expected a string of 1 to 200 letters"):
             read_text("name", wrong)
     assert "space" in CREATED
+
+
+@pytest.mark.parametrize(
+    ("attributes", "warning"),
+    [([1], "attributes: expected JSON by name"), ({"log": "x" * 70_000}, "attributes['log']: expected at most 65,536")],
+)
+def test_attributes_that_cannot_be_kept_lose_no_value_and_are_named(attributes, warning):
+    service = make_service("s")
+    trial = ask(service, "ask")["trials"][0]["number"]
+    told = ask(service, "tell", trial=trial, value=1.0, attributes=attributes)
+    assert told["trial"]["value"] == 1.0
+    assert "attributes" not in told["trial"]
+    assert [text[: len(warning)] for text in told["warnings"]] == [warning]
+    added = ask(service, "add", point=told["trial"]["point"], value=2.0, attributes={"good": 1})
+    assert (added["trial"]["attributes"], "warnings" in added) == ({"good": 1}, False)

@@ -11,6 +11,7 @@ import bostruct as bo
 from bostruct.contracts import BostructError
 from bostruct.kernels.space.registry import product_kernel
 from bostruct.kernels.space.spectra import LogLengthscale
+from bostruct.methods import METHODS, combo, register_method
 from bostruct.study.hyperparameters import HyperparameterTable
 from bostruct.surrogates.hyperparameters import Normal
 
@@ -124,8 +125,22 @@ def test_what_cannot_be_told_is_refused() -> None:
         read(study.result)
     simple = bo.Study(BITS, method="random", seed=0)
     simple.tell(simple.ask(), 1.0)
-    with pytest.raises(BostructError, match="hyperparameters: random has no model with hyperparameters; auto has one"):
+    with pytest.raises(
+        BostructError, match=r"hyperparameters: random has no model with hyperparameters; (.*) have one"
+    ) as caught:
         read(simple.result)
+    named = str(caught.value).partition("; ")[2].removesuffix(" have one").split(", ")
+    assert {"auto", "combo", "bocs"} <= set(named) <= set(METHODS) - {"random", "smac", "wrs"}
+    register_method("own-combo", lambda domain: combo(domain))
+    try:
+        with pytest.raises(BostructError, match="own-combo"):
+            read(simple.result)
+    finally:
+        METHODS.pop("own-combo")
+    numbers = bo.Study({"x": bo.Real(0, 1)}, method="smac", seed=0)
+    numbers.tell(numbers.ask(), 1.0)
+    with pytest.raises(BostructError, match=r"smac has no model with hyperparameters; auto.* one$"):
+        read(numbers.result)
 
 
 def test_several_objectives_have_a_model_each_and_the_table_says_so() -> None:

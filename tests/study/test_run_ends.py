@@ -83,6 +83,52 @@ def test_patience_ends_a_run_and_is_no_part_of_the_study() -> None:
     assert len(study.optimize(lambda _: next(values), 7).trials) == 7
 
 
+def run_outcomes(outcomes: list[Any], patience: int, **settings: Any) -> bo.Result:
+    given = iter(outcomes)
+
+    def evaluate(_: object) -> Any:
+        outcome = next(given)
+        if isinstance(outcome, str):
+            raise bo.Infeasible(outcome) if outcome == "infeasible" else RuntimeError(outcome)
+        return outcome
+
+    study = bo.Study({"a": range(99)}, method="random", seed=0, **settings)
+    return study.optimize(evaluate, len(outcomes), patience=patience, max_initial_failures=None)
+
+
+def of_limit(*measured: float) -> list[Any]:
+    return [{"value": 1.0, "constraints": {"c": one}} for one in measured]
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "settings", "n_trials", "reason"),
+    [
+        (["a"] * 9, {}, 3, "the last 3 trials have all failed"),
+        ([1.0, "a", "b", "infeasible", 2.0], {}, 4, "the last 3 trials have all failed or been infeasible"),
+        ([1.0, "a", 2.0, "b", "b", 3.0, "c", 4.0, 5.0], {}, 8, "no better value in 3 trials"),
+        ([1.0, "a", "b", 0.5, 0.4, "b", "b", 0.3], {}, 8, "n_trials reached (8)"),
+        (of_limit(9, 8, 7, 6, 5, 0.5, 0.4, 0.3, 0.2), {"constraints": {"c": ("<=", 1)}}, 9, "no better value"),
+        (of_limit(9, 8, 8, 8, 7), {"constraints": {"c": ("<=", 1)}}, 5, "n_trials reached (5)"),
+        (of_limit(9, 8, 8, 9, 8, 7), {"constraints": {"c": ("<=", 1)}}, 5, "no better value in 3 trials"),
+        ([(x, 9 - x) for x in range(9)], {"directions": ["minimize"] * 2}, 9, "n_trials reached (9)"),
+        ([(0, 9), (1, 9), (5, 5), (6, 6), (0, 10), (5, 6), (1, 1)], {"directions": ["minimize"] * 2}, 6, "no better"),
+    ],
+)
+def test_patience_counts_completed_trials_that_are_no_better(
+    outcomes: list[Any], settings: dict[str, Any], n_trials: int, reason: str
+) -> None:
+    result = run_outcomes(outcomes, 3, **settings)
+    assert (len(result.trials), result.stopped_because[: len(reason)]) == (n_trials, reason)
+
+
+def test_patience_counts_from_the_call_with_n_more_only(tmp_path: Path) -> None:
+    call: dict[str, Any] = {"method": "random", "seed": 0, "storage": tmp_path / "runs.db"}
+    bo.minimize(lambda _: 1.0, {"x": bo.Real(0, 1)}, 5, **call)
+    counts = [len(bo.minimize(lambda _: 1.0, {"x": bo.Real(0, 1)}, 10, patience=4, **call).trials)]
+    counts += [len(bo.minimize(lambda _: 1.0, {"x": bo.Real(0, 1)}, n_more=9, patience=4, **call).trials)]
+    assert counts == [5, 9]
+
+
 def test_n_more_counts_from_the_call() -> None:
     study = open_study()
     assert [len(study.optimize(value, n_more=3).trials) for _ in range(2)] == [3, 6]

@@ -335,7 +335,7 @@ def test_callbacks_see_each_trial_and_may_stop():
 def test_a_loop_of_ones_own_says_why_it_ended():
     s = study()
     s.tell(s.ask(), 1.0)
-    assert s.result.stopped_because == ""
+    assert s.result.stopped_because is None
     assert "stopped" not in repr(s.result)
     s.stop("enough")
     assert s.result.stopped_because == "enough"

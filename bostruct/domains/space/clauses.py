@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import operator
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from bostruct.checks import check_answer, short_repr
@@ -27,6 +27,50 @@ ORDERS = ("<", "<=", ">", ">=")
 MAX_DEPTH = 100  # clauses inside one another, so that neither asking nor writing one ends in a RecursionError
 
 
+class PartialPoint(dict):
+    """The values that all points of a space share; a predicate that asks for another one is undecided.
+
+    free: names that points may have. gone: names that no point has any more.
+    """
+
+    def __init__(self, values: Mapping[str, Presented], free: Collection[str], gone: Collection[str]) -> None:
+        super().__init__(values)
+        self.free, self.gone = frozenset(free), frozenset(gone)
+        self._is_undecided = False
+
+    def decide(self, rule: Callable[[Any], object]) -> bool | None:
+        """Return the answer of a predicate of points; None if it asks for what points differ in, or fails.
+
+        Raises KeyError if it fails because it asks for a name that is gone.
+        """
+        self._is_undecided = False
+        try:
+            answer = check_answer(rule(self))
+        except Exception as error:
+            if isinstance(error, KeyError) and set(error.args) <= self.gone and not self._is_undecided:
+                raise
+            return None
+        return None if self._is_undecided else answer
+
+    def _leave_undecided(self, *_: object) -> Any:
+        self._is_undecided = True
+        raise LookupError("points differ in it")
+
+    __iter__ = __len__ = __eq__ = keys = values = items = copy = _leave_undecided
+    __hash__ = None  # type: ignore[assignment]
+
+    def __missing__(self, name: object) -> Presented:
+        if name in self.free:
+            self._leave_undecided()
+        raise KeyError(name)
+
+    def __contains__(self, name: object) -> bool:
+        return self._leave_undecided() if name in self.free else super().__contains__(name)
+
+    def get(self, name: str, default: Presented = None) -> Presented:
+        return self._leave_undecided() if name in self.free else super().get(name, default)
+
+
 class Clause(ABC):
     """A predicate of a value, as a test of `when=`, or of a point, as a constraint. Its `repr` says what it asks."""
 
@@ -37,6 +81,22 @@ class Clause(ABC):
     @abstractmethod
     def to_json(self) -> Json:
         """Return the clause as JSON, from which `clause_from_json` rebuilds an equal one."""
+
+    def simplify(self, point: PartialPoint) -> Clause | bool:
+        """Return the clause without names that are gone, or its answer if that is the same at all points.
+
+        Parameters
+        ----------
+        point : PartialPoint
+            The values that all points have.
+
+        Returns
+        -------
+        Clause or bool
+            The rest of the clause.
+        """
+        answer = point.decide(self)
+        return self if answer is None else answer
 
 
 @dataclass(frozen=True, repr=False)
@@ -156,6 +216,9 @@ class CompareVariables(Clause):
     def __repr__(self) -> str:
         return f"{self.left} {self.relation} {self.right}"
 
+    def simplify(self, point: PartialPoint) -> Clause | bool:
+        return False if point.gone & {self.left, self.right} else super().simplify(point)
+
     def to_json(self) -> Json:
         return {"left": self.left, "relation": self.relation, "right": self.right}
 
@@ -177,6 +240,9 @@ class AllOf(Clause):
 
     def __repr__(self) -> str:
         return f"({' and '.join(map(repr, self.clauses))})"
+
+    def simplify(self, point: PartialPoint) -> Clause | bool:
+        return _simplify_parts(self, point, False)
 
     def to_json(self) -> Json:
         return {"all": [clause.to_json() for clause in self.clauses]}
@@ -200,6 +266,9 @@ class AnyOf(Clause):
     def __repr__(self) -> str:
         return f"({' or '.join(map(repr, self.clauses))})"
 
+    def simplify(self, point: PartialPoint) -> Clause | bool:
+        return _simplify_parts(self, point, True)
+
     def to_json(self) -> Json:
         return {"any": [clause.to_json() for clause in self.clauses]}
 
@@ -222,8 +291,21 @@ class Not(Clause):
     def __repr__(self) -> str:
         return f"not {self.clause!r}"
 
+    def simplify(self, point: PartialPoint) -> Clause | bool:
+        rest = self.clause.simplify(point)
+        return not rest if isinstance(rest, bool) else Not(rest)
+
     def to_json(self) -> Json:
         return {"not": self.clause.to_json()}
+
+
+def _simplify_parts(joined: AllOf | AnyOf, point: PartialPoint, decisive: bool) -> Clause | bool:
+    """Return joined clauses without those that are decided; the decisive answer if one of them has it."""
+    parts = [clause.simplify(point) for clause in joined.clauses]
+    rest = tuple(part for part in parts if not isinstance(part, bool))
+    if decisive in parts:
+        return decisive
+    return replace(joined, clauses=rest) if rest else not decisive
 
 
 def list_leaves(clause: object, depth: int = 1) -> Iterator[tuple[Clause, int]]:

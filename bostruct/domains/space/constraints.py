@@ -299,8 +299,10 @@ class ConstrainedProduct:
     def linear(self) -> SpaceLinear | None:
         """The constraints that are linear in numbers; None if there are none."""
         rules = [rule for rule in self.constraints if isinstance(rule, Linear)]
-        apply = self.conditions.apply_randomly
-        return SpaceLinear(self.variables, rules, self.layout.starts, apply) if rules else None
+        if not rules:
+            return None
+        draw = ConstrainedProduct(self.variables, ()).sample_freely
+        return SpaceLinear(self.variables, rules, self.layout.starts, self.conditions.apply_randomly, draw)
 
     def present(self, x: IntArray) -> dict[str, Any]:
         """Return a point as a dict of the user's values.

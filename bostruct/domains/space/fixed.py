@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import copy
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from bostruct.checks import did_you_mean, short_repr
 from bostruct.contracts import DomainError, Json, ParsedJson, PointError, Presented
 from bostruct.domains.space.choice_json import is_json_scalar
 from bostruct.domains.space.choices import ChoiceVariable
+from bostruct.domains.space.clauses import Clause, PartialPoint, predicate_name
 from bostruct.domains.space.conditions import ParentTest
 from bostruct.domains.space.graphs import CompleteGraph
 from bostruct.domains.space.registry import KINDS, variable_from_json
@@ -86,14 +88,50 @@ def fix_variables(
         own = _drop_known_conditions(name, variables[name], variables, found)
         if own is not None and name in values:
             try:
-                own = Fixed(own, own.parse(values[name]))
+                columns = own.parse(values[name])
             except PointError as error:
-                raise DomainError(f"fix: {name}: {error}") from None
+                hint = "; one part is fixed by equal bounds of it" if own.parts else ""
+                raise DomainError(f"fix: {name}: {error}{hint}") from None
+            own = own if own.is_fixed else Fixed(own, columns)
         if own is not None:
             found[name] = own
         elif name in values:
             raise DomainError(f"fix: {name}: no point has this variable, because of the other fixed values")
     return {name: found[name] for name in variables if name in found}
+
+
+def fix_constraints(
+    rules: Sequence[Callable[..., bool]], before: Collection[str], after: Mapping[str, object]
+) -> list[Callable[..., bool]]:
+    """Return what is left of the constraints of a space after some of its variables have been fixed.
+
+    before: the names of its values. after: the variables and other domains that are left, by name.
+
+    Raises DomainError for a constraint that no point satisfies any more, or that asks for what no point has.
+    """
+    shared = {
+        name: copy.deepcopy(value) if one.has_mutable_choices else value
+        for name, one in after.items()
+        if isinstance(one, Variable) and one.is_fixed and one.width == 1 and not one.when
+        for value in [one.present((0,))]
+    }
+    point = PartialPoint(shared, after.keys() - shared, before - after.keys())
+    left: list[Callable[..., bool]] = []
+    for rule in rules:
+        try:
+            rest = rule.simplify(point) if isinstance(rule, Clause) else point.decide(rule)
+        except KeyError as error:
+            raise DomainError(
+                f"fix: constraint {predicate_name(rule)} asks for {error.args[0]}, which no point has because of the "
+                f"fixed values; use point.get({error.args[0]!r})"
+            ) from error
+        if rest is False:
+            without = f" and without {', '.join(sorted(point.gone))}" if point.gone else ""
+            raise DomainError(
+                f"fix: constraint {predicate_name(rule)} does not hold for {short_repr(shared, 200)}{without}"
+            )
+        left += [] if rest is True else [rule if rest is None else rest]
+    return left
 
 
 def _drop_known_conditions(

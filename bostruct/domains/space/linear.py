@@ -11,7 +11,7 @@ import itertools
 import math
 import re
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -24,9 +24,9 @@ import numpy.typing as npt
 from bostruct.checks import count_own_frames, did_you_mean, short_repr
 from bostruct.contracts import Array, DomainError, IntArray, Json, Polytope, Presented
 from bostruct.domains.space.choices import to_python
-from bostruct.domains.space.clauses import BUILDERS, RELATIONS, Clause
+from bostruct.domains.space.clauses import BUILDERS, RELATIONS, Clause, PartialPoint
 from bostruct.domains.space.graphs import MAX_CHOICES
-from bostruct.domains.space.variable import INACTIVE, Variable
+from bostruct.domains.space.variable import INACTIVE, Variable, find_owner
 
 ROUNDING = 1e-9  # of the largest sum that a constraint may have, by which a sum may miss its limit
 SIGNS: dict[type[ast.cmpop], str] = {ast.LtE: "<=", ast.GtE: ">=", ast.Eq: "=="}
@@ -39,6 +39,7 @@ MAX_SUBSETS = 600  # of variables, of which directions are computed
 LARGEST_DENOMINATOR = 1_000  # of a ratio of steps of integers
 HALVINGS = 10  # of the range of a continuous number, as steps of neighbors
 INTERIOR_GOALS = 8  # extreme points whose mean is where draws begin
+OFTEN_DRAWS = 400  # of points, to see whether rejection suffices
 BRANCH_DRAWS = (200, 20_000)  # of points, to see which variables may be there together
 EXTREME_NODES = 100  # of the solver's search for an extreme point
 WHOLE_SCALE = 4e8  # the largest scale of sums of whole numbers, which must not miss by 1
@@ -55,7 +56,8 @@ class Linear(Clause):
     Parameters
     ----------
     weights : dict of float
-        The weight of each variable by name: `Real`, `Integer`, numeric `Ordinal` or `Binary`.
+        The weight of each variable by name: `Real`, `Integer`, numeric `Ordinal` or `Binary`, or a part of a `Mixture`
+        or an `Allocation`, such as ``"blend.resin"``.
     relation : {"<=", ">=", "=="}
         How the sum compares with the limit.
     limit : float
@@ -137,7 +139,7 @@ class Linear(Clause):
         object.__setattr__(self, "limit", limit)
 
     def __call__(self, given: Presented) -> bool:
-        terms = [weight * given.get(name, 0) for name, weight in self.weights.items()]
+        terms = [weight * _look_up(given, name) for name, weight in self.weights.items()]
         slack = ROUNDING * (self.scale or max(math.fsum(map(abs, terms)), abs(self.limit)))
         excess = math.fsum([*terms, -self.limit])
         return (
@@ -162,6 +164,12 @@ class Linear(Clause):
     def to_json(self) -> Json:
         return {"weights": dict(self.weights), "sum": self.relation, "limit": self.limit}
 
+    def simplify(self, point: PartialPoint) -> Clause | bool:
+        gone = {name for name in self.weights.keys() - point.free if _is_among(name, point.gone)}
+        weights = {name: one for name, one in self.weights.items() if name not in gone}
+        is_open = any(_is_among(name, point.free) for name in weights)
+        return replace(self, weights=weights) if is_open else super().simplify(point)
+
     def bind(self, variables: Mapping[str, Variable], where: str) -> Linear:
         """Return the constraint with its scale in a space.
 
@@ -184,19 +192,33 @@ class Linear(Clause):
         """
         largest, numbers = abs(self.limit), [self.limit, *self.weights.values()]
         for name, weight in self.weights.items():
-            if name not in variables:
+            if (own := find_owner(name, variables)) is None:
                 raise DomainError(f"{where}: unknown variable {name!r}{did_you_mean(name, variables)}")
-            axis = find_axis(0, variables[name])
+            axis = next((axis for axis in find_axes(0, own, variables[own]) if axis.name == name), None)
             if axis is None:
+                parts = [f"; name a part, such as {f'{name}.{part}'!r}" for part in variables[own].parts[:1]]
                 raise DomainError(
                     f"{where}: expected variables that are Real, Integer, Binary or an Ordinal of numbers; {name!r} is "
-                    f"{short_repr(variables[name])}"
+                    f"{short_repr(variables[name])}{''.join(parts)}"
                 )
-            largest += abs(weight) * max(abs(axis.low), abs(axis.high))
+            largest += abs(weight) * (variables[own].total or max(abs(axis.low), abs(axis.high)))
             numbers += [axis.low, axis.step or math.nan]
         if not math.isfinite(largest):
             raise DomainError(f"{where}: expected weights and bounds of variables whose largest sum is finite")
         return replace(self, scale=min(largest, WHOLE_SCALE) if all(one % 1 == 0 for one in numbers) else largest)
+
+
+def _is_among(name: str, owners: Collection[str]) -> bool:
+    """Tell whether a name is that of a variable, or of a part of one."""
+    return name in owners or any(name.startswith(f"{own}.") for own in owners)
+
+
+def _look_up(given: Presented, name: str) -> float:
+    """Return a number of a point by its name, or a part of a value by both names and a dot; 0 if absent."""
+    if name in given or "." not in name:
+        return given.get(name, 0)
+    values = ((name[len(own) + 1 :], one) for own, one in given.items() if name.startswith(f"{own}."))
+    return next((one[part] for part, one in values if isinstance(one, Mapping) and part in one), 0)
 
 
 def _format_weight(number: float) -> str:
@@ -211,6 +233,8 @@ def _read_terms(node: ast.AST) -> dict[str, float]:
             return {"": value}
         case ast.Name(id=name):
             return {name: 1}
+        case ast.Attribute(value=ast.Name(id=name), attr=part):
+            return {f"{name}.{part}": 1}
         case ast.UnaryOp(op=ast.USub() | ast.UAdd() as sign, operand=inner):
             return _scale_terms(_read_terms(inner), -1 if isinstance(sign, ast.USub) else 1)
         case ast.BinOp(left=left, op=ast.Add() | ast.Sub() as sign, right=right):
@@ -241,20 +265,36 @@ BUILDERS["formula"] = ("a formula", lambda data, _: Linear.parse(data["formula"]
 
 
 class Axis(NamedTuple):
-    """The numbers of one variable.
+    """The numbers of one variable, or of one part of its values.
 
-    i: position of the variable. low, high: of the numbers. step: between numbers that are even and not continuous; 0 of
-    continuous ones, NaN of others. levels: all numbers by position, if listed; else None. is_log: True if they are
-    drawn evenly by their logarithms.
+    name: of the variable, and of the part after a dot. i: position of the variable. low, high: of the numbers. step:
+    between numbers that are even and not continuous; 0 of continuous ones, NaN of others. levels: all numbers by
+    position, if listed; else None. unit: between the numbers of two positions if they are even; else 0. first, size:
+    of the positions. column: of the part. is_optional: True of a part that may be 0, too.
     """
 
+    name: str
     i: int
     low: float
     high: float
     step: float
     levels: Array | None
-    is_log: bool
     variable: Variable
+    unit: float
+    first: int
+    size: int
+    column: int = 0
+    is_optional: bool = False
+
+    @property
+    def is_log(self) -> bool:
+        """True if the numbers are drawn evenly by their logarithms."""
+        return self.levels is None and bool(getattr(self.variable.grid, "log", False))
+
+    @property
+    def shares(self) -> tuple[float, float]:
+        """The number at the continuous coordinate 0, and how far from it that at 1 is."""
+        return (0.0, self.variable.total) if self.variable.total else (self.low, self.high - self.low)
 
     def values(self, vertices: IntArray) -> Array:
         """Return the numbers at positions, 0 for an absent one, as many."""
@@ -262,8 +302,8 @@ class Axis(NamedTuple):
         known = np.where(is_absent, 0, vertices)
         if self.levels is not None:
             found = self.levels[known]
-        elif self.step == 1.0:
-            found = self.low + known
+        elif self.unit:
+            found = self.low + self.unit * (known - self.first)
         else:
             shares = self.variable.shares(known[:, None])[:, 0]
             found = self.low + shares * (self.high - self.low)
@@ -275,45 +315,51 @@ class Axis(NamedTuple):
         """Return the positions of the nearest numbers, as many."""
         inside = np.clip(values, self.low, self.high)
         if self.levels is not None:
-            places = np.clip(np.searchsorted(self._sorted, inside), 1, len(self.levels) - 1)
-            nearer = inside - self._sorted[places - 1] < self._sorted[places] - inside
+            ascending = np.sort(self.levels)
+            places = np.clip(np.searchsorted(ascending, inside), 1, len(ascending) - 1)
+            nearer = inside - ascending[places - 1] < ascending[places] - inside
             return np.argsort(self.levels)[places - nearer]
-        if self.step == 1.0:
-            return np.rint(inside - self.low).astype(np.int64)
+        if self.unit:
+            return self.first + np.rint((inside - self.low) / self.unit).astype(np.int64)
         shares = (inside - self.low) / (self.high - self.low)
         if self.is_log:
             shares = np.log(inside / self.low) / math.log(self.high / self.low)
         return self.variable.with_shares(np.empty((len(values), 1), dtype=np.int64), shares[:, None])[:, 0]
 
-    @property
-    def _sorted(self) -> Array:
-        assert self.levels is not None
-        return np.sort(self.levels)
 
-
-def find_axis(i: int, variable: Variable) -> Axis | None:
-    """Return the numbers of a variable; None if it has others, or none."""
+def find_axes(i: int, name: str, variable: Variable) -> list[Axis]:
+    """Return the numbers of a variable: one, or one of each part; none if its values are no numbers."""
+    if (sums := variable.compositions) is not None:
+        unit, step = variable.total / sums.total, 0.0 if variable.is_real else 1.0
+        names = [*(f"{name}.{part}" for part in variable.parts), f"{name} (slack)"]
+        least, most = (bounds.tolist() for bounds in sums.bounds)
+        return [
+            Axis(own, i, low * unit, high * unit, step, None, variable, unit, low, high - low + 1, column, optional)
+            for column, (own, low, high, optional) in enumerate(zip(names, least, most, sums.optional, strict=False))
+        ]
     if variable.width > 1 or variable.choices is None:
-        return None
+        return []
     if variable.grid is not None:
-        ends = (float(variable.choices[0]), float(variable.choices[len(variable.choices) - 1]))
-        return Axis(i, *ends, 0.0 if variable.kind == "Real" else 1.0, None, not _is_linear(variable), variable)
-    numbers = [to_python(one) for one in variable.choices]
-    is_bit = variable.kind == "Binary" or (variable.is_fixed and type(numbers[0]) is bool)
-    if not (variable.ordered or is_bit) or not all(
-        type(one) in ((bool,) if is_bit else (int, float)) for one in numbers
-    ):
-        return None
-    levels = np.array(numbers, dtype=np.float64)
-    if not np.isfinite(levels).all():
-        return None
-    gaps = np.diff(np.sort(levels))
-    step = float(gaps[0]) if len(gaps) and np.allclose(gaps, gaps[0], rtol=1e-9) else math.nan
-    return Axis(i, float(levels.min()), float(levels.max()), step, levels, False, variable)
-
-
-def _is_linear(variable: Variable) -> bool:
-    return not getattr(variable.grid, "log", False)
+        low, high = float(variable.choices[0]), float(variable.choices[len(variable.choices) - 1])
+        step = 0.0 if variable.kind == "Real" else 1.0
+        return [Axis(name, i, low, high, step, None, variable, step, 0, variable.size)]
+    listed = {f"{name}.{part}": [variable.choices[0][part]] for part in variable.parts}  # of a fixed value
+    listed = listed or {name: [to_python(one) for one in variable.choices]}
+    kinds = {type(one) for numbers in listed.values() for one in numbers}
+    is_bit = kinds == {bool} and (variable.kind == "Binary" or variable.is_fixed)
+    if not is_bit and not ((variable.ordered or variable.parts) and kinds <= {int, float}):
+        return []
+    found = []
+    for own, numbers in listed.items():
+        levels = np.array(numbers, dtype=np.float64)
+        if not np.isfinite(levels).all():
+            return []
+        gaps = np.diff(np.sort(levels))
+        step = float(gaps[0]) if len(gaps) and np.allclose(gaps, gaps[0], rtol=1e-9) else math.nan
+        found.append(
+            Axis(own, i, float(levels.min()), float(levels.max()), step, levels, variable, 0.0, 0, len(levels))
+        )
+    return found
 
 
 class NullDirection(NamedTuple):
@@ -356,9 +402,9 @@ class LinearSystem:
     rules: the constraints.
     """
 
-    def __init__(self, axes: Sequence[Axis], rules: Sequence[Linear], names: Sequence[str]) -> None:
+    def __init__(self, axes: Sequence[Axis], rules: Sequence[Linear]) -> None:
         self.axes, self.rules = list(axes), list(rules)
-        weights = np.array([[rule.weights.get(names[axis.i], 0.0) for axis in axes] for rule in rules])
+        weights = np.array([[rule.weights.get(axis.name, 0.0) for axis in axes] for rule in rules])
         self._weights = weights = weights.reshape(len(rules), len(axes))
         limits, slacks = np.array([rule.limit for rule in rules]), ROUNDING * np.array([rule.scale for rule in rules])
         is_equal = np.array([rule.relation == "==" for rule in rules], dtype=bool)
@@ -446,7 +492,7 @@ class LinearSystem:
         if self.table is not None:
             if not self.table.ways[0][0]:
                 raise DomainError(f"constraints: no point satisfies {', '.join(map(repr, self.rules))}")
-            return self.table.draw(m, rng)
+            return self.table.draw(m, rng) + np.array([axis.first for axis in self.axes])
         return self._to_positions(self._run_chain(m, rng))
 
     @cached_property
@@ -470,7 +516,12 @@ class LinearSystem:
             steps += [sign * size * vector for size in sizes for sign in (1.0, -1.0)]
         if not steps:
             return np.empty((0, len(values)))
-        found = values + np.array(steps)
+        changes = np.array(steps)
+        for own in self._mixtures:  # steps back and forth end at the same point if they are whole and sum to 0
+            units = np.rint(changes[:, own] / self.axes[own[0]].unit)
+            units[np.arange(len(units)), np.argmax(np.abs(units), axis=1)] -= units.sum(axis=1)
+            changes[:, own] = units * self.axes[own[0]].unit
+        found = values + changes
         margin = 1e-9 * (self.high - self.low)
         inside = ((found >= self.low - margin) & (found <= self.high + margin)).all(axis=1)
         return found[inside & self.holds(found)]
@@ -478,7 +529,7 @@ class LinearSystem:
     @cached_property
     def table(self) -> Table | None:
         """The table of partial sums; None if a number is continuous or not even, or the table too large."""
-        if any(axis.variable.size > MAX_CHOICES or axis.is_log for axis in self.axes):
+        if any(axis.size > MAX_CHOICES or axis.is_log for axis in self.axes):
             return None
         return self._build_table()
 
@@ -486,7 +537,7 @@ class LinearSystem:
         weights = np.concatenate([self.equal, self.upper])
         slack = np.concatenate(self.slacks)
         limits = np.concatenate([self.total, self.limit])
-        values = [axis.values(np.arange(axis.variable.size)) for axis in self.axes]
+        values = [axis.values(axis.first + np.arange(axis.size)) for axis in self.axes]
         terms = [own[:, None] * weights[:, j] for j, own in enumerate(values)]
         least = np.cumsum([one.min(axis=0) for one in terms[::-1]], axis=0)[::-1]  # of the numbers from each on
         most = np.cumsum([one.max(axis=0) for one in terms[::-1]], axis=0)[::-1]
@@ -627,9 +678,24 @@ class LinearSystem:
 
     @cached_property
     def _neighbor_directions(self) -> list[NullDirection]:
-        """The directions that change two numbers or more, none of which is on a logarithmic scale."""
+        """The directions that change several numbers, none on a logarithmic scale, and not two parts of a mixture."""
         logs = [axis.is_log for axis in self.axes]
-        return [one for one in self._directions if np.count_nonzero(one.vector) > 1 and not one.vector[logs].any()]
+        return [
+            one
+            for one in self._directions
+            if (n := np.count_nonzero(one.vector)) > 1
+            and not one.vector[logs].any()
+            and not (n == 2 and any(np.count_nonzero(one.vector[own]) == 2 for own in self._mixtures))
+        ]
+
+    @cached_property
+    def _mixtures(self) -> list[list[int]]:
+        """The positions of the numbers that are parts of one variable, for each such variable."""
+        found = dict[int, list[int]]()
+        for j, axis in enumerate(self.axes):
+            if axis.variable.compositions is not None:
+                found.setdefault(axis.i, []).append(j)
+        return list(found.values())
 
     def _list_directions(self, kept: Array) -> list[NullDirection]:
         """Return the directions of as few numbers as keep some sums.
@@ -687,6 +753,7 @@ class SpaceLinear:
     rules: its linear constraints.
     starts: the first column of each variable.
     apply_conditions: rows, generator -> rows in which variables exist if their conditions hold.
+    draw: number, generator -> points, whatever the constraints (m, columns).
     """
 
     def __init__(
@@ -695,12 +762,19 @@ class SpaceLinear:
         rules: Sequence[Linear],
         starts: IntArray,
         apply_conditions: Callable[[IntArray, np.random.Generator], IntArray],
+        draw: Callable[[int, np.random.Generator], IntArray],
     ) -> None:
-        self.names, self.rules, self._apply_conditions = list(variables), list(rules), apply_conditions
-        used = {name for rule in rules for name in rule.weights}
-        found = [find_axis(i, one) for i, (name, one) in enumerate(variables.items()) if name in used]
-        self.axes = [axis for axis in found if axis is not None]
-        self.columns = starts[[axis.i for axis in self.axes]]
+        self.rules, self._apply_conditions, self._draw = list(rules), apply_conditions, draw
+        used = {find_owner(name, variables) for rule in rules for name in rule.weights}
+        own = [(i, name, one) for i, (name, one) in enumerate(variables.items()) if name in used]
+        self.axes = [axis for i, name, one in own for axis in find_axes(i, name, one)]
+        self.columns = starts[[axis.i for axis in self.axes]] + [axis.column for axis in self.axes]
+        self._is_optional = np.array([axis.is_optional for axis in self.axes], dtype=bool)
+        self._sums = [  # of the parts of a variable
+            (i, one, Linear({axis.name: 1 for axis in self.axes if axis.i == i}, "==", one.total, one.total))
+            for i, _, one in own
+            if one.compositions is not None
+        ]
         self.has_conditions = any(one.when for one in variables.values())
         self._systems: dict[bytes, LinearSystem | None] = {}
         self._is_undecided = False  # of some system the solver did not decide whether it has a point
@@ -708,7 +782,19 @@ class SpaceLinear:
     @cached_property
     def whole(self) -> LinearSystem:
         """The constraints on points that have all variables."""
-        return LinearSystem(self.axes, self.rules, self.names)
+        return LinearSystem(self.axes, [*self.rules, *(rule for _, one, rule in self._sums if not one.when)])
+
+    @cached_property
+    def is_often_met(self) -> bool:
+        """True if parts of mixtures are in the constraints, and one free draw in 20 satisfies these."""
+        if not self._sums:
+            return False
+        return bool(self.holds(self._draw(OFTEN_DRAWS, np.random.default_rng(0))).mean() >= 0.05)
+
+    def has(self, rows: IntArray) -> Mask:
+        """Tell which numbers points have: the variable exists, and the part is not left out (m, k)."""
+        positions = rows[:, self.columns]
+        return (positions != INACTIVE) & ~(self._is_optional & (positions == 0))
 
     def values(self, rows: IntArray) -> Array:
         """Return the numbers of points in the constraints (m, k), 0 of absent ones."""
@@ -720,16 +806,19 @@ class SpaceLinear:
 
     def redraw(self, rows: IntArray, rng: np.random.Generator) -> IntArray:
         """Return points whose numbers in the constraints are drawn again within them, if they can be (m, columns)."""
-        drawn, has = rows.copy(), rows[:, self.columns] != INACTIVE
+        if self.is_often_met:
+            return rows
+        drawn, has = rows.copy(), self.has(rows)
         for mask in np.unique(has, axis=0):
             own = np.flatnonzero((has == mask).all(axis=1))
             if (system := self._system(mask)) is not None and len(own):
                 drawn[np.ix_(own, self.columns[mask])] = system.sample(len(own), rng)
+        self._round_parts(drawn)
         return self._apply_conditions(drawn, rng) if self.has_conditions else drawn
 
     def moves(self, row: IntArray) -> IntArray:
         """Return the points that steps of several numbers at once lead to (q, columns)."""
-        mask = row[self.columns] != INACTIVE
+        mask = self.has(row[None])[0]
         system = self._system(mask)
         if system is None or not mask.any():
             return np.empty((0, len(row)), dtype=np.int64)
@@ -739,24 +828,32 @@ class SpaceLinear:
         rows = rows[self.holds(rows) & (rows != row).any(axis=1)]
         return rows[np.sort(np.unique(rows, axis=0, return_index=True)[1])]
 
-    def refuse_infeasible(self, list_branches: Callable[[int], IntArray]) -> None:
+    def _round_parts(self, rows: IntArray) -> None:
+        """Make the parts of mixtures sum to their totals in whole steps."""
+        for i, one, _ in self._sums:
+            at = np.array([axis.i == i for axis in self.axes])
+            cells = np.ix_(rows[:, self.columns[at][0]] != INACTIVE, self.columns[at])
+            present = (rows[cells] > 0) | ~self._is_optional[at]
+            rows[cells] = one.compositions.nearest(rows[cells].astype(np.float64), present)
+
+    def refuse_infeasible(self) -> None:
         """Raise DomainError, naming constraints that exclude one another, if no branch of a space has a point.
 
         Without conditions there is one branch. With them, numbers that a point may lack are taken for 0 or any between
         their bounds: what no such numbers satisfy is refused, and else a search of the space may find a rare branch.
-
-        list_branches: number of draws -> the numbers that points of each branch have (q, k).
         """
         is_kept = self.whole.holds(np.zeros((1, len(self.axes))))[0]
-        for n_draws in BRANCH_DRAWS[: 1 + self.has_conditions]:
-            for mask in list_branches(n_draws):
+        for n_draws in BRANCH_DRAWS[: 1 + (self.has_conditions or bool(self._is_optional.any()))]:
+            for mask in np.unique(self.has(self._draw(n_draws, np.random.default_rng(0))), axis=0):
                 if self._system(mask) is not None or (is_kept and not mask.any()):
                     return
         axes = [
-            axis._replace(low=min(axis.low, 0.0), high=max(axis.high, 0.0), step=0.0) if axis.variable.when else axis
+            axis._replace(low=min(axis.low, 0.0), high=max(axis.high, 0.0), step=0.0)
+            if axis.variable.when or axis.is_optional
+            else axis
             for axis in self.axes
         ]
-        widest, is_undecided = LinearSystem(axes, self.rules, self.names), self._is_undecided
+        widest, is_undecided = LinearSystem(axes, self.whole.rules), self._is_undecided
         try:
             if not is_undecided and widest.find_point() is not None:
                 return
@@ -769,7 +866,7 @@ class SpaceLinear:
             )
             return
         conflict = widest.find_conflict()
-        named = ", ".join(short_repr(self.rules[r], 200) for r in conflict)
+        named = ", ".join(short_repr(widest.rules[r], 200) for r in conflict)
         few = {1: "", 2: "both "}.get(len(conflict), "all of ")
         raise DomainError(
             f"constraints: no point satisfies {few}{named}, within the bounds of the variables; leave one out, or "
@@ -779,34 +876,30 @@ class SpaceLinear:
     def limit_shares(self, rows: IntArray, continuous: Mapping[int, int], shares: Array) -> list[Polytope]:
         """Return what the constraints leave to the continuous coordinates of points.
 
-        continuous: the coordinate of each variable that has one.
+        continuous: the first coordinate of each variable that has some.
         shares: of the points (m, c).
         """
-        values, c = self.values(rows), shares.shape[1]
-        has = rows[:, self.columns] != INACTIVE
-        free = [(j, continuous[axis.i]) for j, axis in enumerate(self.axes) if axis.i in continuous and not axis.is_log]
-        fixed = [continuous[axis.i] for axis in self.axes if axis.i in continuous and axis.is_log]
+        values, has, c = self.values(rows), self.has(rows), shares.shape[1]
+        own = [(j, axis, continuous[axis.i] + axis.column) for j, axis in enumerate(self.axes) if axis.i in continuous]
+        free = [(j, at, *axis.shares) for j, axis, at in own if not axis.is_log]
+        n_equal = sum(rule.relation == "==" for rule in self.rules)  # the sums of mixtures are known
+        given = (self.whole.equal[:n_equal], self.whole.total[:n_equal]), (self.whole.upper, self.whole.limit)
+        fixed = [at for _, axis, at in own if axis.is_log]
         found = []
-        for x, present, own in zip(values, has, shares, strict=True):
+        for x, present, mine in zip(values, has, shares, strict=True):
             low, high = np.zeros(c), np.ones(c)
-            low[fixed] = high[fixed] = np.nan_to_num(own[fixed])
-            rest, matrices = x.copy(), []
-            for j, _ in free:
-                rest[j] = self.whole.low[j] if present[j] else 0.0
-            for weights in (self.whole.equal, self.whole.upper):
+            low[fixed] = high[fixed] = np.nan_to_num(mine[fixed])
+            rest, limits = x.copy(), list[Array]()
+            for j, _, origin, _ in free:
+                rest[j] = origin if present[j] else 0.0
+            for weights, goals in given:
                 matrix = np.zeros((len(weights), c))
-                for j, at in free:
-                    matrix[:, at] = weights[:, j] * (self.whole.high[j] - self.whole.low[j]) * present[j]
-                matrices.append(matrix)
-            goals = self.whole.total - self.whole.equal @ rest, self.whole.limit - self.whole.upper @ rest
-            kept = [np.abs(matrix).max(axis=1, initial=0.0) > 0.0 for matrix in matrices]
-            (equal, upper), (total, limit) = matrices, goals
-            found.append(Polytope(low, high, equal[kept[0]], total[kept[0]], upper[kept[1]], limit[kept[1]]))
+                for j, at, _, span in free:
+                    matrix[:, at] = weights[:, j] * span * present[j]
+                kept = np.abs(matrix).max(axis=1, initial=0.0) > 0.0
+                limits += [matrix[kept], (goals - weights @ rest)[kept]]
+            found.append(Polytope(low, high, *limits))
         return found
-
-    def _restrict(self, mask: Mask) -> LinearSystem:
-        axes = [axis for axis, has in zip(self.axes, mask, strict=True) if has]
-        return LinearSystem(axes, self.rules, self.names)
 
     def _system(self, mask: Mask) -> LinearSystem | None:
         """Return the constraints on points that have some of the numbers; None if these have, or may have, no point."""
@@ -814,7 +907,9 @@ class SpaceLinear:
         if not mask.any():
             return None
         if key not in self._systems:
-            system = self._restrict(mask)
+            axes = [axis for axis, has in zip(self.axes, mask, strict=True) if has]
+            present = {axis.i for axis in axes}
+            system = LinearSystem(axes, [*self.rules, *(rule for i, _, rule in self._sums if i in present)])
             is_known = system.table is not None and bool(system.table.ways[0][0])
             try:
                 is_known = is_known or (not self._is_undecided and system.find_point() is not None)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -40,7 +40,9 @@ class Composition(Variable):
 
     has_mutable_choices = True
     compositions: Compositions
-    total: float
+    _names: tuple[str, ...]  # of arguments that files hold, that of the parts first
+    _pairs: Sequence[tuple[float, float]]  # the bounds of each part
+    _max_parts: int | None
 
     def _build(self, compositions: Compositions, when: When | None, default: object) -> None:
         """Take the compositions; raise DomainError if there are fewer than two."""
@@ -147,6 +149,25 @@ class Composition(Variable):
     def encode(self, columns: Sequence[int]) -> Json:
         return dict(self.present(columns))
 
+    @property
+    def arguments(self) -> str:
+        """The values in short, as arguments of a call."""
+        shown = [(name, one) for name, one in self.describe().items() if name != self._names[0]]
+        return ", ".join([short_repr(list(self.parts)), *(f"{name}={short_repr(one)}" for name, one in shown)])
+
+    def describe(self) -> dict[str, Json]:
+        """Return the parts, the total and the limits as JSON."""
+        pairs = zip(self.parts, self._pairs, strict=True)
+        bounds: Json = {name: list(pair) for name, pair in pairs if pair != (0, self.total)}
+        found: dict[str, Json] = {self._names[0]: list(self.parts), "total": self.total}
+        found |= {"bounds": bounds} if bounds else {}
+        return found | ({} if self._max_parts is None else {"max_parts": self._max_parts})
+
+    @classmethod
+    def from_json(cls, data: ParsedJson) -> Self:
+        """Rebuild the variable from what `describe` returned."""
+        return cls(**{name: data[name] for name in cls._names if name in data})
+
     def _read(self, numbers: list[float]) -> list[int]:
         """Return the columns of the values of all parts; raise PointError."""
         raise NotImplementedError
@@ -230,6 +251,7 @@ class Mixture(Composition):
     """
 
     is_real = True
+    _names = ("parts", "total", "bounds", "max_parts", "min_share", "required", "sum_tolerance")
 
     def __init__(
         self,
@@ -244,8 +266,10 @@ class Mixture(Composition):
         when: When | None = None,
         default: object = NO_DEFAULT,
     ) -> None:
-        self.parts, self.is_real = _check_parts("Mixture", parts), True
-        self.total = _check_total(total)
+        self.parts = _check_parts("Mixture", parts)
+        self.total = check_number("Mixture: total", total)
+        if not 1e-300 < self.total < MOST_SHARE:
+            raise DomainError(f"Mixture: total: expected a number above 0 and below {MOST_SHARE:g}, got {self.total}")
         self.sum_tolerance = check_number("Mixture: sum_tolerance", sum_tolerance, 0.0, 1.0)
         pairs = _read_bounds("Mixture", self.parts, bounds, 0.0, self.total)
         shares = _read_min_shares("Mixture", "min_share", self.parts, min_share, self.total)
@@ -284,28 +308,12 @@ class Mixture(Composition):
         order = np.argsort(-np.minimum(shares - low, high - shares), kind="stable")
         return [i for i in order.tolist() if shares[i] > 0]
 
-    @property
-    def arguments(self) -> str:
-        """The values in short, as arguments of a call."""
-        shown = {name: one for name, one in self.describe().items() if name != "parts"}
-        return ", ".join([short_repr(list(self.parts)), *(f"{name}={short_repr(one)}" for name, one in shown.items())])
-
     def describe(self) -> dict[str, Json]:
-        """Return the parts, the total and the limits as JSON."""
-        found: dict[str, Json] = {"parts": list(self.parts), "total": self.total}
-        bounds = _describe_bounds(self.parts, self._pairs, self.total)
+        found = super().describe()
         floors = {name: one for name, one in zip(self.parts, self._min_shares, strict=True) if one > 0.0}
-        found |= {"bounds": bounds} if bounds else {}
-        found |= {} if self._max_parts is None else {"max_parts": self._max_parts}
         found |= {"min_share": floors} if floors else {}
         found |= {"required": list(self._required)} if self._required else {}
         return found | ({} if self.sum_tolerance == SUM_TOLERANCE else {"sum_tolerance": self.sum_tolerance})
-
-    @classmethod
-    def from_json(cls, data: ParsedJson) -> Mixture:
-        """Rebuild the variable from what `describe` returned."""
-        names = ("total", "bounds", "max_parts", "min_share", "required", "sum_tolerance")
-        return cls(data["parts"], **{name: data[name] for name in names if name in data})
 
     def _read(self, numbers: list[float]) -> list[int]:
         for name, one in zip(self.parts, numbers, strict=True):
@@ -369,6 +377,8 @@ class Allocation(Composition):
         If an argument is invalid, or no numbers satisfy all limits.
     """
 
+    _names = ("items", "total", "bounds", "max_parts", "slack")
+
     def __init__(
         self,
         items: Iterable[str],
@@ -399,32 +409,14 @@ class Allocation(Composition):
         """Return the numbers by item, a new dict."""
         return PartNumbers((name, int(one)) for name, one in zip(self.parts, columns, strict=False))
 
-    @property
-    def arguments(self) -> str:
-        """The values in short, as arguments of a call."""
-        shown = {name: one for name, one in self.describe().items() if name not in ("items", "total")}
-        more = [f"{name}={short_repr(one)}" for name, one in shown.items()]
-        return ", ".join([short_repr(list(self.parts)), f"total={self.total}", *more])
-
     def describe(self) -> dict[str, Json]:
-        """Return the items, the total and the limits as JSON."""
-        found: dict[str, Json] = {"items": list(self.parts), "total": int(self.total)}
-        bounds = _describe_bounds(self.parts, self._pairs, self.total)
-        found |= {"bounds": bounds} if bounds else {}
-        found |= {} if self._max_parts is None else {"max_parts": self._max_parts}
-        return found | ({"slack": True} if self.slack else {})
-
-    @classmethod
-    def from_json(cls, data: ParsedJson) -> Allocation:
-        """Rebuild the variable from what `describe` returned."""
-        names = ("bounds", "max_parts", "slack")
-        return cls(data["items"], data["total"], **{name: data[name] for name in names if name in data})
+        return super().describe() | ({"slack": True} if self.slack else {})
 
     def _read(self, numbers: list[float]) -> list[int]:
         columns = []
         for name, one in zip(self.parts, numbers, strict=True):
-            is_whole = isinstance(one, int | float) and not isinstance(one, bool) and math.isfinite(one)
-            if not is_whole or one < 0 or int(one) != one:
+            is_number = isinstance(one, int | float) and not isinstance(one, bool)
+            if not is_number or not 0 <= one <= MOST_SHARE or int(one) != one:
                 raise PointError(f"{name}: expected an integer from 0 to {self.total}, got {short_repr(one)}")
             columns.append(int(one))
         found = sum(columns)
@@ -454,13 +446,6 @@ def _check_parts(kind: str, parts: object) -> tuple[str, ...]:
     if not 2 <= len(names) <= MOST_PARTS:
         raise DomainError(f"{kind}: expected 2 to {MOST_PARTS} names, got {len(names)}")
     return names
-
-
-def _check_total(total: float) -> float:
-    number = check_number("Mixture: total", total)
-    if not 1e-300 < number < MOST_SHARE:
-        raise DomainError(f"Mixture: total: expected a number above 0 and below {MOST_SHARE:g}, got {number}")
-    return number
 
 
 def _check_max_parts(kind: str, max_parts: object, n: int) -> int | None:
@@ -531,11 +516,6 @@ def _read_required(kind: str, parts: Sequence[str], required: Iterable[str]) -> 
     if not all(isinstance(name, str) for name in names):
         raise DomainError(f"{kind}: required: expected names of parts, got {short_repr(required)}")
     return frozenset(_by_part(kind, "required", parts, dict.fromkeys(names)))
-
-
-def _describe_bounds(parts: Sequence[str], pairs: Sequence[tuple[float, float]], total: float) -> dict[str, Json]:
-    """Return the bounds of the parts that have any, as JSON."""
-    return {name: list(pair) for name, pair in zip(parts, pairs, strict=True) if pair != (0, total)}
 
 
 def _check_reach(

@@ -40,9 +40,11 @@ class NeighborSampler(ConstrainedProduct, LocalDomain):
 
     @cached_property
     def _crossing(self) -> list[tuple[int, Variable]]:
-        """The variables whose values have children, and their positions."""
-        rng = np.random.default_rng(0)
-        values = ((i, one, one.fallback()) for i, one in enumerate(self.variables.values()))
+        """The variables whose values have children, and their positions; children would miss the sums of equalities."""
+        rng, rules = np.random.default_rng(0), () if self.linear is None else self.linear.rules
+        axes = self.linear.axes if self.linear is not None and any(rule.relation == "==" for rule in rules) else ()
+        summed = {axis.i for axis in axes}
+        values = ((i, one, one.fallback()) for i, one in enumerate(self.variables.values()) if i not in summed)
         return [(i, one) for i, one, value in values if one.cross(value, value, rng) is not None]
 
     @cached_property
@@ -99,15 +101,15 @@ class NeighborSampler(ConstrainedProduct, LocalDomain):
         starts = np.asarray(xs)[every]
         column = rows.shape[1] - 1 - np.argmax((rows != starts)[:, ::-1], axis=1) if len(rows) else every
         which, at = self._variable_of[column], np.arange(len(rows))
+        width = max([changes.values.shape[1], *(self.layout.widths[i] for i in which.tolist())])
+        cells = at[:, None], self.layout.columns_of(which, width)
         bases = rows.copy()
-        bases[at, column] = starts[at, column]
-        width = changes.values.shape[1]
-        values = np.repeat(rows[at, column][:, None], width, axis=1)
+        bases[cells] = starts[cells]
         joined = SingleChanges(
             np.concatenate([changes.base, bases]),
             np.concatenate([changes.of, len(changes.base) + at]),
             np.concatenate([changes.which, which]),
-            np.concatenate([changes.values, values]),
+            pad_columns([changes.values, rows[cells]]),
             self.layout,
         )
         of = np.concatenate([of, every])

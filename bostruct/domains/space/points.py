@@ -49,7 +49,10 @@ def check_names(space: ConstrainedProduct, point: object) -> Mapping[str, object
             f"point: expected a dict with the keys {short_repr(list(space.variables), 200)}, got {short_repr(point)}"
         )
     if unknown := [name for name in point if name not in space.variables]:
-        hint = did_you_mean(unknown[0], space.variables)
+        owners = [
+            f"; a part is given in a dict of {own!r}" for own, v in space.variables.items() if unknown[0] in v.parts
+        ]
+        hint = owners[0] if owners else did_you_mean(unknown[0], space.variables)
         raise PointError(f"point: unknown name {short_repr(unknown[0])}; {expected}{hint}")
     if missing := [name for name, v in space.variables.items() if name not in point and not v.when]:
         raise PointError(f"point: missing {', '.join(missing[:5])}; {expected}")

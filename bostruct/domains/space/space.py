@@ -37,13 +37,12 @@ from bostruct.domains.space.choices import coordinate
 from bostruct.domains.space.clauses import Clause, clause_from_json
 from bostruct.domains.space.conditions import check_constraints, name_levels, read_lists
 from bostruct.domains.space.constraints import (
-    ConstrainedProduct,
     Constraint,
     Survey,
     count_within_limit,
     valid_mask,
 )
-from bostruct.domains.space.fixed import fix_variables
+from bostruct.domains.space.fixed import fix_constraints, fix_variables
 from bostruct.domains.space.graphs import MAX_CHOICES
 from bostruct.domains.space.linear import Linear
 from bostruct.domains.space.migration import migrate_row
@@ -113,13 +112,14 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
         rules = _check_arguments(variables, constraints)
         given = {name: variable(name, one) for name, one in variables.items()}
         kinds = {name: read_lists(one, given) for name, one in given.items()}
+        names = [*kinds, *(f"{name}.{part}" for name, one in kinds.items() for part in one.parts)]
+        if len(set(names)) < len(names):
+            twice = next(name for i, name in enumerate(names) if name in names[:i])
+            raise DomainError(f"variables: expected distinct names, also of parts, got {twice!r} twice; rename one")
         check_constraints(rules, kinds, kinds)
         super().__init__(kinds, tuple(name_levels(rule, kinds) for rule in rules))
         if self.linear is not None:
-            free, columns = ConstrainedProduct(kinds, ()), self.linear.columns
-            self.linear.refuse_infeasible(
-                lambda n: np.unique(free.sample_freely(n, np.random.default_rng(0))[:, columns] != INACTIVE, axis=0)
-            )
+            self.linear.refuse_infeasible()
 
     def __repr__(self) -> str:
         return show_parts(self.variables, show_rules(len(self.constraints)))
@@ -147,8 +147,9 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
     def fix(self, /, **values: Presented) -> Space:
         """Return the space with variables fixed at one value, which models ignore.
 
-        Constraints are kept. Stored studies can switch between the two spaces: trials with the fixed values are data of
-        both. Variables that the fixed values make inactive are removed, and so are conditions that then always hold.
+        Stored studies can switch between the two spaces: trials with the fixed values are data of both. Variables that
+        the fixed values make inactive are removed, and so are conditions and constraints that then always hold. Other
+        constraints are kept; a `Linear` loses the weights of removed variables, which count as 0.
 
         Parameters
         ----------
@@ -163,7 +164,7 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
         Raises
         ------
         DomainError
-            If a name is unknown, a value is impossible, or a fixed variable is inactive.
+            If a name is unknown, a value is impossible, a fixed variable is inactive, or a constraint cannot hold.
 
         Examples
         --------
@@ -173,7 +174,8 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
         """
         names = list(self.variables)
         order = [names[i] for i in self.conditions.order]
-        return Space(fix_variables(self.variables, order, values), self.constraints)
+        fixed = fix_variables(self.variables, order, values)
+        return Space(fixed, fix_constraints(self.constraints, self.variables.keys(), fixed))
 
     def count(self) -> Count:
         """Count the valid points."""
@@ -194,6 +196,8 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
         if self.linear is None or self.conditions or not all(isinstance(rule, Linear) for rule in self.constraints):
             return None
         used = {axis.i for axis in self.linear.axes}
+        if any(axis.is_optional for axis in self.linear.axes):
+            return None
         others = [one for i, one in enumerate(self.variables.values()) if i not in used]
         found = self.linear.whole.n_points
         is_known = found is not None and all(one.is_countable for one in others)
@@ -342,8 +346,9 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
     def resample(self, x: IntArray, names: Sequence[str], rng: np.random.Generator) -> IntArray:
         """Return a valid point with some variables drawn again; a single variable gets another value."""
         changed = [self.positions[name] for name in names]
-        if self.linear is not None and {axis.i for axis in self.linear.axes} & set(changed):
-            drawn = self.linear.redraw(np.array(x, dtype=np.int64)[None], rng)
+        linear = None if self.linear is None or self.linear.is_often_met else self.linear
+        if linear is not None and {axis.i for axis in linear.axes} & set(changed):
+            drawn = linear.redraw(np.array(x, dtype=np.int64)[None], rng)
             return drawn[0] if valid_mask(self, drawn)[0] else np.array(x, dtype=np.int64)
         is_plain = self.layout.is_simple and all(self.variables[name].is_even for name in names)
         for _ in range(RESAMPLING_DRAWS if self.constraints else 1):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Self
 
@@ -62,6 +62,8 @@ class Variable(ABC):
     likeness: Any = None  # a `Likeness` of its choices, if any
     is_order: bool = False  # True if the columns of a value are the positions of some items, first place first
     parts: tuple[str, ...] = ()  # of a value that is a dict of numbers; tables have a column for each
+    compositions: Any = None  # the `Compositions` of its columns, if its values are parts that sum to a total
+    total: float = 0.0  # of parts, above 0 if it has any
     resources: tuple[str | int, ...] | None = None  # of the items of an order that is a schedule
     is_real: bool = False  # True if each number of its range is a value, or is moved to the nearest one
     costs: tuple[float, ...] = ()  # of an evaluation at each value, ascending, if the variable is a fidelity
@@ -373,6 +375,12 @@ def refuse_list_of_another_kind(variable: Variable, data: ParsedJson, descriptio
         raise PointError(
             f"expected a value of a {variable.kind}, got one of a {description['kind']}, {short_repr(data)}"
         )
+
+
+def find_owner(name: str, variables: Mapping[str, Variable]) -> str | None:
+    """Return the variable that has a name, or a part of it; None if there is none."""
+    owners = (own for own, one in variables.items() if any(name == f"{own}.{part}" for part in one.parts))
+    return name if name in variables else next(owners, None)
 
 
 def pick(share: float, count: int) -> int:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from bostruct.checks import check_part
 from bostruct.contracts import Array, Domain, IntArray, Kernel, Parameter, Prepared, Pullback, SingleGram
 from bostruct.domains.space.single_changes import Layout, SingleChanges, SpaceBatch
+from bostruct.kernels.space.effects import NO_EFFECT
 from bostruct.kernels.space.factor import LastCall
 from bostruct.kernels.space.main_effects import MainEffects
 
@@ -154,6 +155,8 @@ def measure_dissimilarities(domain: Domain, effects: MainEffects) -> Callable[[I
 
 def _apart(effects: MainEffects, i: int, columns: IntArray) -> Array:
     """Return half the squared distances of the values of a variable in its effect (n, n)."""
+    if effects.effects[i] is NO_EFFECT:  # its table has no row for points that lack the variable
+        return np.zeros((len(columns), len(columns)))
     gram = effects.effects[i].gram(columns, columns)
     diagonal = gram.diagonal()
     return 0.5 * (diagonal[:, None] + diagonal) - gram

@@ -9,6 +9,7 @@ import pytest
 
 import bostruct as bo
 from bostruct.contracts import PointError
+from bostruct.domains import AllOf, AnyOf, Compare, CompareVariables, Not, ValueOf
 from bostruct.domains.space.fixed import Fixed
 from bostruct.testing import check_domain, check_kernel, check_variable
 from tests.domains.space.test_kinds import DESCRIPTIONS
@@ -137,6 +138,77 @@ def test_fixed_parents_decide_conditions():
 def test_what_cannot_be_fixed_is_refused(values, message):
     with pytest.raises(bo.DomainError, match=message):
         FREE.fix(**values)
+
+
+ALL = {"k": ["u", "v"], "x": bo.Real(0, 1, when={"k": "u"}), "y": bo.Real(0, 1), "z": bo.Integer(0, 3)}
+BIG = ValueOf("x", Compare(">", 0.5))
+SMALL = ValueOf("y", Compare("<", 0.5))
+
+
+@pytest.mark.parametrize(("rule", "left"), [
+    (Not(BIG), []),
+    (bo.Linear({"x": 1, "y": 2, "z": 1}, "<=", 4), [bo.Linear({"y": 2, "z": 1}, "<=", 4)]),
+    (bo.Linear({"x": 1}, "<=", 1), []),
+    (bo.Linear({"x": 1, "z": 2}, "<=", 4), [bo.Linear({"z": 2}, "<=", 4)]),
+    (AnyOf((BIG, SMALL)), [AnyOf((SMALL,))]),
+    (AllOf((Not(BIG), ValueOf("k", Compare("==", "v")))), []),
+    (Not(AllOf((BIG, SMALL))), []),
+    (AnyOf((SMALL, ValueOf("k", Compare("==", "v")))), []),
+    (Not(CompareVariables("y", "<=", "x")), []),
+])  # fmt: skip
+def test_fix_decides_constraints_or_drops_what_is_gone(rule, left):
+    space = bo.Space(ALL, [rule])
+    fixed = space.fix(k="v")
+    assert list(fixed.constraints) == left
+    free, some = bo.Space(ALL).fix(k="v"), np.random.default_rng(0)
+    for point in map(free.present, free.sample(300, some)):  # as if the constraints had stayed as they were
+        assert all(one(point) for one in fixed.constraints) == rule(point)
+
+
+@pytest.mark.parametrize(("rule", "values", "message"), [
+    (BIG, {"k": "v"}, r"fix: constraint x > 0.5 does not hold for \{'k': 'v'\} and without x"),
+    (CompareVariables("y", "<=", "x"), {"k": "v"}, "fix: constraint y <= x does not hold"),
+    (AllOf((SMALL, BIG)), {"k": "v"}, "fix: constraint .* does not hold"),
+    (bo.Linear({"x": 1}, ">=", 0.5), {"k": "v"}, "fix: constraint x >= 0.5 does not hold"),
+    (bo.Linear({"y": 1, "z": 1}, "<=", 2), {"y": 0.5, "z": 3}, "fix: constraint y . z <= 2 does not hold"),
+    (lambda point: point["y"] >= 0.5, {"y": 0.1}, "fix: constraint <lambda> does not hold for {'y': 0.1}"),
+    (lambda point: point["k"] == "u" or point["x"] > 0.5, {"k": "v"}, r"fix: .* asks for x, .*point.get\('x'\)"),
+])  # fmt: skip
+def test_fix_refuses_a_constraint_that_no_point_satisfies(rule, values, message):
+    with pytest.raises(bo.DomainError, match=message):
+        bo.Space(ALL, [rule]).fix(**values)
+
+
+@pytest.mark.parametrize("rule", [
+    lambda point: len(point) > 2,
+    lambda point: {**point}["y"] >= 0.0,
+    lambda point: "x" in point or point["y"] <= 1.0,
+    lambda point: point["y"] <= 1.0 or point["k"] == "u",
+    lambda point: any(name == "y" for name in point),
+    lambda point: point == point.copy(),
+    lambda point: point.get("z", 0) >= 0,
+])  # fmt: skip
+def test_a_predicate_of_what_points_differ_in_is_kept(rule):
+    space = bo.Space(ALL, [rule])
+    assert space.fix(k="u").constraints == (rule,)
+    assert bo.Space({**ALL, "net": {"w": bool}}, [rule]).fix(k="u").constraints == (rule,)
+
+
+def test_what_fixed_values_decide_is_dropped():
+    space = bo.Space(ALL, [lambda point: point["k"] == "v" or point.get("x", 0) < 2, SMALL])
+    assert space.fix(k="v").constraints == (SMALL,)
+    assert len(space.fix(k="u").constraints) == 2
+    mixed = bo.Space({**ALL, "net": {"w": bool}}, [Not(BIG), lambda point: point["net"]["w"]])
+    assert len(mixed.fix(k="v").constraints) == 1
+
+
+def test_fixing_again_changes_nothing():
+    space = bo.Space(ALL | {"one": ["w"]})
+    fixed = space.fix(k="u")
+    assert fixed.fix(k="u", one="w") == fixed
+    assert str(fixed.fix(k="u")) == str(fixed)
+    with pytest.raises(bo.DomainError, match="fix: k: expected 'u', its fixed value, got 'v'"):
+        fixed.fix(k="v")
 
 
 def test_points_with_other_values_are_refused():

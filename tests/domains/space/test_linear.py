@@ -10,7 +10,7 @@ from scipy.stats import chi2, kstest
 
 import bostruct as bo
 from bostruct.contracts import DomainError, Exact, PointError
-from bostruct.domains.space import linear
+from bostruct.domains.space import compositions, linear
 from bostruct.domains.space.linear import Linear
 from bostruct.testing import check_domain
 
@@ -48,6 +48,17 @@ SPACES = {
     "conditions": lambda: bo.Space(
         {"k": ["a", "b"], "x": bo.Real(0, 5, when={"k": "a"}), "y": bo.Real(0, 5), "z": bo.Real(0, 5)},
         [Linear({"x": 1, "y": 1, "z": 1}, "==", 6)],
+    ),
+    "a cost of a mixture": lambda: bo.Space(
+        {"m": bo.Mixture(list("abc"), total=100), "x": bo.Real(0, 3)}, [Linear({"m.a": 2, "m.b": 1, "x": 10}, "<=", 60)]
+    ),
+    "an equality of few parts": lambda: bo.Space(
+        {"m": bo.Mixture(list("abcde"), max_parts=3, min_share=0.05), "k": bool},
+        [Linear({f"m.{part}": i for i, part in enumerate("abcde")}, "==", 2)],
+    ),
+    "an allocation": lambda: bo.Space(
+        {"n": bo.Allocation(list("abc"), 8, slack=True, bounds={"a": (2, 5)}), "k": bo.Integer(0, 9)},
+        [Linear({"n.a": 1, "n.b": 2, "k": 1}, "==", 7)],
     ),
     "switches": lambda: bo.Space({f"b{i}": bool for i in range(8)}, [Linear({f"b{i}": 1 for i in range(8)}, "<=", 3)]),
 }
@@ -174,6 +185,10 @@ def test_logarithmic_numbers_are_drawn_on_their_scale():
         ({"x": ["a", "b"]}, [Linear({"x": 1}, ">=", 2)], "'x' is Categorical"),
         ({"x": bo.Ordinal(["low", "high"])}, [Linear({"x": 1}, ">=", 2)], "an Ordinal of numbers"),
         ({"x": bo.Real(0, 1)}, [Linear({"q": 1}, ">=", 2)], "unknown variable 'q'"),
+        ({"m": bo.Mixture(["a", "b"])}, [Linear({"m": 1}, ">=", 2)], "name a part, such as 'm.a'"),
+        ({"m": bo.Mixture(["a", "b"])}, [Linear({"m.c": 1}, ">=", 2)], "unknown variable 'm.c'"),
+        ({"m": bo.Mixture(["a", "b"])}, [Linear({"m.a": 1, "m.b": 2}, ">=", 2.5)], r"both m.a \+ 2 m.b >= 2.5, m.a"),
+        ({"m": bo.Mixture(["a", "b"]), "m.a": bo.Real(0, 1)}, [], "'m.a' twice; rename one"),
     ],
 )
 def test_what_no_point_satisfies_is_refused_at_construction(variables, rules, message):
@@ -401,3 +416,72 @@ def test_a_constraint_that_only_a_rare_branch_satisfies():
         constraints=[bo.Linear({"y": 1}, ">=", 1)],
     )
     assert space.present(space.sample(1, np.random.default_rng(0))[0])["k"] == "c77"
+
+
+def check_moments():
+    """Raise AssertionError unless draws have the moments of uniform ones, by closed forms."""
+    rng, parts = np.random.default_rng(0), list("abcde")
+    simplex = bo.Space(reals(), [Linear(dict.fromkeys(REALS, 1), "==", 1)])
+    assert simplex.shares(simplex.sample(3_000, rng)).var(axis=0) == pytest.approx(3 / 80, abs=0.004)
+    plane = bo.Space({"m": bo.Mixture(parts)}, [Linear({"m.a": 1}, "==", 0.2), Linear({"m.b": 1}, "==", 0.3)])
+    assert plane.shares(plane.sample(3_000, rng))[:, 2:].var(axis=0) == pytest.approx(0.25 / 18, abs=0.0015)
+    corner = bo.Space({"m": bo.Mixture(parts)}, [Linear({"m.a": 1, "m.b": 1, "m.c": 1}, "<=", 0.01)])
+    assert not corner.linear.is_often_met
+    assert corner.shares(corner.sample(3_000, rng))[:, :3].mean(axis=0) == pytest.approx(0.0025, abs=0.0002)
+    faces = bo.Space({"m": bo.Mixture(parts, max_parts=2, min_share=0.1)}, [Linear({"m.a": 1}, "==", 0.4)])
+    shares = np.nan_to_num(faces.shares(faces.sample(2_000, rng)))
+    assert np.unique((shares[:, 1:] > 0).argmax(axis=1), return_counts=True)[1] == pytest.approx(500, abs=90)
+    assert shares[:, 1:].sum(axis=1) == pytest.approx(0.6)
+
+
+def test_moments_of_mixtures_under_constraints():
+    check_moments()
+
+
+@pytest.mark.parametrize("fault", ["too few steps", "a vertex", "a biased face"])
+def test_moments_find_faults_of_samplers(fault, monkeypatch):
+    def stay(self, m, _):
+        return np.tile(self._extremes[0], (m, 1))
+
+    draw = compositions.Compositions._draw_supports
+
+    def prefer(self, m, rng):
+        first, second = draw(self, m, rng), draw(self, m, rng)
+        return np.where(first[:, 1:2], first, second)
+
+    if fault == "too few steps":
+        monkeypatch.setattr(linear, "CHAIN_STEPS", 0.3)
+    elif fault == "a vertex":
+        monkeypatch.setattr(linear.LinearSystem, "_run_chain", stay)
+    else:
+        monkeypatch.setattr(compositions.Compositions, "_draw_supports", prefer)
+    with pytest.raises(AssertionError):
+        check_moments()
+
+
+def test_parts_of_allocations_are_counted_as_a_list_says():
+    items = bo.Allocation(list("abc"), 8, bounds={"b": (1, 6)})
+    rules = [Linear({"n.a": 1, "k": 1}, "<=", 5), Linear({"n.b": 1, "n.c": -1}, ">=", -2)]
+    free = bo.Space({"n": items, "k": bo.Integer(0, 9)})
+    found = sum(all(rule(free.present(x)) for rule in rules) for x in free.enumerate())
+    big = bo.Space({"n": items, "k": bo.Integer(0, 9), "j": bo.Integer(1, 5_000)}, rules)
+    assert big.count() == Exact(5_000 * found)
+    assert big.linear.whole.n_points == found
+
+
+def test_a_fixed_mixture_counts_in_a_sum_and_a_formula_names_its_parts():
+    rule = Linear.parse("2*m.a + x <= 1.5")
+    assert rule == Linear({"m.a": 2, "x": 1}, "<=", 1.5)
+    space = bo.Space({"m": bo.Mixture(["a", "b"]), "x": bo.Real(0, 2)}, [rule]).fix(m={"a": 0.5, "b": 0.5})
+    xs = space.sample(500, np.random.default_rng(0))
+    assert space.shares(xs).max() == pytest.approx(0.25, abs=0.005)
+
+
+def test_auto_follows_a_cost_of_a_mixture():
+    """The nearest point of the plane 2 a + 5 b = 3 within the simplex, to shares that cost too much."""
+    space = bo.Space({"m": bo.Mixture(["a", "b", "c"])}, [Linear({"m.a": 2, "m.b": 5}, "<=", 3)])
+    found = bo.minimize(lambda p: (p["m"]["a"] - 0.1) ** 2 + (p["m"]["b"] - 0.9) ** 2, space, n_trials=20, seed=0)
+    grid = np.linspace(0, 1, 2_001)
+    a, b = (one.ravel() for one in np.meshgrid(grid, grid))
+    ok = (a + b <= 1 + 1e-9) & (2 * a + 5 * b <= 3 + 1e-9)
+    assert found.best_value == pytest.approx(((a - 0.1) ** 2 + (b - 0.9) ** 2)[ok].min(), abs=1e-3)

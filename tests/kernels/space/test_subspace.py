@@ -82,6 +82,15 @@ def test_dissimilarities_are_zero_for_equal_values_and_one_on_average():
     np.testing.assert_allclose(found[1], 2.0 * (bits[:, None] != bits), rtol=0.05)
 
 
+@pytest.mark.parametrize("constant", [bo.Integer(4, 4, when={"b0": [1, 2]}), bo.Ordinal(["x"], when={"b0": [1, 2]})])
+def test_a_variable_of_one_value_that_not_every_point_has_is_no_dissimilarity(constant):
+    space = bo.Space({f"b{i}": bo.Integer(0, 5) for i in range(25)} | {"one": constant})
+    measure, xs = measure_dissimilarities(space, main_effects(space)), space.sample(30, np.random.default_rng(0))
+    assert not measure(xs)[-1].any()
+    result = bo.minimize(lambda point: point["b0"] + point["b1"], space, 26, method="auto", seed=0, progress=False)
+    assert len(result.trials) == 26
+
+
 def test_parameters_and_columns_are_those_of_the_space():
     kernel = make_kernel(MIXED, ["b", "p"])
     whole = build_kernel(MIXED)
