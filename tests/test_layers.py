@@ -54,19 +54,20 @@ ALLOWED: dict[str, set[str]] = {
     | {"storage", "execution", "methods", "bostruct.domains.registry"}
     | {"bostruct.domains.space.space", "bostruct.domains.space.migration", "bostruct.domains.space.call_limit"}
     | {"bostruct.domains.space.levels", "bostruct.domains.space.variable", "bostruct.domains.space.clauses"}
-    | {"bostruct.domains.space.registry"},
+    | {"bostruct.domains.space.registry", "bostruct.problems.paths"},  # a table is a data file
     "analysis": BASE
     | {"study", "bostruct.surrogates.fanova", "bostruct.domains.part_choices"}
     | {"bostruct.domains.space.variable", "bostruct.domains.architecture.value"},  # which reports draw
     "problems": BASE | DOMAINS,
-    "nas": BASE | DOMAINS | {"public_names"},
-    "language": BASE | {"domains.language", "domains.common"},
+    "nas": BASE | DOMAINS | {"public_names", "bostruct.problems.paths"},
+    "language": BASE | {"domains.language", "domains.common", "public_names"},
     "optimize": BASE | {"study"},
     # A comparison runs studies, over processes, and draws and judges what they found.
     "comparison": BASE | {"methods", "problems", "study", "storage", "execution", "analysis", "domains"},
     # A bridge shows a study's trials to another library, that library's trials to our searchers, makes its problems
     # ours, and keeps a study in its files.
-    "integrations": PARTS | {"study", "storage", "bostruct.problems.own", "bostruct.execution.clock"},
+    "integrations": PARTS
+    | {"study", "storage", "bostruct.problems.own", "bostruct.problems.paths", "bostruct.execution.clock"},
     # The laws rebuild a domain from its description, and show a searcher a history.
     "testing": BASE
     | {"storage", "execution", "bostruct.domains.registry", "bostruct.study.history"}

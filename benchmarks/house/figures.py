@@ -33,14 +33,14 @@ class Limit(NamedTuple):
 # Limits may only fall, but for those that an open change argues for. A figure without one is printed for comparison.
 LIMITS = (
     Limit("files at the root", 10),
-    Limit("files", 362),
-    Limit("files under 100 lines", 79),
+    Limit("files", 360),
+    Limit("files under 100 lines", 75),
     Limit("files over 700 lines", 4),  # docstrings of the reference have sections, which take lines
     Limit("files that one file of their own folder imports", 47),
-    Limit("code lines", 54_760),
+    Limit("code lines", 54_720),
     Limit("docstring lines", 20_700),
-    Limit("imports, % of code lines", 11.2),
-    Limit("private helpers named once, % of functions", 15.1),
+    Limit("imports, % of code lines", 10.7),
+    Limit("private helpers named once, % of functions", 14.4),
     Limit("protocols", 0),
     Limit("questions for a capability, outside testing", 8),
     Limit("top-level names with several meanings", 17),
@@ -58,7 +58,7 @@ LIMITS = (
     Limit("wrong phrases in docstrings", 150),
     Limit("lines of README", 130),
     Limit("line of the first Python block of README", 15),
-    Limit("words of user documentation", 42_400),
+    Limit("words of user documentation", 42_800),
     Limit("lines of prose over 120 characters", 0),
     Limit("paragraphs over 80 words", 0),
     Limit("most files that name one part", 3),

@@ -12,6 +12,7 @@ from benchmarks.peers.bits import BITS, LARGE
 from benchmarks.peers.botorch_search import botorch, fast_botorch
 from benchmarks.peers.bounce_search import bounce
 from benchmarks.peers.catcma_search import catcma
+from benchmarks.peers.further_searches import ax, hebo, ngopt
 from benchmarks.peers.kernel_tuner_search import kernel_tuner
 from benchmarks.peers.measured import MEASURED
 from benchmarks.peers.orders import ORDERS
@@ -85,9 +86,12 @@ ON_ALL: dict[str, Search] = {
     "BoTorch fast": partial(penalize, fast_botorch),
     "Bounce": partial(penalize, bounce),
     "CatCMA": partial(penalize, catcma),
+    "NGOpt": partial(penalize, ngopt),
+    "HEBO": partial(penalize, hebo),
+    "Ax": partial(penalize, ax),
     BEFORE: auto_before,
 }
-WITHOUT_CONDITIONS = ("BoTorch", "Bounce", "CatCMA")
+WITHOUT_CONDITIONS = ("BoTorch", "Bounce", "CatCMA", "NGOpt", "HEBO", "Ax")
 ON_KERNELS: dict[str, Search] = {
     "Kernel Tuner GA": partial(kernel_tuner, "genetic_algorithm"),
     "Kernel Tuner VNDX": partial(kernel_tuner, "gen_hybrid_vndx"),

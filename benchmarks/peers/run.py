@@ -51,7 +51,19 @@ def environment(root: Path) -> dict[str, str]:
 
 def is_missing(errors: str) -> bool:
     """Tell whether a run ended because a peer is not installed."""
-    peers = ("optuna", "botorch", "smac", "ConfigSpace", "bounce", "gin", "cmaes", "kernel_tuner")
+    peers = (
+        "optuna",
+        "botorch",
+        "smac",
+        "ConfigSpace",
+        "bounce",
+        "gin",
+        "cmaes",
+        "kernel_tuner",
+        "nevergrad",
+        "hebo",
+        "ax",
+    )
     return any(f"No module named '{name}'" in errors for name in peers)
 
 

@@ -66,7 +66,10 @@ class AnnealedSearch(Maximizer):
 
         rng: random number generator.
         """
-        candidates = self._draw_candidates(domain, starts, rng)
+        candidates = draw_with_neighbors(domain, self.raw_samples, 0, starts[:MOST_SPRAYED], rng)
+        if len(starts) and self.num_spray_points:
+            first = domain.take(starts, np.arange(min(len(starts), MOST_SPRAYED)))
+            candidates = domain.join(candidates, domain.change_each(first, self.num_spray_points, rng)[0])
         walkers = self._begin(score, domain, candidates, starts, rng)
         met = [walkers]
         for step in range(self.steps):
@@ -90,14 +93,6 @@ class AnnealedSearch(Maximizer):
         ends = Scored(domain.take(ranked, first), scores[order[first]])
         info = {"candidates": len(candidates), "steps": self.steps, "best_score": float(ends.scores[0])}
         return ends.points, info
-
-    def _draw_candidates(self, domain: LocalDomain, starts: Batch, rng: np.random.Generator) -> Batch:
-        """Draw points of the domain, and changes of the first starts."""
-        drawn = draw_with_neighbors(domain, self.raw_samples, 0, starts[:MOST_SPRAYED], rng)
-        if not len(starts) or not self.num_spray_points:
-            return drawn
-        first = domain.take(starts, np.arange(min(len(starts), MOST_SPRAYED)))
-        return domain.join(drawn, domain.change_each(first, self.num_spray_points, rng)[0])
 
     def _begin(
         self, score: Score, domain: Domain, candidates: Batch, starts: Batch, rng: np.random.Generator

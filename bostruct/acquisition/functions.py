@@ -171,7 +171,6 @@ class LowerConfidenceBound(AcquisitionFunction):
         check_number("weight", self.weight, 0.0)
 
     def __call__(self, prediction: Prediction, incumbent: float) -> Array:
-        del incumbent  # optimism needs none
         return self.weight * np.sqrt(prediction.variance) - prediction.mean
 
     def upper_bounds(self, prediction: Prediction, incumbent: float) -> Array:

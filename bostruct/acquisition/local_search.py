@@ -130,6 +130,7 @@ def ascend(
     large_steps: bool = False,
     most: int | None = None,
     neighbors: int = MAX_NEIGHBORS,
+    discrete: bool = False,
 ) -> tuple[Batch, Array, int]:
     """Move every point to its best neighbor for as long as that is strictly better.
 
@@ -138,6 +139,7 @@ def ascend(
     round otherwise then. Between neighbors of nearly equal score that may decide, and lead to another end.
 
     scores: (m,), theirs.
+    discrete: whether continuous coordinates stay as they are.
 
     Returns the ends, their scores, and the number of steps.
     """
@@ -149,7 +151,10 @@ def ascend(
     steps, looked_at, share = 0, 0, 0.0
     while len(climbing) and (most is None or looked_at < most):
         here = domain.join([points[i] for i in climbing])
-        batch, group = domain.sample_neighborhoods(here, neighbors, rng, large_steps)
+        if discrete:
+            batch, group = domain.sample_discrete_neighborhoods(here, neighbors, rng)
+        else:
+            batch, group = domain.sample_neighborhoods(here, neighbors, rng, large_steps)
         if share <= PRUNED_UP_TO:
             winner, top, share = best_of_each(score, domain, batch, group, len(climbing), scores[climbing])
         else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,6 @@ from bostruct.contracts import (
     Array,
     Batch,
     Info,
-    IntArray,
     LocalDomain,
     Maximizer,
     PointError,
@@ -122,11 +121,12 @@ class MixedSearch(Maximizer):
                 score, domain, *climbers, rng, large_steps=True, most=self.most, neighbors=self.neighbors
             )
             return Climbers(points, scores), {"steps": steps}
-        rest: Any = _OtherCoordinates(domain)
         turns = gradients = 0
         while varied is not None:
             climbers, calls = self._climb_by_gradient(score, varied, domain, climbers)
-            points, scores, steps = ascend(score, rest, *climbers, rng, most=self.most, neighbors=self.neighbors)
+            points, scores, steps = ascend(
+                score, domain, *climbers, rng, most=self.most, neighbors=self.neighbors, discrete=True
+            )
             climbers, gradients, turns = Climbers(points, scores), gradients + calls, turns + 1
             leads_on = turns < self.turns and steps > 1  # the first step led nowhere if it is the only one
             varied = score.input_vjp(points) if leads_on else None
@@ -217,22 +217,6 @@ def _keep_better(domain: LocalDomain, climbers: Climbers, points: Batch, scores:
     taken[better] += len(scores)
     both = domain.join(climbers.points, points)
     return Climbers(domain.take(both, taken), np.maximum(scores, climbers.scores))
-
-
-class _OtherCoordinates:
-    """The view of a domain that an ascent has, with the neighbors that no gradient leads to."""
-
-    def __init__(self, domain: LocalDomain) -> None:
-        self._domain = domain
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._domain, name)
-
-    def sample_neighborhoods(
-        self, xs: Batch, m: int, rng: np.random.Generator, large_steps: bool = False
-    ) -> tuple[Batch, IntArray]:
-        """Return the neighbors in the other coordinates, and the position in xs of each one's point."""
-        return self._domain.sample_discrete_neighborhoods(xs, m, rng)
 
 
 def _replace(shares: Array, has: npt.NDArray[np.bool_], values: Array) -> Array:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bostruct.analysis.pictures import GRAY, choose_ink, shorten_label
+from bostruct.analysis.pictures import GRAY, Look, choose_ink, shorten_label
 from bostruct.checks import ROUNDING, optional_import
 from bostruct.contracts import Array
 
@@ -390,19 +390,10 @@ def label_points(axes: Axes, labels: Sequence[tuple[str, float, float]], dots: A
 
 def _write(axes: Axes, text: str, point: tuple[float, float], place: _Place, *, has_line: bool = False) -> Annotation:
     """Write a label at a place beside a point, and return it."""
-    line: dict[str, Any] = {"arrowstyle": "-", "color": GRAY, "linewidth": 0.8, "shrinkA": 0.0, "shrinkB": 4.0}
-    return axes.annotate(
-        text,
-        point,
-        (place.x, place.y),
-        textcoords="offset points",
-        fontsize=9,
-        color=choose_ink(axes),
-        ha=place.across,
-        va=place.up,
-        arrowprops=line if has_line else None,
-        zorder=6,
-    )
+    line: Look = {"arrowstyle": "-", "color": GRAY, "linewidth": 0.8, "shrinkA": 0.0, "shrinkB": 4.0}
+    look: Look = {"ha": place.across, "va": place.up, "arrowprops": line if has_line else None}
+    look |= {"fontsize": 9, "color": choose_ink(axes), "zorder": 6}
+    return axes.annotate(text, point, (place.x, place.y), textcoords="offset points", **look)
 
 
 def _count_inside(box: Bbox, places: Array) -> int:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bostruct.analysis.axes import choose_ends_from_best, clip_to_axis, label_points, lie_outside, pad_ends
-from bostruct.analysis.pictures import BLUE, GRAY, ORANGE, clear_frame, require_result, set_title, take_panels
+from bostruct.analysis.pictures import BLUE, DASHED, GRAY, ORANGE, clear_frame, require_result, set_title, take_panels
 from bostruct.display import new_axes, pluralize
 from bostruct.study.predictions import HALF_WIDTH, LeftOutTrials
 from bostruct.study.result import Result
@@ -89,19 +89,10 @@ def _draw_predictions(axes: Axes, found: LeftOutTrials, direction: str, of_objec
         count = int(np.sum(is_inside == inside))
         if not count:
             continue
-        axes.errorbar(
-            found.told[own],
-            found.mean[own],
-            HALF_WIDTH * found.sd[own],
-            fmt=marker,
-            ms=4,
-            color=color,
-            ecolor=color,
-            elinewidth=0.8,
-            alpha=0.85,
-            label=f"{pluralize(count, 'value')} {'inside' if inside else 'outside'} the 95% interval",
-        )
-    axes.plot([low, high], [low, high], color=GRAY, linestyle=(0, (4, 3)), linewidth=1.2, label="observed = predicted")
+        label = f"{pluralize(count, 'value')} {'inside' if inside else 'outside'} the 95% interval"
+        look = {"fmt": marker, "ms": 4, "color": color, "ecolor": color, "elinewidth": 0.8, "alpha": 0.85}
+        axes.errorbar(found.told[own], found.mean[own], HALF_WIDTH * found.sd[own], label=label, **look)
+    axes.plot([low, high], [low, high], label="observed = predicted", **DASHED)
     beyond = f", {int(is_beyond.sum())} beyond" if is_beyond.any() else ""
     axes.set(
         xlabel=f"observed ({direction}d{of_objective}){beyond}",
@@ -127,8 +118,7 @@ def _limit_predictions(axes: Axes, found: LeftOutTrials, low: float, high: float
     """Show the intervals as far as they do not flatten the means."""
     span = high - low
     ends = float(np.min(found.mean - HALF_WIDTH * found.sd)), float(np.max(found.mean + HALF_WIDTH * found.sd))
-    lowest, highest = min(low, max(ends[0], low - 0.5 * span)), max(high, min(ends[1], high + 0.5 * span))
-    axes.set_ylim(lowest, highest)
+    axes.set_ylim(min(low, max(ends[0], low - 0.5 * span)), max(high, min(ends[1], high + 0.5 * span)))
 
 
 def _draw_residuals(axes: Axes, found: LeftOutTrials) -> None:

@@ -7,25 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bostruct.analysis import pictures
 from bostruct.analysis.axes import choose_ends, clip_to_axis, label_points, lie_outside, pad_ends
-from bostruct.analysis.pictures import (
-    BLUE,
-    GRAY,
-    clear_frame,
-    curve_style,
-    describe_limits,
-    describe_means,
-    escape_dollars,
-    explain_lack,
-    list_runs,
-    name_objective,
-    name_trials,
-    put_legend_below,
-    require_result,
-    set_title,
-    shorten_label,
-    take_axes,
-)
 from bostruct.analysis.tables import format_corner
 from bostruct.checks import check_integer, short_repr
 from bostruct.contracts import Array
@@ -71,39 +54,36 @@ def plot_front(result: Result | Study, ax: Axes | None = None, objectives: tuple
     TypeError, ValueError
         If an argument is invalid, or there is nothing to draw.
     """
-    result = require_result(result)
+    result = pictures.require_result(result)
     objectives = _check(result, objectives)
-    axes = take_axes(ax, 7.2, 4.6)
+    axes = pictures.take_axes(ax, 7.2, 4.6)
     told = result.list_completed()
     front = list(result.pareto_front) if result.has_feasible else []
     on_front = {trial.number for trial in front}
     others = [trial for trial in told if trial.is_feasible and trial.number not in on_front]
     broken = [trial for trial in told if not trial.is_feasible]
+    look: pictures.Look = {"color": pictures.GRAY, "alpha": 0.7, "linewidths": 0, "zorder": 2}
     if others:
-        axes.scatter(*_read(others, objectives), s=18, color=GRAY, alpha=0.7, linewidths=0, label="dominated", zorder=2)
+        axes.scatter(*_read(others, objectives), s=18, label="dominated", **look)
+    look = {"facecolors": "none", "edgecolors": pictures.GRAY, "zorder": 1}
     if broken:
-        axes.scatter(
-            *_read(broken, objectives),
-            s=18,
-            facecolors="none",
-            edgecolors=GRAY,
-            label="violates a constraint",
-            zorder=1,
-        )
+        axes.scatter(*_read(broken, objectives), s=18, label="violates a constraint", **look)
     stair = _draw_stair(result, front, objectives, axes) if result.goals.n_objectives == 2 else np.empty((0, 2))
     if front:
-        axes.scatter(*_read(front, objectives), s=34, color=BLUE, label=f"front of {len(front)}", zorder=4)
-    for name, position in (("x", objectives[0]), ("y", objectives[1])):
-        axes.set(**{f"{name}label": f"{name_objective(result, position)} ({result.goals.directions[position]}d)"})
+        axes.scatter(*_read(front, objectives), s=34, color=pictures.BLUE, label=f"front of {len(front)}", zorder=4)
+    names = [f"{pictures.name_objective(result, k)} ({result.goals.directions[k]}d)" for k in objectives]
+    axes.set(xlabel=names[0], ylabel=names[1])
     beyond = _end_behind_front(axes, told, front, objectives, result.goals.directions)
-    clear_frame(axes, "both")
+    pictures.clear_frame(axes, "both")
     failed = result.n_failed + result.n_infeasible
-    set_title(axes, result, _name_projection(result.goals.n_objectives, objectives), note=describe_limits(result))
+    pictures.set_title(
+        axes, result, _name_projection(result.goals.n_objectives, objectives), note=pictures.describe_limits(result)
+    )
     if beyond:
         axes.plot([], [], " ", label=f"{beyond} beyond the axes")
     if failed:
         axes.plot([], [], " ", label=f"{failed} without values, not drawn")
-    put_legend_below(axes)
+    pictures.put_legend_below(axes)
     label_points(axes, _list_ends(front, objectives), np.column_stack(_read(told, objectives)), stair)
     return axes
 
@@ -174,7 +154,7 @@ def _draw_stair(result: Result, front: list[Trial], objectives: tuple[int, int],
     order = np.argsort(xs, kind="stable")
     xs, ys = xs[order], ys[order]
     is_least = result.goals.directions[objectives[0]] == "minimize"
-    axes.plot(xs, ys, drawstyle="steps-post" if is_least else "steps-pre", color=BLUE, linewidth=1.4, zorder=3)
+    axes.plot(xs, ys, drawstyle="steps-post" if is_least else "steps-pre", color=pictures.BLUE, linewidth=1.4, zorder=3)
     corners = np.repeat(np.column_stack([xs, ys]), 2, axis=0)
     return np.column_stack([corners[1:, 0], corners[:-1, 1]] if is_least else [corners[:-1, 0], corners[1:, 1]])
 
@@ -211,21 +191,21 @@ def plot_hypervolume(
     runs = [result for group in groups.values() for result in group]
     _check_goals(runs)
     corner = find_corner(runs) if reference is None else reference
-    axes = take_axes(ax, 8.2, 4.2)
+    axes = pictures.take_axes(ax, 8.2, 4.2)
     drawn = _draw_volumes(axes, groups, corner)
     place = "" if corner is None else f"\n{format_corner(corner, 4)}"
     axes.set(xlabel="trials finished", ylabel=f"hypervolume of the front (larger is better){place}")
-    clear_frame(axes)
-    name_trials(axes, max(len(run.order) for run in runs))
+    pictures.clear_frame(axes)
+    pictures.name_trials(axes, max(len(run.order) for run in runs))
     if not any(np.any(line.get_ydata()) for line in drawn):
         _explain_zero(axes, drawn, runs)
     if len(runs) == 1:
         (label,) = groups
-        named = f"{shorten_label(label)}: " if label != runs[0].method else ""
-        set_title(axes, runs[0], f"{named}hypervolume")
+        named = f"{pictures.shorten_label(label)}: " if label != runs[0].method else ""
+        pictures.set_title(axes, runs[0], f"{named}hypervolume")
         return axes
-    axes.set_title(describe_means("hypervolume", groups.values()), loc="left", fontsize=10)
-    axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize=9, handlelength=3.6)
+    axes.set_title(pictures.describe_means("hypervolume", groups.values()), loc="left", fontsize=10)
+    axes.legend(handlelength=3.6, **pictures.BESIDE)
     return axes
 
 
@@ -236,18 +216,9 @@ def _draw_volumes(axes: Axes, groups: Mapping[str, list[Result]], corner: Sequen
         volumes = [result.hypervolumes(corner) for result in group]
         longest = max(map(len, volumes))
         padded = np.array([[*one, *(one[-1:] or (0.0,)) * (longest - len(one))] for one in volumes])
-        style = curve_style(number)
-        drawn += axes.plot(
-            range(1, longest + 1),
-            padded.mean(axis=0),
-            drawstyle="steps-post",
-            color=style.color,
-            linestyle=style.linestyle,
-            marker=style.marker,
-            markersize=5,
-            markevery=[*range(0, longest - 1, max(longest // 8, 1)), longest - 1],
-            label=shorten_label(name),
-        )
+        look = {"drawstyle": "steps-post", "label": pictures.shorten_label(name), **pictures.curve_style(number)}
+        every = [*range(0, longest - 1, max(longest // 8, 1)), longest - 1]
+        drawn += axes.plot(range(1, longest + 1), padded.mean(axis=0), markevery=every, **look)
     return drawn
 
 
@@ -256,16 +227,16 @@ def _explain_zero(axes: Axes, drawn: list[Line2D], runs: list[Result]) -> None:
     if any(run.has_feasible for run in runs):
         reason = "no trial is better than the corner in every objective"
     elif len(runs) == 1:
-        reason = explain_lack(runs[0])
+        reason = pictures.explain_lack(runs[0])
     elif any(run.list_completed() for run in runs):
         limits = ", ".join(map(str, runs[0].goals.limits))
-        reason = escape_dollars(printable(f"no trial of {len(runs)} runs satisfies all constraints: {limits}"))
+        reason = pictures.escape_dollars(printable(f"no trial of {len(runs)} runs satisfies all constraints: {limits}"))
     else:
         reason = f"no trial of {len(runs)} runs has completed"
     axes.set(ylim=(0.0, 1.0), yticks=[0.0])
     for line in drawn:
         line.set(clip_on=False, zorder=3)  # in front of the frame
-    axes.text(0.5, 0.5, reason, transform=axes.transAxes, ha="center", va="center", color=GRAY)
+    pictures.write_in_middle(axes, reason)
 
 
 def _check_goals(runs: list[Result]) -> None:
@@ -281,9 +252,9 @@ def _check_goals(runs: list[Result]) -> None:
 def _group_by_name(results: object) -> dict[str, list[Result]]:
     """Return the results of each name that has some; a run alone has the name of its method."""
     if not isinstance(results, Mapping):
-        alone = require_result(results)
+        alone = pictures.require_result(results)
         return {alone.method: [alone]}
-    listed = {name: list_runs(str(name), group) for name, group in results.items()}
+    listed = {name: pictures.list_runs(str(name), group) for name, group in results.items()}
     return {name: group for name, group in listed.items() if group}
 
 

@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bostruct.analysis import pictures
 from bostruct.analysis.axes import is_beyond
-from bostruct.analysis.pictures import (
-    BLUE,
-    GRAY,
-    ORANGE,
-    clear_frame,
-    compress_beginning,
-    count_beginning,
-    list_told,
-    name_objective,
-    name_trial,
-    put_legend_below,
-    require_result,
-    require_single,
-    set_title,
-    take_axes,
-)
 from bostruct.analysis.plots import choose_run_scale
 from bostruct.checks import optional_import
 from bostruct.contracts import BostructError
@@ -66,8 +52,8 @@ def plot_genealogy(result: Result | Study, ax: Axes | None = None) -> Axes:
     TypeError
         If an argument is invalid.
     """
-    result = require_single("result", require_result(result))
-    told = list_told(result, 0)
+    result = pictures.require_single("result", pictures.require_result(result))
+    told = pictures.list_told(result, 0)
     places = {number: at for at, number in enumerate(result.order, start=1)}
     pairs = list_pairs(told)
     if not pairs:
@@ -76,42 +62,37 @@ def plot_genealogy(result: Result | Study, ax: Axes | None = None) -> Axes:
             "annealing and hill-climbing do, other methods use all observations"
         )
     scale = choose_run_scale(result)
-    axes = take_axes(ax, 7.2, 4.4)
+    axes = pictures.take_axes(ax, 7.2, 4.4)
     scale.apply(axes, result.direction)
-    beginning = count_beginning(result)
-    compress_beginning(axes, beginning, len(result.order), f"first {beginning}")
+    beginning = pictures.count_beginning(result)
+    pictures.compress_beginning(axes, beginning, len(result.order), f"first {beginning}")
     _draw_pairs(axes, pairs, places)
     if result.has_feasible:
-        _draw_line_of(axes, result, list_ancestors(result.best_trial, told), places)
+        line = list_ancestors(result.best_trial, told)
+        xs, ys = [places[trial.number] for trial in line], [trial.values[0] for trial in line]
+        label = f"best, {pictures.name_trial(result, line[0].number)}; {len(line) - 1} ancestors"
+        axes.plot(xs, ys, color=pictures.ORANGE, linewidth=2.0, marker="D", markersize=4, label=label, zorder=3)
     values = np.array([trial.values[0] for trial in told])
     beyond = int(is_beyond(axes, values).sum())
-    told = f"{name_objective(result, 0)} ({result.direction}d)"
+    told = f"{pictures.name_objective(result, 0)} ({result.direction}d)"
     axes.set(xlabel="trials finished", ylabel=f"{told}{scale.describe(beyond)}")
-    clear_frame(axes)
-    set_title(axes, result, "genealogy")
-    put_legend_below(axes)
+    pictures.clear_frame(axes)
+    pictures.set_title(axes, result, "genealogy")
+    pictures.put_legend_below(axes)
     return axes
 
 
 def _draw_pairs(axes: Axes, pairs: list[tuple[Trial, Trial]], places: dict[int, int]) -> None:
     """Draw all lines, with marks that grow with the number of children."""
-    children: dict[int, int] = {}
-    for parent, child in pairs:
-        children[parent.number] = children.get(parent.number, 0) + 1
-        children.setdefault(child.number, 0)
+    children = Counter(parent.number for parent, _ in pairs)
     lines = [[(places[trial.number], trial.values[0]) for trial in pair] for pair in pairs]
     collections = optional_import("matplotlib.collections", "plot")
-    axes.add_collection(collections.LineCollection(lines, colors=GRAY, linewidths=0.7, alpha=0.6, zorder=1))
+    axes.add_collection(collections.LineCollection(lines, colors=pictures.GRAY, linewidths=0.7, alpha=0.6, zorder=1))
     by_number = {trial.number: trial for pair in pairs for trial in pair}
-    axes.scatter(
-        [places[number] for number in by_number],
-        [trial.values[0] for trial in by_number.values()],
-        s=[12.0 + 9.0 * children[number] for number in by_number],
-        color=BLUE,
-        linewidths=0,
-        label="trial, larger with more children",
-        zorder=2,
-    )
+    xs, ys = [places[number] for number in by_number], [trial.values[0] for trial in by_number.values()]
+    sizes = [12.0 + 9.0 * children[number] for number in by_number]
+    label = "trial, larger with more children"
+    axes.scatter(xs, ys, s=sizes, color=pictures.BLUE, linewidths=0, label=label, zorder=2)
 
 
 def list_pairs(told: Sequence[Trial]) -> list[tuple[Trial, Trial]]:
@@ -133,10 +114,3 @@ def _find_parent(trial: Trial) -> int:
     """Return the number of the trial that this one is a change of; -1 for none, as of a file that holds nonsense."""
     parent = trial.info.get(PARENT)
     return parent if isinstance(parent, int) else -1
-
-
-def _draw_line_of(axes: Axes, result: Result, line: list[Trial], places: dict[int, int]) -> None:
-    """Draw the best trial and its ancestors, and say how many there are."""
-    xs, ys = [places[trial.number] for trial in line], [trial.values[0] for trial in line]
-    label = f"best, {name_trial(result, line[0].number)}; {len(line) - 1} ancestors"
-    axes.plot(xs, ys, color=ORANGE, linewidth=2.0, marker="D", markersize=4, label=label, zorder=3)

@@ -10,22 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from bostruct.analysis import pictures
 from bostruct.analysis.axes import choose_ends_from_best, clip_to_axis, label_values
-from bostruct.analysis.pictures import (
-    BLUE,
-    GRAY,
-    ORANGE,
-    choose_ink,
-    clear_frame,
-    describe_study,
-    escape_dollars,
-    name_objective,
-    require_result,
-    set_title,
-    shorten_label,
-    take_axes,
-    thin_trials,
-)
 from bostruct.checks import check_choice, check_integer, short_repr
 from bostruct.contracts import Array, BostructError, Choice, ChoiceDomain, Domain, IntArray, Point
 from bostruct.display import show_count
@@ -118,7 +104,7 @@ def importance(
     else:
         found = importances_of_draws(forest, data.features, data.draws, pairs)
     which = None if data.result.goals.n_objectives == 1 else objective
-    told = describe_study(data.result)
+    told = pictures.describe_study(data.result)
     models = (one for one in reversed(data.result.trials) if one.origin == "model")
     selected = next((tuple(one.info.get("variables", ())) for one in models), ())
     return Importances(_sort(found.main), _sort(found.pairs), data.left_out, data.searched, which, told, selected)
@@ -153,25 +139,25 @@ def plot_importance(found: Importances | Study | Result, ax: Axes | None = None,
     """
     check_integer("most", most, 1)
     found = found if isinstance(found, Importances) else importance(found)
-    named = [(name, effect, BLUE) for name, effect in found.main.items()]
-    named += [(" x ".join(both), effect, ORANGE) for both, effect in found.pairs.items()]
+    named = [(name, effect, pictures.BLUE) for name, effect in found.main.items()]
+    named += [(" x ".join(both), effect, pictures.ORANGE) for both, effect in found.pairs.items()]
     shown = sorted(named, key=lambda bar: -bar[1].share)[:most][::-1]
-    axes = take_axes(ax, 7.2, 1.6 + 0.28 * len(shown))
-    ink = choose_ink(axes)
+    axes = pictures.take_axes(ax, 7.2, 1.6 + 0.28 * len(shown))
+    ink = pictures.choose_ink(axes)
     for place, (_, effect, color) in enumerate(shown):
         is_vague = effect.is_vague
-        look: dict[str, Any] = (
+        look: pictures.Look = (
             {"facecolor": "none", "edgecolor": color, "hatch": "////"} if is_vague else {"color": color}
         )
         axes.barh(place, effect.share, xerr=effect.spread, ecolor=ink, error_kw={"elinewidth": 1.0}, **look)
-    axes.set_yticks(range(len(shown)), [shorten_label(name) for name, _, _ in shown])
+    axes.set_yticks(range(len(shown)), [pictures.shorten_label(name) for name, _, _ in shown])
     axes.set_xlabel("share of the variance, ± its standard deviation from tree to tree")
     axes.set_xlim(left=0.0)
-    clear_frame(axes, "x")
+    pictures.clear_frame(axes, "x")
     hidden = len(named) - len(shown)
     which = f", the largest {len(shown)} of {len(named)}" if hidden else ""
     aim = "" if found.objective is None else f" for objective {found.objective}"
-    told = f" of {escape_dollars(found.study)}" if found.study else ""
+    told = f" of {pictures.escape_dollars(found.study)}" if found.study else ""
     lines = [f"importance{aim}{told}, by a random forest{which}"]
     if any(effect.is_vague for _, effect, _ in shown):
         lines.append("hatched: no clear effect, the spread is as large as the share")
@@ -187,13 +173,13 @@ def draw_hyperparameters(found: HyperparameterTable, ax: Axes | None = None) -> 
     kind = next((one for one in kinds if any(row.name == one for row in found)), None)
     rows = [row for row in found if row.name == kind or kind is None]
     shown = rows[:MOST_BARS][::-1]
-    axes = take_axes(ax, 7.2, 1.6 + 0.28 * len(shown))
+    axes = pictures.take_axes(ax, 7.2, 1.6 + 0.28 * len(shown))
     for place, row in enumerate(shown):
         if row.interval is not None:
-            axes.plot(row.interval, (place, place), color=GRAY, linewidth=3.0, solid_capstyle="butt", zorder=1)
-        axes.plot([row.mean], [place], "o", color=BLUE, zorder=2)
+            axes.plot(row.interval, (place, place), color=pictures.GRAY, linewidth=3.0, solid_capstyle="butt", zorder=1)
+        axes.plot([row.mean], [place], "o", color=pictures.BLUE, zorder=2)
     names = [": ".join(part for part in (row.output, row.variable or row.name) if part) for row in shown]
-    axes.set_yticks(range(len(shown)), [shorten_label(name) for name in names])
+    axes.set_yticks(range(len(shown)), [pictures.shorten_label(name) for name in names])
     labels = {
         "relevance": "relevance: 1 - correlation of points that differ in this variable alone",
         "coefficient": "coefficient, in the units of the objective",
@@ -204,7 +190,7 @@ def draw_hyperparameters(found: HyperparameterTable, ax: Axes | None = None) -> 
         axes.set_xlim(0.0, 1.05 * axes.dataLim.x1)
     which = f", the largest {len(shown)} of {len(rows)}" if len(rows) > len(shown) else ""
     axes.set_title(f"{kind or 'hyperparameters'} in the model{which}", loc="left", fontsize=10)
-    clear_frame(axes, "x")
+    pictures.clear_frame(axes, "x")
     return axes
 
 
@@ -246,7 +232,7 @@ def plot_effects(
     TypeError, ValueError
         If an argument is invalid.
     """
-    result = require_result(study)
+    result = pictures.require_result(study)
     data = read_design(result, seed, objective)
     names = [feature.name for feature in data.features]
     if not isinstance(pair, list | tuple) or len(pair) != 2 or pair[0] == pair[1]:
@@ -260,18 +246,23 @@ def plot_effects(
     ends = choose_ends_from_best(told_values, direction)
     values = np.clip(told_values, *ends)
     forest = grow_forest(data.design, scale_to_unit(values), seed, EFFECT_TREES)
-    means = _compute_means(forest, data, chosen, scales)
+    first, second = scales
+    if data.draws is None or first.cells is None or second.cells is None:
+        means = mean_effect(forest, data.features, chosen, (first.atoms, second.atoms))
+    else:
+        shape = len(first.atoms), len(second.atoms)
+        means = mean_of_draws(forest, data.draws, (first.cells, second.cells), shape)
     low, high = float(np.min(values)), float(np.max(values))
-    axes = take_axes(ax, 6.4, 4.6)
-    told = name_objective(result, objective)
+    axes = pictures.take_axes(ax, 6.4, 4.6)
+    told = pictures.name_objective(result, objective)
     label = f"mean {told} ({direction}d), darker is better"
     if n_beyond := int(np.sum(values != told_values)):
         worst = ends[1] if direction == "minimize" else ends[0]
         label += f"\n{n_beyond} beyond taken as {worst:.4g}"
     _draw_map(axes, low + (high - low) * means.T, scales, direction, label)
-    axes.set_xlabel(shorten_label(pair[0]))
-    axes.set_ylabel(shorten_label(pair[1]))
-    set_title(axes, result, "mean effects" if told == "value" else f"mean effects on {told}")
+    axes.set_xlabel(pictures.shorten_label(pair[0]))
+    axes.set_ylabel(pictures.shorten_label(pair[1]))
+    pictures.set_title(axes, result, "mean effects" if told == "value" else f"mean effects on {told}")
     return axes
 
 
@@ -322,7 +313,7 @@ def read_design(study: Study | Result, seed: int, objective: int) -> DesignData:
     if len(completed) < 2:
         raise BostructError(f"study: expected at least two completed trials, got {len(completed)}")
     searched = sum(trial.origin in SEARCHED for trial in completed) / len(completed)
-    completed = thin_trials(result, completed, objective, MOST_LEARNED)
+    completed = pictures.thin_trials(result, completed, objective, MOST_LEARNED)
     design, choices = design_and_features([described.coordinates(domain.parse(trial.point)) for trial in completed])
     structures = _find_structures(described)
     features = _join_structures(choices, design, structures, np.random.default_rng(seed))
@@ -343,9 +334,8 @@ def read_design(study: Study | Result, seed: int, objective: int) -> DesignData:
 
 def _has_conditions(domain: Domain) -> bool:
     """Tell whether some variable, of the domain or of a part inside, has conditions, or parts that sum to a total."""
-    if any(one.when or one.parts for one in domain.variables.values()):
-        return True
-    return any(map(_has_conditions, domain.parts.values()))
+    own = any(one.when or one.parts for one in domain.variables.values())
+    return own or any(map(_has_conditions, domain.parts.values()))
 
 
 @dataclass(frozen=True)
@@ -422,15 +412,6 @@ class _Scale(NamedTuple):
     places: Array
     is_listed: bool
     cells: IntArray | None
-
-
-def _compute_means(forest: Any, data: DesignData, chosen: tuple[int, int], scales: list[_Scale]) -> Array:
-    """Return the mean prediction for the values of two variables (a, b), NaN if the space has no such point."""
-    first, second = scales
-    if data.draws is None or first.cells is None or second.cells is None:
-        return mean_effect(forest, data.features, chosen, (first.atoms, second.atoms))
-    shape = len(first.atoms), len(second.atoms)
-    return mean_of_draws(forest, data.draws, (first.cells, second.cells), shape)
 
 
 def _draw_map(axes: Axes, means: Array, scales: list[_Scale], direction: str, label: str) -> None:

@@ -4,25 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bostruct.analysis import pictures
 from bostruct.analysis.axes import label_values
-from bostruct.analysis.pictures import (
-    GRAY,
-    MOST_DRAWN,
-    ORANGE,
-    choose_ink,
-    describe_thinning,
-    list_told,
-    name_objective,
-    require_result,
-    set_title,
-    shorten_label,
-    take_axes,
-    thin_trials,
-)
 from bostruct.analysis.point_columns import PointColumn, describe_hidden, read_columns
 from bostruct.analysis.slices import GOLDEN
 from bostruct.checks import optional_import
@@ -75,25 +62,25 @@ def plot_parallel_coordinates(
     TypeError, ValueError
         If an argument is invalid.
     """
-    result = require_result(result)
-    told = list_told(result, objective)
-    trials = thin_trials(result, told, objective, MOST_DRAWN)
+    result = pictures.require_result(result)
+    told = pictures.list_told(result, objective)
+    trials = pictures.thin_trials(result, told, objective, pictures.MOST_DRAWN)
     table = read_columns(result, trials, names)
     columns = table.columns if names is not None else table.columns[:MOST_COLUMNS]
-    axes = take_axes(ax, 2.0 + 1.0 * max(len(columns), 4), 4.2)
+    axes = pictures.take_axes(ax, 2.0 + 1.0 * max(len(columns), 4), 4.2)
     sign = -1.0 if result.goals.directions[objective] == "maximize" else 1.0
     values = np.array([trial.values[objective] for trial in trials])
     ranks = np.argsort(np.argsort(sign * values, kind="stable"), kind="stable")  # 0 is the best
     heights = np.column_stack([*map(_place_on_axis, columns), 1.0 - ranks / max(len(trials) - 1, 1)])
     _draw_lines(axes, heights, ranks, trials)
     _draw_columns(axes, columns)
-    what = name_objective(result, objective)
+    what = pictures.name_objective(result, objective)
     _name_values(axes, values, sign, len(columns), f"{what}, by rank\n({result.goals.directions[objective]}d)")
     hidden = [column.name for column in table.columns[len(columns) :]] + list(table.left_out)
     what = "variables" if result.goals.n_objectives == 1 else f"variables by objective {objective}"
-    set_title(axes, result, what, note=describe_thinning(trials, told))
+    pictures.set_title(axes, result, what, note=pictures.describe_thinning(trials, told))
     if hidden:
-        axes.set_title(describe_hidden(hidden), loc="right", fontsize=8, color=GRAY, pad=14)
+        axes.set_title(describe_hidden(hidden), loc="right", fontsize=8, color=pictures.GRAY, pad=14)
     return axes
 
 
@@ -122,32 +109,34 @@ def _draw_lines(axes: Axes, heights: Array, ranks: IntArray, trials: list[Trial]
     axes.add_collection(collections.LineCollection(lines, linewidths=0.9, colors=shades, zorder=2))
     gapped = [k for k, line in enumerate(lines) if np.isnan(line).any()]
     bridges = [lines[k][~np.isnan(lines[k][:, 1])] for k in gapped]  # across the variables that a trial lacks
-    look: dict[str, Any] = {"linewidths": 0.8, "linestyles": [(0, (1, 3))], "zorder": 1.5}
+    look: pictures.Look = {"linewidths": 0.8, "linestyles": [(0, (1, 3))], "zorder": 1.5}
     axes.add_collection(collections.LineCollection(bridges, colors=shades[gapped], **look))
     marks = np.tile(at, len(others)), heights[others].ravel()
     axes.scatter(*marks, s=2.5, linewidths=0, color=np.repeat(shades, len(at), axis=0), zorder=2)
     if best is not None:
         label = f"best, trial {trials[best].number}"
         has = ~np.isnan(heights[best])
-        axes.plot(at[has], heights[best][has], color=ORANGE, linewidth=1.6, linestyle=(0, (1, 2)), zorder=3)
-        axes.plot(at, heights[best], color=ORANGE, linewidth=2.4, marker="o", markersize=5, zorder=4, label=label)
-        where: dict[str, Any] = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0)}
+        axes.plot(at[has], heights[best][has], color=pictures.ORANGE, linewidth=1.6, linestyle=(0, (1, 2)), zorder=3)
+        axes.plot(
+            at, heights[best], color=pictures.ORANGE, linewidth=2.4, marker="o", markersize=5, zorder=4, label=label
+        )
+        where: pictures.Look = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0)}
         axes.legend(frameon=False, fontsize=9, borderpad=0.0, borderaxespad=0.0, **where)
 
 
 def _draw_columns(axes: Axes, columns: Sequence[PointColumn]) -> None:
     """Draw an axis for each variable, with its ends or its categories."""
-    ink = choose_ink(axes)
+    ink = pictures.choose_ink(axes)
     box = {"facecolor": axes.get_facecolor(), "edgecolor": "none", "alpha": 0.9, "pad": 0.6}
     for x, column in enumerate(columns):
-        axes.axvline(x, color=GRAY, linewidth=0.8, zorder=1)
+        axes.axvline(x, color=pictures.GRAY, linewidth=0.8, zorder=1)
         for height, text in _label_heights(column):
             axes.text(x + 0.08, height, text, fontsize=7.5, va="center", color=ink, bbox=box, zorder=5)
     axes.axvline(len(columns), color=ink, linewidth=1.2, zorder=1)
     axes.set_xlim(-0.1, len(columns) + 0.1)
     axes.set_ylim(-0.06, 1.06)
     axes.set_yticks([])
-    names = [shorten_label(column.name, 16) for column in columns]
+    names = [pictures.shorten_label(column.name, 16) for column in columns]
     crowded = max(map(len, names)) > 9
     axes.set_xticks(range(len(columns)), names, rotation=25 if crowded else 0, ha="right" if crowded else "center")
     axes.tick_params(length=0)
@@ -174,7 +163,7 @@ def _name_values(axes: Axes, values: Array, sign: float, x: int, label: str) -> 
     for share in dict.fromkeys((0.0, 0.25, 0.5, 0.75, 1.0)):
         i = round(share * (len(ordered) - 1))
         height = 1.0 - i / max(len(ordered) - 1, 1)
-        axes.text(x + 0.12, height, f"{ordered[i]:.4g}", fontsize=8, va="center", color=choose_ink(axes))
+        axes.text(x + 0.12, height, f"{ordered[i]:.4g}", fontsize=8, va="center", color=pictures.choose_ink(axes))
         if len(ordered) == 1:
             break
-    axes.text(x + 0.12, -0.13, label, fontsize=8, va="top", ha="center", color=choose_ink(axes))
+    axes.text(x + 0.12, -0.13, label, fontsize=8, va="top", ha="center", color=pictures.choose_ink(axes))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 BLUE, ORANGE, INK, GRAY, PALE = "#0072B2", "#D55E00", "#1f2933", "#7b8794", "#e4e7eb"  # the first two: Okabe and Ito
 DIM = "#39424c"  # of the grid on a dark background
 COLORS = (BLUE, ORANGE, INK, "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#6B4A00", "#004D40", GRAY)
+Look: TypeAlias = dict[str, Any]  # arguments of matplotlib by name
+DASHED: Look = {"color": GRAY, "linestyle": (0, (4, 3)), "linewidth": 1.2}  # a line to compare with
+BESIDE: Look = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "frameon": False, "fontsize": 9}
 DASHES: tuple[Any, ...] = ("solid", (0, (5, 2)), "solid", (0, (4, 1.5, 1, 1.5)), (0, (1.5, 1)))
 MARKS = "os^DvPX*<>"
 BEGINNING = ("given", "initial", "added", "double")  # origins of trials whose points the method did not choose itself
@@ -133,28 +136,14 @@ def check_optimum(optimum: object) -> None:
         check_number("optimum", optimum)
 
 
-class CurveStyle(NamedTuple):
-    """The look of one of several curves: neighbors in the order differ in color, lightness, dashes and mark.
-
-    color: as ``#rrggbb``.
-    """
-
-    color: str
-    linestyle: Any
-    marker: str
-
-
-def curve_style(number: int) -> CurveStyle:
-    """Return the look of a curve.
+def curve_style(number: int) -> Look:
+    """Return the look of a curve as arguments of matplotlib: neighbors differ in color, lightness, dashes and mark.
 
     number: of the curve, from 0; from the 10th on colors come again, with other dashes and marks.
     """
     lap = number // len(COLORS)
-    return CurveStyle(
-        COLORS[number % len(COLORS)],
-        DASHES[(number + 2 * lap) % len(DASHES)],
-        MARKS[(number + 3 * lap) % len(MARKS)],
-    )
+    dashes, mark = DASHES[(number + 2 * lap) % len(DASHES)], MARKS[(number + 3 * lap) % len(MARKS)]
+    return {"color": COLORS[number % len(COLORS)], "linestyle": dashes, "marker": mark, "markersize": 5}
 
 
 def explain_lack(result: Result) -> str:
@@ -168,6 +157,11 @@ def explain_lack(result: Result) -> str:
         more = [f"{lines[MOST_LINES - 1][: NOTE_WIDTH - 2]} …"] if len(lines) > MOST_LINES else lines[MOST_LINES - 1 :]
         return escape_dollars("\n".join([*lines[: MOST_LINES - 1], *more]))
     raise AssertionError(f"{len(front)} trials count")
+
+
+def write_in_middle(axes: Axes, text: str) -> None:
+    """Write a text in the middle of axes that show nothing else."""
+    axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center", color=GRAY)
 
 
 def describe_limits(result: Result) -> str:
@@ -292,16 +286,8 @@ def put_legend_below(axes: Axes, columns: int = 5) -> None:
     handles, labels = axes.get_legend_handles_labels()
     if labels:
         rows = -(-len(labels) // columns)
-        axes.legend(
-            handles,
-            labels,
-            loc="upper center",
-            bbox_to_anchor=(0.5, 0.0),
-            borderaxespad=LEGEND_ROOM / 9.0,
-            ncols=-(-len(labels) // rows),
-            frameon=False,
-            fontsize=9,
-        )
+        where: Look = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "ncols": -(-len(labels) // rows)}
+        axes.legend(handles, labels, borderaxespad=LEGEND_ROOM / 9.0, frameon=False, fontsize=9, **where)
 
 
 def compress_beginning(axes: Axes, beginning: int, total: int, label: str) -> None:
@@ -318,10 +304,7 @@ def compress_beginning(axes: Axes, beginning: int, total: int, label: str) -> No
     border = beginning + 0.5
     axes.axvspan(0.5, border, color="#20262c" if is_dark(axes) else "#f1f3f5", linewidth=0, zorder=0)
     slope = min(1.0, (total - beginning) / 6.0 / beginning)
-    axes.set_xscale(
-        "function",
-        functions=(lambda x: _bend(x, border, slope), lambda x: _bend(x, border, 1.0 / slope)),
-    )
+    axes.set_xscale("function", functions=(lambda x: _bend(x, border, slope), lambda x: _bend(x, border, 1.0 / slope)))
     axes.set_xlim(0.5, total + 0.5)
     axes.set_xticks(_choose_ticks(beginning, total, slope))
     above = {"xycoords": axes.get_xaxis_transform(), "textcoords": "offset points"}

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from bostruct.analysis import pictures
 from bostruct.analysis.axes import (
     ValueMark,
     ValueScale,
@@ -21,29 +22,6 @@ from bostruct.analysis.axes import (
     mark_border,
     mark_values,
     pick_what_matters,
-)
-from bostruct.analysis.pictures import (
-    BEGINNING,
-    GRAY,
-    INK,
-    check_optimum,
-    choose_ink,
-    clear_frame,
-    compress_beginning,
-    count_beginning,
-    curve_style,
-    describe_limits,
-    describe_means,
-    explain_lack,
-    list_runs,
-    name_objective,
-    name_trial,
-    put_legend_below,
-    require_result,
-    require_single,
-    set_title,
-    shorten_label,
-    take_axes,
 )
 from bostruct.contracts import Array
 from bostruct.output_files import PICTURE_METADATA, write_output
@@ -67,9 +45,9 @@ ORIGINS = {  # color-blind safe: Okabe and Ito
     "added": ("#009E73", "s"),
     "double": ("#009E73", "D"),
 }
-BROKEN = ValueMark("violates a constraint", GRAY, size=20.0, is_hollow=True)
-STOPPED = ValueMark("stopped early", GRAY, "_", 36.0)
-WITHOUT_VALUE = {"failed": ("x", "#D55E00"), "infeasible": ("|", INK)}  # at the worse border
+BROKEN = ValueMark("violates a constraint", pictures.GRAY, size=20.0, is_hollow=True)
+STOPPED = ValueMark("stopped early", pictures.GRAY, "_", 36.0)
+WITHOUT_VALUE = {"failed": ("x", "#D55E00"), "infeasible": ("|", pictures.INK)}  # at the worse border
 BoolArray = npt.NDArray[np.bool_]
 MOST_BANDS = 3  # curves with a band each; of more, their intervals stand at the end of the run alone
 
@@ -108,29 +86,29 @@ def plot_history(result: Result | Study, ax: Axes | None = None, optimum: float 
     ValueError
         If no trial has finished.
     """
-    result = require_single("result", require_result(result))
-    check_optimum(optimum)
+    result = pictures.require_single("result", pictures.require_result(result))
+    pictures.check_optimum(optimum)
     steps = result.incumbents
     if not steps:
         raise ValueError("result: expected at least one finished trial, got none")
-    axes = take_axes(ax, 7.2, 4.4)
+    axes = pictures.take_axes(ax, 7.2, 4.4)
     told = [_Told(at, step.told) for at, step in enumerate(steps, start=1)]
     best = np.array([math.nan if step.best_value is None else step.best_value for step in steps])
-    beginning = count_beginning(result)
+    beginning = pictures.count_beginning(result)
     scale = choose_run_scale(result, optimum)
     scale.apply(axes, result.direction)
-    compress_beginning(axes, beginning, len(steps), f"first {beginning}")
+    pictures.compress_beginning(axes, beginning, len(steps), f"first {beginning}")
     outside = _mark_values(axes, told, steps[-1].trial)
     _draw_without_value(axes, told, result.direction)
     _draw_best(axes, result, best)
     if optimum is not None:
         draw_optimum(axes, optimum)
     marks = " ▲▼" if outside else ""
-    told = f"{name_objective(result, 0)} ({result.direction}d)"
+    told = f"{pictures.name_objective(result, 0)} ({result.direction}d)"
     axes.set(xlabel="trials finished", ylabel=f"{told}{scale.describe(outside)}{marks}")
-    clear_frame(axes)
-    set_title(axes, result, note=describe_limits(result))
-    put_legend_below(axes)
+    pictures.clear_frame(axes)
+    pictures.set_title(axes, result, note=pictures.describe_limits(result))
+    pictures.put_legend_below(axes)
     return axes
 
 
@@ -169,29 +147,29 @@ def plot_convergence(
         If an argument is invalid, or there is nothing to draw.
     """
     if isinstance(getattr(results, "result", results), Result):
-        return plot_history(require_result(results), ax, optimum)
-    check_optimum(optimum)
+        return plot_history(pictures.require_result(results), ax, optimum)
+    pictures.check_optimum(optimum)
     groups = _group_by_method(results)
     curves = [_mean_curve(label, group) for label, group in groups.items()]
     runs = [result for group in groups.values() for result in group]
-    direction, beginning = runs[0].direction, min(map(count_beginning, runs))
+    direction, beginning = runs[0].direction, min(map(pictures.count_beginning, runs))
     longest = int(max(curve.trials[-1] for curve in curves))
-    axes = take_axes(ax, 8.6, 4.6)
+    axes = pictures.take_axes(ax, 8.6, 4.6)
     scale = choose_scale(*_axis_values(curves, beginning, direction, optimum))
     scale.apply(axes, direction)
-    compress_beginning(axes, beginning, longest, f"first {beginning}")
+    pictures.compress_beginning(axes, beginning, longest, f"first {beginning}")
     shared = beginning if _is_shared(curves, beginning) else 0
     _draw_curves(axes, curves, shared)
     if optimum is not None:
         draw_optimum(axes, optimum)
     is_cut = any(is_beyond(axes, curve.mean).any() for curve in curves)
     start = ", start beyond" * is_cut
-    names = {name_objective(run, 0) for run in runs}
+    names = {pictures.name_objective(run, 0) for run in runs}
     what = "value" if len(names) > 1 else names.pop()
     axes.set(xlabel="trials finished", ylabel=f"best {what} ({direction}d){scale.describe(0)}{start}")
-    clear_frame(axes)
+    pictures.clear_frame(axes)
     error = ", ± one standard error" if any(curve.error is not None for curve in curves) else ""
-    axes.set_title(f"{describe_means('best value', groups.values())}{error}", loc="left", fontsize=10, pad=14)
+    axes.set_title(f"{pictures.describe_means('best value', groups.values())}{error}", loc="left", fontsize=10, pad=14)
     _put_legend_beside(axes, curves, direction)
     return axes
 
@@ -232,9 +210,9 @@ def draw_optimum(axes: Axes, optimum: float) -> None:
     """
     label = f"optimum {optimum:.6g}"
     if is_beyond(axes, np.array([optimum]))[0]:
-        axes.plot([], [], color=GRAY, linestyle=(0, (4, 3)), linewidth=1.2, label=f"{label}, not in the picture")
-        return
-    axes.axhline(optimum, color=GRAY, linestyle=(0, (4, 3)), linewidth=1.2, label=label, zorder=1)
+        axes.plot([], [], label=f"{label}, not in the picture", **pictures.DASHED)
+    else:
+        axes.axhline(optimum, label=label, zorder=1, **pictures.DASHED)
 
 
 def choose_run_scale(result: Result, optimum: float | None = None) -> ValueScale:
@@ -242,9 +220,9 @@ def choose_run_scale(result: Result, optimum: float | None = None) -> ValueScale
 
     optimum: shown if it is near; None if unknown.
     """
-    steps, beginning = result.incumbents, count_beginning(result)
+    steps, beginning = result.incumbents, pictures.count_beginning(result)
     told = [step.told for step in steps if step.told.status == "completed"]
-    chosen = [trial for trial in told if trial.origin not in BEGINNING]
+    chosen = [trial for trial in told if trial.origin not in pictures.BEGINNING]
     kept = _list_run_values([trial for trial in chosen if trial.is_feasible])
     best = [step.best_value for step in steps[first_that_matters(beginning, len(steps)) - 1 :]]
     late = np.array([value for value in best if value is not None], dtype=np.float64)
@@ -264,7 +242,10 @@ def _mark_values(axes: Axes, told: list[_Told], best: Trial | None) -> int:
     kept = [one for one in others if one.trial.is_feasible]
     whole = [one for one in kept if one.trial.stopped_at is None]
     marks = [
-        (ValueMark(origin, *ORIGINS.get(origin, (GRAY, "x"))), [one for one in whole if one.trial.choice == origin])
+        (
+            ValueMark(origin, *ORIGINS.get(origin, (pictures.GRAY, "x"))),
+            [one for one in whole if one.trial.choice == origin],
+        )
         for origin in dict.fromkeys(one.trial.choice for one in whole)
     ]
     marks.append((STOPPED, [one for one in kept if one.trial.stopped_at is not None]))
@@ -284,7 +265,7 @@ def _draw_noise(axes: Axes, completed: list[_Told]) -> None:
         low, high = axes.get_ylim()
         is_seen = bool(np.any((values + sds >= low) & (values - sds <= high)))
         label = "noise, one s.d." if is_seen else None
-        axes.errorbar(at, values, sds, fmt="none", ecolor=GRAY, elinewidth=0.8, label=label, zorder=1)
+        axes.errorbar(at, values, sds, fmt="none", ecolor=pictures.GRAY, elinewidth=0.8, label=label, zorder=1)
 
 
 def _noise_of(trial: Trial) -> float | None:
@@ -311,17 +292,17 @@ def _draw_best(axes: Axes, result: Result, best: np.ndarray) -> None:
     if trial is None:
         if not result.list_completed():
             axes.set_yticks([])
-            axes.text(0.5, 0.5, explain_lack(result), transform=axes.transAxes, ha="center", va="center", color=GRAY)
+            pictures.write_in_middle(axes, pictures.explain_lack(result))
         return
     at = np.arange(1, len(best) + 1)
     is_known = ~np.isnan(best)
     label = "best so far" if is_known.sum() > 1 else None  # a line of one point is not seen
-    ink = choose_ink(axes)
+    ink = pictures.choose_ink(axes)
     axes.plot(at[is_known], best[is_known], drawstyle="steps-post", color=ink, linewidth=1.8, label=label, zorder=3)
     found, value = result.order.index(trial.number) + 1, float(best[-1])
     axes.scatter([found], [value], s=90, marker="*", color=ink, zorder=5)
-    name = f"\N{BLACK STAR} best {value:.6g}, {name_trial(result, trial.number)}"  # above the axes, if no value is
-    axes.annotate(
+    name = f"\N{BLACK STAR} best {value:.6g}, {pictures.name_trial(result, trial.number)}"
+    axes.annotate(  # above the axes, if no value is
         name, (1, 1), (0, 3), "axes fraction", "offset points", ha="right", va="bottom", fontsize=9, color=ink
     )
 
@@ -357,11 +338,11 @@ def best_so_far(results: Sequence[Result]) -> tuple[Array, Array]:
 def _group_by_method(results: object) -> dict[str, list[Result]]:
     """Return the results of each curve by its name; raise TypeError if one has none, BostructError."""
     groups = results if isinstance(results, Mapping) else {"": results}
-    named = {str(label): list_runs(str(label), group) for label, group in groups.items()}
+    named = {str(label): pictures.list_runs(str(label), group) for label, group in groups.items()}
     if not named or not all(named.values()):
         raise TypeError("results: expected at least one Result for each curve, got none")
     for result in (result for group in named.values() for result in group):
-        require_single("results", result)
+        pictures.require_single("results", result)
     if "" in named:
         count = len(named[""])
         named = {"1 run" if count == 1 else f"mean of {count} runs": named[""]}
@@ -396,29 +377,19 @@ def _is_shared(curves: list[_Curve], beginning: int) -> bool:
 
 def _draw_curves(axes: Axes, curves: list[_Curve], shared: int) -> None:
     """Draw all curves, what they share over the first trials once."""
+    stair: pictures.Look = {"drawstyle": "steps-post", "zorder": 3}
     if shared:
         at = curves[0].trials <= shared
-        axes.plot(curves[0].trials[at], curves[0].mean[at], drawstyle="steps-post", color=GRAY, linewidth=1.8, zorder=3)
+        axes.plot(curves[0].trials[at], curves[0].mean[at], color=pictures.GRAY, linewidth=1.8, **stair)
     for number, curve in enumerate(curves):
-        style = curve_style(number)
+        style = pictures.curve_style(number)
         own = curve.trials >= shared
         trials, mean = curve.trials[own], curve.mean[own]
         step = max(len(trials) // 8, 1)
-        axes.plot(
-            trials,
-            mean,
-            drawstyle="steps-post",
-            color=style.color,
-            linestyle=style.linestyle,
-            linewidth=1.6,
-            marker=style.marker,
-            markersize=5,
-            markevery=((number * step) // max(len(curves), 1) % step, step) if len(trials) > 1 else None,
-            label=curve.label,
-            zorder=3,
-        )
+        every = ((number * step) // max(len(curves), 1) % step, step) if len(trials) > 1 else None
+        axes.plot(trials, mean, linewidth=1.6, markevery=every, label=curve.label, **stair, **style)
         if curve.error is not None:
-            _draw_error(axes, curve, own, number, len(curves), style.color)
+            _draw_error(axes, curve, own, number, len(curves), style["color"])
 
 
 def _draw_error(axes: Axes, curve: _Curve, own: BoolArray, number: int, count: int, color: str) -> None:
@@ -443,18 +414,9 @@ def _put_legend_beside(axes: Axes, curves: list[_Curve], direction: str) -> None
     named = [(by_label.pop(curve.label), _describe_end(curve)) for curve in order]
     named += [(handle, label) for label, handle in by_label.items()]
     handles, labels = zip(*named, strict=True)
-    axes.legend(
-        handles,
-        labels,
-        loc="upper left",
-        bbox_to_anchor=(1.01, 1.0),
-        frameon=False,
-        fontsize=9,
-        handlelength=3.6,
-        borderaxespad=0.0,
-    )
+    axes.legend(handles, labels, handlelength=3.6, borderaxespad=0.0, **pictures.BESIDE)
 
 
 def _describe_end(curve: _Curve) -> str:
-    end = f"{shorten_label(curve.label)}  {curve.mean[-1]:.4g}"
+    end = f"{pictures.shorten_label(curve.label)}  {curve.mean[-1]:.4g}"
     return end if curve.error is None else f"{end} ± {curve.error[-1]:.2g}"

@@ -8,26 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from bostruct.analysis.axes import ValueMark, ValueScale, choose_scale, is_beyond, label_values, mark_values
+from bostruct.analysis import pictures
+from bostruct.analysis.axes import ValueMark, choose_scale, is_beyond, label_values, mark_values
 from bostruct.analysis.importances import importance
-from bostruct.analysis.pictures import (
-    BEGINNING,
-    BLUE,
-    GRAY,
-    MOST_DRAWN,
-    ORANGE,
-    choose_ink,
-    clear_frame,
-    describe_limits,
-    describe_thinning,
-    list_told,
-    name_objective,
-    require_result,
-    set_title,
-    shorten_label,
-    take_panels,
-    thin_trials,
-)
 from bostruct.analysis.plots import choose_run_scale
 from bostruct.analysis.point_columns import PointColumn, describe_hidden, read_columns
 from bostruct.checks import optional_import
@@ -51,8 +34,11 @@ LETTER = 5.0  # points that a letter takes below an axis
 LINE = 10.0  # points that a line of letters takes
 STEEP = 1.5  # lines apart, below which slanted labels overlap
 GOLDEN = 0.6180339887498949  # multiples of it spread evenly: jitter that is the same every time
-INITIAL, CHOSEN = ValueMark("initial", "#999999", "s", 16.0), ValueMark("chosen by the method", BLUE, size=16.0)
-BROKEN = ValueMark("violates a constraint", GRAY, size=16.0, is_hollow=True)
+INITIAL, CHOSEN = (
+    ValueMark("initial", "#999999", "s", 16.0),
+    ValueMark("chosen by the method", pictures.BLUE, size=16.0),
+)
+BROKEN = ValueMark("violates a constraint", pictures.GRAY, size=16.0, is_hollow=True)
 MOST_PANELS = 9
 ACROSS = 3  # panels in a row
 GRID = 48  # points of a line through the best point
@@ -98,34 +84,41 @@ def plot_slices(
     TypeError, ValueError
         If an argument is invalid.
     """
-    result = require_result(result)
-    told = list_told(result, objective)
-    trials = thin_trials(result, told, objective, MOST_DRAWN)
+    result = pictures.require_result(result)
+    told = pictures.list_told(result, objective)
+    trials = pictures.thin_trials(result, told, objective, pictures.MOST_DRAWN)
     table = read_columns(result, trials, names)
     best = find_best(result, trials, objective)
     columns = table.columns
     if names is None:
-        columns = put_lacking_last(_sort_by_importance(result, columns, objective), best)
+        try:
+            shares = importance(result, objective=objective).main if len(columns) > 1 else {}
+        except BostructError:  # nothing can be said
+            shares = {}
+        columns = put_lacking_last(sort_by_share(columns, shares), best)
     shown = columns[:MOST_PANELS] if names is None else columns
     hidden = [column.name for column in columns[len(shown) :]] + list(table.left_out)
     panels = _take_panels(axes, len(shown))
-    scale = _choose_scale(result, told, objective)
+    values = np.array([trial.values[objective] for trial in told])
+    scale = choose_run_scale(result) if result.goals.n_objectives == 1 else choose_scale(values, np.empty(0))
     slices = {} if best is None else _predict_slices(result, shown, trials[best].point, objective)
     for panel, column in zip(panels, shown, strict=True):
         scale.apply(panel, result.goals.directions[objective])
         draw_panel(panel, column, trials, best, objective, slices.get(column.name))
-        clear_frame(panel)
-    outside = int(is_beyond(panels[0], np.array([trial.values[objective] for trial in told])).sum())
+        pictures.clear_frame(panel)
+    outside = int(is_beyond(panels[0], values).sum())
     panels[0].set_ylabel(
-        f"{name_objective(result, objective)}{scale.describe(outside)}{' ▲▼' if outside else ''}", fontsize=9
+        f"{pictures.name_objective(result, objective)}{scale.describe(outside)}{' ▲▼' if outside else ''}", fontsize=9
     )
     what = "slices through the best" if slices else "values by variable"
-    note = [describe_limits(result), describe_thinning(trials, told)]
-    set_title(panels[0], result, what, note="\n".join(filter(None, note)), has_second=bool(hidden) and len(panels) == 1)
+    note = [pictures.describe_limits(result), pictures.describe_thinning(trials, told)]
+    pictures.set_title(
+        panels[0], result, what, note="\n".join(filter(None, note)), has_second=bool(hidden) and len(panels) == 1
+    )
     if axes is None:
         put_slice_legend(panels)
     if hidden:
-        panels[-1].set_title(describe_hidden(hidden), loc="right", fontsize=8, color=GRAY)
+        panels[-1].set_title(describe_hidden(hidden), loc="right", fontsize=8, color=pictures.GRAY)
     return panels
 
 
@@ -153,7 +146,7 @@ def draw_panel(
     values = np.array([trial.values[objective] for trial in trials])
     jitter = 0.28 * (2.0 * (np.arange(len(trials)) * GOLDEN % 1.0) - 1.0) if column.categories else 0.0
     places = column.places + jitter
-    is_early = np.array([trial.origin in BEGINNING for trial in trials])
+    is_early = np.array([trial.origin in pictures.BEGINNING for trial in trials])
     is_kept = np.array([trial.is_feasible for trial in trials])
     if found is not None:
         _draw_slice(axes, column, found)
@@ -163,10 +156,10 @@ def draw_panel(
         mark_values(axes, places[own & is_dot], values[own & is_dot], mark)
     if best is not None and not np.isnan(column.places[best]):
         at, value = column.places[best : best + 1], values[best : best + 1]
-        axes.scatter(at, value, s=110, marker="*", color=choose_ink(axes), zorder=4, label="best")
+        axes.scatter(at, value, s=110, marker="*", color=pictures.choose_ink(axes), zorder=4, label="best")
     _name_places(axes, column)
     if lacking := int(np.isnan(column.places).sum()):
-        axes.set_xlabel(f"{shorten_label(column.name)} ({lacking} trials lack it)", fontsize=9)
+        axes.set_xlabel(f"{pictures.shorten_label(column.name)} ({lacking} trials lack it)", fontsize=9)
 
 
 def put_slice_legend(panels: NDArray[np.object_]) -> None:
@@ -176,13 +169,13 @@ def put_slice_legend(panels: NDArray[np.object_]) -> None:
     for panel in drawn:
         handles, labels = panel.get_legend_handles_labels()
         named |= dict(zip(labels, handles, strict=True))
-    where: dict[str, Any] = {"loc": "outside lower center", "ncols": len(named)}
+    where: pictures.Look = {"loc": "outside lower center", "ncols": len(named)}
     drawn[0].figure.legend(list(named.values()), list(named), frameon=False, fontsize=9, **where)
 
 
 def _draw_slice(axes: Axes, column: PointColumn, found: Slice) -> None:
     low, high = found.mean - HALF_WIDTH * found.sd, found.mean + HALF_WIDTH * found.sd
-    look: dict[str, Any] = {"color": ORANGE, "zorder": 3, "label": "model through the best, 95%"}
+    look: pictures.Look = {"color": pictures.ORANGE, "zorder": 3, "label": "model through the best, 95%"}
     if column.categories:
         axes.errorbar(found.places, found.mean, HALF_WIDTH * found.sd, fmt="_", ms=16, lw=1.2, **look)
         return
@@ -190,12 +183,12 @@ def _draw_slice(axes: Axes, column: PointColumn, found: Slice) -> None:
         at, mean, sd = (one[~is_lacking] for one in found)
         axes.errorbar(at, mean, HALF_WIDTH * sd, fmt="_", ms=10, lw=1.0, **look)
         return
-    axes.fill_between(found.places, low, high, color=ORANGE, alpha=0.18, linewidth=0, zorder=1)
+    axes.fill_between(found.places, low, high, color=pictures.ORANGE, alpha=0.18, linewidth=0, zorder=1)
     axes.plot(found.places, found.mean, linewidth=1.4, **look)
 
 
 def _name_places(axes: Axes, column: PointColumn) -> None:
-    axes.set_xlabel(shorten_label(column.name), fontsize=9)
+    axes.set_xlabel(pictures.shorten_label(column.name), fontsize=9)
     axes.tick_params(labelsize=8)
     if column.categories:
         _name_categories(axes, label_values(column.categories, MOST_LETTERS))
@@ -221,7 +214,7 @@ def _name_categories(axes: Axes, names: list[str]) -> None:
     crowded = LETTER * max(map(len, names)) > slot
     upright = crowded and slot < STEEP * LINE
     step = max(1, math.ceil(0.8 * LINE / slot)) if upright else 1
-    look: dict[str, Any] = {"rotation": 90 if upright else 40, "ha": "center" if upright else "right"}
+    look: pictures.Look = {"rotation": 90 if upright else 40, "ha": "center" if upright else "right"}
     axes.set_xticks(range(0, len(names), step), names[::step], **(look if crowded else {}))
     axes.set_xlim(-0.6, len(names) - 0.4)
 
@@ -233,16 +226,6 @@ class _Line(NamedTuple):
     places: Array
     is_point: NDArray[np.bool_]
     points: list[dict[str, Any]]
-
-
-def _sort_by_importance(result: Result, columns: Sequence[PointColumn], objective: int) -> list[PointColumn]:
-    """Return the variables, the most important ones first; as they are where nothing can be said."""
-    if len(columns) < 2:
-        return list(columns)
-    try:
-        return sort_by_share(columns, importance(result, objective=objective).main)
-    except BostructError:
-        return list(columns)
 
 
 def sort_by_share(columns: Sequence[PointColumn], shares: Mapping[str, Effect]) -> list[PointColumn]:
@@ -261,7 +244,7 @@ def put_lacking_last(columns: Sequence[PointColumn], best: int | None) -> list[P
 def _take_panels(axes: NDArray[np.object_] | None, count: int) -> NDArray[np.object_]:
     """Return one axes a variable, those that are left over switched off in a figure of our own."""
     if axes is not None:
-        return take_panels(axes, count, f"one for each of {count} variables")
+        return pictures.take_panels(axes, count, f"one for each of {count} variables")
     across = min(count, ACROSS)
     rows = -(-count // across)
     panels = np.asarray(new_axes(max(3.2 * across, LEAST_WIDTH), 2.6 * rows + 0.4, rows, across), dtype=object).ravel()
@@ -278,12 +261,6 @@ def find_best(result: Result, trials: list[Trial], objective: int) -> int | None
     sign = -1.0 if result.goals.directions[objective] == "maximize" else 1.0
     feasible = [i for i, trial in enumerate(trials) if trial.is_feasible]
     return min(feasible, key=lambda i: sign * trials[i].values[objective]) if feasible else None
-
-
-def _choose_scale(result: Result, trials: list[Trial], objective: int) -> ValueScale:
-    if result.goals.n_objectives == 1:
-        return choose_run_scale(result)
-    return choose_scale(np.array([trial.values[objective] for trial in trials]), np.empty(0))
 
 
 def _predict_slices(
@@ -303,12 +280,12 @@ def _predict_slices(
         found = result.predict(points)
     except BostructError:  # a method without a model, or a model that cannot be fitted
         return {}
-    several, start, slices = found.mean.ndim == 2, 0, {}
+    means, sds = (one.reshape(len(points), -1)[:, objective] for one in (found.mean, found.sd))
+    start, slices = 0, {}
     for line in lines:
         own = slice(start, start := start + len(line.points))
         mean, sd = np.full(len(line.places), np.nan), np.full(len(line.places), np.nan)
-        mean[line.is_point] = found.mean[own, objective] if several else found.mean[own]
-        sd[line.is_point] = found.sd[own, objective] if several else found.sd[own]
+        mean[line.is_point], sd[line.is_point] = means[own], sds[own]
         if line.points:
             slices[line.name] = Slice(line.places, mean, sd)
     return slices

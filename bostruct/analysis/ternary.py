@@ -7,16 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bostruct.analysis.pictures import (
-    GRAY,
-    choose_ink,
-    list_told,
-    name_objective,
-    require_result,
-    set_title,
-    shorten_label,
-    take_axes,
-)
+from bostruct.analysis import pictures
 from bostruct.analysis.slices import find_best
 from bostruct.checks import check_choice
 from bostruct.contracts import Array, BostructError
@@ -61,8 +52,8 @@ def plot_ternary(result: Result | Study, name: str | None = None, ax: Axes | Non
     TypeError, ValueError
         If an argument is invalid.
     """
-    result = require_result(result)
-    trials = list_told(result, objective)
+    result = pictures.require_result(result)
+    trials = pictures.list_told(result, objective)
     variables = {} if result.domain is None else result.domain.variables
     known = [one for one, variable in variables.items() if len(variable.parts) == 3]
     if not known:
@@ -72,36 +63,30 @@ def plot_ternary(result: Result | Study, name: str | None = None, ax: Axes | Non
     shown = [trial for trial in trials if name in trial.point]
     shares = np.array([list(trial.point[name].values()) for trial in shown], dtype=np.float64).reshape(-1, 3)
     places = (shares / np.maximum(shares.sum(axis=1, keepdims=True), 1e-300)) @ CORNERS
-    axes = take_axes(ax, 5.6, 4.8)
+    axes = pictures.take_axes(ax, 5.6, 4.8)
     _draw_triangle(axes, variables[name].parts)
     values = [trial.values[objective] for trial in shown]
     dots = axes.scatter(*places.T, c=values, s=26, cmap="viridis", zorder=3)
     best = find_best(result, shown, objective)
     if best is not None:
-        look = {"color": choose_ink(axes), "edgecolors": axes.get_facecolor()}
+        look = {"color": pictures.choose_ink(axes), "edgecolors": axes.get_facecolor()}
         axes.scatter(*places[best], marker="*", s=190, zorder=4, **look)
-    axes.figure.colorbar(dots, ax=axes, label=name_objective(result, objective), shrink=0.8)
-    set_title(axes, result, f"shares of {shorten_label(name)}")
+    axes.figure.colorbar(dots, ax=axes, label=pictures.name_objective(result, objective), shrink=0.8)
+    pictures.set_title(axes, result, f"shares of {pictures.shorten_label(name)}")
     return axes
 
 
 def _draw_triangle(axes: Axes, parts: tuple[str, ...]) -> None:
     """Draw the triangle, its lines of equal shares, and the names of its corners."""
     around: Array = CORNERS[[0, 1, 2, 0]]
-    axes.plot(*around.T, color=GRAY, linewidth=1.2, zorder=2)
+    axes.plot(*around.T, color=pictures.GRAY, linewidth=1.2, zorder=2)
     for share in LINES:
         for i in range(3):
             ends = [share * CORNERS[i] + (1.0 - share) * CORNERS[j] for j in range(3) if j != i]
-            axes.plot(*np.array(ends).T, color=GRAY, linewidth=0.4, alpha=0.6, zorder=1)
+            axes.plot(*np.array(ends).T, color=pictures.GRAY, linewidth=0.4, alpha=0.6, zorder=1)
     for i, part in enumerate(parts):
-        below = i < 2
-        axes.annotate(
-            shorten_label(part),
-            CORNERS[i],
-            (0, -6 if below else 6),
-            textcoords="offset points",
-            ha="center",
-            va="top" if below else "bottom",
-        )
+        shift, side = (-6, "top") if i < 2 else (6, "bottom")
+        label = pictures.shorten_label(part)
+        axes.annotate(label, CORNERS[i], (0, shift), textcoords="offset points", ha="center", va=side)
     axes.set(xlim=(-0.1, 1.1), ylim=(-0.12, 1.0), aspect="equal")
     axes.set_axis_off()

@@ -379,6 +379,7 @@ def import_csv(
       bostruct import results.csv --objective yield --maximize > space.py
       bostruct import results.csv --objective yield --maximize --space space.py:space --storage runs.db
     """
+    from bostruct.study.experiments import SpaceGuessed
     from bostruct.study.study import Study
 
     with plain_errors(), warnings.catch_warnings(record=True) as notes:
@@ -398,9 +399,14 @@ def import_csv(
         except (TypeError, ValueError) as error:
             raise click.UsageError(str(error)) from error
         for note in notes:
+            if note.category is SpaceGuessed:
+                click.echo(str(note.message))
+                continue
             text = str(note.message).replace("unmeasured='queue' has", "--queue has").replace("failed=", "--failed")
             click.echo(f"Note: {printable_lines(text.replace('row ', 'line ').removeprefix('frame: '))}", err=True)
         with study:
+            if storage is None and space is None:
+                return
             best = study.result.best_value if study.result.has_feasible else None
             counts = Counter("waiting" if one.status == "running" else one.status for one in study.trials)
             rows = [

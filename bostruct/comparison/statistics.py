@@ -60,9 +60,7 @@ class MethodRow(NamedTuple):
 
 
 def method_rows(
-    problem: AnyProblem,
-    results: Mapping[RunKey, Result],
-    cpu: Mapping[RunKey, tuple[int, float]] | None = None,
+    problem: AnyProblem, results: Mapping[RunKey, Result], cpu: Mapping[RunKey, tuple[int, float]] | None = None
 ) -> list[MethodRow]:
     """Return a row a method, in their order; the differences are over the seeds that both methods have.
 

@@ -14,18 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bostruct.contracts.errors import DomainError, PointError, SpaceExhausted
-from bostruct.contracts.types import (
-    INFINITE,
-    Array,
-    Batch,
-    Count,
-    Exact,
-    IntArray,
-    Json,
-    ParsedJson,
-    Point,
-    Presented,
-)
+from bostruct.contracts.types import INFINITE, Array, Batch, Count, Exact, IntArray, Json, ParsedJson, Point, Presented
 
 DRAWS_UNSEEN = 1024
 DRAW_BLOCKS = (1, 15, 112, 896)  # most first draws are unseen: begin small

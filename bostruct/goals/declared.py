@@ -289,18 +289,16 @@ def _read_limits(constraints: object) -> tuple[Limit, ...]:
             f'constraints: expected limits by name, {{"latency": ("<=", 10.0)}}, got {_short(constraints)}; '
             "predicates of a point are constraints of its space: bo.Space(variables, constraints=[...])"
         )
-    limits = [_read_limit(name, limit) for name, limit in constraints.items()]
+    limits = []
+    for name, limit in constraints.items():
+        if not isinstance(name, str) or not name or name != storable(name):
+            raise TypeError(f"constraints: expected names, non-empty strings of valid Unicode, got {_short(name)}")
+        where = f"constraints[{name!r}]"
+        if not isinstance(limit, tuple | list) or len(limit) != 2:
+            raise TypeError(f'{where}: expected a sense and a bound, ("<=", 10.0), got {_short(limit)}')
+        check_choice(f"{where}[0]", limit[0], SENSES)
+        limits.append(Limit(name, limit[0], check_number(f"{where}[1]", limit[1])))
     return tuple(sorted(limits, key=lambda limit: limit.name))
-
-
-def _read_limit(name: object, limit: object) -> Limit:
-    if not isinstance(name, str) or not name or name != storable(name):
-        raise TypeError(f"constraints: expected names, non-empty strings of valid Unicode, got {_short(name)}")
-    where = f"constraints[{name!r}]"
-    if not isinstance(limit, tuple | list) or len(limit) != 2:
-        raise TypeError(f'{where}: expected a sense and a bound, ("<=", 10.0), got {_short(limit)}')
-    check_choice(f"{where}[0]", limit[0], SENSES)
-    return Limit(name, limit[0], check_number(f"{where}[1]", limit[1]))
 
 
 def _short(value: object) -> str:

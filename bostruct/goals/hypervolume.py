@@ -143,8 +143,11 @@ class LogHypervolumeImprovement:
 
     @cached_property
     def _spans(self) -> list[Spans]:
-        columns = zip(self.boxes.edges, self.boxes.lower.T, self.boxes.upper.T, strict=True)
-        return [_find_spans(edges, lower, upper) for edges, lower, upper in columns]
+        found = []
+        for edges, lower, upper in zip(self.boxes.edges, self.boxes.lower.T, self.boxes.upper.T, strict=True):
+            ends, of_box = np.unique(np.stack([lower, upper]), axis=1, return_inverse=True)
+            found.append(Spans(edges[1:], ends[0] - 1, ends[1] - 1, of_box.reshape(-1)))
+        return found
 
     @cached_property
     def _log_unit(self) -> float:
@@ -164,11 +167,6 @@ class LogHypervolumeImprovement:
         for first in range(0, m, size):
             block = slice(first, first + size)
             yield block, [Prediction(one.mean[:, block], one.variance[:, block]) for one in predictions]
-
-
-def _find_spans(edges: Array, lower: IntArray, upper: IntArray) -> Spans:
-    ends, of_box = np.unique(np.stack([lower, upper]), axis=1, return_inverse=True)
-    return Spans(edges[1:], ends[0] - 1, ends[1] - 1, of_box.reshape(-1))
 
 
 def _same_samples(predictions: Sequence[Prediction]) -> list[Prediction]:

@@ -196,7 +196,19 @@ def hypervolume(front: Array, reference: Array) -> float:
 
     Source: While et al. 2012 (WFG), the sum of the exclusive volumes of the points in order of the last objective.
     """
-    return _sum_exclusive(_minimal_rows(front[np.all(front < reference, axis=1)]), reference)
+    front = _minimal_rows(front[np.all(front < reference, axis=1)])
+    if not len(front):
+        return 0.0
+    if front.shape[1] == 1:
+        return float(reference[0] - front[0, 0])
+    if front.shape[1] == 2:
+        above = np.concatenate([[reference[1]], front[:-1, 1]])
+        return float(np.sum((reference[0] - front[:, 0]) * (above - front[:, 1])))
+    order = front[np.argsort(-front[:, -1], kind="stable")]  # those after a point reach as far in the last objective
+    heights, flat, corner = reference[-1] - order[:, -1], order[:, :-1], reference[:-1]
+    exclusive = [exclusive_volume(x, flat[i:], corner) for i, x in enumerate(flat, 1)]
+    with np.errstate(over="ignore"):
+        return float(heights @ exclusive)
 
 
 def exclusive_volume(x: Array, front: Array, reference: Array) -> float:
@@ -214,22 +226,6 @@ def exclusive_volume(x: Array, front: Array, reference: Array) -> float:
     if math.isinf(own):
         return own
     return max(own - hypervolume(np.maximum(front, x), reference), 0.0)  # rounding may lower it
-
-
-def _sum_exclusive(front: Array, reference: Array) -> float:
-    """Return the hypervolume of distinct non-dominated points, in lexicographic order, below the reference."""
-    if not len(front):
-        return 0.0
-    if front.shape[1] == 1:
-        return float(reference[0] - front[0, 0])
-    if front.shape[1] == 2:
-        above = np.concatenate([[reference[1]], front[:-1, 1]])
-        return float(np.sum((reference[0] - front[:, 0]) * (above - front[:, 1])))
-    order = front[np.argsort(-front[:, -1], kind="stable")]  # those after a point reach as far in the last objective
-    heights, flat, corner = reference[-1] - order[:, -1], order[:, :-1], reference[:-1]
-    exclusive = [exclusive_volume(x, flat[i:], corner) for i, x in enumerate(flat, 1)]
-    with np.errstate(over="ignore"):
-        return float(heights @ exclusive)
 
 
 def _minimal_rows(points: Array) -> Array:

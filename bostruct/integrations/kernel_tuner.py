@@ -6,103 +6,36 @@ Kernel Tuner 1.0 and later, whose package is not imported. Files may be compress
 
 from __future__ import annotations
 
-import ast
-import bz2
-import gzip
 import json
-import lzma
 import math
-import operator
 import os
-import zlib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
-from itertools import pairwise
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from bostruct.checks import optional_import, short_repr
 from bostruct.contracts import DomainError, ParsedJson, Presented
+from bostruct.domains.space.clauses import ExpressionError, Restriction, evaluate_expression, parse_expression
 from bostruct.domains.space.discrete import Binary, Categorical, Ordinal
 from bostruct.domains.space.space import Space
 from bostruct.domains.space.variable import Variable
 from bostruct.goals.declared import Direction
 from bostruct.outcome import Outcome
 from bostruct.problems.own import Problem
+from bostruct.problems.paths import read_content
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-MAX_BYTES = 2**28  # of JSON, not compressed; Python needs some times as much
-MAX_VALUES = 10_000  # of a list in an expression
-MAX_BITS = 1024  # of a number in an expression
-MAX_CHARACTERS = 10_000  # of an expression
-OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+MAX_MEMORY = 2**30  # bytes of a file and of what its JSON becomes
+MEMORY = {b"{": 240, b"[": 136, b",": 48, b'"': 32}  # bytes in memory, at most, by signs of JSON
 INFEASIBLE = ("InvalidConfig", "constraints")  # reasons of configurations that no kernel may have
 VALID = (None, "", "correct")
 SCALARS = (bool, int, float, str)
-
-Names = Mapping[str, Any]
-ARITHMETIC: dict[type, Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow, ast.LShift: operator.lshift,
-    ast.RShift: operator.rshift, ast.BitAnd: operator.and_, ast.BitOr: operator.or_, ast.BitXor: operator.xor,
-}  # fmt: skip
-SIGNS = {ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Not: operator.not_, ast.Invert: operator.invert}
-COMPARISONS = {
-    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
-    ast.GtE: operator.ge, ast.In: lambda one, many: one in many, ast.NotIn: lambda one, many: one not in many,
-}  # fmt: skip
-KNOWN = (
-    ast.Constant, ast.Name, ast.List, ast.Tuple, ast.BoolOp, ast.UnaryOp, ast.BinOp, ast.Compare, ast.IfExp, ast.Call,
-    ast.ListComp, ast.comprehension, ast.expr_context, ast.And, ast.Or, *ARITHMETIC, *SIGNS, *COMPARISONS,
-)  # fmt: skip
-FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "abs": abs, "bool": bool, "ceil": math.ceil, "float": float, "floor": math.floor, "int": int, "len": len,
-    "list": list, "log2": math.log2, "max": max, "min": min, "range": range, "round": round, "sqrt": math.sqrt,
-    "sum": sum,
-}  # fmt: skip
-
-
-class ExpressionError(ValueError):
-    """An expression that is not read, or that has no value; its message ends with the column."""
-
-
-@dataclass(frozen=True)
-class Restriction:
-    """A condition on a configuration, which an expression of a file states.
-
-    A point for which the expression divides by zero fulfills it, as in Kernel Tuner.
-
-    Parameters
-    ----------
-    expression : str
-        With the names of parameters, numbers, texts, comparisons, arithmetic, `and`, `or`, `not`, and calls of
-        functions such as `min`.
-    constants : tuple of tuple of (str, Presented), default ()
-        The parameters of one value, and their values.
-
-    Raises
-    ------
-    ExpressionError
-    """
-
-    expression: str
-    constants: tuple[tuple[str, Presented], ...] = ()
-
-    def __post_init__(self) -> None:
-        parse_expression(self.expression)
-
-    @property
-    def __name__(self) -> str:
-        return self.expression
-
-    def __call__(self, point: Names) -> bool:
-        try:
-            return bool(evaluate_expression(parse_expression(self.expression)[0], {**dict(self.constants), **point}))
-        except ZeroDivisionError:
-            return True
+Names: TypeAlias = Mapping[str, Presented]
+JsonPath: TypeAlias = tuple[str | int, ...]  # the keys and the positions that lead to a value
 
 
 class Measurement(NamedTuple):
@@ -116,11 +49,14 @@ class Measurement(NamedTuple):
         Its value, or why it has none.
     others : dict of str to Presented
         Further numbers and texts that were measured, by name.
+    path : tuple of str or int
+        The keys and positions that lead to the configuration in the file.
     """
 
     configuration: dict[str, Presented]
     outcome: Outcome
     others: dict[str, Presented]
+    path: JsonPath
 
 
 def read_space(file: str | os.PathLike[str]) -> Space:
@@ -149,7 +85,7 @@ def read_space(file: str | os.PathLike[str]) -> Space:
     variables = {name: _make_variable(where, name, own) for name, own in parameters.items() if len(own) > 1}
     if not variables:
         raise DomainError(f"{file}: expected a parameter with several values, got {short_repr(parameters)}")
-    return Space(variables, [_make_restriction(where, one, parameters) for one in conditions])
+    return Space(variables, [_make_restriction(where, path, one, parameters) for path, one in conditions])
 
 
 def read_constants(file: str | os.PathLike[str]) -> dict[str, Presented]:
@@ -227,8 +163,14 @@ def read_problem(file: str | os.PathLike[str], objective: str = "auto", directio
     for one in rows:
         for name, value in one.configuration.items():
             if value not in parameters[name]:
-                raise ValueError(f"{where.of(name)}: {name}: {value!r} in 'cache' is none of its values")
-        table[tuple(one.configuration[name] for name in names)] = one.outcome
+                raise ValueError(f"{where.of(*one.path, name)}: {name}: {value!r} in 'cache' is none of its values")
+        key = tuple(one.configuration[name] for name in names)
+        if key in table:
+            first = next(other for other in rows if other.configuration == one.configuration)
+            raise ValueError(
+                f"{where.of(*one.path)}: {one.configuration} is there twice, also at {where.of(*first.path)}"
+            )
+        table[key] = one.outcome
     lookup = CacheTable(tuple(names), table)
     is_whole = len(table) == math.prod(len(parameters[name]) for name in names)
     values = [one.value for one in table.values() if isinstance(one.value, float)]
@@ -278,54 +220,89 @@ class CacheTable:
 
 @dataclass(frozen=True)
 class _Source:
-    """The text of a file, in which messages say where something stands."""
+    """The text of a file, and the paths to its parameters, by which messages say where something stands."""
 
     file: str
     text: str
+    paths: dict[str, JsonPath] = field(default_factory=dict)
 
-    def of(self, quoted: str) -> str:
-        """Return the file, and the line and the column in which a text first stands."""
-        place = max(self.text.find(json.dumps(quoted)), 0)
+    def of(self, *path: str | int) -> str:
+        """Return the file, and the line and the column of the value to which a path leads."""
+        place = _find_place(self.text, path)
         line, start = self.text.count("\n", 0, place) + 1, self.text.rfind("\n", 0, place)
         return f"{self.file}: line {line}, column {place - start}"
+
+
+def _find_place(text: str, path: JsonPath) -> int:
+    """Return the position in a text of JSON at which the value begins to which a path leads."""
+    decode, between = json.JSONDecoder().raw_decode, re.compile(r"[\s,:]*")
+    place = between.match(text).end()  # type: ignore[union-attr]  # which matches nothing, too
+    for step in path:
+        place += 1  # a bracket
+        for key in count():
+            place = between.match(text, place).end()  # type: ignore[union-attr]
+            if isinstance(step, str):
+                key, place = decode(text, place)
+                place = between.match(text, place).end()  # type: ignore[union-attr]
+            if key == step:
+                break
+            place = decode(text, place)[1]
+    return place
 
 
 def _parse_file(file: str | os.PathLike[str]) -> tuple[ParsedJson, _Source]:
     """Return the JSON of a file; a cache file of a run that was interrupted gets the end that it lacks."""
     name = os.fspath(file)
-    if not os.path.isfile(name):
-        raise ValueError(f"file: expected a file of Kernel Tuner, found none at {name}")
+    content = read_content(name)
+    needed = len(content) * (2 if content.isascii() else 5) + sum(n * content.count(sign) for sign, n in MEMORY.items())
+    if needed > MAX_MEMORY:
+        raise ValueError(f"{name}: expected JSON that takes at most {MAX_MEMORY:,} bytes of memory, got {needed:,}")
+    text = ""
     try:
-        with OPENERS.get(Path(name).suffix, open)(name, "rb") as stream:
-            content = stream.read(MAX_BYTES + 1)
-        if len(content) > MAX_BYTES:
-            raise ValueError(f"expected at most {MAX_BYTES // 2**20} MiB of JSON, got more")
         text = content.decode("utf-8-sig").rstrip()
-        data = json.loads(f"{text[:-1]}}}}}" if text.endswith(",") else text)
+        text = f"{text[:-1]}}}}}" if text.endswith(",") else text
+        return json.loads(text, object_pairs_hook=_read_object), _Source(name, text)
     except json.JSONDecodeError as error:
-        raise ValueError(f"{name}: line {error.lineno}, column {error.colno}: {error.msg}") from error
-    except (EOFError, OSError, RecursionError, ValueError, lzma.LZMAError, zlib.error) as error:
-        raise ValueError(f"{name}: cannot be read: {error}") from error
-    return data, _Source(name, text)
+        what = "the file ends" if error.pos >= len(text) else error.msg
+        raise ValueError(f"{name}: line {error.lineno}, column {error.colno}: expected JSON; {what}") from error
+    except LookupError as error:
+        lines = [1 + text.count("\n", 0, one.start()) for one in re.finditer(f"{re.escape(error.args[0])}\\s*:", text)]
+        raise ValueError(f"{name}: {error.args[0]} is there twice in one object (lines {short_repr(lines)})") from None
+    except (RecursionError, ValueError) as error:
+        raise ValueError(f"{name}: cannot be read: {str(error).partition(';')[0]}") from error
 
 
-def _read_parameters(data: ParsedJson, where: _Source) -> tuple[dict[str, list[Any]], list[str]]:
-    """Return the values of each parameter, and the conditions."""
+def _read_object(pairs: list[tuple[str, Presented]]) -> dict[str, Presented]:
+    """Return an object of JSON; raise LookupError with a key that is there twice, as JSON."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise LookupError(json.dumps(next(key for key in keys if keys.count(key) > 1)))
+    return found
+
+
+def _read_parameters(data: ParsedJson, where: _Source) -> tuple[dict[str, list[Any]], Sequence[tuple[JsonPath, str]]]:
+    """Return the values of each parameter, and the conditions with their paths."""
     found: dict[str, list[Any]] = {}
     try:
         if "tune_params" in data:
-            listed, conditions = data["tune_params"].items(), []
+            listed, conditions = [(name, ("tune_params", name), own) for name, own in data["tune_params"].items()], []
         else:
+            top = ("ConfigurationSpace",) if "ConfigurationSpace" in data else ()
             space: Any = data.get("ConfigurationSpace", data)
-            listed = [(one["Name"], one["Values"]) for one in space["TuningParameters"]]
-            conditions = [one["Expression"] for one in space.get("Conditions") or ()]
+            listed = [
+                (one["Name"], (*top, "TuningParameters", i, "Values"), one["Values"])
+                for i, one in enumerate(space["TuningParameters"])
+            ]
+            rules = enumerate(space.get("Conditions") or ())
+            conditions = [((*top, "Conditions", i, "Expression"), one["Expression"]) for i, one in rules]
     except (AttributeError, KeyError, TypeError) as error:
-        lacking = f"{error} is missing" if isinstance(error, KeyError) else f"got {short_repr(data)}"
+        lacking = f"{error} is missing" if isinstance(error, KeyError) else f"got {short_repr(where.text[:80])}"
         raise ValueError(
             f"{where.file}: expected 'TuningParameters' with 'Name' and 'Values', and 'Conditions' with 'Expression', "
             f"or 'tune_params' of a cache file; {lacking}"
         ) from None
-    for name, given in listed:
+    for name, path, given in listed:
         try:
             values = evaluate_expression(parse_expression(given)[0], {}) if isinstance(given, str) else given
             if not isinstance(values, list | range) or not all(isinstance(one, SCALARS) for one in values):
@@ -333,7 +310,8 @@ def _read_parameters(data: ParsedJson, where: _Source) -> tuple[dict[str, list[A
             if not values or list(values) != found.setdefault(name, list(values)):
                 raise ExpressionError("expected one list of values")
         except (ArithmeticError, ValueError, TypeError, LookupError, RecursionError) as error:
-            raise ValueError(f"{where.of(given)}: {name}: {error}") from None
+            raise ValueError(f"{where.of(*path)}: {name}: {error}") from None
+        where.paths[name] = path
     return found, conditions
 
 
@@ -345,156 +323,57 @@ def _make_variable(where: _Source, name: str, values: Sequence[Any]) -> Variable
         has_order = not any(isinstance(value, bool | str) for value in values)
         return Ordinal(sorted(values)) if has_order else Categorical(values)
     except DomainError as error:
-        raise DomainError(f"{where.of(name)}: {name}: {error}") from None
+        raise DomainError(f"{where.of(*where.paths[name])}: {name}: {error}") from None
 
 
-def _make_restriction(where: _Source, expression: Any, parameters: Mapping[str, Sequence[Any]]) -> Restriction:
-    """Return a condition; raise ValueError, with its place, if it is not read or names no parameter."""
+def _make_restriction(
+    where: _Source, path: JsonPath, expression: Any, parameters: Mapping[str, Sequence[Any]]
+) -> Restriction:
+    """Return a condition, tried on the first and the last values; raise ValueError with its place if it fails."""
+    constants = tuple((name, own[0]) for name, own in parameters.items() if len(own) == 1)
     try:
         for name, column in parse_expression(expression)[1].items():
             if name not in parameters:
                 raise ExpressionError(f"there is no parameter {name!r} (column {column})")
-    except (ExpressionError, TypeError) as error:
-        raise ValueError(f"{where.of(expression)}: condition {short_repr(expression)}: {error}") from None
-    return Restriction(expression, tuple((name, own[0]) for name, own in parameters.items() if len(own) == 1))
+        made = Restriction(expression, constants)
+        for i in (0, -1):
+            made({name: own[i] for name, own in parameters.items()})
+    except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
+        raise ValueError(f"{where.of(*path)}: condition {short_repr(expression)}: {error}") from None
+    return made
 
 
 def _read_measurements(data: ParsedJson, where: _Source, objective: str) -> tuple[list[Measurement], str]:
     """Return the outcomes that a T4 or a cache file holds, and the name of the objective."""
-    rows: list[tuple[dict[str, Any], dict[str, Any], Any]] = []  # configuration, what was measured, failure
+    rows: list[tuple[JsonPath, dict[str, Any], dict[str, Any], Any]] = []  # configuration, measurements, failure
     try:
         if "results" in data:
             named = [one["objectives"][0] for one in data["results"] if one.get("objectives")]
-            for one in data["results"]:
+            for i, one in enumerate(data["results"]):
                 measured = {own["name"]: own["value"] for own in one.get("measurements", ())}
-                rows.append((one["configuration"], measured, one.get("invalidity")))
+                rows.append((("results", i), one["configuration"], measured, one.get("invalidity")))
         else:
             named = [data.get("objective", "time")]
-            for entry in data["cache"].values():
+            for key, entry in data["cache"].items():
                 configuration = {name: entry[name] for name in data["tune_params"]}
                 measured = {name: cell for name, cell in entry.items() if name not in configuration}
-                rows.append((configuration, measured, measured.pop("__error__", None)))
+                rows.append((("cache", key), configuration, measured, measured.pop("__error__", None)))
     except (AttributeError, LookupError, TypeError) as error:
         raise ValueError(
             f"{where.file}: expected 'results' of a T4 file, or 'tune_params' and 'cache' of a cache file, in which "
             f"each configuration has all parameters; result {len(rows) + 1}: {error!r}"
         ) from None
     chosen = next((one for one in named if isinstance(one, str)), "time") if objective == "auto" else objective
-    known = dict.fromkeys(name for _, measured, _ in rows for name in measured)
+    known = dict.fromkeys(name for _, _, measured, _ in rows for name in measured)
     if chosen not in known:
         raise ValueError(f"objective: expected one of {', '.join(known) or 'none'}, of {where.file}; got {chosen!r}")
     found = []
-    for configuration, measured, why in rows:
+    for path, configuration, measured, why in rows:
         value = measured.pop(chosen, None)
         if why in VALID and (isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value)):
             why = value or f"{chosen} is missing"  # a text in its place is the reason
         reason: dict[str, Any] = {"infeasible" if why in INFEASIBLE else "failed": str(why)}
         outcome = Outcome(value) if why in VALID else Outcome(**reason)
         others = {name: cell for name, cell in measured.items() if isinstance(cell, SCALARS)}
-        found.append(Measurement(configuration, outcome, others))
+        found.append(Measurement(configuration, outcome, others, path))
     return found, chosen
-
-
-@lru_cache(maxsize=4096)
-def parse_expression(text: str) -> tuple[Any, dict[str, int]]:
-    """Return the syntax tree of an expression, and the column of each name that it takes from a configuration.
-
-    Parameters
-    ----------
-    text : str
-        Of Python; only what `read_space` lists is known.
-
-    Raises
-    ------
-    ExpressionError
-        Which says in which column anything else stands.
-    """
-    if len(text) > MAX_CHARACTERS:
-        raise ExpressionError(f"expected at most {MAX_CHARACTERS} characters, got {len(text)}")
-    try:
-        tree = ast.parse(text.strip(), mode="eval").body
-    except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
-        column = getattr(error, "offset", 0) or len(text)
-        raise ExpressionError(f"{getattr(error, 'msg', error)} (column {column})") from None
-    nodes: list[Any] = list(ast.walk(tree))
-    loops = [node for node in nodes if isinstance(node, ast.ListComp)]
-    targets: list[Any] = [one.target for node in loops for one in node.generators]
-    functions = [node.func for node in nodes if isinstance(node, ast.Call)]
-    is_read: dict[type, Callable[[Any], bool]] = {
-        ast.Constant: lambda node: isinstance(node.value, bool | int | float | str),
-        ast.Call: lambda node: not node.keywords and getattr(node.func, "id", None) in FUNCTIONS,
-        ast.ListComp: lambda _: len(targets) == 1 and isinstance(targets[0], ast.Name),  # more would multiply
-    }
-    for node in nodes:
-        if not isinstance(node, KNOWN) or not is_read.get(type(node), lambda _: True)(node):
-            raise ExpressionError(
-                f"{ast.unparse(node)[:50]!r} is not read (column {getattr(node, 'col_offset', 0) + 1})"
-            )
-    bound = {target.id for target in targets}
-    free = [node for node in nodes if isinstance(node, ast.Name) and node not in functions and node.id not in bound]
-    return tree, {node.id: node.col_offset + 1 for node in free}
-
-
-def evaluate_expression(node: Any, names: Names) -> Any:
-    """Return the value of an expression.
-
-    Parameters
-    ----------
-    node : Any
-        Of the tree that `parse_expression` returned.
-    names : Names
-        The value of each name.
-
-    Raises
-    ------
-    ExpressionError, ArithmeticError, LookupError, TypeError, ValueError
-     For one that has none.
-    """
-    match node:
-        case ast.Constant(value=value):
-            return value
-        case ast.Name(id=name):
-            return names[name]
-        case ast.List(elts=parts) | ast.Tuple(elts=parts):
-            return [evaluate_expression(part, names) for part in parts]
-        case ast.BoolOp(op=op, values=parts):
-            return (all if isinstance(op, ast.And) else any)(evaluate_expression(part, names) for part in parts)
-        case ast.UnaryOp(op=op, operand=part):
-            return SIGNS[type(op)](evaluate_expression(part, names))
-        case ast.BinOp(left=left, op=op, right=right):
-            return _calculate(type(op), evaluate_expression(left, names), evaluate_expression(right, names))
-        case ast.Compare(left=left, ops=ops, comparators=others):
-            sides = pairwise(evaluate_expression(part, names) for part in (left, *others))
-            return all(COMPARISONS[type(op)](*pair) for op, pair in zip(ops, sides, strict=True))
-        case ast.IfExp(test=test, body=body, orelse=other):
-            return evaluate_expression(body if evaluate_expression(test, names) else other, names)
-        case ast.Call(func=ast.Name(id=name), args=parts):
-            return FUNCTIONS[name](*(_check_text_length(evaluate_expression(part, names)) for part in parts))
-        case ast.ListComp(elt=part, generators=[ast.comprehension(target=ast.Name(id=name)) as loop]):
-            own = [{**names, name: one} for one in _check_text_length(evaluate_expression(loop.iter, names))]
-            return [
-                evaluate_expression(part, one)
-                for one in own
-                if all(evaluate_expression(test, one) for test in loop.ifs)
-            ]
-    raise ExpressionError(f"{node!r} is not read")
-
-
-def _calculate(kind: type, left: Any, right: Any) -> Any:
-    """Return the result of arithmetic on numbers, or join two lists; raise ExpressionError for what is too large."""
-    if kind is ast.Add and isinstance(left, list) and isinstance(right, list):
-        return _check_text_length([*left, *right])
-    if not isinstance(left, int | float) or not isinstance(right, int | float):
-        raise ExpressionError(f"arithmetic: expected numbers, got {short_repr(left)} and {short_repr(right)}")
-    bits = {ast.Pow: int(left).bit_length() * right, ast.LShift: right}.get(kind, 0)
-    result = math.inf if bits > MAX_BITS else ARITHMETIC[kind](left, right)
-    if isinstance(result, complex) or abs(result) >= 2**MAX_BITS:
-        raise ExpressionError(f"expected real numbers below 2^{MAX_BITS}, got a larger one from {left} and {right}")
-    return result
-
-
-def _check_text_length(value: Any) -> Any:
-    """Return a value; raise ExpressionError for a list that is too long to walk through."""
-    if isinstance(value, list | range | str) and len(value) > MAX_VALUES:
-        raise ExpressionError(f"expected lists of at most {MAX_VALUES} values, got one of {len(value)}")
-    return value

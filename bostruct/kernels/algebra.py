@@ -59,8 +59,8 @@ class PartKernel(Kernel):
 
 
 @dataclass(frozen=True)
-class Product(Kernel):
-    """The product of two kernels on the same points; theta is that of the first, then that of the second."""
+class BinaryKernel(Kernel):
+    """The base of kernels of two kernels on the same points; theta begins with that of the first and of the second."""
 
     first: Kernel
     second: Kernel
@@ -84,6 +84,11 @@ class Product(Kernel):
     def prepare(self, xs: Batch, ys: Batch | None = None) -> KernelsPair:
         return KernelsPair(self.first.prepare(xs, ys), self.second.prepare(xs, ys))
 
+
+@dataclass(frozen=True)
+class Product(BinaryKernel):
+    """The product of two kernels on the same points; theta is that of the first, then that of the second."""
+
     def gram(self, theta: Array, prepared: KernelsPair) -> Array:
         first, second = self._split(theta)
         return self.first.gram(first, prepared.first) * self.second.gram(second, prepared.second)
@@ -93,7 +98,7 @@ class Product(Kernel):
         return self.first.diag(first, xs) * self.second.diag(second, xs)
 
     def line(self, theta: Array, i: int, prepared: KernelsPair, gram: Array | None = None) -> Callable[[float], Array]:
-        del gram  # a product that underflowed does not tell its factors
+        # a product that underflowed does not tell its factors
         first, second = self._split(theta)
         if i < len(first):
             own, other = self.first.line(first, i, prepared.first), self.second.gram(second, prepared.second)
@@ -136,7 +141,7 @@ class Product(Kernel):
 
 
 @dataclass(frozen=True)
-class WeightedSum(Kernel):
+class WeightedSum(BinaryKernel):
     """The weighted sum of two kernels, w first + (1 - w) second, whose weight is a parameter.
 
     theta is that of the first kernel, that of the second, then the log odds of w.
@@ -145,30 +150,16 @@ class WeightedSum(Kernel):
     initial: log odds at first.
     """
 
-    first: Kernel
-    second: Kernel
     prior: Prior
     initial: float = 0.0
 
-    def __post_init__(self) -> None:
-        check_part("first", self.first, Kernel)
-        check_part("second", self.second, Kernel)
-
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        odds = Parameter("log_odds", 1, self.prior, self.initial)
-        return (*self.first.parameters, *self.second.parameters, odds)
+        return (*super().parameters, Parameter("log_odds", 1, self.prior, self.initial))
 
     @property
     def parameter_variables(self) -> tuple[int | None, ...]:
-        return (*self.first.parameter_variables, *self.second.parameter_variables, None)
-
-    @property
-    def variable_columns(self) -> Mapping[int, Sequence[int]]:
-        return {**self.first.variable_columns, **self.second.variable_columns}
-
-    def prepare(self, xs: Batch, ys: Batch | None = None) -> KernelsPair:
-        return KernelsPair(self.first.prepare(xs, ys), self.second.prepare(xs, ys))
+        return (*super().parameter_variables, None)
 
     def gram(self, theta: Array, prepared: KernelsPair) -> Array:
         first, second, weight = self._split(theta)
@@ -319,7 +310,7 @@ class SpectrumClip(Kernel):
     def line(
         self, theta: Array, i: int, prepared: SpectrumClipPair, gram: Array | None = None
     ) -> Callable[[float], Array]:
-        del gram  # what was clipped from it is not known
+        # what was clipped from `gram` is not known
         own = self.similarity.line(theta, i, prepared.own)
         if prepared.across is None:
             return lambda value: clip(own(value))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TypeAlias
+from typing import Any, Generic, NamedTuple, ParamSpec, TypeAlias, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -18,9 +18,46 @@ from bostruct.contracts import Array, Batch, IntArray, Kernel, Parameter, Prior,
 
 MOST_PAIRED = 64  # items whose pairs are compared one by one; of more, ranks are
 MOST_SIGNS = 2**24  # that are remembered
-REMEMBERED = 4  # batches of orders: a search compares with the same ones over and over
+REMEMBERED = 4  # results for the same points, which a search asks for over and over
+
+Arguments = ParamSpec("Arguments")
+Comparison = TypeVar("Comparison")
 Floats: TypeAlias = npt.NDArray[np.float32]
 Resources: TypeAlias = tuple[int, ...]  # the number of the resource of each item
+
+
+class FrozenArray(NamedTuple):
+    """An array of integers that is told apart by its content."""
+
+    data: bytes
+    shape: tuple[int, ...]
+
+
+class CachedByContent(Generic[Arguments, Comparison]):
+    """A function of arrays of integers that keeps its last few results, told apart by what is in the arrays.
+
+    Before and after a change, the factor and the effect of a variable ask for the same comparisons. An array that is
+    returned is only read. ``__wrapped__`` is the function itself, which keeps nothing.
+    """
+
+    def __init__(self, function: Callable[Arguments, Comparison]) -> None:
+        self.__wrapped__ = function
+        self._compute_once = lru_cache(maxsize=REMEMBERED)(self._compute)
+
+    def __call__(self, *given: Arguments.args, **named: Arguments.kwargs) -> Comparison:
+        return self._compute_once(*map(_freeze_array, given), **named)
+
+    def _compute(self, *frozen: Any, **named: Any) -> Comparison:
+        given = (np.frombuffer(one[0], np.int64).reshape(one[1]) if type(one) is FrozenArray else one for one in frozen)
+        function: Any = self.__wrapped__
+        found: Any = function(*given, **named)
+        if isinstance(found, np.ndarray):
+            found.setflags(write=False)
+        return cast(Comparison, found)
+
+
+def _freeze_array(given: Any) -> Any:
+    return FrozenArray(given.astype(np.int64).tobytes(), given.shape) if isinstance(given, np.ndarray) else given
 
 
 class ExponentialKernel(Kernel):
@@ -170,18 +207,17 @@ def _find_pairs(w: int, resources: Resources | None) -> tuple[IntArray, IntArray
 def _sign_pairs(orders: IntArray, resources: Resources | None, absent: int) -> Floats:
     """Return, for each pair of items, 1 if the first stands before the second, else -1; 0 if both are absent."""
     n, w = orders.shape
-    sign = _sign_bytes if n * len(_find_pairs(w + absent, resources)[0]) <= MOST_SIGNS else _sign_bytes.__wrapped__
-    return sign(orders.astype(np.int64).tobytes(), w, resources, absent)
+    sign = _sign_ranks if n * len(_find_pairs(w + absent, resources)[0]) <= MOST_SIGNS else _sign_ranks.__wrapped__
+    return sign(orders, resources, absent)
 
 
-@lru_cache(maxsize=REMEMBERED)
-def _sign_bytes(orders: bytes, w: int, resources: Resources | None, absent: int) -> Floats:
-    ranks = find_ranks(np.frombuffer(orders, dtype=np.int64).reshape(-1, w), absent).astype(np.int16)
+@CachedByContent
+def _sign_ranks(orders: IntArray, resources: Resources | None, absent: int) -> Floats:
+    ranks, w = find_ranks(orders, absent).astype(np.int16), orders.shape[1]
     first, second = _find_pairs(w + absent, resources)
     signs = (ranks[:, first] < ranks[:, second]).astype(np.float32)  # whose sums are exact up to 2^24
     signs *= 2.0
     signs -= 1.0
     if absent:
         signs[(ranks[:, first] == w) & (ranks[:, second] == w)] = 0.0
-    signs.flags.writeable = False
     return signs

@@ -145,14 +145,9 @@ def _distance(xs: Columns, ys: Columns) -> Array:
         one_absent = (a[:, None] < 0.0) != (b < 0.0)
         total += np.where(one_absent, 1.0, np.abs(a[:, None] - b))
     for one, other in zip(xs.orders, ys.orders, strict=True):
-        total += _order_distance(one, other)
+        here, there = one[:, 0] >= 0, other[:, 0] >= 0
+        found = (here[:, None] != there).astype(np.float64)
+        if here.any() and there.any():
+            found[np.ix_(here, there)] = compare_precedence(one[here], other[there])
+        total += found
     return total
-
-
-def _order_distance(xs: IntArray, ys: IntArray) -> Array:
-    """Return the distances between orders, of which some may be absent (n, m)."""
-    here, there = xs[:, 0] >= 0, ys[:, 0] >= 0
-    found = (here[:, None] != there).astype(np.float64)
-    if here.any() and there.any():
-        found[np.ix_(here, there)] = compare_precedence(xs[here], ys[there])
-    return found

@@ -68,7 +68,12 @@ def list_methods(domain: Domain) -> list[str]:
 
     domain: any.
     """
-    return [name for name, build in METHODS.items() if _can_build(build, domain)]
+    found = []
+    for name, build in METHODS.items():
+        with suppress(DomainError, MissingExtra):
+            build(domain)
+            found.append(name)
+    return found
 
 
 def list_interpretable(domain: Domain, history: HistoryView) -> list[str]:
@@ -83,14 +88,6 @@ def list_interpretable(domain: Domain, history: HistoryView) -> list[str]:
             if any(searcher.sample_hyperparameters(history, searcher.initial_state(), rng)):
                 found.append(name)
     return found
-
-
-def _can_build(build: Callable[..., Searcher], domain: Domain) -> bool:
-    try:
-        build(domain)
-    except (DomainError, MissingExtra):
-        return False
-    return True
 
 
 def find_method(name: str) -> Callable[..., Searcher]:

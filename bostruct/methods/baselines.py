@@ -27,11 +27,7 @@ def evolution(domain: Domain) -> Searcher:
 
 
 def regularized_evolution(
-    domain: Domain,
-    population: int = 100,
-    tournament: int = 25,
-    n_initial: int | None = None,
-    replacement: bool = True,
+    domain: Domain, population: int = 100, tournament: int = 25, n_initial: int | None = None, replacement: bool = True
 ) -> Searcher:
     """Build regularized evolution: mutate the best of a tournament among the youngest points (Real et al. 2019).
 

@@ -10,13 +10,7 @@ from bostruct.acquisition.evolution import Evolution
 from bostruct.acquisition.functions import LOG_EI
 from bostruct.acquisition.local_search import JointAscent, LocalSearch
 from bostruct.checks import check_part, list_wide
-from bostruct.contracts import (
-    AcquisitionFunction,
-    Domain,
-    DomainError,
-    Kernel,
-    Maximizer,
-)
+from bostruct.contracts import AcquisitionFunction, Domain, DomainError, Kernel, Maximizer
 from bostruct.methods.defaults import default_kernel, find_part_without_kernel, has_schedules, success_model
 from bostruct.methods.nasbot import map_surrogate
 from bostruct.searchers.bayesian import BayesianSearch, Neighborhood
@@ -109,14 +103,7 @@ def default_search(domain: Domain) -> SearchSettings:
     if any(one.likeness is not None for one in domain.variables.values()) and (
         most == MOST_SCORED or domain.count_at_most() <= most
     ):  # along descriptors neighbors need not be better
-        listed = LocalSearch(
-            most,
-            num_spray_points=20,
-            num_restarts=10,
-            large_steps=True,
-            most=20_000,
-            neighbors=200,
-        )
+        listed = LocalSearch(most, num_spray_points=20, num_restarts=10, large_steps=True, most=20_000, neighbors=200)
         return SearchSettings(listed, 5, neighbors_of)
     if domain.lists_many and len(domain.variables) > MOST_BY_ONE and not domain.n_continuous:
         return SearchSettings(JointAscent(instead=wide), 1, neighbors_of)
@@ -124,22 +111,14 @@ def default_search(domain: Domain) -> SearchSettings:
         return SearchSettings(AnnealedSearch(), None, neighbors_of)
     if domain.lists_many and list_wide(domain):
         few = LocalSearch(
-            1_000,
-            num_spray_points=200,
-            num_restarts=5,
-            large_steps=True,
-            most=50_000,
-            neighbors=200,
-            distinct=False,
+            1_000, num_spray_points=200, num_restarts=5, large_steps=True, most=50_000, neighbors=200, distinct=False
         )
         return SearchSettings(few, 5, neighbors_of)
     if domain.lists_many:
         return SearchSettings(wide, 5, neighbors_of)
     if domain.traits.local is not None:  # listed point by point, and so at a price
         return SearchSettings(
-            LocalSearch(300, num_spray_points=30, num_restarts=5, most=1_000, distinct=False),
-            5,
-            neighbors_of,
+            LocalSearch(300, num_spray_points=30, num_restarts=5, most=1_000, distinct=False), 5, neighbors_of
         )
     if domain.traits.mutable:
         return SearchSettings(Evolution(domain.pool), None, mutations_of)

@@ -4,23 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial, reduce
 
 import numpy as np
 
 from bostruct.checks import require
-from bostruct.contracts import (
-    Array,
-    ChoiceDomain,
-    Domain,
-    DomainError,
-    FeatureDomain,
-    Kernel,
-    SuccessModel,
-    Surrogate,
-)
+from bostruct.contracts import Array, ChoiceDomain, Domain, DomainError, FeatureDomain, Kernel, SuccessModel, Surrogate
 from bostruct.domains.architecture.value import Architecture
 from bostruct.domains.space.graphs import VariableGraph
 from bostruct.domains.space.variable import Variable
@@ -99,14 +90,9 @@ def find_codes(domain: Domain) -> ChoiceCodes | None:
                 columns += range(start, start + one.width)
                 sizes += [one.n_codes + bool(one.when)] * one.width
             start += one.width
-        steps += _pair_row(first, len(columns), own)
+        if len(columns) - first >= SHORTEST_ROW and 3 <= own[0].n_codes <= MOST_STEPS and not own[0].when:
+            steps += itertools.pairwise(range(first, len(columns)))
     return ChoiceCodes(tuple(columns), tuple(sizes), tuple(steps)) if columns else None
-
-
-def _pair_row(first: int, end: int, variables: Sequence[Variable]) -> Iterator[tuple[int, int]]:
-    """Pair the columns of a row that is long enough, and whose values are not too many."""
-    if end - first >= SHORTEST_ROW and 3 <= variables[0].n_codes <= MOST_STEPS and not variables[0].when:
-        yield from itertools.pairwise(range(first, end))
 
 
 def _name_row(variable: Variable) -> object:

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from bostruct.checks import check_integer, check_number, try_mutation
+from bostruct.checks import check_integer, check_number
 from bostruct.contracts import BRANCH_REASON, Array, Batch, Domain, HistoryView, Point, State
 from bostruct.domains.space.single_changes import Layout
 from bostruct.domains.space.variable import INACTIVE
 from bostruct.methods.defaults import has_schedules
 from bostruct.searchers.bayesian import Exploration, ExplorationStep
+from bostruct.searchers.proposals import mutate_unseen
 
 CANDIDATES = 256  # random points, which show the branches
 PROGRESS = 0.01  # of the distance from the median value to the best: a smaller gain is none
@@ -55,7 +56,8 @@ class BranchExploration(Exploration):
         """
         values = history.values
         memory = {"told": len(values), "asked": 1}
-        if state is not None and np.min(values) >= recall_best(state, values) - PROGRESS * _reach(values):
+        least = PROGRESS * (np.median(values) - np.min(values))
+        if state is not None and np.min(values) >= recall_best(state, values) - least:
             memory = state | {"asked": state["asked"] + 1}
         asked = memory["asked"]
         if asked % self.every:
@@ -100,11 +102,6 @@ def _find_variables(domain: Domain, xs: Batch) -> npt.NDArray[np.bool_]:
 def explore_branches(domain: Domain) -> BranchExploration | None:
     """Return the rule for a domain: None if all points have the same variables."""
     return BranchExploration() if has_conditions(domain) else None
-
-
-def _reach(values: Array) -> float:
-    """Return the distance from the median value to the best."""
-    return float(np.median(values) - np.min(values))
 
 
 @dataclass(frozen=True)
@@ -225,9 +222,6 @@ def mutate_best(domain: Domain, history: HistoryView, rng: np.random.Generator) 
     rng: random number generator.
     """
     values = np.asarray(history.values)
-    center = history.completed[int(np.flatnonzero(values == values.min())[-1])]
-    for _ in range(MUTATION_TRIES):
-        x = try_mutation(domain, center, rng)
-        if x is not None and domain.key(x) not in history.seen:
-            return x
-    return None
+    center = int(np.flatnonzero(values == values.min())[-1])
+    child = mutate_unseen(domain, history, [center] * MUTATION_TRIES, rng)
+    return None if child is None else child[0]

@@ -6,11 +6,7 @@ from dataclasses import replace
 
 from bostruct.acquisition.functions import ProbabilityOfImprovement
 from bostruct.acquisition.local_search import PairSearch
-from bostruct.contracts import (
-    DomainError,
-    ScoreBuilder,
-    Searcher,
-)
+from bostruct.contracts import DomainError, ScoreBuilder, Searcher
 from bostruct.goals.hypervolume import LogHypervolumeImprovement
 from bostruct.searchers.bayesian import BayesianSearch
 from bostruct.searchers.limits import WithinLimits

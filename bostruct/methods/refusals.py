@@ -5,13 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from bostruct.checks import Trait, require
-from bostruct.contracts import (
-    ChoiceDomain,
-    Domain,
-    DomainError,
-    DomainTraits,
-    TreeDomain,
-)
+from bostruct.contracts import ChoiceDomain, Domain, DomainError, DomainTraits, TreeDomain
 from bostruct.domains.space.space import Space
 from bostruct.domains.space.variable import Variable
 

@@ -13,13 +13,7 @@ from bostruct.acquisition.evolution import Evolution
 from bostruct.acquisition.functions import ExpectedImprovement
 from bostruct.acquisition.local_search import LocalSearch
 from bostruct.checks import check_part, name_wide
-from bostruct.contracts import (
-    Choice,
-    Domain,
-    DomainError,
-    FeatureDomain,
-    Point,
-)
+from bostruct.contracts import Choice, Domain, DomainError, FeatureDomain, Point
 from bostruct.domains.architecture.measures import summarize
 from bostruct.domains.part_choices import DescribedParts
 from bostruct.methods.defaults import stands_for_architectures

@@ -7,16 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from bostruct.checks import try_mutation
-from bostruct.contracts import (
-    PARENT_POSITION,
-    Array,
-    HistoryView,
-    Searcher,
-    State,
-    Suggestion,
-)
-from bostruct.searchers.proposals import fall_back
+from bostruct.contracts import PARENT_POSITION, Array, HistoryView, Searcher, State, Suggestion
+from bostruct.searchers.proposals import fall_back, mutate_unseen
 from bostruct.searchers.views import keep
 
 FEWEST = 50  # values that a model is worth its time for
@@ -80,9 +72,8 @@ def _mutate_best(searcher: Searcher, history: HistoryView, state: State, rng: np
     domain = searcher.domain
     best = np.argsort(history.values, kind="stable")[:PARENTS]
     if domain.traits.mutable and len(best):
-        for parent in rng.choice(best, size=TRIES).tolist():
-            x = try_mutation(domain, history.completed[parent], rng)
-            if x is not None and domain.key(x) not in history.seen:
-                return Suggestion(x, state, {"origin": "mutation", PARENT_POSITION: parent})
+        parents = rng.choice(best, size=TRIES).tolist()
+        if (child := mutate_unseen(domain, history, parents, rng)) is not None:
+            return Suggestion(child[0], state, {"origin": "mutation", PARENT_POSITION: child[1]})
     found = fall_back(domain, history, state, rng, "a suggestion was to take less time than a model does")
     return found._replace(info={**found.info, "origin": "random"})

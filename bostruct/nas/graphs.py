@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from bostruct.checks import check_choice, short_repr
-from bostruct.contracts import DomainError
+from bostruct.contracts import DomainError, PointError
 from bostruct.domains.architecture.layers import CNN, MLP, Family, Label, Layer, kernel_size_costs
 from bostruct.domains.architecture.value import Architecture
 
@@ -47,6 +47,7 @@ class GraphNode(NamedTuple):
     groups, dilation: of a convolution.
     rate: of dropout.
     attributes: of the layer that stands for several operations.
+    weights: the name of its weights, which several operations may share.
     """
 
     name: str
@@ -59,6 +60,7 @@ class GraphNode(NamedTuple):
     dilation: int = 1
     rate: float = 0.0
     attributes: tuple[tuple[str, str | float], ...] = ()
+    weights: str = ""
 
 
 @dataclass
@@ -80,6 +82,7 @@ class GraphReader:
     sources: dict[str, tuple[int, ...]] = field(default_factory=dict)  # the layers that an operation passes on
     merged: set[str] = field(default_factory=set)  # operations that belong to the layer before them
     loose: set[str] = field(default_factory=set)  # dropout that belongs to no layer so far
+    scaled: set[str] = field(default_factory=set)  # sums and products with constants
 
     def __post_init__(self) -> None:
         if self.given is not None and not isinstance(self.given, Family):
@@ -87,6 +90,11 @@ class GraphReader:
         if len(self.operations) > MAX_OPERATIONS:
             n = len(self.operations)
             raise DomainError(f"{self.source}: expected at most {MAX_OPERATIONS} operations, got {n}")
+        self.scaled = {key for key, one in self.operations.items() if one.kind in SCALED and len(one.inputs) == 1}
+        self.operations |= {key: self.operations[key]._replace(kind="identity") for key in self.scaled}
+        weights = [one.weights for one in self.operations.values() if one.weights]
+        if len(set(weights)) < len(weights):
+            self.notes.add("layers that share weights have their own")
         self.image = any(one.kind == "conv" for one in self.operations.values())
         self.family = self.given or (CNN if self.image else MLP)
 
@@ -107,13 +115,18 @@ class GraphReader:
         for key in self._list_reached(below):
             self.operations[key] = self._fold(self.operations[key], has_norms)
         self._count_users(decisions)
+        if self.scaled.intersection(self._list_reached(below)):
+            self.notes.add("sums and products with constants are left out")
         for key in self._list_reached(below):
             self._read_operation(key, self.operations[key], has_norms)
         ends = [self._add_layer(self._decision_layer(key, label), self.operations[key]) for key in decisions]
         self.edges += [(end, len(self.layers)) for end in ends]
         self.layers.append(Layer(self.family.output.name))
         self.notes |= {"dropout that follows no layer with weights is left out"} if self.loose else set()
-        found = Architecture(self.layers, self.edges, self._extend_family())
+        try:
+            found = Architecture(self.layers, self.edges, self._extend_family())
+        except PointError as error:
+            raise PointError(f"{self.source}: {error}") from None
         if self.notes:
             changed = "; ".join(sorted(self.notes))
             warnings.warn(f"{self.source}: the layers of {found.family.name} differ: {changed}", stacklevel=3)
@@ -274,7 +287,7 @@ class GraphReader:
         label, is_single = self.family.by_name.get(one.kind), len(one.inputs) == 1 and one.kind not in ACTIVATIONS
         if label is None or label.role != "processing" or not is_single:
             own = (
-                f"; a family with Label({one.kind!r}, units=False) reads it"
+                f"; a family with Label({one.kind!r}, units=False) reads it: pass family=, and builders= to train it"
                 if is_single and " " not in one.kind
                 else ""
             )
@@ -300,7 +313,9 @@ class GraphReader:
             one = self.operations[one.inputs[0]]
             if one.kind not in FOLLOWING:
                 return False
-        return self.operations[one.inputs[0]].kind != "conv"
+        is_before = self.operations[one.inputs[0]].kind != "conv"
+        self.notes |= {"normalization before a layer is read behind it"} if is_before else set()
+        return is_before
 
     def _dense_layer(self, key: str, one: GraphNode) -> Layer:
         """Return a fully connected layer, in a family of features that of its activation."""
@@ -318,7 +333,9 @@ class GraphReader:
         return Layer(ACTIVATIONS[behind[first]] or "", one.units, 1, attributes)
 
     def _note_activation(self, behind: Sequence[str]) -> None:
-        self.notes.update(f"{kind} is read as relu" for kind in behind if kind in ACTIVATIONS and kind != "relu")
+        kinds = ACTIVATIONS.keys() & behind
+        self.notes.update(f"{kind} is read as relu" for kind in kinds - {"relu"})
+        self.notes |= set() if kinds else {"no activation behind a layer is read as relu"}
 
     def _merge_dropout(self, key: str) -> dict[str, str | float]:
         """Return the attribute of the first dropout that follows an operation."""

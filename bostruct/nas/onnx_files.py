@@ -16,6 +16,7 @@ from bostruct.contracts import DomainError
 from bostruct.domains.architecture.layers import Family
 from bostruct.domains.architecture.value import Architecture
 from bostruct.nas.graphs import MAX_OPERATIONS, POOLS, SCALED, GraphNode, GraphReader
+from bostruct.problems.paths import check_regular
 
 MAX_FIELDS = 10 * MAX_OPERATIONS  # of a message
 MAX_BYTES = 1_000  # of a name, and of a list of numbers
@@ -90,6 +91,7 @@ def from_onnx(
         If the layers are not a valid architecture.
     """
     source = str(path)
+    check_regular(source, Path(path))
     with Path(path).open("rb") as file:
         try:
             data = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
@@ -129,7 +131,9 @@ def _read_operator(node: OnnxNode, known: dict[str, GraphNode], constants: Sizes
     one = GraphNode(node.name, kind, fed)
     sizes = next((constants[key] for key in node.inputs[1:] if key in constants), [])  # of the weights
     if kind in SCALED and len(fed) == 1:
-        return one._replace(kind="identity")
+        return one
+    if kind in ("conv", "linear") and len(fed) == 1:
+        one = one._replace(weights=node.inputs[1] if len(node.inputs) > 1 else "")
     if kind == "conv" and len(sizes) == 4 and len(fed) == 1:
         stride, dilation, groups = (node.read_numbers(own, 1, 1) for own in ("strides", "dilations", "group"))
         one = one._replace(

@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from bostruct.checks import short_repr
-from bostruct.domains.language.combinators import combiner
+from bostruct.domains.language.combinators import combiner, siso_sequential
 from bostruct.domains.language.compilers.implementations import Shapes, TorchLayer, Values, siso_torch_module
 from bostruct.domains.language.errors import LanguageError
 from bostruct.domains.language.graph import IO, Hyperparameter
@@ -154,6 +154,32 @@ def add(n: int) -> IO:
     n: number of inputs, in0 to in(n - 1).
     """
     return combiner(n, "Add", TorchLayer(partial(_combined, _sum)))
+
+
+def conv_bn_relu(filters: int, kernel: int = 3, stride: int = 1, bias: bool = False) -> IO:
+    """Build a convolution, by default without bias, batch normalization, ReLU.
+
+    filters: number of filters, at least 1.
+    bias: whether the convolution has one.
+    """
+    return siso_sequential([conv2d(filters, kernel, stride, bias=bias), batch_norm(), relu()])
+
+
+def relu_conv_bn(filters: int, kernel: int = 3, stride: int = 1, dilation: int = 1) -> IO:
+    """Build ReLU, a convolution without bias, batch normalization.
+
+    filters: number of filters, at least 1.
+    """
+    return siso_sequential([relu(), conv2d(filters, kernel, stride, dilation, bias=False), batch_norm()])
+
+
+def relu_separable_bn(filters: int, kernel: int = 3, stride: int = 1, dilation: int = 1) -> IO:
+    """Build ReLU, a depthwise convolution, one of size 1, batch normalization.
+
+    filters: number of filters, at least 1.
+    """
+    made = separable_conv2d(filters, kernel, stride, dilation, bias=False)
+    return siso_sequential([relu(), made, batch_norm()])
 
 
 def padding(kernel: int, dilation: int = 1) -> int:

@@ -139,15 +139,7 @@ def _check_drops(given: Iterable[tuple[float, float]]) -> tuple[tuple[float, flo
     return drops
 
 
-FAST = Recipe(
-    epochs=12,
-    batch_size=64,
-    learning_rate=4e-3,
-    schedule="triangle",
-    weight_decay=1e-4,
-    gradient_norm=5.0,
-    score="last",
-)
+FAST = Recipe(epochs=12, batch_size=64, learning_rate=4e-3, schedule="triangle", weight_decay=1e-4, gradient_norm=5.0)
 """What the searches that need no download use; Adam, a triangular learning rate, gradients of norm 5 at most."""
 
 FAST_IMAGES = Recipe(

@@ -39,7 +39,8 @@ def from_torch(
     Convolutions, pools, fully connected layers, residual blocks, concatenations and an average of several outputs are
     read, with units, stride, dropout, dilation, `separable` and missing normalization. The linear layers before the
     output are the decision layers. Other properties are read as `to_torch` builds them: any padding and bias,
-    flattening as the mean over the image, and, with a warning, other activations and blocks of other convolutions.
+    flattening as the mean over the image, and, with a warning, other or no activations, normalization before a layer,
+    shared weights, constant factors and blocks of other convolutions.
 
     Parameters
     ----------
@@ -69,14 +70,16 @@ def from_torch(
     if not isinstance(module, nn.Module):
         raise TypeError(f"module: expected a torch.nn.Module, got {short_repr(module)}")
     if not isinstance(example_input, Tensor):
-        raise TypeError(f"example_input: expected a tensor, a batch of examples, got {short_repr(example_input)}")
+        given = f"{short_repr(example_input)}; for examples of a shape, pass torch.zeros(2, *shape)"
+        raise TypeError(f"example_input: expected a tensor, a batch of examples, got {given}")
     modes = {one: one.training for one in module.modules()}
     try:
         with torch.no_grad():
             exported = torch.export.export(module.eval(), (example_input,), strict=False)
     except Exception as error:  # the module is the user's, and may raise anything
-        reason = short_repr(str(error).strip().partition("\n")[0], 200)
-        raise DomainError(f"module: torch.export cannot trace it: {type(error).__name__}: {reason}") from error
+        reason = f"{type(error).__name__}: {short_repr(str(error).strip().partition(chr(10))[0], 200)}"
+        reason = "its forward branches on data" if reason.startswith("GuardOnDataDependent") else reason
+        raise DomainError(f"module: torch.export cannot trace it: {reason}") from error
     finally:
         for one, mode in modes.items():
             one.training = mode
@@ -107,9 +110,11 @@ def _read_node(node: fx.Node, inputs: list[fx.Node]) -> GraphNode:
     if not isinstance(made, Tensor):
         return one
     one = one._replace(units=made.shape[1] if made.dim() > 1 else None)
-    before = inputs[0].meta["val"].shape
+    before = getattr(inputs[0].meta["val"], "shape", made.shape)  # an LSTM makes a tuple
     if one.kind in SCALED and len(inputs) == 1:
-        return one._replace(kind="identity")
+        return one
+    if one.kind in ("conv", "linear"):
+        one = one._replace(weights=str(given.get("weight", "")))
     if one.kind == "conv" and len(inputs) == 1:
         stride, dilation, groups = _pair(given["stride"]), max(_pair(given["dilation"])), given["groups"]
         kernel = tuple(given["weight"].meta["val"].shape[2:])

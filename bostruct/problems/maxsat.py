@@ -5,10 +5,7 @@ Files are .wcnf in the old format or in that of 2022, or .cnf, plain or compress
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import hashlib
-import lzma
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -35,11 +32,10 @@ from bostruct.problems.base import (
     prove_by_enumeration,
     published_initial_seeds,
 )
-from bostruct.problems.paths import read_lines
+from bostruct.problems.paths import COMPRESSION, read_lines
 
 CHUNK_CELLS = 4_000_000
 EXACT = 2**53
-COMPRESSION: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 Floats = npt.NDArray[np.floating[Any]]
 MAX_QUADRATIC_VARIABLES = 28
 MAX_ENUMERATED_VARIABLES = 14
@@ -283,7 +279,7 @@ def write_wcnf(formula: Formula, path: str | Path, *, overwrite: bool = False) -
         shown_weight = top if math.isinf(weight) else int(weight) if weight.is_integer() else repr(weight)
         lines.append(" ".join(map(str, (shown_weight, *clause, 0))))
     path = Path(path)
-    compress = COMPRESSION.get(path.suffix, bytes)
+    compress = getattr(COMPRESSION.get(path.suffix), "compress", bytes)
     write_output(path, compress(("\n".join(lines) + "\n").encode("ascii")), "formula", overwrite=overwrite)
 
 

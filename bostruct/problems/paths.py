@@ -1,4 +1,4 @@
-"""Data files: what stands at a path is looked at before it is opened; lines of text, plain or compressed."""
+"""Data files, plain or compressed: what stands at a path is looked at before it is opened; content, lines of text."""
 
 from __future__ import annotations
 
@@ -7,16 +7,18 @@ import gzip
 import lzma
 import os
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 from bostruct.checks import short_repr
 
-MAX_TEXT = 2**26  # characters, compressed or not; as formulas or matrices they take up to 2 GB of memory
+MAX_CONTENT = 2**28  # bytes of a file that is read as a whole, compressed or not; its reader limits what they become
+MAX_TEXT = 2**26  # characters of a file that is read by lines; as formulas or matrices they take up to 2 GB of memory
 MAX_LINE = 2**23
-COMPRESSED: dict[str, Callable[..., TextIO]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}  # type: ignore[dict-item]
+MARK = "\xef\xbb\xbf"  # the byte-order mark of UTF-8, read as Latin-1
+COMPRESSION: dict[str, Any] = {".gz": gzip, ".bz2": bz2, ".xz": lzma}  # modules with `open` and `compress`, by suffix
 
 
 def is_regular(file: str | Path) -> bool:
@@ -36,6 +38,38 @@ def check_regular(place: str, file: str | Path) -> None:
 
 
 @contextmanager
+def open_data(file: str | Path, mode: str = "rb", **options: Any) -> Iterator[Any]:
+    """Open a regular file, compressed as its suffix says.
+
+    mode, options: as of `open`.
+
+    Raises OSError if it cannot be opened, and ValueError if it is damaged or no regular file.
+    """
+    path = Path(file)
+    check_regular(str(path), path)
+    try:
+        with getattr(COMPRESSION.get(path.suffix), "open", open)(path, mode, **options) as stream:
+            yield stream
+    except (EOFError, zlib.error, lzma.LZMAError, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        raise ValueError(f"{path}: expected a file compressed as its name says: {error}") from None
+
+
+def read_content(file: str | Path) -> bytearray:
+    """Return the content of a file of at most 256 MiB; raise as `open_data`, and ValueError for a larger one."""
+    content = bytearray()
+    with open_data(file) as stream:
+        is_small = os.path.getsize(file) <= MAX_CONTENT
+        while is_small and (chunk := stream.read(2**20)):
+            content += chunk
+            is_small = len(content) <= MAX_CONTENT
+    if not is_small:
+        raise ValueError(f"{file}: expected at most {MAX_CONTENT:,} bytes, got more; keep the rows that matter")
+    return content
+
+
+@contextmanager
 def read_lines(file: str | Path) -> Iterator[Iterator[str]]:
     """Give the lines of a text file, one after the other: plain, .gz, .bz2 or .xz.
 
@@ -45,27 +79,23 @@ def read_lines(file: str | Path) -> Iterator[Iterator[str]]:
     cannot be opened, and ValueError if it is too large, damaged or no regular file.
     """
     path = Path(file)
-    check_regular(str(path), path)
-    if (size := path.stat().st_size) > MAX_TEXT:
-        raise ValueError(f"{path}: expected at most {MAX_TEXT:,} bytes, got {size:,}")
     number, line = 0, ""
 
-    def lines() -> Iterator[str]:
+    def lines(stream: TextIO) -> Iterator[str]:
         nonlocal number, line
         left = MAX_TEXT
-        with COMPRESSED.get(path.suffix, open)(path, "rt", encoding="latin-1") as stream:  # comments hold any byte
-            while line := stream.readline(MAX_LINE + 1):
-                number, left = number + 1, left - len(line)
-                if len(line) > MAX_LINE or left < 0:
-                    raise ValueError(f"expected at most {MAX_TEXT:,} characters, and {MAX_LINE:,} in a line")
-                yield line
+        while line := stream.readline(MAX_LINE + 1):
+            number, left = number + 1, left - len(line)
+            line = line if number > 1 else line.removeprefix(MARK)
+            if len(line) > MAX_LINE or left < 0:
+                raise ValueError(f"expected at most {MAX_TEXT:,} characters, and {MAX_LINE:,} in a line")
+            yield line
 
-    try:
-        yield lines()
-    except ValueError as error:
-        where, shown = (f", line {number}", f"; the line is {short_repr(line.rstrip())}") if number else ("", "")
-        raise ValueError(f"{path}{where}: {error}{shown}") from None
-    except (EOFError, zlib.error, lzma.LZMAError, OSError) as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            raise
-        raise ValueError(f"{path}: expected a file compressed as its name says: {error}") from None
+    with open_data(path, "rt", encoding="latin-1") as stream:  # comments hold any byte
+        if (size := path.stat().st_size) > MAX_TEXT:
+            raise ValueError(f"{path}: expected at most {MAX_TEXT:,} bytes, got {size:,}")
+        try:
+            yield lines(stream)
+        except ValueError as error:
+            where, shown = (f", line {number}", f"; the line is {short_repr(line.rstrip())}") if number else ("", "")
+            raise ValueError(f"{path}{where}: {error}{shown}") from None

@@ -63,11 +63,14 @@ def read_tsplib(path: str | Path, kinds: Collection[str]) -> Cities:
                     raise ValueError(f"expected at most {max(n * n + 1, 4 * n)} numbers for {n} cities")
             elif key in SECTIONS:
                 n = _read_size(facts)
+                if key in sections:
+                    raise ValueError(f"expected one {key}, got a second")
                 numbers = sections[key] = []
             elif key.endswith("_SECTION"):
                 raise ValueError(f"expected no sections but {', '.join(SECTIONS)}")
             elif text and not colon:
-                raise ValueError("expected KEYWORD: value, a section or its numbers")
+                hint = "; qap:file= reads files of QAPLIB" if NUMBERS.match(text) and not facts else ""
+                raise ValueError(f"expected KEYWORD: value, a section or its numbers{hint}")
             elif text:
                 facts[key] = value
                 numbers = None
@@ -164,8 +167,10 @@ def _measure_cities(values: list[float], n: int, rule: str) -> tuple[tuple[int, 
     rows = np.array(values).reshape(n, width)
     names = tuple(int(name) for name in rows[:, 0])
     if len(set(names)) < n or (rows[:, 0] != names).any():
+        twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
+        said = "" if twice is None else f"; got {twice} twice"
         raise ValueError(
-            f"NODE_COORD_SECTION: expected {n} cities with numbers of their own, and {width - 1} coordinates"
+            f"NODE_COORD_SECTION: expected {n} cities with numbers of their own, and {width - 1} coordinates{said}"
         )
     return names, RULES[rule](rows[:, 1:])
 

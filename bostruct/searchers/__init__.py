@@ -12,9 +12,5 @@ if TYPE_CHECKING:
     from bostruct.searchers.scores import Improvement as Improvement
 else:
     __getattr__, __dir__, __all__ = attach(
-        __name__,
-        {
-            "bostruct.searchers.bayesian": "Exploration",
-            "bostruct.searchers.scores": "Feasible Improvement",
-        },
+        __name__, {"bostruct.searchers.bayesian": "Exploration", "bostruct.searchers.scores": "Feasible Improvement"}
     )

@@ -23,7 +23,7 @@ from bostruct.contracts import (
     Suggestion,
     describe_part,
 )
-from bostruct.searchers.proposals import Design, draw_blindly, fall_back, random_design
+from bostruct.searchers.proposals import Design, draw_blindly, fall_back, mutate_unseen, random_design
 
 MUTATION_TRIES = 100  # of the center, if its neighbors cannot be listed
 
@@ -146,21 +146,12 @@ class EvolutionSearch(Searcher):
             return Suggestion(self.design(self.domain, history.seen, rng), state, {"origin": "initial"})
         if not len(history.values):
             return draw_blindly(self.domain, history, state, rng)
-        child = self._child(history, rng)
-        if child is None:
+        parents = rng.choice(len(history.values), size=self.tries, p=self.selection(-history.values)).tolist()
+        if (child := mutate_unseen(self.domain, history, parents, rng)) is None:
             why = f"no unseen point was found in up to {self.tries} mutations"
             return fall_back(self.domain, history, state, rng, why)
         x, parent = child
         return Suggestion(x, state, {"origin": self.origin, PARENT_POSITION: parent})
-
-    def _child(self, history: HistoryView, rng: np.random.Generator) -> tuple[Point, int] | None:
-        """Return an unseen mutation and the position of its parent; None if every try met a point that was seen."""
-        parents = rng.choice(len(history.values), size=self.tries, p=self.selection(-history.values))
-        for parent in parents.tolist():
-            x = try_mutation(self.domain, history.completed[parent], rng)
-            if x is not None and self.domain.key(x) not in history.seen:
-                return x, parent
-        return None
 
 
 @dataclass(frozen=True)

@@ -14,13 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy
 
-from bostruct.checks import (
-    check_bool,
-    check_integer,
-    check_part,
-    first_occurrences,
-    has_spread,
-)
+from bostruct.checks import check_bool, check_integer, check_part, first_occurrences, has_spread
 from bostruct.contracts import (
     ADDED_LATER,
     Array,

@@ -107,8 +107,11 @@ class Hyperband(Searcher):
         brackets = self._brackets(rungs)
         if self.proposals is not None:
             found, state, info = self.proposals.suggest(history, state, rng)
-            x = self._place_proposal(found, brackets[0], rungs, history.seen)
-            if x is not None:
+            # where its bracket begins, or a level above if it was evaluated
+            key = self.fidelities.keys([found])[0]
+            level = brackets[0] if key not in rungs.bracket else rungs.highest[key] + 1
+            x = move_to_level(self.fidelities, found, level) if level < len(self.fidelities.costs) else None
+            if x is not None and self.domain.key(x) not in history.seen:
                 return Suggestion(x, state, {**info, "level": self.fidelities.level(x)})
         for bracket in brackets:
             x = self._new(bracket, rungs, history.seen, rng)
@@ -147,13 +150,6 @@ class Hyperband(Searcher):
                     if higher is not None and self.domain.key(higher) not in seen:
                         return higher
         return None
-
-    def _place_proposal(self, x: Point, bracket: int, rungs: Rungs, seen: AbstractSet[Hashable]) -> Point | None:
-        """Move a proposal to where its bracket begins, or a level above if it was evaluated; None if seen."""
-        key = self.fidelities.keys([x])[0]
-        level = bracket if key not in rungs.bracket else rungs.highest[key] + 1
-        found = move_to_level(self.fidelities, x, level) if level < len(self.fidelities.costs) else None
-        return None if found is None or self.domain.key(found) in seen else found
 
     def _brackets(self, rungs: Rungs) -> list[int]:
         """Return the levels at which new points may begin, the bracket that lags behind its share most first."""

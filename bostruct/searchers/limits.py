@@ -9,68 +9,13 @@ import numpy as np
 import scipy
 
 from bostruct.checks import check_part
-from bostruct.contracts import (
-    AcquisitionFunction,
-    Array,
-    Batch,
-    Feasibility,
-    HistoryView,
-    Posterior,
-    Score,
-    ScoreBuilder,
-    State,
-    VariedValues,
-)
+from bostruct.contracts import AcquisitionFunction, Feasibility, HistoryView, Posterior, Score, ScoreBuilder, State
 from bostruct.goals.pareto import is_feasible
-from bostruct.searchers.scores import AcquisitionScore
+from bostruct.searchers.scores import AcquisitionScore, ProductScore, ScoredFeasibility
 from bostruct.searchers.views import Take, keep
 
 BOUND = 0.0  # of a violation: a limit is kept at and below it
 LEAST_CHANCE = 0.1  # that a limit is kept which was told to be: with noise a lucky number is no proof
-
-
-@dataclass(frozen=True, eq=False)
-class ProductScore(Score):
-    """A product of worths, as the sum of their logarithms.
-
-    scores: of each worth, at least one; they must be logarithms.
-    """
-
-    scores: Sequence[Score]
-
-    def __call__(self, xs: Batch) -> Array:
-        return np.sum([score(xs) for score in self.scores], axis=0)
-
-    def upper_bounds(self, xs: Batch) -> Array:
-        return np.sum([score.upper_bounds(xs) for score in self.scores], axis=0)
-
-    def believe(self, xs: Batch) -> ProductScore | None:
-        believing = [one for score in self.scores if (one := score.believe(xs)) is not None]
-        return ProductScore(believing) if len(believing) == len(self.scores) else None
-
-    def input_vjp(self, xs: Batch) -> VariedValues | None:
-        varied = [one for score in self.scores if (one := score.input_vjp(xs)) is not None]
-        if len(varied) < len(self.scores):
-            return None
-
-        def at_shares(shares: Array) -> tuple[Array, Array]:
-            values, gradients = zip(*(vary(shares) for vary in varied), strict=True)
-            return np.sum(values, axis=0), np.sum(gradients, axis=0)
-
-        return at_shares
-
-
-@dataclass(frozen=True, eq=False)
-class ScoredFeasibility(Feasibility):
-    """A chance whose logarithm is a score.
-
-    score: the logarithm of a chance.
-    """
-
-    score: Score
-
-    def log_probability(self, xs: Batch) -> Array:
-        return self.score(xs)
 
 
 @dataclass(frozen=True)
@@ -114,7 +59,11 @@ class WithinLimits(ScoreBuilder):
         if not kept:
             return ProductScore(chances)
         target = posterior.outputs[0] if self.n_objectives == 1 else posterior
-        view = keep(history, kept, _believe_kept(violations, history.running), self.take)
+        running = []  # those that are believed to satisfy all limits
+        if len(history.running):
+            means = [violation.predict(history.running).mean.mean(axis=0) for violation in violations]
+            running = np.flatnonzero(np.all(np.array(means) <= BOUND, axis=0)).tolist()
+        view = keep(history, kept, running, self.take)
         return ProductScore([self.score(target, view, rng), *chances])
 
     def learn_feasibility(
@@ -150,12 +99,3 @@ def find_kept(violations: Sequence[Posterior], history: HistoryView, take: Take)
     chances = np.array(below).reshape(len(violations), len(told))  # P(violation <= 0)
     likely = np.all(chances >= LEAST_CHANCE, axis=0)
     return (told[likely] if likely.any() else told).tolist()
-
-
-def _believe_kept(violations: Sequence[Posterior], xs: Batch) -> list[int]:
-    """Return the positions of the points that are believed to satisfy all limits."""
-    if not len(xs):
-        return []
-    return np.flatnonzero(
-        np.all([violation.predict(xs).mean.mean(axis=0) <= BOUND for violation in violations], axis=0)
-    ).tolist()

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 import numpy as np
 
 from bostruct.checks import try_mutation
-from bostruct.contracts import (
-    Batch,
-    Domain,
-    HistoryView,
-    Json,
-    LocalDomain,
-    Point,
-    State,
-    Suggestion,
-)
+from bostruct.contracts import Batch, Domain, HistoryView, Json, LocalDomain, Point, State, Suggestion
 
 MAX_SEEN_NEIGHBORS = 5_000
 N_MUTATIONS = 50
@@ -67,6 +58,20 @@ def mutations_of(domain: Domain, x: Point, rng: np.random.Generator) -> Batch:
             break
         found.append(changed)
     return domain.join(found)
+
+
+def mutate_unseen(
+    domain: Domain, history: HistoryView, parents: Iterable[int], rng: np.random.Generator
+) -> tuple[Point, int] | None:
+    """Return the first mutation that was not seen, and its parent's position; None if all tries met seen points.
+
+    parents: positions of completed points, one a try.
+    """
+    for parent in parents:
+        x = try_mutation(domain, history.completed[parent], rng)
+        if x is not None and domain.key(x) not in history.seen:
+            return x, parent
+    return None
 
 
 def nothing_around(domain: Domain, x: Point, rng: np.random.Generator) -> Batch:

@@ -9,18 +9,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy
 
 from bostruct.checks import first_occurrences
-from bostruct.contracts import (
-    Array,
-    Batch,
-    BostructError,
-    Domain,
-    Feasibility,
-    NumericalError,
-    Point,
-    Posterior,
-)
+from bostruct.contracts import Array, Batch, BostructError, Domain, Feasibility, NumericalError, Point, Posterior
 
 N_DRAWS = 2_000  # of the posterior: at a probability of 0.05 its standard error is 0.005
 CONFIDENCE = 0.95  # that the bound is not below the probability, at each look
@@ -156,6 +148,4 @@ def _factor(covariance: Array) -> Array:
 
 def _bound_share(n_found: int, n: int) -> float:
     """Return the upper bound of Clopper and Pearson (1934) of a probability, of n_found in n draws."""
-    from scipy.special import betaincinv
-
-    return 1.0 if n_found == n else float(betaincinv(n_found + 1, n - n_found, CONFIDENCE))
+    return 1.0 if n_found == n else float(scipy.special.betaincinv(n_found + 1, n - n_found, CONFIDENCE))

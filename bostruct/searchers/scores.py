@@ -104,37 +104,66 @@ class AcquisitionScore(Score):
 
 
 @dataclass(frozen=True, eq=False)
-class FeasibleScore(Score):
-    """A score times the chance of success, as logarithms (Gelbart et al. 2014).
+class ProductScore(Score):
+    """A product of worths, as the sum of their logarithms.
 
-    score: the logarithm of an acquisition.
+    scores: of each worth, at least one; they must be logarithms.
     """
 
-    score: Score
-    success: Feasibility
+    scores: Sequence[Score]
 
     def __call__(self, xs: Batch) -> Array:
-        return self.score(xs) + self.success.log_probability(xs)
+        return np.sum([score(xs) for score in self.scores], axis=0)
 
     def upper_bounds(self, xs: Batch) -> Array:
-        """Return bounds never below the score (m,), which know where points fail."""
-        return self.score.upper_bounds(xs) + allow_for_rounding(self.success.log_probability_bound(xs))
+        return np.sum([score.upper_bounds(xs) for score in self.scores], axis=0)
 
-    def believe(self, xs: Batch) -> FeasibleScore | None:
-        """Return the score once points are being evaluated, with the same chance of success."""
-        score = self.score.believe(xs)
-        return None if score is None else replace(self, score=score)
+    def believe(self, xs: Batch) -> ProductScore | None:
+        believing = [one for score in self.scores if (one := score.believe(xs)) is not None]
+        return ProductScore(believing) if len(believing) == len(self.scores) else None
 
     def input_vjp(self, xs: Batch) -> VariedValues | None:
-        vary_score, vary_chance = self.score.input_vjp(xs), self.success.log_probability_vjp(xs)
-        if vary_score is None or vary_chance is None:
+        varied = [one for score in self.scores if (one := score.input_vjp(xs)) is not None]
+        if len(varied) < len(self.scores):
             return None
 
         def at_shares(shares: Array) -> tuple[Array, Array]:
-            (value, gradient), (chance, slope) = vary_score(shares), vary_chance(shares)
-            return value + chance, gradient + slope
+            values, gradients = zip(*(vary(shares) for vary in varied), strict=True)
+            return np.sum(values, axis=0), np.sum(gradients, axis=0)
 
         return at_shares
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredFeasibility(Feasibility):
+    """A chance whose logarithm is a score.
+
+    score: the logarithm of a chance.
+    """
+
+    score: Score
+
+    def log_probability(self, xs: Batch) -> Array:
+        return self.score(xs)
+
+
+@dataclass(frozen=True, eq=False)
+class FeasibilityScore(Score):
+    """The logarithm of a chance as a score: points that are believed to be running leave it as it is."""
+
+    chance: Feasibility
+
+    def __call__(self, xs: Batch) -> Array:
+        return self.chance.log_probability(xs)
+
+    def upper_bounds(self, xs: Batch) -> Array:
+        return allow_for_rounding(self.chance.log_probability_bound(xs))
+
+    def believe(self, xs: Batch) -> FeasibilityScore:
+        return self
+
+    def input_vjp(self, xs: Batch) -> VariedValues | None:
+        return self.chance.log_probability_vjp(xs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,9 +186,7 @@ class CautiousFeasibility(Feasibility):
 
         def at_shares(shares: Array) -> tuple[Array, Array]:
             log_probability, slope = vary(shares)
-            is_low = log_probability < LOG_HALF
-            lowered = log_probability + CAUTION * np.where(is_low, log_probability - LOG_HALF, 0.0)
-            return lowered, slope * np.where(is_low, 1.0 + CAUTION, 1.0)[:, None]
+            return _lower(log_probability), slope * np.where(log_probability < LOG_HALF, 1.0 + CAUTION, 1.0)[:, None]
 
         return at_shares
 
@@ -175,17 +202,6 @@ def allow_for_rounding(log_bound: Array) -> Array:
 def _lower(log_probability: Array) -> Array:
     """Return log chances that are lower the more they are below that of a half; their order stays."""
     return log_probability + CAUTION * np.minimum(log_probability - LOG_HALF, 0.0)
-
-
-@dataclass(frozen=True, eq=False)
-class ProductFeasibility(Feasibility):
-    """The chance that several independent things succeed."""
-
-    chances: Sequence[Feasibility]
-
-    def log_probability(self, xs: Batch) -> Array:
-        """Return the logarithm of the chance that all succeed at each of m points (m,)."""
-        return np.sum([one.log_probability(xs) for one in self.chances], axis=0)
 
 
 @dataclass(frozen=True)
@@ -283,15 +299,16 @@ class Feasible(ScoreBuilder):
             return score, state
         n_failed = len(history.failed)
         is_over = n_failed > MOST_FAILED * (n_failed + len(history.completed))
-        return FeasibleScore(score, CautiousFeasibility(chance) if is_over else chance), state
+        return ProductScore([score, FeasibilityScore(CautiousFeasibility(chance) if is_over else chance)]), state
 
     def learn_feasibility(
         self, posterior: Posterior, history: HistoryView, state: State, rng: np.random.Generator
     ) -> Feasibility | None:
         """Return the chance that points have a value, and that the score knows of; None for certainty."""
         inner = self.score.learn_feasibility(posterior, history, None, rng)
-        found = [one for one in (self._learn_success(history, state, rng)[0], inner) if one is not None]
-        return ProductFeasibility(found) if found else None
+        found = [self._learn_success(history, state, rng)[0], inner]
+        scores = [FeasibilityScore(one) for one in found if one is not None]
+        return ScoredFeasibility(ProductScore(scores)) if scores else None
 
     def _learn_success(
         self, history: HistoryView, state: State, rng: np.random.Generator

@@ -10,16 +10,7 @@ from typing import Any
 import numpy as np
 
 from bostruct.checks import check_integer, optional_import
-from bostruct.contracts import (
-    Choice,
-    HistoryView,
-    Infeasible,
-    Point,
-    Searcher,
-    State,
-    Suggestion,
-    TreeDomain,
-)
+from bostruct.contracts import Choice, HistoryView, Infeasible, Point, Searcher, State, Suggestion, TreeDomain
 from bostruct.searchers.proposals import fall_back
 
 ASKS = 32

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
 
 from bostruct.contracts import Array, Batch, HistoryView
 
@@ -11,17 +13,11 @@ Take = Callable[[Batch, Sequence[int]], Batch]
 
 def keep(history: HistoryView, completed: Sequence[int], running: Sequence[int], take: Take) -> HistoryView:
     """Return a history with some of its completed and of its running points."""
-    kept, variances = list(completed), history.variances
-    return HistoryView(
-        take(history.completed, kept),
-        history.values[kept],
-        take(history.running, running),
-        history.failed,
-        history.seen,
-        history.objectives[kept],
-        history.violations[kept],
-        None if variances is None else variances[kept],
-    )
+    kept = list(completed)
+    names = ("values", "objectives", "violations", *([] if history.variances is None else ["variances"]))
+    of_kept: Any = {name: getattr(history, name)[kept] for name in names}
+    points = {"completed": take(history.completed, kept), "running": take(history.running, running)}
+    return replace(history, whole=None, **points, **of_kept)
 
 
 def revalue(history: HistoryView, values: Array) -> HistoryView:
@@ -29,13 +25,5 @@ def revalue(history: HistoryView, values: Array) -> HistoryView:
 
     values: one for each completed point, minimized (n,).
     """
-    return HistoryView(
-        history.completed,
-        values,
-        history.running,
-        history.failed,
-        history.seen,
-        values[:, None],
-        history.violations,
-        None,  # what is known of the noise is known of other values
-    )
+    # what is known of the noise is known of other values
+    return replace(history, values=values, objectives=values[:, None], variances=None, whole=None)

@@ -124,12 +124,12 @@ def check_writable(path: Path) -> None:
     )
 
 
+NETWORK |= {"nfs4", "ocfs2", "orangefs", "pvfs2", "smb3", "smbfs", "vboxsf", "virtiofs", "wekafs"}
+
+
 def _is_read_only(folder: Path) -> bool:
     """Tell whether a folder is on a file system that nobody may write."""
     return has_posix() and bool(os.statvfs(folder).f_flag & os.ST_RDONLY)
-
-
-NETWORK |= {"nfs4", "ocfs2", "orangefs", "pvfs2", "smb3", "smbfs", "vboxsf", "virtiofs", "wekafs"}
 
 
 def find_network_filesystem(path: Path, mounts: Path = MOUNTS) -> str | None:
@@ -144,16 +144,12 @@ def find_network_filesystem(path: Path, mounts: Path = MOUNTS) -> str | None:
     best, found = "", ""
     for line in lines:
         place, _, kind = line.partition(" - ")
-        where, kind = _unescape_mount(place.split()[4]), kind.split()[0]
+        where = re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), place.split()[4])  # unescaped
+        kind = kind.split()[0]
         is_under = str(path) == where or str(path).startswith(where.rstrip(os.sep) + os.sep)
         if is_under and len(where) >= len(best):  # the last mounted of one place is what is seen
             best, found = where, kind
     return found if found in NETWORK or NETWORK_FUSE.match(found) else None
-
-
-def _unescape_mount(text: str) -> str:
-    """Return a path of the table of mounts, where blanks are written as octal numbers."""
-    return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), text)
 
 
 hook_forks(after_in_child=_note_cut_off)

@@ -150,7 +150,11 @@ def read_study(connection: Connection, name: str | None, where: str, version: in
     where = f"{where}: study {study.name!r}"
     sealed = version > 1
     with pause_collector():
-        rows = _select_trials(connection, progress.study, version)
+        lacking = () if sealed else ("outcome", "owner", "revision")
+        stands = {} if version >= SHARED_SINCE else {"revision": "lease"}  # the column of earlier versions in its place
+        columns = ", ".join("NULL" if name in lacking else stands.get(name, name) for name in TRIAL_COLUMNS)
+        select = f"SELECT {columns}{', checksum' if sealed else ''} FROM trials WHERE study = ? ORDER BY number"
+        rows: list[Columns] = connection.execute(select, (progress.study,)).fetchall()
         trials = [read_trial_columns(row, where, version) for row in rows]
     if sealed:
         _check_told(trials, progress.told, where)
@@ -187,16 +191,6 @@ def read_checksums(connection: Connection, table: Literal["trials", "changes"], 
     """Return the checksums of the trials of a study, or of the changes of its space, as they stand beside the rows."""
     rows = connection.execute(f"SELECT checksum FROM {table} WHERE study = ?", (study,)).fetchall()
     return [checksum for (checksum,) in rows]
-
-
-def _select_trials(connection: Connection, study: int, version: int) -> list[Columns]:
-    lacking = () if version > 1 else ("outcome", "owner", "revision")
-    stands = {} if version >= SHARED_SINCE else {"revision": "lease"}  # the column of earlier versions in its place
-    columns = ", ".join("NULL" if name in lacking else stands.get(name, name) for name in TRIAL_COLUMNS)
-    seal = ", checksum" if version > 1 else ""
-    return connection.execute(
-        f"SELECT {columns}{seal} FROM trials WHERE study = ? ORDER BY number", (study,)
-    ).fetchall()
 
 
 def _check_told(trials: list[TrialRow], told: int, where: str) -> None:

@@ -90,7 +90,16 @@ def trial_columns(study: int, row: TrialRow, revision: int) -> Columns:
     """Return a trial as TRIAL_COLUMNS hold it."""
     value = reason = parts = None
     if row.outcome is not None:
-        value, reason, parts = row.outcome.value, row.outcome.reason, _dump_parts(row.outcome)
+        value, reason = row.outcome.value, row.outcome.reason
+        every = {  # what value and reason do not say
+            "values": list(row.outcome.values) if len(row.outcome.values) > 1 else [],
+            "constraints": dict(row.outcome.constraints),
+            "cost": row.outcome.cost,
+            "sd": row.outcome.sd,
+            "repeats": list(row.outcome.repeats),
+        }
+        given = {name: part for name, part in every.items() if part not in (None, [], {})}
+        parts = dump(given) if given else None
     head = (study, row.number, row.status, row.point, value, parts, reason, row.info)
     times = (as_time(row.started), None if row.finished is None else as_time(row.finished))
     return (*head, *times, row.told, row.attempts, row.owner, revision)
@@ -102,19 +111,6 @@ def change_columns(study: int, number: int, row: SpaceChange) -> Columns:
     number: of the change, from 0.
     """
     return (study, number, *row._replace(changed=as_time(row.changed)))
-
-
-def _dump_parts(outcome: Outcome) -> str | None:
-    """Write what value and reason do not say; None if they say all."""
-    parts = {
-        "values": list(outcome.values) if len(outcome.values) > 1 else [],
-        "constraints": dict(outcome.constraints),
-        "cost": outcome.cost,
-        "sd": outcome.sd,
-        "repeats": list(outcome.repeats),
-    }
-    given = {name: part for name, part in parts.items() if part not in (None, [], {})}
-    return dump(given) if given else None
 
 
 def read_study_columns(columns: Columns, where: str, version: int) -> tuple[int, StudyRow]:

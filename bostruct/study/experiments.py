@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import ast
 import csv
-import io
 import json
 import math
 import os
 import re
 import statistics
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
-from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from bostruct.checks import count_own_frames, did_you_mean, optional_import, short_repr
@@ -30,17 +28,38 @@ from bostruct.domains.space.registry import KINDS
 from bostruct.domains.space.variable import Variable
 from bostruct.goals.declared import Direction
 from bostruct.output_files import unquote_cell
+from bostruct.problems.paths import MAX_LINE, read_content
 from bostruct.storage.backends import open_storage
 from bostruct.storage.protocol import Storage
-from bostruct.study.frames import ATTRIBUTE, FAILED_STATUSES, LIMIT, NA_TEXTS, STATUSES, Unmeasured, read_status
+from bostruct.study.frames import (
+    ATTRIBUTE,
+    FAILED_STATUSES,
+    LIMIT,
+    NA_TEXTS,
+    SD,
+    STATUSES,
+    STOPPED,
+    Unmeasured,
+    get_choices,
+    read_status,
+)
 from bostruct.study.saving import write_copy
 
-MAX_BYTES, MAX_ROWS, MAX_CELLS = 2**27, 100_000, 5_000_000
+MAX_ROWS, MAX_CELLS, MAX_DIGITS = 100_000, 5_000_000, 400
+MAX_GAPS = 0.25  # of the rows, which are left out so that a column with gaps is a variable
 FEW_LEVELS = 10  # numbers that are repeated, and so were chosen
 FEW_NAMES = 20  # texts that are categories, whatever the number of rows
-DECADES = 100.0  # the ratio of numbers on a logarithmic scale
+DECADES = {"Real": 10, "Integer": 100}  # the ratio of numbers on a logarithmic scale
 NUMBER = re.compile(r"[+-]?(?!0\d)(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?")  # 007 is a code
 THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+")
+WRITTEN = re.compile(  # a number as people write it
+    r"(?P<number>[+-]?(\d{1,3}(?P<sign>[ '’   .,])\d{3}((?P=sign)\d{3})*|\d+)"
+    r"(?P<decimals>[.,]\d+)?)( ?(?P<percent>%))?"
+)
+LIKE_NUMBERS = re.compile(r"\W*\d[\d\s.,'\u2019]*\W*")
+LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
+NO_TEXT = re.compile(r"[\x00-\x08\x0e-\x1f]")
+RESULTS = re.compile(r"(?i)(.*[_ .-])?(acc|accuracy|auc|error|f1|loss|mae|mse|r2|rmse|score)")
 DATE = re.compile(r"\d{4}-\d\d?-\d\d?([T ].*)?|\d\d?[./]\d\d?[./]\d{2,4}( .*)?")
 UNIT = re.compile(r"\s*(\([^()]*\)|\[[^][]*\])$")
 PREFIXES = ("point.", "params_", "config/", "params.", "config.")  # of variables: ours, Optuna, Ray, MLflow, W&B
@@ -99,6 +118,10 @@ class Guess(NamedTuple):
         return f"bo.{self.kind}({', '.join(parts)}),{f'  # {self.note}' if self.note else ''}"
 
 
+class SpaceGuessed(UserWarning):
+    """Shows the space that was guessed from a table, as Python."""
+
+
 def import_experiments(
     make: Callable[..., AnyStudy],
     file: str | os.PathLike[str],
@@ -118,6 +141,8 @@ def import_experiments(
     make: the class of the study.
     storage: of `Study`; None keeps all in memory.
     settings: of `Study`.
+
+    Warns of a guessed space and of rows that are left out.
     """
     pandas = optional_import("pandas", "pandas")
     place = os.fspath(file)
@@ -129,28 +154,13 @@ def import_experiments(
     variables = {} if space is None else as_domain(space).named_values
     _find_outcomes(columns, value, {failed, *variables})
     if space is None:
-        prefix = next((one for one in PREFIXES if any(name.startswith(one) for name in columns)), "")
-        others = (value, failed, "status", "reason", "no_data")
-        guessed = {
-            name.removeprefix(prefix): cells
-            for name, cells in columns.items()
-            if name.startswith(prefix) and name not in others and not name.startswith((ATTRIBUTE, LIMIT))
-        }
-        guesses, left_out = guess_variables(guessed, columns)
-        read = {name: guessed[name] for name in guesses}
-        guesses = _join_shares(guesses, read)
-        attributes = {name: cells for name, cells in columns.items() if name.startswith(ATTRIBUTE)}
-        not_read = [name for name in columns if not name.startswith((prefix, ATTRIBUTE)) and name not in others]
-        left_out |= dict.fromkeys(not_read, f"without the prefix {prefix!r}")
-        print(format_space(place, guesses, left_out))
-        if not guesses:
-            raise DomainError(f"{place}: no column is a variable; pass space=")
-        space = {name: guess.make() for name, guess in guesses.items()}
-        columns = {name: columns[name] for name in others if name in columns} | read | attributes
+        space, columns = _guess_space(place, columns, value, failed)
     domain = as_domain(space)
     same = {name: match_column(name, columns) for name in domain.named_values}
     columns |= {name: columns[one] for name, one in same.items() if one not in (None, f"point.{name}")}
-    frame = pandas.DataFrame(columns, index=lines, dtype=object)
+    kept = _find_whole_rows(place, domain, columns, lines)
+    columns = {name: [cells[i] for i in kept] for name, cells in columns.items()}
+    frame = pandas.DataFrame(columns, index=[lines[i] for i in kept], dtype=object)
     study: Any = make(domain, direction=direction, **settings)
     try:
         study.add_frame(frame, value, failed=failed, unmeasured=unmeasured)
@@ -165,8 +175,50 @@ def import_experiments(
     return make(domain, direction=direction, storage=stored, **settings)
 
 
+def _guess_space(
+    place: str, columns: dict[str, Cells], value: str, failed: str | None
+) -> tuple[dict[str, Variable], dict[str, Cells]]:
+    """Return the guessed variables, and the columns that are read, under their names; warn, showing them as Python."""
+    prefix = next((one for one in PREFIXES if any(name.startswith(one) for name in columns)), "")
+    others = (value, failed, "status", "reason", "no_data", SD)
+    guessed = {
+        name.removeprefix(prefix): cells
+        for name, cells in columns.items()
+        if name.startswith(prefix) and name not in others and not name.startswith((ATTRIBUTE, LIMIT))
+    }
+    guesses, left_out = guess_variables(guessed, columns, columns[value])
+    read = {name: guessed[name] for name in guesses}
+    guesses = _join_shares(guesses, read)
+    attributes = {name: cells for name, cells in columns.items() if name.startswith(ATTRIBUTE)}
+    not_read = [name for name in columns if not name.startswith((prefix, ATTRIBUTE)) and name not in others]
+    left_out |= dict.fromkeys(not_read, f"without the prefix {prefix!r}")
+    shown = format_space(place, guesses, left_out)
+    if not guesses:
+        why = " ".join(shown.partition("})")[2].split())
+        raise DomainError(f"{place}: no column is a variable; pass space= {why}".rstrip())
+    warnings.warn(shown, SpaceGuessed, stacklevel=count_own_frames())
+    return {name: guess.make() for name, guess in guesses.items()}, {
+        name: columns[name] for name in others if name in columns
+    } | read | attributes
+
+
+def _find_whole_rows(place: str, domain: Domain, columns: Mapping[str, Cells], lines: Sequence[int]) -> list[int]:
+    """List the rows in which no variable lacks its value, with a warning of the others; all if there is no such row."""
+    gaps: dict[int, str] = {}
+    for name, one in domain.named_values.items():
+        column = name if name in columns else f"point.{name}"
+        if column in columns and not one.when and not NA_TEXTS.union({None}).intersection(get_choices(one)):
+            gaps |= {i: name for i, cell in enumerate(columns[column]) if cell is None}
+    kept = [i for i in range(len(lines)) if i not in gaps]
+    if gaps and kept:
+        first = min(gaps)
+        n, text = len(gaps), f"the first of them line {lines[first]}, in which {gaps[first]!r} is empty"
+        warnings.warn(f"{place}: {n} of {pluralize(len(lines), 'row')} left out, {text}", stacklevel=count_own_frames())
+    return kept or list(range(len(lines)))
+
+
 def _find_outcomes(columns: dict[str, Cells], value: str, taken: Iterable[str | None]) -> None:
-    """Name the columns of statuses and reasons as `add_frame` does; leave out the values of trials that failed."""
+    """Name the columns of statuses, reasons and standard errors as `add_frame` does; leave out values of failures."""
     for name in [one for one in columns if one.casefold() in STATUS_NAMES and one not in (value, *taken)]:
         words = [read_status(str(cell)) for cell in columns[name]]
         if STATUSES.issuperset(words):
@@ -178,35 +230,43 @@ def _find_outcomes(columns: dict[str, Cells], value: str, taken: Iterable[str | 
                 columns[value] = [None if one else cell for one, cell in zip(wrong, columns[value], strict=True)]
                 text = f"{pluralize(sum(wrong), 'failed row')} with a value in column {value!r}: the value is not read"
                 warnings.warn(f"frame: {text}", stacklevel=count_own_frames())
+            if n := sum(word in STOPPED and cell is not None for word, cell in zip(words, columns[value], strict=True)):
+                text = f"{pluralize(n, 'trial')} stopped early, with a value, counted as completed"
+                warnings.warn(f"frame: {text}", stacklevel=count_own_frames())
             break
     if "fail_reason" in columns and "reason" not in columns:  # of Ax
         columns["reason"] = columns.pop("fail_reason")
+    if "arm_name" in columns and f"{value}_sem" in columns:
+        columns[SD] = columns.pop(f"{value}_sem")
 
 
 def read_csv_columns(file: str, decimal: str | None = None) -> tuple[list[int], dict[str, Cells]]:
-    """Read a CSV file, with cells between commas, semicolons, tabs or bars.
+    """Read a CSV file, with cells between commas, semicolons, tabs or bars, plain or compressed.
 
-    file: in UTF-8, else Windows-1252.
+    file: in UTF-8, UTF-16 with a mark, else Windows-1252. Lines with `#` before the header are skipped.
     decimal: "," or "."; None to find out.
 
     Returns the line in which each row ends, and by the names of the columns a value for each row, None for an empty
-    cell. Raises ValueError, which names the line and the column, also for a file that is too large.
+    cell. Raises OSError, and ValueError, which names the line and the column, also for a file that is too large.
     """
-    if not os.path.isfile(file):
-        raise ValueError(f"file: expected a CSV file, found none at {file}")
-    if os.path.getsize(file) > MAX_BYTES:
-        raise ValueError(f"{file}: expected at most {MAX_BYTES // 2**20} MiB, got more; import the rows that matter")
-    content = Path(file).read_bytes()
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        text = content.decode("cp1252", "replace")
-    separator = _find_separator(text)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    text = _decode_file(file)
+    separator, skipped = _find_separator(text)
+    size = 0  # of the row so far
+
+    def split_lines() -> Iterator[str]:
+        nonlocal size
+        for i, line in enumerate(LINE.finditer(text)):
+            size += line.end() - line.start()
+            if size > MAX_LINE:
+                raise ValueError(f"expected rows of at most {MAX_LINE:,} characters")
+            yield "\n" if i in skipped else line[0]
+
+    reader = csv.reader(split_lines(), delimiter=separator)
     rows: list[list[str]] = []
     lines: list[int] = []
     try:
         for row in reader:
+            size = 0
             if not any(map(str.strip, row)):
                 continue
             if rows and len(row) != len(rows[0]):
@@ -225,9 +285,27 @@ def read_csv_columns(file: str, decimal: str | None = None) -> tuple[list[int], 
     if len(set(header)) < len(header):
         twice = next(i for i, one in enumerate(header) if one in header[:i])
         raise ValueError(f"{file}: line {lines[0]}: column {twice + 1}: {header[twice]!r} is there twice")
-    cells = {name: [row[i].strip() for row in rows[1:]] for i, name in enumerate(header)}
+    cells = {name: _tidy_numbers([row[i].strip() for row in rows[1:]]) for i, name in enumerate(header)}
+    for name, own in cells.items():
+        for line, cell in zip(lines[1:], own, strict=True):
+            if len(cell) > MAX_DIGITS and NUMBER.fullmatch(cell):
+                raise ValueError(
+                    f"{file}: line {line}, column {name!r}: expected a number of at most {MAX_DIGITS} digits"
+                )
     has_comma = (decimal or _find_decimal(file, lines[1:], cells, separator)) == ","
     return lines[1:], _expand_dicts({name: _convert_cells(own, has_comma) for name, own in cells.items()})
+
+
+def _decode_file(file: str) -> str:
+    """Return the text of a file; raise ValueError for other data."""
+    content = read_content(file)
+    try:
+        text = content.decode("utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
+    except UnicodeDecodeError:
+        text = content.decode("cp1252", "replace")
+    if found := NO_TEXT.search(text, 0, MAX_LINE):
+        raise ValueError(f"{file}: expected a CSV file, which is text; got the character {found[0]!r}")
+    return text
 
 
 def _expand_dicts(columns: dict[str, Cells]) -> dict[str, Cells]:
@@ -241,14 +319,43 @@ def _expand_dicts(columns: dict[str, Cells]) -> dict[str, Cells]:
     return columns
 
 
-def _find_separator(text: str) -> str:
-    """Return the character that cuts the first lines into equally many cells; a comma if none does."""
+def _find_separator(text: str) -> tuple[str, set[int]]:
+    """Return the character that cuts the first rows into equally many cells, a comma if none does; lines to skip."""
+    first = [line[0] for line in islice(LINE.finditer(text), 1_000)]
+    if first and (named := re.fullmatch(r"sep=(.)\s*", first[0])):  # by Excel
+        return named[1], {0}
+    notes = next((i for i, line in enumerate(first) if not line.startswith("#")), 0)
+    found = ","
     for one in ";\t|":
         with suppress(csv.Error):
-            widths = {len(row) for row in islice(csv.reader(io.StringIO(text, newline=""), delimiter=one), 20) if row}
+            widths = {len(row) for row in islice(csv.reader(first[notes:], delimiter=one), 20) if row}
             if len(widths) == 1 and widths != {1}:
-                return one
-    return ","
+                found = one
+                break
+    n_cells = [line.count(found) for line in first[: notes + 1]]
+    return found, {i for i in range(notes) if n_cells[i] != n_cells[notes]}  # a header may begin with #
+
+
+def _tidy_numbers(cells: Sequence[str]) -> Sequence[str]:
+    """Return a column of numbers without percent signs and signs between thousands; any other column as it is."""
+    if all(NUMBER.fullmatch(cell) for cell in cells if cell not in NA_TEXTS):
+        return cells
+    found = {cell: WRITTEN.fullmatch(cell.replace("−", "-")) for cell in cells if cell not in NA_TEXTS}
+    read = [one for one in found.values() if one is not None]
+    signs = {one["sign"] for one in read} - {None}
+    sign = min(signs, default="")
+    is_certain = sign not in (".", ",") or any(one["decimals"] or one[0].count(sign) > 1 for one in read if one["sign"])
+    is_mixed = any((one["decimals"] or " ").startswith(sign or "-") for one in read)
+    if (
+        len(read) < len(found)
+        or len(signs) > 1
+        or not is_certain
+        or is_mixed
+        or len({one["percent"] for one in read}) > 1
+    ):
+        return cells
+    tidy = {cell: one["number"].replace(sign, "") for cell, one in found.items() if one is not None}
+    return [tidy.get(cell, cell) for cell in cells] if all(map(NUMBER.fullmatch, tidy.values())) else cells
 
 
 def _find_decimal(file: str, lines: Sequence[int], cells: Mapping[str, Sequence[str]], separator: str) -> str:
@@ -285,12 +392,13 @@ def _convert_cells(cells: Sequence[str], has_comma: bool) -> Cells:
 
 
 def guess_variables(
-    columns: Mapping[str, Cells], header: Iterable[str] = ()
+    columns: Mapping[str, Cells], header: Iterable[str] = (), values: Cells = ()
 ) -> tuple[dict[str, Guess], dict[str, str]]:
     """Guess which variable each column is; return the variables, and why the other columns are none.
 
     columns: a value for each row, None for an empty cell.
     header: names of all columns of the file, which may be more.
+    values: of the objective, for each row; a column that is empty only where these are is another result.
     """
     guesses: dict[str, Guess] = {}
     left_out: dict[str, str] = {}
@@ -305,17 +413,27 @@ def guess_variables(
             except (DomainError, ValueError) as error:
                 guess = str(error)
         if isinstance(guess, Guess):
-            guesses[name] = guess
+            note = "a result? then ignore it" if RESULTS.fullmatch(UNIT.sub("", name)) else guess.note
+            guesses[name] = guess._replace(note=note)
         else:
             left_out[name] = guess
     full = {name: columns[name] for name, one in guesses.items() if None not in columns[name] and one.kind in CHOSEN}
-    for name in [name for name in guesses if None in columns[name]]:
-        if (when := _guess_condition(columns[name], full)) is None:
-            guesses.pop(name)
-            gaps = f"{list(columns[name]).count(None)} of {pluralize(len(columns[name]), 'row')}"
-            left_out[name] = f"empty in {gaps}; fill the gaps, or delete these rows, to keep it"
-        else:
+    lost: set[int] = set()  # rows with gaps
+    for name in sorted(guesses.keys() - full.keys(), key=lambda name: columns[name].count(None)):
+        if not (empty := {i for i, cell in enumerate(columns[name]) if cell is None}):
+            continue
+        gaps = f"empty in {len(empty)} of {pluralize(len(columns[name]), 'row')}"
+        if when := _guess_condition(columns[name], full):
             guesses[name] = guesses[name]._replace(when=when)
+        elif values and all(values[i] is None for i in empty):
+            left_out[name] = f"{gaps}, which have no value either: a result?"
+            guesses.pop(name)
+        elif len(lost | empty) > MAX_GAPS * len(columns[name]):
+            left_out[name] = f"{gaps}; fill the gaps, or delete these rows, to keep it"
+            guesses.pop(name)
+        else:
+            lost |= empty
+            guesses[name] = guesses[name]._replace(note=f"{gaps}, which are left out")
     return guesses, left_out
 
 
@@ -335,7 +453,8 @@ def _guess(cells: Cells) -> Guess | str:
         return "dates"
     if len(names) > max(FEW_NAMES, len(cells) / 2):
         return f"{len(names)} texts in {pluralize(len(cells), 'row')}"
-    return Guess("Categorical", (names,))
+    note = "texts that look like numbers" if all(map(LIKE_NUMBERS.fullmatch, names)) else ""
+    return Guess("Categorical", (names,), note=note)
 
 
 def _guess_number(cells: Cells, found: Cells) -> Guess | str:
@@ -343,9 +462,17 @@ def _guess_number(cells: Cells, found: Cells) -> Guess | str:
     if len(cells) > 2 and cells[0] in (0, 1) and list(cells) == [cells[0] + i for i in range(len(cells))]:
         return "counts the rows"
     kind = "Integer" if isinstance(low, int) else "Real"
-    range_of = Guess(kind, (low, high), log=0 < low <= high / DECADES and statistics.median_low(found) <= high / 10)
+    is_log = False
+    if low > 0:  # and the median is nearer to the geometric mean of the ends than to the arithmetic one
+        first, middle, last = map(math.log, (low, statistics.median_low(found), high))
+        center = (first + last) / 4 + math.log(low / 2 + high / 2) / 2 if high < 1e300 else last
+        is_log = last - first >= math.log(DECADES[kind]) - 1e-9 and middle <= center
+    range_of = Guess(kind, (low, high), log=is_log)
+    note = f"or {range_of.write().rstrip(',')}"
+    if kind == "Integer" and low > 0 and len(levels) > 2 and all(one & (one - 1) == 0 for one in levels):
+        return Guess("Ordinal", ([2**i for i in range(low.bit_length() - 1, high.bit_length())],), note=note)
     if len(levels) <= FEW_LEVELS and len(found) >= 2 * len(levels):
-        return Guess("Ordinal", (levels,), note=f"or {range_of.write().rstrip(',')}")
+        return Guess("Ordinal", (levels,), note=note)
     return range_of
 
 

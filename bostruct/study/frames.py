@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 POINT = "point"  # the column of points that are no dicts, and before a dot and a name that of a part of a dict
 LIMIT = "constraint."  # before the name of a limit
 ATTRIBUTE = "attribute."  # before the name of an attribute
+SD = "value.sd"  # the standard deviation of the noise of the one value
 EXACT_INTEGER, LARGEST_INTEGER = 2**53, 2**63  # below which a float, and a column of integers, hold an integer
 NO_REASON = "the data frame gives no reason"
 # fmt: off
@@ -52,6 +53,7 @@ FAILED_STATUSES = FAILURES | {
     "compilationfailed", "computationfailed", "devicelimitsexceeded", "infeasible", "validationfailed",
 }
 STATUSES = NOT_FAILED | FAILED_STATUSES
+STOPPED = frozenset(("early_stopped", "killed", "pruned"))  # with the last value
 FAILED_WORDS = FAILURES | {"1", "1.0", "t", "true", "y", "yes"}
 # fmt: on
 WITH_COMMA = re.compile(r"[+-]?[\d.,]*,\d[\d.]*([eE][+-]?\d+)?")  # a number
@@ -86,6 +88,7 @@ class _FrameColumns(NamedTuple):
     reason: str | None
     failed: str | None
     no_data: str | None
+    has_sd: bool
 
 
 def read_frame(
@@ -109,7 +112,7 @@ def read_frame(
     frame = _join_parts(frame.rename(columns=unquote_cell), domain.variables)
     columns = _find_columns(frame, value, failed, domain, goals)
     for column in columns.attributes.values():
-        cells = frame[column]
+        cells: Any = frame[column]
         if cells.dtype.kind == "f" and cells.isna().any() and (cells.dropna() % 1 == 0).all():
             frame[column] = cells.astype("Int64")  # integers, which are read as floats because of the gaps
     records = frame.astype(object).where(frame.notna(), None).to_dict("records")
@@ -185,7 +188,12 @@ def _find_columns(
     others = [str(name) for name in names if name not in taken and str(name).startswith(ATTRIBUTE)]
     attributes = {name.removeprefix(ATTRIBUTE): name for name in others if name not in values.values()}
     return _FrameColumns(
-        points, values | limits, attributes, failed=None if failed == ours["status"] else failed, **ours
+        points,
+        values | limits,
+        attributes,
+        failed=None if failed == ours["status"] else failed,
+        has_sd=SD in names,
+        **ours,
     )
 
 
@@ -365,7 +373,8 @@ def _read_outcome(
         return None, measured
     limits = {limit.name: cells[LIMIT + limit.name] for limit in goals.limits} or None
     given = values[0] if len(values) == 1 else tuple(values)
-    return goals.check(parse_outcome(given, constraints=limits)), {}
+    sd = _read_number(SD, record[SD], has_failed) if columns.has_sd else None
+    return goals.check(parse_outcome(given, constraints=limits, sd=sd)), {}
 
 
 def _read_number(column: str, cell: object, has_failed: bool) -> float | None:
@@ -458,7 +467,7 @@ class _CellReader:
     def _read_missing(self, name: str, cell: Presented) -> list[Presented]:
         """Return the choice that is missing in a table; raise PointError if it may be one of several."""
         texts = [] if isinstance(cell, str) else [*NA_TEXTS]  # a cell that is a text was not read as missing
-        found = [choice for choice in _get_choices(self._known.get(name)) if choice is None or choice in texts]
+        found = [choice for choice in get_choices(self._known.get(name)) if choice is None or choice in texts]
         if len(found) > 1:
             raise PointError(
                 f"{name}: missing, which pandas makes of each of the choices {found}; pass keep_default_na=False to "
@@ -484,7 +493,7 @@ def _is_value(one: Any, value: object) -> bool:
     return True
 
 
-def _get_choices(one: object) -> tuple[Presented, ...]:
+def get_choices(one: object) -> tuple[Presented, ...]:
     """Return the choices of a variable that lists them; () for any other."""
     return one.choices if isinstance(one, Variable) and isinstance(one.choices, tuple) else ()
 
@@ -508,7 +517,7 @@ def _read_value(given: Presented, one: Any) -> Presented:
     """Return the value that a cell stands for: pandas makes floats of integers, and numbers and bools of texts."""
     if not isinstance(given, int | float) or _is_value(one, given):
         return given
-    texts = [choice for choice in _get_choices(one) if isinstance(choice, str) and _is_read_as(choice, given)]
+    texts = [choice for choice in get_choices(one) if isinstance(choice, str) and _is_read_as(choice, given)]
     if len(texts) == 1:
         return texts[0]
     is_whole = type(given) is float and given.is_integer() and _is_value(one, int(given))

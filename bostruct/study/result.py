@@ -126,12 +126,13 @@ class TrialTable:
 
     def rows(self) -> list[dict[str, object]]:
         """Return a dict a trial, from column to value."""
-        return [dict(zip(*row, strict=True)) for row in self._write_rows(False)]
+        return [dict(zip(*row, strict=True)) for row in self._write_rows(as_text=False)]
 
-    def _write_rows(self, as_text: bool, inexact: Collection[str] = ()) -> list[tuple[tuple[str, ...], list[object]]]:
-        """Return the columns and the cells of each trial."""
-        fixed, shown = _list_fixed_columns(self.goals), zip(self.trials, show_points(self.trials), strict=True)
-        return [_write_cells(trial, point, self.goals, fixed, as_text, inexact) for trial, point in shown]
+    def _write_rows(self, as_text: bool) -> list[tuple[tuple[str, ...], list[object]]]:
+        """Return the columns and the cells of each trial; `as_text` writes attributes as JSON."""
+        fixed, points = _list_fixed_columns(self.goals), show_points(self.trials)
+        settings = self.goals, fixed, as_text, find_inexact(self.trials) if as_text else frozenset()
+        return [_write_cells(*one, *settings) for one in zip(self.trials, points, strict=True)]
 
     def to_dataframe(self) -> DataFrame:
         """Return the rows as a pandas DataFrame; raise MissingExtra without pandas.
@@ -159,7 +160,7 @@ class TrialTable:
         which `Study.add_frame` reads back. Raises OutputRefused, a FileExistsError, for a file that it must not
         replace; OSError.
         """
-        rows = self._write_rows(True, find_inexact(self.trials))
+        rows = self._write_rows(as_text=True)
         columns = self._list_columns(dict.fromkeys(names for names, _ in rows))
         cells = (
             values if names == columns else list(map(dict(zip(names, values, strict=True)).get, columns))

@@ -436,16 +436,17 @@ class Study:
         Parameters
         ----------
         file : str or path-like
-            A file with a header, separated by commas, semicolons, tabs or bars. At most 100,000 rows, 5,000,000 cells
-            and 128 MiB. Cells may be JSON lists.
+            A file with a header, separated by commas, semicolons, tabs or bars, plain or compressed. At most 100,000
+            rows, 5,000,000 cells and 256 MiB. Cells may be JSON lists.
         objective : str
             The column of the value. A unit may be left out: ``yield`` finds the column ``yield (%)``.
         direction : {"minimize", "maximize"}, default "minimize"
             The direction of the objective.
         space : Space, dict, or Domain, optional
-            Variables with the names of columns; other columns are ignored. By default the space is guessed and printed
-            as Python code to be corrected and passed here, with a list of the columns that are no variables: constants,
-            dates, row numbers, and texts that are nearly all distinct.
+            Variables with the names of columns; other columns are ignored. By default the space is guessed. A warning
+            shows it as Python code to be corrected and passed here, with a list of the columns that are no variables:
+            constants, dates, row numbers, and texts that are nearly all distinct. Rows in which a variable is empty are
+            left out.
         ignore : sequence of str, default ()
             Columns to ignore.
         decimal : {",", "."}, optional

@@ -219,7 +219,12 @@ def block_evidence(
     crossed = scipy.linalg.blas.dtrsm(1.0, lower, across, side=1, lower=1, trans_a=1, overwrite_b=1)
     removed = scipy.linalg.blas.dsyrk(1.0, crossed, lower=1)
     rest = add_to_diagonal(line.gram.take(small, axis=0).take(small, axis=1), of_small).T
-    between = _take_between(rest, [len(part) for part in others_in_parts])
+    between = None
+    if len(others_in_parts) > 1:
+        part = np.repeat(np.arange(len(others_in_parts)), [len(part) for part in others_in_parts])
+        apart = part[:, None] != part
+        between = np.where(apart, rest, 0.0)
+        rest[apart] = 0.0
     told, explained = residual[small], crossed @ white
     schur = np.empty_like(rest)
 
@@ -236,14 +241,3 @@ def block_evidence(
         return EvidenceTerms(determinant + log_determinant(inner), quadratic + float(left.dot(left)))
 
     return along
-
-
-def _take_between(gram: Array, sizes: list[int]) -> Array | None:
-    """Split K among the smaller parts: return what lies between them, None for one part."""
-    if len(sizes) == 1:
-        return None
-    part = np.repeat(np.arange(len(sizes)), sizes)
-    apart = part[:, None] != part
-    between = np.where(apart, gram, 0.0)
-    gram[apart] = 0.0
-    return between

@@ -115,20 +115,19 @@ class Importances(NamedTuple):
         rows = self._rows()
         lines = [f"{name:<{width}}  {share:>5}  {spread:>6}" for name, share, spread in rows[:MOST_LISTED]]
         lines += [f"and {len(rows) - MOST_LISTED} more, in main and pairs"] if len(rows) > MOST_LISTED else []
-        lines += [*([self._left_out_in_words] if self.left_out else []), *self.remarks]
+        lines += self._notes
         which = [] if self.objective is None else [f"importance for objective {self.objective}"]
         return "\n".join([*which, f"{'variable':<{width}}  share  spread", *lines])
 
     def _repr_html_(self) -> str:
-        said = [*([self._left_out_in_words] if self.left_out else []), *self.remarks]
-        words = "".join(f"<p>{escape(line)}</p>" for line in said)
+        words = "".join(f"<p>{escape(line)}</p>" for line in self._notes)
         which = "" if self.objective is None else f"importance for objective {self.objective}"
         return html_table(self._rows(), ("variable", "share", "spread"), which) + words
 
     @property
-    def _left_out_in_words(self) -> str:
-        named = ", ".join(self.left_out)
-        return f"left out, for not being made of named choices: {named}; the shares are of what the others explain"
+    def _notes(self) -> list[str]:
+        named = f"left out, for not being made of named choices: {', '.join(self.left_out)}"
+        return [*([f"{named}; the shares are of what the others explain"] if self.left_out else []), *self.remarks]
 
     def _named(self) -> dict[str, Effect]:
         return self.main | {" x ".join(both): effect for both, effect in self.pairs.items()}
@@ -196,8 +195,8 @@ def scale_to_unit(values: Array) -> Array:
     return (0.5 * values - 0.5 * low) / half if half > 0.0 else np.zeros(len(values))
 
 
-def _summarize(shares: list[float]) -> Effect:
-    return Effect(float(np.mean(shares)), float(np.std(shares))) if shares else Effect(0.0, 0.0)
+def _summarize(shares: Sequence[float] | Array) -> Effect:
+    return Effect(float(np.mean(shares)), float(np.std(shares))) if len(shares) else Effect(0.0, 0.0)
 
 
 def leaf_boxes(tree: Any) -> Leaves:
@@ -384,11 +383,7 @@ class VarianceShares:
     trees: int = 16
 
     def __call__(
-        self,
-        points: Sequence[Sequence[Choice]],
-        values: Array,
-        seed: int,
-        draws: Sequence[Sequence[Choice]] = (),
+        self, points: Sequence[Sequence[Choice]], values: Array, seed: int, draws: Sequence[Sequence[Choice]] = ()
     ) -> dict[str, float]:
         """Return the share of each choice by its path.
 
@@ -426,7 +421,7 @@ def importances_of_draws(forest: Any, features: Sequence[Feature], draws: Array,
     levels = [number_levels(draws[:, feature.columns]) for feature in features]
 
     main = {
-        one.name: _summarize_draws(_explained(predictions, own) / variances)
+        one.name: _summarize(np.maximum(_explained(predictions, own) / variances, 0.0))
         for one, own in zip(features, levels, strict=True)
     }
     both: dict[tuple[str, str], Effect] = {}
@@ -435,7 +430,7 @@ def importances_of_draws(forest: Any, features: Sequence[Feature], draws: Array,
         crossed = levels[i] * (1 + int(levels[k].max(initial=0))) + levels[k]
         joint, first, second = (np.where(exist, one, -1) for one in (crossed, levels[i], levels[k]))
         extra = _explained(predictions, joint) - _explained(predictions, first) - _explained(predictions, second)
-        both[features[i].name, features[k].name] = _summarize_draws(extra / variances)
+        both[features[i].name, features[k].name] = _summarize(np.maximum(extra / variances, 0.0))
     return Importances(main, both)
 
 
@@ -510,8 +505,3 @@ def _explained(predictions: Array, levels: IntArray) -> Array:
     between = (np.square(sums) / counts[:, None]).sum(axis=0)
     within = np.maximum(np.square(own).sum(axis=0) - between, 0.0)
     return (between - (k - 1) * within / (m - k)) / n
-
-
-def _summarize_draws(shares: Array) -> Effect:
-    kept = np.maximum(shares, 0.0)
-    return Effect(float(kept.mean()), float(kept.std())) if len(kept) else Effect(0.0, 0.0)

@@ -13,14 +13,7 @@ import numpy as np
 import scipy
 
 from bostruct.checks import check_integer
-from bostruct.contracts import (
-    Array,
-    Batch,
-    IntArray,
-    Posterior,
-    Prediction,
-    VariedPrediction,
-)
+from bostruct.contracts import Array, Batch, IntArray, Posterior, Prediction, VariedPrediction
 from bostruct.surrogates.posterior import (
     SCREEN_ROUNDING,
     SMALLEST_VARIANCE,
@@ -156,30 +149,27 @@ class LatentSampler:
         gaussian: GaussianPosterior | None = posterior.gaussian
         if gaussian is None:
             return None
-        return self._condition_on_draws(gaussian, rng)
-
-    def _condition_on_draws(self, posterior: GaussianPosterior, rng: np.random.Generator) -> LatentPosterior:
-        kernel, samples = posterior.kernel, posterior.samples
-        prepared = kernel.prepare(posterior.xs)
+        kernel, samples = gaussian.kernel, gaussian.samples
+        prepared = kernel.prepare(gaussian.xs)
         grams = [kernel.gram(one.hyper.theta, prepared) for one in samples]
         means = [one.hyper.mean + gram @ one.weights for one, gram in zip(samples, grams, strict=True)]
         rows = _choose_training_rows(np.mean(means, axis=0), grams[0], self.most)
-        known = np.full(len(posterior.xs), np.nan) if posterior.known is None else posterior.known.copy()
+        known = np.full(len(gaussian.xs), np.nan) if gaussian.known is None else gaussian.known.copy()
         amplitude = float(np.mean([np.exp(one.hyper.log_amplitude) for one in samples]))
         noise = np.where(np.isnan(known), np.mean([np.exp(one.hyper.log_noise) for one in samples]), known)
         known[rows] = np.minimum(noise[rows], REST * amplitude)
         drawn, weights, lowest = [], [], []
         for one, gram, mean in zip(samples, grams, means, strict=True):
             latent = mean[rows, None] + _draw_deviations(one, gram, rows, self.n_draws, rng)
-            ratio = one.hyper.ratio(posterior.nugget, posterior.known) + one.jitter
+            ratio = one.hyper.ratio(gaussian.nugget, gaussian.known) + one.jitter
             told = gram @ one.weights + ratio * one.weights  # the values, less the mean
             residual = np.repeat(told[:, None], self.n_draws, axis=1)
             residual[rows] = latent - one.hyper.mean
-            fitted = posterior_sample_from_gram(gram, None, one.hyper, posterior.nugget, known)
+            fitted = posterior_sample_from_gram(gram, None, one.hyper, gaussian.nugget, known)
             drawn.append(fitted._replace(weights=one.weights))
             weights.append(fitted.whitener.T @ (fitted.whitener @ residual))
             lowest.append(latent.min(axis=0))
-        return LatentPosterior(replace(posterior, samples=drawn, known=known), weights, np.concatenate(lowest)[:, None])
+        return LatentPosterior(replace(gaussian, samples=drawn, known=known), weights, np.concatenate(lowest)[:, None])
 
 
 def _choose_training_rows(means: Array, gram: Array, most: int) -> IntArray:

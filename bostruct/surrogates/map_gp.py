@@ -61,11 +61,6 @@ class TrainingData(NamedTuple):
     all_points: Batch
 
     @property
-    def is_part(self) -> bool:
-        """True if more points were told than the model learns from."""
-        return len(self.xs) < len(self.all_points)
-
-    @property
     def usual_noise(self) -> float | None:
         """The median variance of the noise, if it is known of each value; None if some is to be learned.
 
@@ -246,7 +241,7 @@ class MAPGP(Surrogate):
         ratio = hyper.ratio(0.0, fit.noise) + one.jitter
         means = fit.values - ratio * one.weights  # because (K + ratio I) weights = values - mean
         info = mode.info | {"largest_jitter": one.jitter, "noise": math.exp(log_noise)}
-        info |= {"learned_from": len(fit.values)} if fit.is_part else {}
+        info |= {"learned_from": len(fit.values)} if len(fit.xs) < len(fit.all_points) else {}
         known = TrainingMeans(fit.all_points, means[None])
         found = GaussianPosterior(self.kernel, fit.xs, self.join, [one], 0.0, fit.shift, fit.scale, fit.noise, known)
         return found, info

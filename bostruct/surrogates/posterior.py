@@ -183,7 +183,8 @@ class GaussianPosterior(Posterior):
             white = self.kernel.gram_and_diag(one.hyper.theta, xs, across)[0] @ one.whitener.T
             left = np.exp(one.hyper.log_amplitude) * (self.kernel.gram(one.hyper.theta, among) - white @ white.T)
             if self.kernel.depends_on_training:
-                left = _scale_to_variances(_positive_part(left), variance[s])
+                values, vectors = np.linalg.eigh(0.5 * (left + left.T))
+                left = _scale_to_variances((vectors * np.maximum(values, 0.0)) @ vectors.T, variance[s])
             np.fill_diagonal(left, variance[s])
             found[s] = left
         return self.scale**2 * found
@@ -368,12 +369,7 @@ class PosteriorSample(NamedTuple):
 
 
 def fit_posterior_sample(
-    kernel: Kernel,
-    xs: Batch,
-    residual: Array | None,
-    hyper: Hyperparameters,
-    nugget: float,
-    known: Array | None = None,
+    kernel: Kernel, xs: Batch, residual: Array | None, hyper: Hyperparameters, nugget: float, known: Array | None = None
 ) -> PosteriorSample:
     """Factor the Gram matrix of training points under one sample of the hyperparameters; raises NumericalError.
 
@@ -515,12 +511,6 @@ def explained_variance(one: PosteriorSample, gram: Array) -> Array:
     """
     white = scipy.linalg.blas.dtrmm(1.0, one.whitener.T, gram.T, lower=0, trans_a=1)  # views in Fortran's order; (n, m)
     return np.einsum("nm,nm->m", white, white)
-
-
-def _positive_part(matrix: Array) -> Array:
-    """Return a symmetric matrix without its negative eigenvalues (m, m)."""
-    values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
-    return (vectors * np.maximum(values, 0.0)) @ vectors.T
 
 
 def _scale_to_variances(covariance: Array, variance: Array) -> Array:

@@ -167,8 +167,10 @@ class AveragedSuccess(SuccessModel):
             model.condition(others, succeeded[shown], last, rng)
             for model, last in zip(self.models, states, strict=True)
         ]
-        logs = [_log_success_likelihood(chance.log_probability(held), succeeded[kept]) for chance, _ in learned]
-        return [state for _, state in learned], np.sum(logs, axis=1)
+        logs = np.array([chance.log_probability(held) for chance, _ in learned])
+        chances = np.clip(np.exp(logs), 1e-4, 1.0 - 1e-4)
+        likelihoods = np.log(np.where(succeeded[kept], chances, 1.0 - chances))
+        return [state for _, state in learned], np.sum(likelihoods, axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,12 +220,6 @@ def _keep_last(succeeded: BoolArray, most: int) -> IntArray:
 def _stay(log_probability: Array) -> VariedValues:
     """Return a log chance that no continuous coordinate changes."""
     return lambda shares: (log_probability, np.zeros_like(shares))
-
-
-def _log_success_likelihood(log_probability: Array, succeeded: BoolArray) -> Array:
-    """Return the logarithm of the chance of what happened (n,), at least log 1e-4, so that no single point decides."""
-    chance = np.clip(np.exp(log_probability), 1e-4, 1.0 - 1e-4)
-    return np.log(np.where(succeeded, chance, 1.0 - chance))
 
 
 SINGLE, PAIR, STEP = 0.3, 0.3, 1.0  # causes of each kind that fire at a point, on average, before any is known
@@ -330,8 +326,10 @@ class _Causes:
         self.has_pairs = 1 < len(sizes) <= MOST_COLUMNS and self.n_single <= MOST_PAIRED
         self.offsets = np.cumsum(sizes) - sizes
         self.pairs = np.column_stack(np.triu_indices(len(sizes), 1)) if self.has_pairs else np.empty((0, 2), np.int64)
-        self.pair_starts, end = _number_choices(sizes[self.pairs[:, 0]] * sizes[self.pairs[:, 1]], self.n_single)
         self.pair_widths = sizes[self.pairs[:, 1]]
+        counts = sizes[self.pairs[:, 0]] * self.pair_widths
+        ends = self.n_single + np.cumsum(counts)
+        self.pair_starts, end = ends - counts, int(ends[-1]) if len(ends) else self.n_single
         self.steps = np.array(codes.steps, dtype=np.int64).reshape(-1, 2)
         self.step_starts, self.n = self._number_rows(end)
         self.step_widths = sizes[self.steps[:, 0]]
@@ -367,12 +365,6 @@ class _Causes:
                 starts[k] = start
                 start += self.codes.sizes[left] ** 2
         return starts, start
-
-
-def _number_choices(counts: IntArray, start: int) -> tuple[IntArray, int]:
-    """Return where each group of numbered things begins, and where the last one ends."""
-    ends = start + np.cumsum(counts)
-    return ends - counts, int(ends[-1]) if len(ends) else start
 
 
 def _lay_blame(of_failures: IntArray, prior: Array, seen: IntArray, cleared: IntArray) -> Array:

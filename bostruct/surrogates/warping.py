@@ -74,7 +74,7 @@ class OutputWarping(Surrogate):
         return replace(self, surrogate=self.surrogate.around(change))
 
     def warp(self, values: Array) -> Array:
-        return compress_upper_tail(values, self.beyond)
+        return Compression.of(values, self.beyond).compress(values)
 
     def compress_less(self) -> OutputWarping:
         """Return the surrogate of one of several objectives, of which only what is very far above is compressed.
@@ -219,14 +219,6 @@ def _find_scale(values: Array, middle: float) -> float:
         return largest * float(np.sqrt(np.mean(np.square(better / largest))))
     worse = values[values > middle + rounding] - middle  # half of the values are the best one
     return float(np.median(worse)) if len(worse) else 0.0
-
-
-def compress_upper_tail(values: Array, beyond: float) -> Array:
-    """Return the values as `OutputWarping` learns them (n,).
-
-    values: (n,).
-    """
-    return Compression.of(values, beyond).compress(values)
 
 
 @dataclass(frozen=True)

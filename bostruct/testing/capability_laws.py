@@ -12,16 +12,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from bostruct.checks import short_repr
-from bostruct.contracts import (
-    Batch,
-    ChoiceDomain,
-    Domain,
-    DomainError,
-    Infeasible,
-    Point,
-    PointError,
-    TreeDomain,
-)
+from bostruct.contracts import Batch, ChoiceDomain, Domain, DomainError, Infeasible, Point, PointError, TreeDomain
 from bostruct.domains.architecture.value import Architecture
 from bostruct.domains.space.variable import INACTIVE, Variable
 from bostruct.testing.batch_laws import check_batch, forms_of, keys_of, same, unchanged

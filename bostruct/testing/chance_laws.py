@@ -14,15 +14,7 @@ from typing import Any
 import numpy as np
 
 from bostruct.checks import short_repr
-from bostruct.contracts import (
-    Batch,
-    Domain,
-    DomainError,
-    Infeasible,
-    LocalDomain,
-    Point,
-    SpaceExhausted,
-)
+from bostruct.contracts import Batch, Domain, DomainError, Infeasible, LocalDomain, Point, SpaceExhausted
 from bostruct.testing.batch_laws import keys_of, same
 from bostruct.testing.common import no_global_randomness
 

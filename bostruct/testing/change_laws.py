@@ -6,14 +6,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from bostruct.contracts import (
-    Batch,
-    ChoiceDomain,
-    Domain,
-    DomainError,
-    LocalDomain,
-    Point,
-)
+from bostruct.contracts import Batch, ChoiceDomain, Domain, DomainError, LocalDomain, Point
 from bostruct.domains.space.variable import Variable
 from bostruct.testing.batch_laws import check_batch, forms_of, keys_of, same, unchanged
 from bostruct.testing.capability_laws import check_valid
@@ -201,11 +194,8 @@ def check_quick_changes(domain: LocalDomain, x: Point, rng: np.random.Generator)
     assert np.all(np.bincount(of, minlength=len(xs)) <= 9), "change_each draws at most as many as asked for"
     found = domain.keys(changed)
     for i, point in enumerate(xs):
-        near = (
-            domain.sample_neighbors(point, MOST_NEIGHBORS, rng)
-            if lists_some(domain, point)
-            else domain.neighbors(point)
-        )
+        draws = lists_some(domain, point)
+        near = domain.sample_neighbors(point, MOST_NEIGHBORS, rng) if draws else domain.neighbors(point)
         strange = {found[j] for j in np.flatnonzero(of == i)} - set(domain.keys(near))
         assert not strange, f"quick changes lead to neighbors: of {point!r}, {list(strange)} are none"
     none, of = domain.change_each(domain.join(), 9, rng)

@@ -412,13 +412,9 @@ DEFAULTS: tuple[tuple[type[Domain], str, Callable[..., object]], ...] = (
     (Domain, "count", lambda domain, count, *_: math.isinf(domain.size) or _is_count(domain, count(domain))),
     (ChoiceDomain, "coordinate_values", lambda domain, values, xs, _: _values_of_choices(domain, values, xs)),
     (ChoiceDomain, "names", lambda domain, names, xs, _: [list(names(domain, x)) for x in xs if domain.traits.choices]),
-    (LocalDomain, "sample_neighbors", lambda domain, sample, xs, rng: _sample_all(domain, sample, xs, rng)),
-    (
-        LocalDomain,
-        "sample_neighborhoods",
-        lambda domain, sample, xs, rng: _sample_batch(domain, sample, xs, rng),
-    ),
-    (LocalDomain, "sample_discrete_neighborhoods", lambda d, sample, xs, rng: _finds_discrete(d, sample, xs, rng)),
+    (LocalDomain, "sample_neighbors", _sample_all),
+    (LocalDomain, "sample_neighborhoods", _sample_batch),
+    (LocalDomain, "sample_discrete_neighborhoods", _finds_discrete),
 )
 
 
@@ -439,10 +435,7 @@ LAWS: tuple[tuple[Callable[[Domain], Any], DomainCheck], ...] = (
     (lambda domain: domain.traits.local, _each(change.check_neighborhoods)),
     (lambda domain: domain.traits.local, _each(change.check_quick_changes)),
     (lambda domain: domain.traits.local, _each(change.check_combinations)),
-    (
-        lambda domain: domain,
-        _each(lambda d, x, rng: change.check_crossover(d, x, d.sample(1, rng)[0], rng)),
-    ),
+    (lambda domain: domain, _each(lambda d, x, rng: change.check_crossover(d, x, d.sample(1, rng)[0], rng))),
     (lambda domain: domain.traits.choices, _each(lambda domain, x, _: capability.check_named_choices(domain, x), 2)),
     (lambda domain: domain.traits.tree, _each(capability.check_decisions, 2)),
     (lambda domain: domain.traits.tree, _each(lambda domain, x, _: capability.check_named_decisions(domain, x), 2)),

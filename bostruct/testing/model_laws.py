@@ -9,17 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from bostruct.checks import check_part
-from bostruct.contracts import (
-    Array,
-    Batch,
-    Domain,
-    Feasibility,
-    Kernel,
-    Posterior,
-    Prediction,
-    State,
-    Surrogate,
-)
+from bostruct.contracts import Array, Batch, Domain, Feasibility, Kernel, Posterior, Prediction, State, Surrogate
 from bostruct.testing.common import (
     assert_close,
     check_array,
@@ -442,24 +432,6 @@ def _check_hyperparameters(posterior: Posterior, domain: Domain, xs: Batch, rng:
         before = posterior.predict(xs)
         moved = posterior.predict(domain.join(*(domain.join([space.resample(x, unused, rng)]) for x in xs)))
         assert_close(moved.mean, before.mean, ROUNDING, "no prediction depends on unused variables")
-
-
-def check_belief(posterior: Posterior, domain: Domain, xs: Batch, running: Batch, noise: Array) -> None:
-    """Check that believing shrinks variances exactly as the covariances say.
-
-    posterior: with covariances.
-    noise: its variance under each posterior sample (s,), in the user's units squared.
-    """
-    together = _covariance(posterior, domain.join(running, xs))
-    r = len(running)
-    before, after = posterior.predict(xs), posterior.believe(running).predict(xs)
-    rounding = ROUNDING * float(before.variance.max())
-    assert_close(after.mean, before.mean, np.sqrt(ROUNDING * rounding), "believing moves no mean")
-    for s, joint in enumerate(together):
-        told = joint[:r, :r] + noise[s] * np.eye(r)
-        explained = np.einsum("rm,rm->m", joint[:r, r:], np.linalg.solve(told, joint[:r, r:]))
-        expected = before.variance[s] - explained
-        assert_close(after.variance[s], expected, rounding, "believing shrinks variances as the covariances say")
 
 
 POSTERIOR_LAWS: dict[str, Law] = {  # of each member of the base

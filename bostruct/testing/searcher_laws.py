@@ -1,7 +1,7 @@
 """The laws of a searcher.
 
 `check_searcher` plays short studies against a searcher: alone, interrupted at every step, and with several points
-running at once of which some fail. `check_exhausts` plays one to the end of a small domain.
+running at once of which some fail.
 """
 
 from __future__ import annotations
@@ -145,21 +145,6 @@ def check_settings(make_searcher: MakeSearcher, domain: Domain) -> None:
     assert dict(make_searcher(domain).settings()) == settings, "a searcher made again has the same settings"
     state = searcher.initial_state()
     assert read_back(state) == state, "the first state survives JSON"
-
-
-def check_exhausts(make_searcher: MakeSearcher, domain: Domain, objective: Objective, rng: np.random.Generator) -> None:
-    """Check that a study of a small domain visits each point once, then says that there is none left.
-
-    The points are told one at a time; then all run at once, and none is ever told.
-    """
-    size = int(domain.size)
-    seed = int(rng.integers(2**31))
-    for parallel in (1, size + 1):
-        longer = Schedule(size + 1, seed, parallel)
-        exhausted = is_raised(SpaceExhausted, lambda one=longer: play(make_searcher, domain, objective, one))
-        assert exhausted, "suggest raises SpaceExhausted once every point has been seen"
-        steps = play(make_searcher, domain, objective, Schedule(size, seed, parallel))
-        assert len({step.key for step in steps}) == size, "a study visits each point of a small domain once"
 
 
 def play(make_searcher: MakeSearcher, domain: Domain, objective: Objective, schedule: Schedule) -> list[Step]:

@@ -7,7 +7,7 @@ import pytest
 from matplotlib.collections import LineCollection
 
 import bostruct as bo
-from bostruct.analysis import parallel_coordinates, slices
+from bostruct.analysis import pictures, slices
 from bostruct.analysis.parallel_coordinates import plot_parallel_coordinates
 from bostruct.contracts import BostructError
 from tests.analysis.test_plots import result
@@ -40,8 +40,7 @@ def test_a_line_a_trial_with_gaps_where_a_variable_is_inactive():
 
 def test_of_many_trials_some_are_drawn_and_the_title_says_so(monkeypatch):
     done = study(60)
-    for module in (slices, parallel_coordinates):
-        monkeypatch.setattr(module, "MOST_DRAWN", 20)
+    monkeypatch.setattr(pictures, "MOST_DRAWN", 20)
     axes = plot_parallel_coordinates(done)
     assert len(read_lines(axes)) == 20
     for drawn in (axes, slices.plot_slices(done, ["rate"])[0]):

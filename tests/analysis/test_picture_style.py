@@ -17,12 +17,12 @@ def lightness(color: str) -> float:
 
 def test_curves_that_are_alike_in_gray_differ_in_dashes_and_marks():
     styles = [curve_style(i) for i in range(len(COLORS))]
-    assert len({(style.color, style.marker) for style in styles}) == len(styles)
-    assert len({style.marker for style in styles}) == len(styles)
+    assert len({(style["color"], style["marker"]) for style in styles}) == len(styles)
+    assert len({style["marker"] for style in styles}) == len(styles)
     for i, one in enumerate(styles):
         for other in styles[:i]:
-            close = abs(lightness(one.color) - lightness(other.color)) < 6.0
-            assert not close or one.linestyle != other.linestyle or one.marker != other.marker
+            close = abs(lightness(one["color"]) - lightness(other["color"])) < 6.0
+            assert not close or one["linestyle"] != other["linestyle"] or one["marker"] != other["marker"]
 
 
 def test_no_color_is_too_pale_for_white_paper():

@@ -24,6 +24,7 @@ def test_a_guess_is_corrected_and_stored(tmp_path):
         "Note: 1 of 3 rows without a value left out, the first of them line 4: they count as never run. --queue has "
         "them handed out by ask; --failed names a column that says which rows failed\n"
     )
+    assert "study" not in shown.stdout
     (tmp_path / "corrected.py").write_text(shown.stdout.replace("Integer(20, 60)", "Integer(10, 90)"), encoding="utf-8")
     stored = call(*line, "--space", "corrected.py:space", "--storage", "runs.db", "--queue")
     assert "trials      3: 2 completed, 1 waiting\n" in stored.stdout

@@ -342,7 +342,7 @@ def test_a_limit_of_failures_is_a_number_auto_or_none(given, code, said, tmp_pat
 
 def test_a_file_with_sums_runs_shows_and_resumes(tmp_path):
     """A problem file with a mixture, an allocation and a linear constraint, from the file to a resumed run."""
-    file = tmp_path / "mine.py"
+    file = tmp_path / "weighed_sums.py"
     file.write_text(
         "import bostruct as bo\n"
         "sums = {'blend': bo.Mixture(list('abc'), max_parts=2), 'units': bo.Allocation(['p', 'q'], 5)}\n"

@@ -387,6 +387,58 @@ def test_a_stored_study_loads_with_its_forbidden_clauses(tmp_path):
     assert all(point["layers"] <= 2 or point["size"] == "small" for point in asked)
 
 
+# Files of our own, in the formats and with the features of those in ConfigSpace's test folder.
+LEGACY = """# of SMAC 2
+solver {cdcl, sls, local} [cdcl]
+restarts {never, few, many} [few]
+seed [1, 100] [7]i
+rate [0.001, 1.0] [0.1]l
+depth [1, 16] [4]il
+noise [0, 1] [0.5]
+
+rate | solver in {sls, local}
+noise | solver in {sls}
+noise | restarts in {few, many}
+
+{solver=cdcl, restarts=many}
+"""
+NEW = """solver categorical {cdcl, sls, local} [cdcl]
+restarts ordinal {never, few, many} [few]
+seed integer [1, 100] [7]
+rate real [0.001, 1.0] [0.1] log
+noise real [0, 1] [0.5]
+depth integer [1, 16] [4] log
+only categorical {on} [on]
+after real [0, 1] [0.5]
+
+rate | solver in {sls, local}
+noise | solver == sls && restarts > never
+depth | solver == cdcl || seed > 50
+after | only == on && rate < 0.1
+
+{solver=cdcl, restarts=many}
+{rate=1.0, seed=1}
+"""
+
+
+@pytest.mark.parametrize("text", [LEGACY, NEW], ids=["legacy", "new"])
+@pytest.mark.filterwarnings("ignore")  # of formats that ConfigSpace deprecates
+def test_files_of_parameters_have_the_same_points_on_both_sides(text):
+    from ConfigSpace.read_and_write import pcs, pcs_new
+
+    theirs = (pcs_new if "categorical" in text else pcs).read(text.splitlines())
+    ours, rng = read_space(theirs), np.random.default_rng(0)
+    for x in ours.sample(40, rng):
+        point = ours.present(x)
+        written = dict(write_point(point, theirs))
+        found = {name: value for name, value in read_point(write_point(point, theirs)).items() if name in written}
+        assert found == pytest.approx({name: point[name] for name in found})
+    for configuration in theirs.sample_configuration(40):
+        point = read_point(configuration)
+        ours.check(ours.parse(point))
+        assert dict(write_point(point, theirs)) == pytest.approx(dict(configuration))
+
+
 def test_another_clause_is_another_space(tmp_path):
     spaces = [bo.Space({"n": range(9)}, [Not(ValueOf("n", Compare(">", top)))]) for top in (7, 3)]
     before, after = (json.dumps(space.to_json()) for space in spaces)

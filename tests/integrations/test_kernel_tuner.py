@@ -7,12 +7,14 @@ import itertools
 import json
 import os
 import pickle
+import tracemalloc
 
 import pytest
 
 import bostruct as bo
 from bostruct import problems
 from bostruct.contracts import DomainError
+from bostruct.domains.space.clauses import PartialPoint
 from bostruct.integrations.kernel_tuner import (
     ExpressionError,
     Restriction,
@@ -183,12 +185,15 @@ def test_kinds_of_variables(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ('{"a": 1,\n "b" 2}', r"a.json: line 2, column 6: Expecting ':'"),
-        ("[1]", r"expected 'TuningParameters'.*; got \[1\]"),
+        ('{"a": 1,\n "b" 2}', r"a.json: line 2, column 6: expected JSON; Expecting ':'"),
+        ("[1]", r"expected 'TuningParameters'.*; got .\[1\]"),
         ('{"ConfigurationSpace": {"TuningParameters": [{"Name": "x"}]}}', "'Values' is missing"),
         ("\xff", "a.json: cannot be read"),
         ("[" * 100_000, "a.json: "),
-        (f'{{"ConfigurationSpace": {"9" * 5000}}}', "a.json: cannot be read"),
+        ("", "a.json: line 1, column 1: expected JSON; the file ends"),
+        ('{"tune_params": {"x": [1, 2', "a.json: line 1, column 28: expected JSON; the file ends"),
+        (f'{{"ConfigurationSpace": {"9" * 5000}}}', r"a.json: cannot be read: Exceeds the limit \S+ digits\) [^;]*$"),
+        ('{"tune_params":\n{"x": [1, 2],\n"x": [3, 4]}}', r'a.json: "x" is there twice in one object \(lines \[2, 3'),
     ],
 )
 def test_what_is_no_such_file_is_refused(content, message, tmp_path):
@@ -199,18 +204,139 @@ def test_what_is_no_such_file_is_refused(content, message, tmp_path):
 
 
 def test_refusals_of_parameters(tmp_path, monkeypatch):
-    with pytest.raises(ValueError, match="found none at"):
+    with pytest.raises(ValueError, match="expected a regular file"):
         read_space(tmp_path)
+    with pytest.raises(FileNotFoundError, match=r"none\.json"):
+        read_space(tmp_path / "none.json")
     with pytest.raises(DomainError, match="a parameter with several values"):
         read_space(write_t1(tmp_path / "a.json", {"x": "[1]"}))
-    with pytest.raises(DomainError, match=r"a.json: line 5, column 13: x: Categorical: expected distinct"):
+    with pytest.raises(DomainError, match=r"a.json: line 7, column 15: x: Categorical: expected distinct"):
         read_space(write_t1(tmp_path / "a.json", {"x": [1, True, "a"]}))
     with pytest.raises(ValueError, match=r"condition 'x < yy': there is no parameter 'yy' \(column 5\)"):
         read_space(write_t1(tmp_path / "a.json", {"x": [1, 2]}, ["x < yy"]))
-    monkeypatch.setattr("bostruct.integrations.kernel_tuner.MAX_BYTES", 2**20)
+    monkeypatch.setattr("bostruct.problems.paths.MAX_CONTENT", 2**20)
     (tmp_path / "b.json.gz").write_bytes(gzip.compress(b" " * 2**22))
-    with pytest.raises(ValueError, match="expected at most 1 MiB"):
+    with pytest.raises(ValueError, match="expected at most 1,048,576 bytes"):
         read_space(tmp_path / "b.json.gz")
+
+
+@pytest.mark.parametrize(
+    "item", ["[]", "{}", "1.5", '"a"', '{"a":1}', '{"a":[1.25,[]]}', '"\U0001f600"', "[[[1]]]", "300"]
+)
+def test_the_memory_that_json_takes_is_known_before_it_is_parsed(item, tmp_path, monkeypatch):
+    path = tmp_path / "a.json"
+    path.write_text(f"[{','.join([item] * 60_000)}]", encoding="utf-8")
+    tracemalloc.start()
+    with pytest.raises(ValueError, match="expected 'TuningParameters'"):
+        read_space(path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    with monkeypatch.context() as patched:
+        patched.setattr(
+            "bostruct.integrations.kernel_tuner.MAX_MEMORY", peak - 2**21
+        )  # a chunk of a file is no part of it
+        with pytest.raises(ValueError, match="expected JSON that takes at most"):
+            read_space(path)
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ("a/2 in range(10**15)", [False, True, False]),
+        ("a/2 not in range(10**15)", [True, False, True]),
+        ("'a' in range(10**15)", [False] * 3),
+        ("a/1e-300 in range(10**15)", [False] * 3),
+        ("round(a, -1) == 0", [True] * 3),
+        ("sum([x for x in [a, 2] if x in range(1, 3)]) == 3", [True, False, False]),
+    ],
+)
+def test_a_range_is_not_walked_through(condition, expected):
+    assert [Restriction(condition)({"a": a}) for a in (1, 2, 3)] == expected
+
+
+@pytest.mark.parametrize(
+    ("condition", "message"),
+    [
+        ("round(a, -10**8) >= 0", "round: expected at most 1024 digits"),
+        ("len([[list(range(10000)) for i in range(700)], 1]) > a", "expected at most 200,000 steps"),
+        ("max([sum(range(1000)) for i in range(1000)]) > a", "expected at most 200,000 steps"),
+        ("max([1+1+1+1+1+1+1+1+1+1 for i in range(20000)]) > a", "expected at most 200,000 steps"),
+        ("a * 1e308 * 1e10 > 0", "expected real numbers below"),
+        ('a < "x"', "'<' not supported"),
+        ("max(a) > 0", "'int' object is not iterable"),
+        ("2**2**2**2**2 > a", "expected real numbers below"),
+        ("sum([x for x in [a, b]]) + x > 0", r"there is no parameter 'x' \(column 28\)"),
+        ("sum([x for x in [x, b]]) > 0", r"there is no parameter 'x' \(column 18\)"),
+        ("-" * 900 + "a < 0", ""),
+    ],
+)
+def test_a_condition_without_a_value_is_refused_at_its_place(condition, message, tmp_path):
+    path = write_t1(tmp_path / "a.json", {"a": "[1, 2, 3]", "b": "[1, 2]"}, ["a > 0", condition])
+    line = path.read_text()[: path.read_text().rindex('"Expression"')].count("\n") + 1
+    with pytest.raises(ValueError, match=rf"a.json: line {line}, column 19: condition .*: {message}"):
+        read_space(path)
+
+
+def test_places_are_those_of_the_values_and_not_of_equal_texts(tmp_path):
+    path = write_t1(tmp_path / "a.json", {"a": [1, 2], "bb": [[1], [2]]})
+    line = 1 + path.read_text()[: path.read_text().index('"bb"')].count("\n") + 2
+    with pytest.raises(ValueError, match=rf"a.json: line {line}, column 15: bb: "):
+        read_space(path)
+    path = write_t1(tmp_path / "a.json", {"a": "[1, 2]", "b": "[3, 4]"}, ["b > 3", "[1, 2]", "b > c"])
+    path.write_text(path.read_text().replace('"int"', '"b > c"', 1))
+    line = 1 + path.read_text()[: path.read_text().rindex('"b > c"')].count("\n")
+    with pytest.raises(ValueError, match=rf"a.json: line {line}, column 19: condition 'b > c': there is no"):
+        read_space(path)
+
+
+def test_a_configuration_that_is_measured_twice_makes_no_problem(tmp_path):
+    path = tmp_path / "a.json"
+    entries = {"1": {"a": 1, "time": 1}, "2": {"a": 2, "time": 3}, "1b": {"a": 1, "time": 9}}
+    path.write_text(json.dumps({"tune_params": {"a": [1, 2]}, "cache": entries}, indent=1))
+    with pytest.raises(
+        ValueError, match=r"a.json: line 17, column 9: {'a': 1} is there twice, also at .*: line 9, col"
+    ):
+        read_problem(path)
+    assert read_results(path)["value"].tolist() == [1.0, 3.0, 9.0]
+
+
+def test_a_stored_space_with_conditions_is_whole(tmp_path, convolution):
+    space, storage = read_space(convolution), tmp_path / "a.db"
+    objective = lambda point: 1e3 / (point["block_size_x"] * point["tile_size_y"])  # noqa: E731
+    bo.minimize(objective, space, 12, seed=0, storage=storage, name="a")
+    with bo.Study.load(storage, "a") as study:
+        assert study.domain.constraints == space.constraints
+        trial = study.ask()
+        assert all(rule(trial.point) for rule in space.constraints)
+    assert bo.Space.from_json(json.loads(json.dumps(space.to_json()))) == space
+    with pytest.raises(DomainError, match="expected a dict with a text expression"):
+        bo.Space.from_json({**space.to_json(), "constraints": [{"expression": 3, "constants": []}]})
+    with pytest.raises(DomainError, match="is not read"):
+        bo.Space.from_json({**space.to_json(), "constraints": [{"expression": "open('a')", "constants": []}]})
+    with pytest.raises(DomainError, match="there is no variable 'z'"):
+        bo.Space({"x": [1, 2]}, [Restriction("x < z")])
+
+
+def test_a_condition_knows_the_values_that_all_points_share(convolution):
+    space = read_space(convolution)
+    shared = {"use_padding": 1, "block_size_x": 16}
+    point = PartialPoint(shared, space.variables.keys() - shared.keys(), ())
+    rules = [rule.simplify(point) for rule in space.constraints]
+    assert rules[0] is True
+    assert [rule.names for rule in rules[1:3]] == [("block_size_y",), ("use_shmem",)]
+    assert rules[2]({"use_shmem": 1})
+    assert not rules[2]({"use_shmem": 0})
+
+
+def test_a_study_stored_with_functions_as_conditions_resumes(tmp_path, convolution):
+    space, storage = read_space(convolution), tmp_path / "a.db"
+    former = bo.Space(space.variables, [rule.__call__ for rule in space.constraints])
+    objective = lambda point: 1e3 / (point["block_size_x"] * point["tile_size_y"])  # noqa: E731
+    before = bo.minimize(objective, former, 6, seed=0, storage=storage, name="a")
+    after = bo.minimize(objective, space, 12, seed=0, storage=storage, name="a")
+    assert [one.point for one in after.trials[:6]] == [one.point for one in before.trials]
+    whole = bo.minimize(objective, space, 12, seed=0)
+    assert [one.point for one in after.trials] == [one.point for one in whole.trials]
 
 
 def test_a_cache_file_is_a_problem(cache):
@@ -253,7 +379,7 @@ def test_a_cache_file_without_its_end_is_read(tmp_path, cache):
 def test_a_cache_file_with_other_values_is_refused(tmp_path):
     path = tmp_path / "a.json"
     path.write_text(json.dumps({"tune_params": {"x": [1, 2]}, "cache": {"3": {"x": 3, "time": 1.0}}}))
-    with pytest.raises(ValueError, match="column 18: x: 3 in 'cache' is none of its values"):
+    with pytest.raises(ValueError, match="column 53: x: 3 in 'cache' is none of its values"):
         read_problem(path)
     path.write_text(json.dumps({"tune_params": {"x": [1, 2]}, "cache": {"3": {"time": 1.0}}}))
     with pytest.raises(ValueError, match="result 1: KeyError"):

@@ -23,9 +23,10 @@ from bostruct.searchers.bayesian import BayesianSearch
 from bostruct.searchers.scores import Improvement, best_predicted
 from bostruct.study.threads import ThreadLimit
 from bostruct.surrogates.map_gp import MAPGP
-from bostruct.testing.searcher_laws import check_exhausts, check_searcher
+from bostruct.testing.searcher_laws import check_searcher
 from tests.architectures import SMALL_CNN
 from tests.domains.test_joint import joint
+from tests.exhausting import check_exhausts
 from tests.permutations import Described, Distant, Mutable, Permutations, Swaps
 
 

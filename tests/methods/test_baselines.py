@@ -13,8 +13,9 @@ from bostruct.contracts import DomainError
 from bostruct.methods.baselines import annealing, evolution, hill_climbing, random, regularized_evolution
 from bostruct.problems.landscape import landscape
 from bostruct.searchers.baselines import Annealing, EvolutionSearch, RandomSearch
-from bostruct.testing.searcher_laws import Schedule, check_exhausts, check_searcher, play
+from bostruct.testing.searcher_laws import Schedule, check_searcher, play
 from tests.architectures import SMALL_CNN, SMALL_MLP
+from tests.exhausting import check_exhausts
 from tests.laws.maxsat import bits
 
 METHODS = ["evolution", "regularized-evolution", "random"]

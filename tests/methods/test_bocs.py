@@ -11,7 +11,8 @@ import bostruct as bo
 from bostruct.acquisition.pseudo_boolean import SemidefiniteRelaxation, SimulatedAnnealing
 from bostruct.contracts import DomainError
 from bostruct.methods.published import bocs
-from bostruct.testing.searcher_laws import check_exhausts, check_searcher
+from bostruct.testing.searcher_laws import check_searcher
+from tests.exhausting import check_exhausts
 from tests.surrogates.polynomials import BITS, MIXED
 
 

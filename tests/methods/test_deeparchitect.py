@@ -9,8 +9,9 @@ import bostruct as bo
 from bostruct.contracts import DomainError
 from bostruct.language import SearchSpace
 from bostruct.methods.published import mcts, smbo
-from bostruct.testing.searcher_laws import check_exhausts, check_searcher
+from bostruct.testing.searcher_laws import check_searcher
 from examples.language_figures import figure_4
+from tests.exhausting import check_exhausts
 
 BITS = bo.Space({f"b{i}": bool for i in range(6)})
 

@@ -13,7 +13,8 @@ from bostruct.contracts import DomainError
 from bostruct.methods.hyperband import hyperband, model_based_hyperband, successive_halving
 from bostruct.searchers.scores import Feasible, best_predicted
 from bostruct.surrogates.target_fidelity import AtTargetFidelity
-from bostruct.testing.searcher_laws import check_exhausts, check_searcher
+from bostruct.testing.searcher_laws import check_searcher
+from tests.exhausting import check_exhausts
 
 TRAINED = bo.Space({"rate": [0.1, 0.01, 0.001], "width": range(8), "epochs": bo.Fidelity([1, 3, 9])})
 FEW = bo.Space({"width": range(4), "kind": bool, "epochs": bo.Fidelity([1, 3])})

@@ -13,10 +13,11 @@ from bostruct.domains.architecture.measures import summarize
 from bostruct.language import SearchSpace
 from bostruct.methods.smac import smac
 from bostruct.searchers.proposals import mutations_of, neighbors_of
-from bostruct.testing.searcher_laws import check_exhausts, check_searcher
+from bostruct.testing.searcher_laws import check_searcher
 from examples.language_figures import figure_4
 from tests.architectures import GOLDEN
 from tests.domains.language.more_programs import shallow_and_wide
+from tests.exhausting import check_exhausts
 from tests.methods.mixed_space import SPACE, objective
 from tests.permutations import Mutable
 

@@ -29,6 +29,7 @@ def read(nodes, family=None, **settings):
     return GraphReader("graph", made, family).read(output, settings.pop("decision", None), **settings)
 
 
+@pytest.mark.filterwarnings("ignore:graph. the layers of")
 def test_normalization_before_and_behind():
     norm, relu = ("batch-norm", {}), ("relu", {})
     assert str(read([conv(4), norm, relu, conv(5), relu])) == "ip conv3-4 conv3-5 normalization=none softmax op"
@@ -36,6 +37,7 @@ def test_normalization_before_and_behind():
     assert str(read([conv(4)], has_norms=False)) == "ip conv3-4 softmax op"
 
 
+@pytest.mark.filterwarnings("ignore:graph. the layers of")
 def test_dropout_belongs_to_the_layer_before_it_else_to_the_decision():
     drop = ("dropout", {"rate": 0.5})
     nodes = [conv(4), ("batch-norm", {}), drop, ("max-pool", {"kernel": (2, 2), "stride": (2, 2)}), drop]
@@ -44,6 +46,7 @@ def test_dropout_belongs_to_the_layer_before_it_else_to_the_decision():
         read([drop, conv(4)])
 
 
+@pytest.mark.filterwarnings("ignore:graph. the layers of")
 def test_a_depthwise_convolution_before_one_of_size_1_is_separable():
     wide = conv(8, 1), ("batch-norm", {})
     both = conv(8, 5, groups=8, stride=(2, 2)), ("relu", {}), conv(16, 1), ("batch-norm", {})
@@ -52,6 +55,7 @@ def test_a_depthwise_convolution_before_one_of_size_1_is_separable():
         read([*wide, both[0]])
 
 
+@pytest.mark.filterwarnings("ignore:graph. the layers of")
 def test_a_family_gets_the_labels_that_it_lacks_at_costs_of_its_formula():
     pool = ("avg-pool", {"kernel": (3, 3)})
     family = read([conv(4, 9), conv(4, 1), pool], has_norms=False).family

@@ -11,12 +11,12 @@ import torch
 import bostruct as bo
 from bostruct.contracts import DomainError
 from bostruct.domains.architecture.layers import CNN, KERNEL_SIZES, Label
+from bostruct.domains.language.combinators import apply_part
 from bostruct.language import SearchSpace
 from bostruct.nas import Recipe, ops, regression, to_torch, train
 from bostruct.nas.networks import ACTIVATION_MODULES, MainOutput, cost, program_to_torch
 from bostruct.nas.spaces.genetic import genetic_cnn
 from bostruct.nas.spaces.nasnet import nasnet
-from bostruct.nas.spaces.wiring import apply_part
 
 CHAINS = (
     *(f"{kind}{k}-8 {kind}{k}-6/2 fc-5 softmax" for kind in ("conv", "res") for k in KERNEL_SIZES),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import time
 import tracemalloc
@@ -94,6 +95,24 @@ def test_a_file_by_hand(tmp_path):
     assert from_onnx(str(path), family=CNN, decision="softmax") == from_onnx(path)
     with pytest.raises(FileNotFoundError):
         from_onnx(tmp_path / "none.onnx")
+
+
+def test_refusals_name_the_file(tmp_path):
+    huge = model([CONV, *TAIL, LAST], [tensor("w", 2**63, 3, 3, 3), tensor("v", 10, 4)])
+    with pytest.raises((DomainError, PointError), match=r"network\.onnx: "):
+        from_onnx(write(tmp_path, huge))
+    os.mkfifo(tmp_path / "fifo.onnx")
+    with pytest.raises(ValueError, match=r"fifo\.onnx: expected a regular file"):
+        from_onnx(tmp_path / "fifo.onnx")
+
+
+def test_shared_weights_and_constant_factors_are_told(tmp_path):
+    tensors = [tensor("w", 3, 3, 3, 3), tensor("v", 10, 3), tensor("half")]
+    twice = [node("Conv", ["x", "w"], "a"), node("Relu", ["a"], "b"), node("Mul", ["b", "half"], "s")]
+    nodes = [*twice, node("Conv", ["s", "w"], "c"), *TAIL, LAST]
+    words = "differ: layers that share weights have their own; sums and products with constants are left out$"
+    with pytest.warns(UserWarning, match=words):
+        assert str(from_onnx(write(tmp_path, model(nodes, tensors)))) == "ip conv3-3 conv3-3 softmax op"
 
 
 REFUSED = {

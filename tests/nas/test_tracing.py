@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -76,6 +77,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:module. the layers of")
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_module_that_differs_is_another_architecture(fault):
     text, plant = FAULTS[fault]
@@ -109,7 +111,10 @@ def test_an_inception_network_is_built_again_with_as_many_weights():
     [
         ("resnet50", "res3 stands for blocks of 1x1, 3x3, 1x1"),
         ("lenet", "tanh is read as relu"),
-        ("mobile", "relu6 is read as relu; res3 stands for blocks of 1x1, 3x3"),
+        (
+            "mobile",
+            "no activation behind a layer is read as relu; relu6 is read as relu; res3 stands for blocks of 1x1, 3x3",
+        ),
         ("mlp", "batch normalization is left out"),
     ],
 )
@@ -117,6 +122,60 @@ def test_what_differs_is_told(name, words):
     network, shape, _ = build(name)
     with pytest.warns(UserWarning, match=f"module: the layers of .* differ: {words}$"):
         read(network, shape)
+
+
+class Tied(nn.Module):
+    def __init__(self, factor=1.0, again=0):
+        super().__init__()
+        self.first, self.convs, self.fc = conv(3, 4, 3), nn.ModuleList([conv(4, 4, 3), conv(4, 4, 3)]), nn.Linear(4, 2)
+        self.factor, self.again = factor, again
+
+    def forward(self, x):
+        x = self.convs[self.again](self.convs[0](self.first(x))).mean((2, 3))
+        return self.fc(x if self.factor == 1.0 else x * self.factor)
+
+
+def bare(*modules):
+    return nn.Sequential(*modules, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(4, 2))
+
+
+@pytest.mark.parametrize(
+    ("module", "words"),
+    [
+        (bare(nn.Conv2d(3, 4, 3), nn.ReLU()), None),
+        (bare(conv(3, 4, 3)), None),
+        (bare(nn.Conv2d(3, 4, 3)), "no activation behind a layer is read as relu"),
+        (
+            bare(nn.BatchNorm2d(3), nn.ReLU(), nn.Conv2d(3, 4, 3)),
+            "no activation behind a layer is read as relu; normalization before a layer is read behind it",
+        ),
+        (Tied(again=1), None),
+        (Tied(), "layers that share weights have their own"),
+        (Tied(2.5, 1), "sums and products with constants are left out"),
+    ],
+)
+def test_each_difference_that_no_layer_has_is_told(module, words):
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        read(module, (3, 8, 8))
+    told = [str(one.message).partition(" differ: ")[2] for one in found if "the layers of" in str(one.message)]
+    assert told == ([] if words is None else [words])
+
+
+@pytest.mark.filterwarnings("ignore")  # of torch
+def test_a_recurrent_network_is_refused_by_its_name():
+    class Recurrent(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.lstm, self.fc = nn.LSTM(3, 4), nn.Linear(4, 2)
+
+        def forward(self, x):
+            return self.fc(self.lstm(x)[0])
+
+    with pytest.raises(DomainError, match=r"module: fc\.linear \(linear of another shape\): expected"):
+        from_torch(Recurrent(), torch.zeros(5, 1, 3))
+    with pytest.raises(DomainError, match="module: expected one output"):
+        from_torch(nn.LSTM(3, 4), torch.zeros(5, 1, 3))
 
 
 def test_attributes_are_read():
@@ -151,7 +210,7 @@ REFUSED = {
     "even": (head(nn.Conv2d(3, 4, 2)), r"0.conv2d \(conv\): expected a kernel of an odd size up to 31, got \(2, 2\)"),
     "pool": (head(conv(3, 4, 3), nn.MaxPool2d(3)), r"1.max_pool2d \(max-pool\): expected a pool of stride 1 or 2"),
     "no linear": (nn.Sequential(conv(3, 4, 3)), r"0.2.relu.* expected linear layers before the output"),
-    "branch": (Branching(), "module: torch.export cannot trace it: Guard"),
+    "branch": (Branching(), "module: torch.export cannot trace it: its forward branches on data$"),
     "constant": (nn.Sequential(nn.Flatten(), nn.Linear(192, 3), nn.Softsign(), nn.Linear(3, 1)), "softsign|activation"),
 }
 
@@ -186,7 +245,9 @@ def test_an_addition_that_closes_no_block():
 def test_arguments_are_checked():
     with pytest.raises(TypeError, match=r"module: expected a torch.nn.Module, got 5"):
         from_torch(5, torch.ones(1, 2))
-    with pytest.raises(TypeError, match="example_input: expected a tensor, a batch of examples, got"):
+    with pytest.raises(
+        TypeError, match=r"example_input: expected a tensor, a batch of examples, got .*pass torch.zeros\(2, "
+    ):
         from_torch(nn.Linear(2, 1), (1, 2))
     with pytest.raises(TypeError, match="family: expected a Family or None, got 'cnn'"):
         from_torch(nn.Linear(2, 1), torch.ones(1, 2), family="cnn")

@@ -325,6 +325,19 @@ def test_a_malformed_file_of_qaplib_is_refused_with_its_line(tmp_path, text, mes
     check_refusal(qap, saved(tmp_path / "a.dat", text), message)
 
 
+def test_a_second_section_and_a_second_city_are_refused(tmp_path):
+    head = "NAME: x\nTYPE: TSP\nDIMENSION: 3\nEDGE_WEIGHT_TYPE: EUC_2D\n"
+    section = "NODE_COORD_SECTION\n1 0 0\n2 3 4\n3 0 8\n"
+    with pytest.raises(ValueError, match=r"a.tsp, line 9: expected one NODE_COORD_SECTION, got a second"):
+        read_tsplib(saved(tmp_path / "a.tsp", head + section + section + "EOF\n"), {"TSP"})
+    with pytest.raises(ValueError, match="3 cities with numbers of their own, and 2 coordinates; got 2 twice"):
+        read_tsplib(saved(tmp_path / "a.tsp", head + section.replace("3 0 8", "2 0 8") + "EOF\n"), {"TSP"})
+    with pytest.raises(ValueError, match="qap:file= reads files of QAPLIB"):
+        read_tsplib(saved(tmp_path / "a.tsp", NUG5), {"TSP"})
+    marked = saved(tmp_path / "a.dat", "\ufeff" + NUG5)
+    assert (read_qaplib(marked)[0] == read_qaplib(saved(tmp_path / "b.dat", NUG5))[0]).all()
+
+
 @pytest.mark.parametrize(
     ("rows", "message"),
     [

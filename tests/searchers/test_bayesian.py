@@ -25,7 +25,14 @@ from bostruct.methods import auto, combo, searcher
 from bostruct.methods.defaults import space_kernel, success_model
 from bostruct.searchers import bayesian
 from bostruct.searchers.bayesian import BayesianSearch
-from bostruct.searchers.scores import AcquisitionScore, FeasibleScore, Improvement, best_observed, best_predicted
+from bostruct.searchers.scores import (
+    AcquisitionScore,
+    FeasibilityScore,
+    Improvement,
+    ProductScore,
+    best_observed,
+    best_predicted,
+)
 from bostruct.study.history import History
 from bostruct.study.threads import ThreadLimit
 from bostruct.surrogates.hyperparameters import Normal
@@ -33,7 +40,8 @@ from bostruct.surrogates.map_gp import MAPGP
 from bostruct.surrogates.marginalized import MarginalizedGP
 from bostruct.surrogates.outputs import Outputs
 from bostruct.surrogates.success import RegressedFeasibility
-from bostruct.testing.searcher_laws import Schedule, check_exhausts, check_searcher, play
+from bostruct.testing.searcher_laws import Schedule, check_searcher, play
+from tests.exhausting import check_exhausts
 from tests.fakes import TablePosterior
 from tests.laws.maxsat import bits
 from tests.permutations import Permutations
@@ -217,7 +225,7 @@ def test_feasibility_scales_a_score_by_the_chance_of_success():
     label = TablePosterior(space.n_choices, np.linspace(0, 1, 16), np.full(16, 0.25), np.zeros(16))
     value = TablePosterior(space.n_choices, np.zeros(16), np.ones(16), np.zeros(16))
     plain = AcquisitionScore(value, LogExpectedImprovement(), 0.0)
-    scored = FeasibleScore(plain, RegressedFeasibility(label))
+    scored = ProductScore([plain, FeasibilityScore(RegressedFeasibility(label))])
     everything = space.enumerate()
     found = np.exp(scored(everything) - plain(everything))
     assert np.all(np.diff(found) > 0)
@@ -376,7 +384,7 @@ def test_any_point_is_predicted_and_its_chance_is_that_of_the_score(failed: int)
     if failed:
         posterior = search.surrogate.condition(history.completed, history.values, state["surrogate"], None)[0]
         scored = search.score(posterior, history, np.random.default_rng(0))
-        np.testing.assert_allclose(scored(every), scored.score(every) + found.log_probability, rtol=1e-5)
+        np.testing.assert_allclose(scored(every), scored.scores[0](every) + found.log_probability, rtol=1e-5)
 
 
 def test_predictions_far_above_the_median_are_in_the_users_units() -> None:

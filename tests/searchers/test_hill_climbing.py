@@ -7,7 +7,8 @@ import bostruct as bo
 from bostruct.methods import searcher
 from bostruct.searchers.baselines import HillClimbing, RandomSearch
 from bostruct.study.history import History
-from bostruct.testing.searcher_laws import Schedule, check_exhausts, check_searcher, play
+from bostruct.testing.searcher_laws import Schedule, check_searcher, play
+from tests.exhausting import check_exhausts
 from tests.laws.maxsat import best_so_far, bits
 
 

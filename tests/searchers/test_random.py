@@ -11,7 +11,8 @@ from bostruct.methods import searcher
 from bostruct.searchers.baselines import RandomSearch
 from bostruct.study.history import History
 from bostruct.testing.common import no_global_randomness
-from bostruct.testing.searcher_laws import check_exhausts, check_searcher
+from bostruct.testing.searcher_laws import check_searcher
+from tests.exhausting import check_exhausts
 
 
 @pytest.fixture

@@ -122,7 +122,7 @@ def test_without_growth_success_is_learned_anew_each_time():
 
 def test_all_points_count_between_two_fits():
     (_, before), (_, after) = ask_states(auto(SPACE), [(12, 6), (13, 6)])
-    assert not np.allclose(before.success.log_probability(POINTS), after.success.log_probability(POINTS))
+    assert not np.allclose(before.scores[1](POINTS), after.scores[1](POINTS))
 
 
 def test_augmented_improvement_takes_the_noise_of_the_posterior():

@@ -11,7 +11,8 @@ import bostruct as bo
 from bostruct.domains.fidelity import FidelityLevels
 from bostruct.searchers.hyperband import SuccessiveNarrowing
 from bostruct.study.history import History
-from bostruct.testing.searcher_laws import check_exhausts, check_searcher
+from bostruct.testing.searcher_laws import check_searcher
+from tests.exhausting import check_exhausts
 
 SPACE = bo.Space({"x": range(400), "epochs": bo.Fidelity([1, 3, 9, 27])})
 SMALL = bo.Space({"x": range(6), "epochs": bo.Fidelity([1, 3])})

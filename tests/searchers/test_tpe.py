@@ -10,7 +10,8 @@ import pytest
 import bostruct as bo
 from bostruct.searchers.tpe import ASKS, TPE
 from bostruct.study.history import History
-from bostruct.testing.searcher_laws import check_exhausts, check_searcher
+from bostruct.testing.searcher_laws import check_searcher
+from tests.exhausting import check_exhausts
 from tests.methods.mixed_space import SPACE, objective
 
 optuna = pytest.importorskip("optuna")

@@ -13,9 +13,10 @@ from bostruct.language import SearchSpace
 from bostruct.methods import wrs
 from bostruct.searchers.wrs import WeightedRandomSearch, wrs_trials
 from bostruct.study.history import History
-from bostruct.testing.searcher_laws import check_exhausts, check_searcher
+from bostruct.testing.searcher_laws import check_searcher
 from examples.language_figures import figure_4
 from tests.domains.language.more_programs import layers_of_kinds, shallow_and_wide
+from tests.exhausting import check_exhausts
 
 SPACE = bo.Space({"a": range(20), "b": range(20), "c": range(20), "d": ["x", "y"]})
 MODES = ("shared", "independent", "single")

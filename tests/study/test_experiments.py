@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+import lzma
 import tracemalloc
+import warnings
 
 import pytest
 
@@ -12,7 +14,13 @@ import bostruct as bo
 from bostruct.contracts import DomainError, PointError
 from bostruct.storage.protocol import StorageError
 from bostruct.study import experiments
-from bostruct.study.experiments import guess_variables, import_experiments, match_column, read_csv_columns
+from bostruct.study.experiments import (
+    SpaceGuessed,
+    guess_variables,
+    import_experiments,
+    match_column,
+    read_csv_columns,
+)
 
 LAB = """\ufeffid;Datum;Temperatur (°C);Katalysator;Konzentration;Rate;Operator;Order;Batch;Notiz;Ausbeute [%]
 1;2026-01-02;20;Pd;0,5;0,0001;Ann;"[""a"",""b"",""c""]";true;gut;45,5
@@ -42,11 +50,19 @@ def write(tmp_path):
 
 
 def load(path, objective="y", **given):
-    return bo.Study.from_csv(path, objective, **({"method": "random", "seed": 0} | given))
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        study = bo.Study.from_csv(path, objective, **({"method": "random", "seed": 0} | given))
+    for one in found:
+        if one.category is SpaceGuessed:
+            load.shown = str(one.message)
+        else:
+            warnings.warn(one.message, stacklevel=2)
+    return study
 
 
 @pytest.mark.filterwarnings("ignore:frame. 1 of 4 rows without a value")
-def test_a_table_of_a_laboratory(write, capsys):
+def test_a_table_of_a_laboratory(write):
     study = load(write(LAB), "Ausbeute", direction="maximize")
     assert study.domain.variables == SPACE
     assert [one.value for one in study.trials] == [45.5, 52.25, 61.0]
@@ -54,7 +70,7 @@ def test_a_table_of_a_laboratory(write, capsys):
         "Temperatur (°C)": 40, "Katalysator": "Ni", "Konzentration": 1.0, "Rate": 0.2, "Order": ("a", "c", "b"),
         "Batch": False,
     }  # fmt: skip
-    shown = capsys.readouterr().out
+    shown = load.shown
     names: dict[str, object] = {}
     exec(shown, names)
     assert names["space"] == bo.Space(SPACE)
@@ -68,10 +84,9 @@ def test_a_table_of_a_laboratory(write, capsys):
     assert "'Temperatur (°C)': bo.Ordinal([20, 40]),  # or bo.Integer(20, 40)" in shown
 
 
-def test_a_corrected_space_is_read_and_rows_without_a_value_wait(write, capsys):
+def test_a_corrected_space_is_read_and_rows_without_a_value_wait(write):
     space = {"Temperatur": bo.Integer(10, 90), "katalysator": ["Ni", "Pd", "Cu"]}  # without the unit, in another case
     study = load(write(LAB), "Ausbeute [%]", space=space, unmeasured="queue")
-    assert capsys.readouterr().out == ""
     assert [one.point for one in study.trials if one.value == 45.5] == [{"Temperatur": 20, "katalysator": "Pd"}]
     assert study.ask().point == {"Temperatur": 20, "katalysator": "Ni"}
 
@@ -100,6 +115,20 @@ def test_nothing_is_stored_of_a_file_that_is_refused(write, tmp_path):
         (["1e-5", "0.01", "9"], bo.Real(1e-5, 9.0, log=True)),
         (["1", "2", "1", "2"], bo.Ordinal([1, 2])),
         (["0.1", "0.5", "0.1", "0.5"], bo.Ordinal([0.1, 0.5])),
+        (["16", "128", "64"], bo.Ordinal([16, 32, 64, 128])),
+        (["0.1", "0.01", "0.02"], bo.Real(0.01, 0.1, log=True)),
+        (["10", "50", "90"], bo.Integer(10, 90)),
+        (["10%", "20%", "12.5%"], bo.Real(10.0, 20.0)),
+        (["\u22121.5", "2", "3"], bo.Real(-1.5, 3.0)),
+        (["1\u00a0000", "2 000", "900"], bo.Categorical(["1\u00a0000", "2 000", "900"])),
+        (["1\u00a0000", "2\u00a0000", "900"], bo.Integer(900, 2000)),
+        (["1'000.5", "2'000.25", "900"], bo.Real(900.0, 2000.25)),
+        (["1,234.5", "1,300", "20"], bo.Real(20.0, 1300.0)),
+        (["1.234,5", "1.300", "20,25"], bo.Real(20.25, 1300.0)),
+        (["1,234,567", "7,654,321", "20"], bo.Integer(20, 7654321)),
+        (["(5)", "(6)", "(5)"], bo.Categorical(["(5)", "(6)"])),
+        (["10%", "20", "10%"], bo.Categorical(["10%", "20"])),
+        (["1.234,5", "1,5.5", "1"], bo.Categorical(["1", "1,5.5", "1.234,5"])),
         (["b", "a", "None"], bo.Categorical(["None", "a", "b"])),
         (["007", "008", "9"], bo.Categorical(["007", "008", "9"])),
         (["True", "FALSE", "true"], bo.Binary()),
@@ -110,7 +139,7 @@ def test_nothing_is_stored_of_a_file_that_is_refused(write, tmp_path):
         (["2,4-D", "1,2-X", "2,4-D"], bo.Categorical(["1,2-X", "2,4-D"])),
     ],
 )
-def test_a_guess(cells, expected, tmp_path, capsys):
+def test_a_guess(cells, expected, tmp_path):
     path = tmp_path / "a.csv"
     with path.open("w", newline="") as file:
         csv.writer(file).writerows([("x", "y"), *((cell, i) for i, cell in enumerate(cells))])
@@ -118,8 +147,43 @@ def test_a_guess(cells, expected, tmp_path, capsys):
     assert study.domain.variables == {"x": expected}
     assert len(study.trials) == len(cells)
     names: dict[str, object] = {}
-    exec(capsys.readouterr().out, names)
+    exec(load.shown, names)
     assert names["space"] == study.domain
+
+
+@pytest.mark.filterwarnings("ignore:frame. 1 of 5 rows without a value")
+def test_a_column_with_a_gap_is_kept_and_the_row_left_out(write):
+    table = "T (°C);min;kind;y;acc\n80,5;10;u;1;3\n90;20;v;2;4\n;30;u;3;5\n95;15;v;;\n85;25;u;5;1\n99;12;v;6;2\n"
+    with pytest.warns(
+        UserWarning, match=r"1 of 6 rows left out, the first of them line 4, in which 'T \(°C\)' is empty"
+    ):
+        study = load(write(table))
+    assert study.domain.variables["T (°C)"] == bo.Real(80.5, 99.0)
+    assert [one.value for one in study.trials] == [1.0, 2.0, 5.0, 6.0]
+    assert "'T (°C)': bo.Real(80.5, 99.0),  # empty in 1 of 6 rows, which are left out" in load.shown
+    assert "# left out: 'acc': empty in 1 of 6 rows, which have no value either: a result?" in load.shown
+    with pytest.warns(UserWarning, match="1 of 6 rows left out"):
+        corrected = load(write(table), space={"T": bo.Real(50, 120), "kind": ["u", "v"]})
+    assert len(corrected.trials) == 4
+    with pytest.raises(PointError, match="line 2: T: expected a value, got an empty cell"):
+        load(write("T,y\n,1\n,2\n"), space={"T": bo.Real(50, 120)})
+
+
+def test_hints_in_a_guess(write):
+    load(write("n,acc,code,y\n16,0.5,(5),1\n64,0.75,(6),2\n32,0.6,(5),3\n"))
+    for line in (
+        "'n': bo.Ordinal([16, 32, 64]),  # or bo.Integer(16, 64)",
+        "'acc': bo.Real(0.5, 0.75),  # a result? then ignore it",
+        "'code': bo.Categorical(['(5)', '(6)']),  # texts that look like numbers",
+    ):
+        assert line in load.shown
+
+
+def test_standard_errors_of_ax_are_the_noise_of_values(write):
+    text, objective, *_ = EXPORTS["ax, standard errors"]
+    with pytest.warns(UserWarning, match="1 of 3 rows without a value"):
+        study = load(write(text), objective)
+    assert [(one.value, one.sd) for one in study.trials] == [(1.5, 0.1), (None, None)]
 
 
 def test_columns_that_are_no_variables():
@@ -137,10 +201,10 @@ def test_columns_that_are_no_variables():
     }  # fmt: skip
 
 
-def test_a_column_with_values_for_one_choice_has_a_condition(write, capsys):
+def test_a_column_with_values_for_one_choice_has_a_condition(write):
     study = load(write("kind,depth,y\nnet,3,1\ntree,,2\nnet,5,3\nlinear,,4\n"))
     assert study.domain.variables["depth"] == bo.Integer(3, 5, when={"kind": bo.OneOf("net")})
-    assert "when={'kind': bo.OneOf('net')}" in capsys.readouterr().out
+    assert "when={'kind': bo.OneOf('net')}" in load.shown
     assert [one.point for one in study.trials][:2] == [{"kind": "net", "depth": 3}, {"kind": "tree"}]
 
 
@@ -150,7 +214,9 @@ def test_a_column_with_values_for_one_choice_has_a_condition(write, capsys):
         ("x,y\n1,2\n1,2,3\n", r"lab.csv: line 3: expected 2 cells, as in the header, got 3"),
         ("x,x,y\n1,2,3\n", r"lab.csv: line 1: column 2: 'x' is there twice"),
         ("x,y\n", "expected a header and at least one row"),
-        ("", "expected a header and at least one row"),
+        ("", "line 1: expected a header and at least one row"),
+        ("\x07\x00abc", r"lab.csv: expected a CSV file, which is text; got the character '\\x07'"),
+        (f"x,y\n1,2\n{'9' * 5000},3\n", "line 3, column 'x': expected a number of at most 400 digits"),
         (f"x,y\n{'1' * 200_000},2\n", "line 2: field larger than field limit"),
         ("x,z\n1,2\n", r"objective: expected a column of .*lab.csv, \['x', 'z'\]; got 'y'"),
         ('a,b,y\n"1,5",2.5,3\n', r"line 2, column 'a': '1,5' may have decimals or be a text; pass decimal"),
@@ -170,8 +236,10 @@ def test_refusals_of_columns(write, tmp_path):
         load(write("x,y\n1,2\n7,3\n"), space={"x": bo.Integer(1, 5)})
     with pytest.raises(ValueError, match="ignore: expected a column"):
         load(write("x,y\n1,2\n7,3\n"), ignore=["z"])
-    with pytest.raises(ValueError, match="found none at"):
+    with pytest.raises(ValueError, match="expected a regular file"):
         load(tmp_path)
+    with pytest.raises(FileNotFoundError, match=r"none\.csv"):
+        load(tmp_path / "none.csv")
 
 
 def test_the_sign_before_decimals(write):
@@ -185,8 +253,27 @@ def test_encodings_and_separators(write):
     for separator in ";\t|,":
         path = write(f"x{separator}Temperatur °C{separator}y\n1{separator}2{separator}3\n2{separator}4{separator}5\n")
         assert list(load(path).domain.variables) == ["x", "Temperatur °C"]
-    path = write("Größe,y\n1,2\n2,3\n", encoding="cp1252")
-    assert list(load(path).domain.variables) == ["Größe"]
+    for encoding in ("cp1252", "utf-16", "utf-8-sig"):
+        assert list(load(write("Größe,y\n1,2\n2,3\n", encoding=encoding)).domain.variables) == ["Größe"]
+    for text in ("sep=;\nx;y\n1;2\n3;4\n", "# made by us\n# in May\nx,y\n1,2\n3,4\n", "sep=|\nx|y\n1|2\n3|4\n"):
+        assert list(load(write(text)).domain.variables) == ["x"]
+    assert list(load(write("# run, y\n1,2\n3,4\n")).domain.variables) == ["# run"]
+    with pytest.raises(ValueError, match=r"lab.csv: line 4: expected 2 cells"):
+        load(write("# made by us\nx,y\n1,2\n3\n"))
+    path = write("", "lab.csv.xz")
+    path.write_bytes(lzma.compress(b"x,y\n1,2\n3,4\n"))
+    assert len(load(path).trials) == 2
+
+
+def test_a_row_of_any_form_takes_bounded_memory(write, monkeypatch):
+    monkeypatch.setattr(experiments, "MAX_LINE", 10_000)
+    for text in ("ab," * 200_000, '"\n",' * 100_000, "x,y\n" + '"' + "a\n" * 100_000):
+        path = write(text)
+        tracemalloc.start()
+        with pytest.raises(ValueError, match="expected rows of at most 10,000 characters"):
+            read_csv_columns(str(path))
+        assert tracemalloc.get_traced_memory()[1] < 4e6
+        tracemalloc.stop()
 
 
 def test_large_files_are_refused_before_memory_is_full(tmp_path, monkeypatch):
@@ -201,8 +288,11 @@ def test_large_files_are_refused_before_memory_is_full(tmp_path, monkeypatch):
     tracemalloc.stop()
     with path.open("r+b") as file:
         file.truncate(2**30)  # of zeros
-    with pytest.raises(ValueError, match="expected at most 128 MiB"):
+    tracemalloc.start()
+    with pytest.raises(ValueError, match="expected at most 268,435,456 bytes"):
         load(path)
+    assert tracemalloc.get_traced_memory()[1] < 1e6
+    tracemalloc.stop()
     monkeypatch.setattr(experiments, "MAX_CELLS", 10)
     with pytest.raises(ValueError, match="10 cells"):
         read_csv_columns(str(_write_wide(tmp_path)))
@@ -302,6 +392,7 @@ EXPORTS = {
 
 
 @pytest.mark.filterwarnings("ignore:frame. 1 of . rows without a value", "ignore:frame. 1 failed row with a value")
+@pytest.mark.filterwarnings("ignore:frame. 1 trial stopped early")
 @pytest.mark.parametrize("program", EXPORTS)
 def test_exports_of_other_programs(program, write):
     text, objective, names, statuses = EXPORTS[program]
@@ -311,16 +402,16 @@ def test_exports_of_other_programs(program, write):
     assert study.trials[0].value == 1.5
 
 
-def test_what_is_left_out_of_an_export_is_named(write, capsys):
+def test_what_is_left_out_of_an_export_is_named(write):
     text, objective, *_ = EXPORTS["ray, nested"]
     load(write(text), objective)
     expected = "'column 1', 'done', 'training_iteration', 'pid', 'logdir': without the prefix 'config/'"
-    assert f"# left out: {expected}" in capsys.readouterr().out
+    assert f"# left out: {expected}" in load.shown
     text, objective, *_ = EXPORTS["ktt, statuses"]
     with pytest.warns(UserWarning, match=r"1 failed row with a value in column 'Time \(ms\)': the value is not read"):
         load(write(text), objective)
     expected = "'Kernel name', 'GLOBAL', 'LOCAL': a column of other programs"
-    assert f"# left out: {expected}" in capsys.readouterr().out
+    assert f"# left out: {expected}" in load.shown
 
 
 @pytest.mark.filterwarnings("ignore:frame. 1 of . rows without a value")
@@ -351,12 +442,13 @@ def test_the_class_of_the_study_is_kept(write):
         pass
 
     options = {"direction": "minimize", "space": None, "ignore": [], "decimal": None, "failed": None}
-    made = import_experiments(Own, write("x,y\n1,2\n3,1\n"), "y", **options, unmeasured="skip", seed=0)
+    with pytest.warns(SpaceGuessed):
+        made = import_experiments(Own, write("x,y\n1,2\n3,1\n"), "y", **options, unmeasured="skip", seed=0)
     assert type(made) is Own
     assert json.dumps(made.best_point) == '{"x": 3}'
 
 
-def test_columns_with_one_sum_are_a_mixture_or_an_allocation(tmp_path, write, capsys):
+def test_columns_with_one_sum_are_a_mixture_or_an_allocation(tmp_path, write):
     space = {
         "blend": bo.Mixture(["a", "b", "c"], total=100),
         "n": bo.Allocation(["u", "v"], total=4),
@@ -366,7 +458,7 @@ def test_columns_with_one_sum_are_a_mixture_or_an_allocation(tmp_path, write, ca
     study.optimize(lambda point: point["blend"]["a"] + point["x"], 12)
     study.result.to_csv(tmp_path / "own.csv")
     again = load(tmp_path / "own.csv", "value")
-    assert "'blend': bo.Mixture(['a', 'b', 'c'], total=100.0),  # each row has this sum" in capsys.readouterr().out
+    assert "'blend': bo.Mixture(['a', 'b', 'c'], total=100.0),  # each row has this sum" in load.shown
     assert [(one.point["blend"], one.point["n"]) for one in again.trials] == [
         (one.point["blend"], one.point["n"]) for one in study.trials
     ]
@@ -376,8 +468,8 @@ def test_columns_with_one_sum_are_a_mixture_or_an_allocation(tmp_path, write, ca
     assert third.trials[0].point == {"m": {"a": 0.2, "b": 0.6}}
 
 
-def test_the_name_of_a_file_cannot_leave_its_comment(write, capsys):
+def test_the_name_of_a_file_cannot_leave_its_comment(write):
     load(write("a,b,y\n1,0.5,3\n2,0.25,4\n4,0.75,5\n", "x\nraise SystemExit\n#.csv"))
-    printed = capsys.readouterr().out
+    printed = load.shown
     assert "raise SystemExit" in printed
     exec(printed, {})

@@ -13,7 +13,7 @@ from hypothesis.extra.numpy import arrays
 import bostruct as bo
 from bostruct import methods
 from bostruct.contracts import Prediction, Surrogate
-from bostruct.surrogates.warping import OutputWarping, compress_upper_tail
+from bostruct.surrogates.warping import Compression, OutputWarping
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,6 +26,10 @@ class Told(Surrogate):
     def condition(self, xs, values, state, rng):
         del xs, rng
         return values, state, {}
+
+
+def compress_upper_tail(values, beyond):
+    return Compression.of(values, beyond).compress(values)
 
 
 def tell(surrogate: OutputWarping, values: np.ndarray) -> np.ndarray:

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 import bostruct as bo
-from bostruct.contracts import Posterior
+from bostruct.contracts import Array, Batch, Domain, Posterior
 from bostruct.methods import auto, combo, nasbot, smac
 from bostruct.surrogates.posterior import FantasizedPosterior, GaussianPosterior
-from bostruct.testing.model_laws import check_belief, check_covariance
+from bostruct.testing.common import assert_close
+from bostruct.testing.model_laws import ROUNDING, check_covariance
 from tests.architectures import SMALL_MLP
 
 SPACE = bo.Space({"a": bool, "b": list("pqr"), "c": range(5), "d": bo.Integer(-3, 3)})
@@ -38,6 +39,24 @@ def clipped():
 
 def noise(posterior: GaussianPosterior):
     return posterior.scale**2 * np.exp([one.hyper.log_noise for one in posterior.samples])
+
+
+def check_belief(posterior: Posterior, domain: Domain, xs: Batch, running: Batch, noise: Array) -> None:
+    """Check that believing shrinks variances exactly as the covariances say.
+
+    posterior: with covariances.
+    noise: its variance under each posterior sample (s,), in the user's units squared.
+    """
+    together = posterior.covariance(domain.join(running, xs))
+    r = len(running)
+    before, after = posterior.predict(xs), posterior.believe(running).predict(xs)
+    rounding = ROUNDING * float(before.variance.max())
+    assert_close(after.mean, before.mean, np.sqrt(ROUNDING * rounding), "believing moves no mean")
+    for s, joint in enumerate(together):
+        told = joint[:r, :r] + noise[s] * np.eye(r)
+        explained = np.einsum("rm,rm->m", joint[:r, r:], np.linalg.solve(told, joint[:r, r:]))
+        expected = before.variance[s] - explained
+        assert_close(after.variance[s], expected, rounding, "believing shrinks variances as the covariances say")
 
 
 @pytest.mark.parametrize("make", [mode, chain])

@@ -16,7 +16,7 @@ from bostruct.kernels.algebra import Product, WeightedSum
 from bostruct.kernels.space.registry import main_effects
 from bostruct.methods.auto import for_space
 from bostruct.methods.defaults import space_kernel
-from bostruct.searchers.scores import AcquisitionScore, CautiousFeasibility, FeasibleScore
+from bostruct.searchers.scores import AcquisitionScore, CautiousFeasibility, FeasibilityScore, ProductScore
 from bostruct.surrogates.hyperparameters import Normal
 from bostruct.surrogates.success import AveragedFeasibility, RegressedFeasibility
 from bostruct.testing import check_feasibility
@@ -88,12 +88,12 @@ def test_posteriors_and_scores(space, rng):
     score = AcquisitionScore(posterior, LogExpectedImprovement(), float(rng.normal()))
     check_score_gradient(score, space, xs, rng)
     regressed = RegressedFeasibility(fit(space, rng))
-    check_score_gradient(FeasibleScore(score, regressed), space, xs, rng)
-    check_score_gradient(FeasibleScore(score, CautiousFeasibility(regressed)), space, xs, rng)
+    check_score_gradient(ProductScore([score, FeasibilityScore(regressed)]), space, xs, rng)
+    check_score_gradient(ProductScore([score, FeasibilityScore(CautiousFeasibility(regressed))]), space, xs, rng)
     averaged = AveragedFeasibility((regressed, Even()), np.log([0.3, 0.7]))
     for one in (regressed, CautiousFeasibility(regressed), Even(), averaged):
         check_feasibility(one, space, rng)
-    check_score_gradient(FeasibleScore(score, averaged), space, xs, rng)
+    check_score_gradient(ProductScore([score, FeasibilityScore(averaged)]), space, xs, rng)
 
 
 def test_far_in_the_tail_slopes_are_those_of_the_series():

@@ -11,7 +11,8 @@ import pytest
 import bostruct as bo
 from bostruct.contracts import Searcher, SpaceExhausted, Suggestion
 from bostruct.searchers.baselines import RandomSearch
-from bostruct.testing.searcher_laws import check_exhausts, check_searcher
+from bostruct.testing.searcher_laws import check_searcher
+from tests.exhausting import check_exhausts
 
 VARIABLES = {"a": bool, "b": ["p", "q", "r", "s"], "c": range(6)}
 

@@ -9,25 +9,10 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from bostruct.analysis.fronts import find_corner
+from bostruct.analysis.report import tables
 from bostruct.analysis.report.facts import Run, read_run
 from bostruct.analysis.report.pictures import draw_pictures
 from bostruct.analysis.report.story import STATUSES, cut_end, tell_story
-from bostruct.analysis.report.tables import (
-    clean_names,
-    format_value,
-    tabulate_best,
-    tabulate_effects,
-    tabulate_front,
-    tabulate_limits,
-    tabulate_model,
-    tabulate_modules,
-    tabulate_origin,
-    tabulate_reasons,
-    tabulate_space,
-    tabulate_time,
-    tabulate_trials,
-    write_table,
-)
 from bostruct.analysis.tables import format_corner, format_number
 from bostruct.display import Html, element
 from bostruct.output_files import write_output
@@ -141,11 +126,11 @@ def _tabulate_runs(runs: Sequence[Run]) -> Html:
     cut = f" The first {MOST_RUNS} are described below; --name shows another." if len(runs) > MOST_RUNS else ""
     rows = []
     for run in runs:
-        best = format_value(run.result.best_value) if run.has_best else f"{len(run.front)} on the front"
+        best = tables.format_value(run.result.best_value) if run.has_best else f"{len(run.front)} on the front"
         best = best if run.has_best or run.front else "–"
         rows.append([run.name, run.result.method, str(run.result.goals), *(run.counts[one] for one in STATUSES), best])
     header = ["study", "method", "goals", *STATUSES, "best value"]
-    return write_table(
+    return tables.write_table(
         f"The studies of the file.{cut}", header, rows, numeric=range(3, 3 + len(STATUSES) + 1), sort=True
     )
 
@@ -153,20 +138,20 @@ def _tabulate_runs(runs: Sequence[Run]) -> Html:
 def _list_sections(run: Run) -> Sections:
     """Return the sections of a run, a title and its parts each; those without parts are left out."""
     result = run.result
-    model, modules = tabulate_model(run), tabulate_modules(run)
+    model, modules = tables.tabulate_model(run), tables.tabulate_modules(run)
     sections: Sections = [
         ("Story", tell_story(run)),
         ("Pictures", [element("div", *drawn, class_="figures")] if (drawn := draw_pictures(run)) else []),
-        ("Best points", [tabulate_best(run)] if run.has_best else []),
-        ("Pareto front", [_write_volume(run), tabulate_front(run)] if run.front else []),
+        ("Best points", [tables.tabulate_best(run)] if run.has_best else []),
+        ("Pareto front", [_write_volume(run), tables.tabulate_front(run)] if run.front else []),
         ("Program", [modules] if modules is not None else []),
         ("Model", [model] if model is not None else []),
         ("Importances", _write_effects(run)),
-        ("Limits", [tabulate_limits(run)] if result.goals.limits and result.list_completed() else []),
-        ("Failures", [tabulate_reasons(run)] if any(trial.reason for trial in result.trials) else []),
-        ("Time", [tabulate_time(run)] if run.busy is not None else []),
-        ("Trials", [tabulate_trials(run)] if result.trials else []),
-        ("Settings", [tabulate_origin(run), tabulate_space(run)]),
+        ("Limits", [tables.tabulate_limits(run)] if result.goals.limits and result.list_completed() else []),
+        ("Failures", [tables.tabulate_reasons(run)] if any(trial.reason for trial in result.trials) else []),
+        ("Time", [tables.tabulate_time(run)] if run.busy is not None else []),
+        ("Trials", [tables.tabulate_trials(run)] if result.trials else []),
+        ("Settings", [tables.tabulate_origin(run), tables.tabulate_space(run)]),
     ]
     return [(title, parts) for title, parts in sections if parts]
 
@@ -180,11 +165,11 @@ def _write_volume(run: Run) -> Html:
 
 def _write_effects(run: Run) -> list[Html]:
     several, parts = len(run.importances) > 1, []
-    for k, found in enumerate(map(clean_names, run.importances)):
+    for k, found in enumerate(map(tables.clean_names, run.importances)):
         if found.main:
             title = f"Share of the variance{f' of objective {k}' if several else ''} that each explains"
             parts += [element("p", f"{line[0].upper()}{line[1:]}.", class_="note") for line in found.remarks]
-            parts.append(tabulate_effects(found, title))
+            parts.append(tables.tabulate_effects(found, title))
     return parts
 
 

@@ -17,9 +17,9 @@ from bostruct.analysis.genealogy import list_ancestors, list_pairs, plot_genealo
 from bostruct.analysis.importances import plot_importance
 from bostruct.analysis.parallel_coordinates import plot_parallel_coordinates
 from bostruct.analysis.pictures import MOST_DRAWN
+from bostruct.analysis.report import tables
 from bostruct.analysis.report.facts import Run
 from bostruct.analysis.report.story import cut_end
-from bostruct.analysis.report.tables import LONGEST_EFFECT, clean_names
 from bostruct.analysis.slices import plot_slices, put_slice_legend
 from bostruct.checks import load_by_name, optional_import
 from bostruct.contracts import MissingExtra
@@ -112,13 +112,13 @@ def count_bars(run: Run) -> int:
 def draw_importances(run: Run, figure: Any) -> None:
     """Draw bars of the importances."""
     for objective, axes in enumerate(figure.subplots(count_rows(run), squeeze=False).flat):
-        plot_importance(clean_names(run.importances[objective]), axes, MOST_BARS)
+        plot_importance(tables.clean_names(run.importances[objective]), axes, MOST_BARS)
         axes.set_ylabel("" if run.is_single else run.result.goals.name_objective(objective))
 
 
 def describe_importances(run: Run) -> str:
     """Say in words what the picture of importances shows."""
-    first = list(clean_names(run.importances[0]).main.items())[:3]
+    first = list(tables.clean_names(run.importances[0]).main.items())[:3]
     said = ", ".join(f"{name} {one.share:.2f} ± {one.spread:.2f}" for name, one in first)
     bars = "Bars of the share of the variance that each variable explains by itself"
     return f"{bars}. The largest: {said}.{_say_objectives(run)}"
@@ -136,7 +136,7 @@ def draw_slices(run: Run, figure: Any) -> None:
 
 def describe_slices(run: Run) -> str:
     """Say in words what the slices show."""
-    names = [cut_end(name, LONGEST_EFFECT) for name in run.sorted_variables[0][:MOST_SLICES]]
+    names = [cut_end(name, tables.LONGEST_EFFECT) for name in run.sorted_variables[0][:MOST_SLICES]]
     said = f"Observed values against each of {', '.join(names)}, the most important first"
     if run.recommended is not None and run.recommended.mean is not None:
         said += ", and what the model expects where this variable of the best point changes, with its 95% interval"
@@ -157,7 +157,7 @@ def describe_parallel_coordinates(run: Run) -> str:
     count = len(run.result.list_completed())
     some = f"{MOST_DRAWN:,} of " if count > MOST_DRAWN else ""
     said = f"A line for each of {some}{pluralize(count, 'completed trial')} through {which}"
-    said += f" ({', '.join(cut_end(name, LONGEST_EFFECT) for name in shown)}) to its value, better up."
+    said += f" ({', '.join(cut_end(name, tables.LONGEST_EFFECT) for name in shown)}) to its value, better up."
     return f"{said} Better trials are darker, the best one is thick.{_say_objectives(run)}"
 
 

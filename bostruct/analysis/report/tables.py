@@ -45,22 +45,11 @@ def write_table(
     """
     head = element("tr", *(element("th", cut_end(title, LONGEST_TITLE), scope="col") for title in header))
     kinds = ["n" if position in numeric else CLASSES.get(title) for position, title in enumerate(header)]
-    lines = (
-        element(
-            "tr",
-            element("th", name, scope="row", class_=kinds[0]),
-            *(element("td", cell, class_=kind) for cell, kind in zip(cells, kinds[1:], strict=True)),
-        )
-        for name, *cells in rows
-    )
-    table = element(
-        "table",
-        element("caption", caption),
-        element("thead", head),
-        element("tbody", *lines),
-        class_="sortable" if sort else None,
-    )
-    return element("div", table, class_="scroll", role="region", tabindex="0", aria_label=caption)
+    lines = []
+    for name, *told in rows:
+        cells = (element("td", cell, class_=kind) for cell, kind in zip(told, kinds[1:], strict=True))
+        lines.append(element("tr", element("th", name, scope="row", class_=kinds[0]), *cells))
+    return _scroll(caption, "sortable" if sort else None, element("thead", head), element("tbody", *lines))
 
 
 def write_facts(caption: str, facts: Iterable[tuple[str, object]]) -> Html:
@@ -69,7 +58,12 @@ def write_facts(caption: str, facts: Iterable[tuple[str, object]]) -> Html:
     facts: (name, text).
     """
     lines = (element("tr", element("th", name, scope="row"), element("td", what)) for name, what in facts)
-    table = element("table", element("caption", caption), element("tbody", *lines), class_="facts")
+    return _scroll(caption, "facts", element("tbody", *lines))
+
+
+def _scroll(caption: str, kind: str | None, *parts: Html) -> Html:
+    """Return a table in a region that scrolls."""
+    table = element("table", element("caption", caption), *parts, class_=kind)
     return element("div", table, class_="scroll", role="region", tabindex="0", aria_label=caption)
 
 
@@ -158,12 +152,7 @@ def clean_names(found: Importances) -> Importances:
 def tabulate_effects(found: Importances, caption: str) -> Html:
     """Write the share of each variable, and mark those whose spread is as large."""
     rows = [
-        [
-            name,
-            f"{one.share:.3f}",
-            f"{one.spread:.3f}",
-            "unsure" if one.is_vague else "yes",
-        ]
+        [name, f"{one.share:.3f}", f"{one.spread:.3f}", "unsure" if one.is_vague else "yes"]
         for name, one in list(found.main.items())[:MOST_EFFECTS]
     ]
     cut = f", the first {MOST_EFFECTS} of {len(found.main)}" if len(found.main) > MOST_EFFECTS else ""

@@ -34,13 +34,8 @@ from bostruct.domains.architecture.modifiers import MODIFIERS, enumerate_changes
 from bostruct.domains.architecture.value import Architecture, check_architecture
 from bostruct.domains.space.choices import to_python
 
-MODIFIERS_PER_MUTATION = (
-    0.5,
-    0.25,
-    0.125,
-    0.075,
-    0.05,
-)  # chances of 1 to 5 modifiers in one mutation (the released NASBOT code)
+# chances of 1 to 5 modifiers in one mutation (the released NASBOT code)
+MODIFIERS_PER_MUTATION = (0.5, 0.25, 0.125, 0.075, 0.05)
 MODIFIER_TRIES = 50  # draws of a modifier and its site for one step
 RESTARTS = 20
 LONGEST_WALK = 8  # mutations between a member of the pool and a sampled point
@@ -325,10 +320,7 @@ def cnn_domain(
 
 
 def mlp_domain(
-    bounds: Bounds = Bounds(),
-    pool: Sequence[Presented] | None = None,
-    family: Family = MLP,
-    decision: str = "linear",
+    bounds: Bounds = Bounds(), pool: Sequence[Presented] | None = None, family: Family = MLP, decision: str = "linear"
 ) -> ArchitectureDomain:
     """Return the domain of multilayer perceptrons (Kandasamy et al. 2018).
 

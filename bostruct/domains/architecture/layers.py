@@ -14,6 +14,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -76,16 +77,7 @@ def as_layer(given: object, where: str) -> Layer:
 
 def layer_to_json(layer: Layer) -> Json:
     """Return a layer's shorthand, or a dict of its fields if it has attributes."""
-    return (
-        str(layer)
-        if not layer.attributes
-        else {
-            "label": layer.label,
-            "units": layer.units,
-            "stride": layer.stride,
-            "attributes": dict(layer.attributes),
-        }
-    )
+    return layer._asdict() | {"attributes": dict(layer.attributes)} if layer.attributes else str(layer)
 
 
 def _from_shorthand(text: str, where: str) -> Layer:
@@ -400,9 +392,7 @@ def kernel_size_costs(sizes: tuple[int, ...], scale: float) -> LabelCosts:
 def _activation_costs() -> LabelCosts:
     named = [(name, group) for group, names in (("r", RECTIFIERS), ("s", SIGMOIDS)) for name in names]
     return tuple(
-        (first, second, 0.1 if group == other else 0.25)
-        for row, (first, group) in enumerate(named)
-        for second, other in named[row + 1 :]
+        (first, second, 0.1 if group == other else 0.25) for (first, group), (second, other) in combinations(named, 2)
     )
 
 

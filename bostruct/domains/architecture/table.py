@@ -200,9 +200,8 @@ class TableDomain(LocalDomain):
         for _ in range(CHANGE_TRIES):
             code = list(members[int(rng.integers(len(members)))])
             position = int(rng.integers(len(code)))
-            code[position] = (code[position] + 1 + int(rng.integers(len(self.cells.choices[position]) - 1))) % len(
-                self.cells.choices[position]
-            )
+            k = len(self.cells.choices[position])
+            code[position] = (code[position] + 1 + int(rng.integers(k - 1))) % k
             changed = self._codes.index_of.get(tuple(code), place)
             if changed != place:
                 return self.at(changed)

@@ -108,14 +108,12 @@ def topological_order(parents: AdjacencyLists, children: AdjacencyLists) -> list
 def check_graph(family: Family, layers: Sequence[Layer], parents: AdjacencyLists, children: AdjacencyLists) -> None:
     """Check that every layer lies between input and output, and that decisions come last; raises PointError."""
     roles = [family.by_name[layer.label].role for layer in layers]
-    for u, layer in enumerate(layers):
-        role = roles[u]
+    for u, (layer, role) in enumerate(zip(layers, roles, strict=True)):
         if role == "input" and parents[u]:
             raise PointError(f"layer {u} ({layer.label}) is the input, but layers {list(parents[u])} feed it")
         if role == "output" and children[u]:
             raise PointError(f"layer {u} ({layer.label}) is the output, but it feeds layers {list(children[u])}")
-    for u, layer in enumerate(layers):
-        role = roles[u]
+    for u, (layer, role) in enumerate(zip(layers, roles, strict=True)):
         if role != "input" and not parents[u]:
             raise PointError(f"layer {u} ({layer}) has no parents, so no path from the input reaches it")
         if role != "output" and not children[u]:

@@ -287,10 +287,7 @@ class Architecture:
     def canonical_positions(self) -> tuple[int, ...]:
         """The position of each layer in an order that is the same for every isomorphic architecture."""
         order = canonical_order([repr(tuple(layer)) for layer in self.layers], self.parents, self.children)
-        canonical_positions = [0] * len(order)
-        for place, u in enumerate(order):
-            canonical_positions[u] = place
-        return tuple(canonical_positions)
+        return tuple(sorted(range(len(order)), key=order.__getitem__))
 
     @cached_property
     def canonical(self) -> tuple[tuple[Layer, ...], Edges]:
@@ -380,9 +377,8 @@ def _resolve_family(given: Family | str | None, layers: Sequence[Layer]) -> Fami
     if given is not None:
         raise PointError(f"family: expected a Family, its name or None, got {short_repr(given)}")
     labels = {layer.label for layer in layers}
-    for family in BUILT_IN.values():
-        if labels <= family.by_name.keys():
-            return family
+    if (known := next((one for one in BUILT_IN.values() if labels <= one.by_name.keys()), None)) is not None:
+        return known
     missing = {name: sorted(labels - family.by_name.keys()) for name, family in BUILT_IN.items()}
     told = "; ".join(f"{name} does not know {', '.join(unknown)}" for name, unknown in missing.items())
     raise PointError(
@@ -458,24 +454,19 @@ def _sorted_colors(colors: Sequence[Any], layers: Sequence[int]) -> tuple[object
 
 def _break_twins(colors: Sequence[int], parents: AdjacencyLists, children: AdjacencyLists) -> list[int]:
     """Put layers of one color with the same parents and children in any order: they may change places."""
-    met: dict[tuple[int, tuple[int, ...], tuple[int, ...]], int] = {}
+    met: Counter[object] = Counter()
     turns = []
-    for u, color in enumerate(colors):
-        twin = (color, parents[u], children[u])
-        met[twin] = met.get(twin, -1) + 1
-        turns.append((color, met[twin]))
+    for twin in zip(colors, parents, children, strict=True):
+        turns.append((twin[0], met[twin]))
+        met[twin] += 1
     return _ranks(turns)
 
 
 def _refine_labels(colors: list[int], parents: AdjacencyLists, children: AdjacencyLists) -> list[int]:
     n_colors = len(set(colors))
     while True:
-        colors = _ranks(
-            [
-                (own, _sorted_colors(colors, parents[u]), _sorted_colors(colors, children[u]))
-                for u, own in enumerate(colors)
-            ]
-        )
+        near = zip(colors, parents, children, strict=True)
+        colors = _ranks([(own, _sorted_colors(colors, p), _sorted_colors(colors, c)) for own, p, c in near])
         if len(set(colors)) == n_colors:
             return colors
         n_colors = len(set(colors))

@@ -7,22 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from itertools import dropwhile
 from typing import Any
 
 from bostruct.checks import short_repr
 from bostruct.contracts import Infeasible
-from bostruct.domains.language.errors import (
-    AlreadyConnected,
-    CycleError,
-    DanglingInput,
-    DanglingModule,
-    ForeignPort,
-    LanguageError,
-    NameClash,
-    PortNames,
-    SubstitutionError,
-    TooDeep,
-)
+from bostruct.domains.language import errors
 from bostruct.domains.language.graph import (
     Fragment,
     Input,
@@ -63,41 +53,40 @@ def _build_fragment(module: Module, given: tuple[Value, ...], max_depth: int) ->
     """Build the part, or return why there is none."""
     substitution: Substitution = module.substitution  # type: ignore[assignment]
     values = dict(zip(module.hyperparameters, given, strict=True))
-    fragment = Fragment(module.path + _place_suffix(values, substitution.keyed_by), module)
+    keys = values.keys() if substitution.keyed_by is None else substitution.keyed_by
+    shown = ",".join(_escape_value(value) for name, value in values.items() if name in keys)
+    fragment = Fragment(f"{module.path}[{shown}]" if values.keys() & keys else module.path, module)
     if fragment.depth > max_depth:
-        raise TooDeep(f"{module.path}: more than {max_depth} substitutions around each other")
+        raise errors.TooDeep(f"{module.path}: more than {max_depth} substitutions around each other")
     try:
         with build_into(fragment):
             made = substitution.fn(module.constants | {name: reveal(value) for name, value in values.items()})
     except Infeasible as error:
         if not substitution.opens_choices:
-            raise LanguageError(f"{module.path}: opens_choices=False, but {values} is infeasible: {error}") from error
+            raise errors.LanguageError(
+                f"{module.path}: opens_choices=False, but {values} is infeasible: {error}"
+            ) from error
         return str(error)
-    except LanguageError as error:
+    except errors.LanguageError as error:
         if module.path in str(error):
             raise
         raise type(error)(f"{module.path}: {error}") from error
     except RecursionError as error:
-        raise SubstitutionError(f"{module.path}: for {values} {ENDLESS_MESSAGE}") from error
+        raise errors.SubstitutionError(f"{module.path}: for {values} {ENDLESS_MESSAGE}") from error
     except Exception as error:
-        raise SubstitutionError(f"{module.path}: its function failed for {values}: {error!r}") from error
+        raise errors.SubstitutionError(f"{module.path}: its function failed for {values}: {error!r}") from error
     close(fragment, made)
     if not substitution.opens_choices and not fragment.is_plain:
         what = "reads an output of a part around it" if fragment.reads_outer else "holds choices"
-        raise LanguageError(f"{module.path}: opens_choices=False, but what {values} builds {what}")
+        raise errors.LanguageError(f"{module.path}: opens_choices=False, but what {values} builds {what}")
     for kind, declared, there, subset in (
         ("inputs", module.inputs, fragment.inputs, substitution.allow_input_subset),
         ("outputs", module.outputs, fragment.outputs, substitution.allow_output_subset),
     ):
         if not (there.keys() <= declared.keys() if subset else there.keys() == declared.keys()):
             expected = f"{'some of ' if subset else ''}{', '.join(declared)}"
-            raise PortNames(f"{fragment}: expected the {kind} {expected}; got {', '.join(there)}")
+            raise errors.PortNames(f"{fragment}: expected the {kind} {expected}; got {', '.join(there)}")
     return fragment
-
-
-def _place_suffix(values: dict[str, Value], keyed_by: frozenset[str] | None) -> str:
-    shown_values = [_escape_value(value) for name, value in values.items() if keyed_by is None or name in keyed_by]
-    return f"[{','.join(shown_values)}]" if shown_values else ""
 
 
 def _escape_value(value: Value) -> str:
@@ -123,8 +112,15 @@ def close(fragment: Fragment, made: object) -> None:
     inputs, outputs = _check_returned_ports(made, fragment)
     for name, port in [*inputs.items(), *outputs.items()]:
         if port.module.fragment is not fragment:
-            raise ForeignPort(f"{fragment} returns {name!r}: {port}, which belongs to {port.module.fragment}")
-    _set_borders(fragment, inputs)
+            raise errors.ForeignPort(f"{fragment} returns {name!r}: {port}, which belongs to {port.module.fragment}")
+    for name, port in inputs.items():
+        if port.source is not None:
+            raise errors.AlreadyConnected(
+                f"{fragment} returns {port} as its input {name!r}, but it reads {port.source}"
+            )
+        if port.exposed_as is not None:
+            raise errors.NameClash(f"{fragment} returns {port} twice, as {port.exposed_as!r} and as {name!r}")
+        port.exposed_as = name
     fragment.inputs, fragment.outputs = dict(inputs), dict(outputs)
     _check_edges(fragment)
     _check_reachability(fragment)
@@ -137,20 +133,13 @@ def _has_choices(module: Module) -> bool:
     return module.substitution is not None or bool(module.hyperparameters)
 
 
-def _set_borders(fragment: Fragment, inputs: Mapping[str, Input]) -> None:
-    for name, port in inputs.items():
-        if port.source is not None:
-            raise AlreadyConnected(f"{fragment} returns {port} as its input {name!r}, but it reads {port.source}")
-        if port.exposed_as is not None:
-            raise NameClash(f"{fragment} returns {port} twice, as {port.exposed_as!r} and as {name!r}")
-        port.exposed_as = name
-
-
 def _check_edges(fragment: Fragment) -> None:
     for module in fragment.modules:
         for port in module.inputs.values():
             if port.source is None and port.exposed_as is None:
-                raise DanglingInput(f"{port} reads nothing: connect it, or return it among the inputs of {fragment}")
+                raise errors.DanglingInput(
+                    f"{port} reads nothing: connect it, or return it among the inputs of {fragment}"
+                )
             if port.source is not None and port.source.module.fragment is not fragment:
                 fragment.reads_outer = True
                 _check_outer_edge(port, port.source)
@@ -164,7 +153,9 @@ def _check_outer_edge(port: Input, source: Output) -> None:
     before: set[Module] = set()
     _visit_ancestors(source.module, before)
     if around.host in before:
-        raise CycleError(f"{port} reads {source}, which depends on {around.host.path}, the substitution around it")
+        raise errors.CycleError(
+            f"{port} reads {source}, which depends on {around.host.path}, the substitution around it"
+        )
 
 
 def _check_reachability(fragment: Fragment) -> None:
@@ -178,7 +169,7 @@ def _check_reachability(fragment: Fragment) -> None:
     for module in fragment.modules:
         if module not in done and module not in hidden:
             _visit_ancestors(module, set())  # a loop of its own is the better message
-            raise DanglingModule(f"{module.path} leads to no output of {fragment}: connect it, or leave it out")
+            raise errors.DanglingModule(f"{module.path} leads to no output of {fragment}: connect it, or leave it out")
 
 
 def _name_hyperparameters(fragment: Fragment) -> None:
@@ -213,27 +204,23 @@ def _visit_ancestors(start: Module, done: set[Module]) -> None:
             port.source is not None and (module := port.source.module) not in done and module.fragment is start.fragment
         ):
             if module in path:
-                raise CycleError(f"{port} reads {port.source}, which depends on it: {_module_cycle(path, module)}")
+                cycle = " <- ".join(one.path for one in [*dropwhile(lambda one: one is not module, path), module])
+                raise errors.CycleError(f"{port} reads {port.source}, which depends on it: {cycle}")
             path[module] = None
             stack.append(iter(module.inputs.values()))
-
-
-def _module_cycle(path: Mapping[Module, None], start: Module) -> str:
-    order = list(path)
-    return " <- ".join(module.path for module in [*order[order.index(start) :], start])
 
 
 def _check_returned_ports(made: Any, fragment: Fragment) -> tuple[Mapping[str, Input], Mapping[str, Output]]:
     is_pair = isinstance(made, tuple) and len(made) == 2 and all(isinstance(part, Mapping) for part in made)
     if not is_pair:
-        raise PortNames(
+        raise errors.PortNames(
             f"{fragment}: expected its function to return (inputs, outputs), two dicts; got {short_repr(made)}"
         )
     inputs, outputs = made
     for kind, ports, cls in (("input", inputs, Input), ("output", outputs, Output)):
         for name, port in ports.items():
             if not isinstance(port, cls):
-                raise PortNames(f"{fragment}: expected an {kind} as {name!r}, got {show_port(port)}")
+                raise errors.PortNames(f"{fragment}: expected an {kind} as {name!r}, got {show_port(port)}")
     if not outputs:
-        raise PortNames(f"{fragment}: expected at least one output, got none")
+        raise errors.PortNames(f"{fragment}: expected at least one output, got none")
     return inputs, outputs

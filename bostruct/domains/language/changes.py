@@ -31,7 +31,7 @@ def depth_first(walk: Walk) -> Iterator[Trace]:
         if settled:
             yield from _combinations(at, at.remaining() if h is not None else [])
         elif h is not None:
-            stack += reversed(_children(at, h))
+            stack += reversed(at.children(h))
 
 
 def shortest_first(walk: Walk) -> Iterator[Trace]:
@@ -66,16 +66,7 @@ def _next_steps(at: Walk) -> Iterator[tuple[int, Walk | Iterator[Trace]]]:
         yield len(at) + len(remaining), _combinations(at, remaining)
     elif h is not None:
         least = at.least_length()
-        yield from ((least, child) for child in _children(at, h))
-
-
-def _children(at: Walk, h: Discrete) -> list[Walk]:
-    children = []
-    for value in h.values:
-        child = at.copy()
-        child.assign(h, value)
-        children.append(child)
-    return children
+        yield from ((least, child) for child in at.children(h))
 
 
 def _combinations(at: Walk, remaining: list[Discrete]) -> Iterator[Trace]:
@@ -129,10 +120,7 @@ def completions(walk: Walk, fixed: Mapping[str, Value]) -> Iterator[Trace]:
         elif settled:
             yield from _settled_completions(at, fixed)
         else:
-            for value in reversed(h.values):
-                child = at.copy()
-                child.assign(h, value)
-                stack.append(child)
+            stack += reversed(at.children(h))
 
 
 def _settled_completions(at: Walk, fixed: Mapping[str, Value]) -> Iterator[Trace]:

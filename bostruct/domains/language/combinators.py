@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import TypeAlias
 
 from bostruct.checks import short_repr
 from bostruct.domains.language.errors import LanguageError
-from bostruct.domains.language.graph import IO, Builder, Discrete, Hyperparameter, Input, Output
+from bostruct.domains.language.graph import (
+    IO,
+    Builder,
+    Discrete,
+    Hyperparameter,
+    Input,
+    Output,
+    module,
+    siso_module,
+    substitution_module,
+)
 from bostruct.domains.language.hyperparameters import order_at
-from bostruct.domains.language.modules import module, siso_module, substitution_module
 from bostruct.domains.language.values import Value
 
 Builders: TypeAlias = Sequence[Builder] | Mapping[Value, Builder]
+Outputs: TypeAlias = dict[str, Output]  # the outputs of a part, by name
 REPEATS = "num_reps"
 
 
@@ -165,14 +176,8 @@ def siso_repeat(fn: Builder, h_num_repeats: Hyperparameter, name: str = "SISORep
     """
     _check_fragment_builder(name, "fn", fn)
     return mimo_nested_repeat(
-        fn, lambda inputs, outputs: _append_part(fn, inputs, outputs), h_num_repeats, ("in",), ("out",), name
+        fn, lambda inputs, outputs: (inputs, apply_part(fn(), outputs)), h_num_repeats, ("in",), ("out",), name
     )
-
-
-def _append_part(fn: Builder, inputs: dict[str, Input], outputs: dict[str, Output]) -> IO:
-    more_inputs, more_outputs = fn()
-    more_inputs["in"].connect(outputs["out"])
-    return inputs, more_outputs
 
 
 def mimo_nested_repeat(
@@ -335,13 +340,7 @@ def siso_split_combine(
 
     def substitution_fn(dh: dict[str, Value]) -> IO:
         n = _check_count(name, dh["num_splits"])
-        inputs, outputs = identity()
-        combined_inputs, combined_outputs = combine_fn(n)
-        for i in range(n):
-            branch_inputs, branch_outputs = fn()
-            branch_inputs["in"].connect(outputs["out"])
-            combined_inputs[f"in{i}"].connect(branch_outputs["out"])
-        return inputs, combined_outputs
+        return _combine_branches([fn] * n, partial(combine_fn, n))
 
     _check_fragment_builder(name, "fn", fn)
     _check_fragment_builder(name, "combine_fn", combine_fn)
@@ -366,12 +365,15 @@ def siso_residual(main_fn: Builder, residual_fn: Builder, combine_fn: Builder) -
     LanguageError
         If the part is invalid.
     """
+    return _combine_branches([main_fn, residual_fn], combine_fn)
+
+
+def _combine_branches(branches: Sequence[Builder], combine_fn: Builder) -> IO:
+    """Return parallel parts that read the same input, combined into one output."""
     inputs, outputs = identity()
     combined_inputs, combined_outputs = combine_fn()
-    for i, fn in enumerate((main_fn, residual_fn)):
-        branch_inputs, branch_outputs = fn()
-        branch_inputs["in"].connect(outputs["out"])
-        combined_inputs[f"in{i}"].connect(branch_outputs["out"])
+    for i, fn in enumerate(branches):
+        combined_inputs[f"in{i}"].connect(apply_part(fn(), outputs)["out"])
     return inputs, combined_outputs
 
 
@@ -408,10 +410,8 @@ def dense_block(
         inputs, outputs = identity()
         states = [outputs]
         for _ in range(n):
-            part_inputs, part_outputs = apply_fn()
-            part_inputs["in"].connect(_combine_outputs(states, combine_fn)["out"])
-            states.append(part_outputs)
-        return inputs, _combine_outputs(states, combine_fn) if dh["end_in_combine"] else states[-1]
+            states.append(apply_part(apply_fn(), combine_outputs(states, combine_fn)))
+        return inputs, combine_outputs(states, combine_fn) if dh["end_in_combine"] else states[-1]
 
     _check_fragment_builder(name, "apply_fn", apply_fn)
     _check_fragment_builder(name, "combine_fn", combine_fn)
@@ -420,13 +420,24 @@ def dense_block(
     return substitution_module(name, substitution_fn, properties, ("in",), ("out",), keyed_by=())
 
 
-def _combine_outputs(states: Sequence[dict[str, Output]], combine_fn: Callable[[int], IO]) -> dict[str, Output]:
-    if len(states) == 1:
-        return states[0]
-    inputs, outputs = combine_fn(len(states))
-    for i, state in enumerate(states):
-        inputs[f"in{i}"].connect(state["out"])
-    return outputs
+def apply_part(part: IO, output: Outputs) -> Outputs:
+    """Connect the input ``in`` of a part to the port ``out`` of an output, and return the part's outputs."""
+    part[0]["in"].connect(output["out"])
+    return part[1]
+
+
+def combine_outputs(outputs: Sequence[Outputs], combine: Callable[[int], IO]) -> Outputs:
+    """Combine several outputs into one; a single one is returned as it is.
+
+    outputs: at least one.
+    combine: number of inputs -> a part with the inputs in0, in1, ... and one output.
+    """
+    if len(outputs) == 1:
+        return outputs[0]
+    inputs, together = combine(len(outputs))
+    for i, output in enumerate(outputs):
+        inputs[f"in{i}"].connect(output["out"])
+    return together
 
 
 def preproc_apply_postproc(preproc_fn: Builder, apply_fn: Builder, postproc_fn: Builder) -> IO:

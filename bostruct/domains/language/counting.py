@@ -37,20 +37,6 @@ class CountRow(NamedTuple):
     table: CountTable
 
 
-def total(table: CountTable) -> int:
-    """Return the sum of all counts of a table."""
-    return sum(table.values())
-
-
-def scale(table: CountTable, factor: int) -> CountTable:
-    """Return a table with all counts multiplied.
-
-    table: counts by setting; returned itself if the factor is 1.
-    factor: at least 0.
-    """
-    return {setting: n * factor for setting, n in table.items()} if factor != 1 else table
-
-
 def scope_of(tables: Iterable[CountTable]) -> dict[Discrete, None]:
     """Return the hyperparameters that these tables speak of, in order."""
     return {h: None for table in tables for setting in table for h, _ in setting}
@@ -269,10 +255,7 @@ def count_by_visits(walk: Walk, budget: int) -> Count:
             continue
         finally:
             budget -= at.n_visible
-        for value in h.values:
-            child = at.copy()
-            child.assign(h, value)
-            stack.append(child)
+        stack += at.children(h)
     return Exact(found)
 
 
@@ -302,7 +285,7 @@ class ProgramCounter:
         Raises NotFactorable if some of what a part makes may never be looked at.
         """
         try:
-            return total(self.fragment(root))
+            return sum(self.fragment(root).values())
         except BudgetSpent:
             self.cut = True
             return 0
@@ -321,7 +304,7 @@ class ProgramCounter:
                 tables.append({frozenset(((h, value),)): 1 for value in h.values})
             else:
                 factor *= len(h.values)
-        return scale(eliminate(tables, fragment, self._join), factor)
+        return {setting: n * factor for setting, n in eliminate(tables, fragment, self._join).items()}
 
     def open_parts(self, fragment: Fragment) -> tuple[dict[Part, tuple[Discrete, ...]], dict[Discrete, None]]:
         """Return what may hold choices in one part, with the hyperparameters that it waits for, and all others.

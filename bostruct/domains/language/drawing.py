@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bostruct.checks import short_repr
-from bostruct.domains.language.graph import DependentHyperparameter, Discrete, Hyperparameter
+from bostruct.domains.language.graph import DependentHyperparameter, Hyperparameter
 from bostruct.domains.language.values import Value
 from bostruct.domains.language.walk import MISSING, Walk
 from bostruct.output_files import write_output
@@ -95,13 +95,10 @@ def _add_ellipse(ellipses: dict[str, Ellipse], h: Hyperparameter, walk: Walk) ->
         for parent in h.parents.values():
             _add_ellipse(ellipses, parent, walk)
     else:
-        parents, text = (), _format_values(h)
+        shown = [_format_value(one) for one in h.values[:VALUES_SHOWN]]
+        shown += [f"... {_format_value(h.values[-1])}"] if len(h.values) > VALUES_SHOWN else []
+        parents, text = (), f"{{{', '.join(shown)}}}"
     ellipses[h.path] = Ellipse(text if value is MISSING else _format_value(value), value is not MISSING, parents)
-
-
-def _format_values(h: Discrete) -> str:
-    first = ", ".join(map(_format_value, h.values[:VALUES_SHOWN]))
-    return f"{{{first}}}" if len(h.values) <= VALUES_SHOWN else f"{{{first}, ... {_format_value(h.values[-1])}}}"
 
 
 def _format_value(value: Value) -> str:

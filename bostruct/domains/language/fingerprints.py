@@ -89,23 +89,20 @@ def identity_of(thing: object, around: tuple[int, ...] = ()) -> Json:
         return thing
     if id(thing) in around:
         return ["around", around.index(id(thing))]
-    inside = (*around, id(thing))
-    if isinstance(thing, FunctionType):
-        return [*_qualified_name(thing), [identity_of(part, inside) for part in closure_values(thing)]]
-    if isinstance(thing, partial):
-        parts = [thing.func, *thing.args, *(part for item in sorted(thing.keywords.items()) for part in item)]
-        return ["partial", [identity_of(part, inside) for part in parts]]
-    if isinstance(thing, MethodType):
-        return [identity_of(thing.__func__, inside), identity_of(thing.__self__, inside)]
-    if isinstance(thing, tuple):
-        return [_type_name(thing), [identity_of(part, inside) for part in thing]]
-    if isinstance(thing, Enum):
+    if isinstance(thing, Enum) and not isinstance(thing, tuple):
         return [_type_name(thing), thing.name]
-    if callable(thing) and isinstance(getattr(thing, "__name__", None), str):  # a class, or of C
-        return _qualified_name(thing)
-    if is_dataclass(thing):
-        return [_type_name(thing), [identity_of(getattr(thing, field.name), inside) for field in fields(thing)]]
-    return _type_name(thing)
+    parts = _closure_parts(thing)
+    if parts is None or is_dataclass(thing):
+        if callable(thing) and isinstance(getattr(thing, "__name__", None), str):  # a class, or of C
+            return _qualified_name(thing)
+        if parts is None:
+            return _type_name(thing)
+    held = [identity_of(part, (*around, id(thing))) for part in parts]
+    if isinstance(thing, FunctionType):
+        return [*_qualified_name(thing), held]
+    if isinstance(thing, MethodType):
+        return held
+    return ["partial" if isinstance(thing, partial) else _type_name(thing), held]
 
 
 def traits_beyond_name(thing: object, around: tuple[int, ...] = ()) -> Iterator[str | None]:
@@ -138,8 +135,7 @@ def identify_parts(thing: object) -> Hashable:
     `identity_of` and `traits_beyond_name` are the same for both then.
     """
     if isinstance(thing, partial):
-        parts = (thing.func, *thing.args, *chain.from_iterable(sorted(thing.keywords.items())))
-        return type(thing), len(thing.args), *map(identify_object, parts)
+        return type(thing), len(thing.args), *map(identify_object, _closure_parts(thing) or ())
     if is_dataclass(thing) and not isinstance(thing, type) and type(thing).__dictoffset__:
         held = vars(thing)
         own = [identify_parts(part) if type(part) is partial else id(part) for part in held.values()]
@@ -168,7 +164,7 @@ def _closure_parts(thing: object) -> Iterable[object] | None:
     if isinstance(thing, FunctionType):
         return closure_values(thing)
     if isinstance(thing, partial):
-        return [thing.func, *thing.args, *(part for _, part in sorted(thing.keywords.items()))]
+        return [thing.func, *thing.args, *chain.from_iterable(sorted(thing.keywords.items()))]
     if isinstance(thing, MethodType):
         return [thing.__func__, thing.__self__]
     if isinstance(thing, tuple):

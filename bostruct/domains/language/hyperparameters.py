@@ -14,7 +14,6 @@ from itertools import pairwise
 import numpy as np
 
 from bostruct.checks import check_integer, check_number, short_repr
-from bostruct.contracts import IntArray
 from bostruct.domains.language.errors import ForeignHyperparameter, LanguageError, NameClash
 from bostruct.domains.language.graph import (
     DependentHyperparameter,
@@ -90,14 +89,8 @@ def _is_whole_order(h: Discrete) -> bool:
 @lru_cache(maxsize=2_000)
 def _nearby_positions(position: int, k: int) -> tuple[int, ...]:
     near = np.array(order_at(position, k))[list_rearrangements(k)]
-    return tuple(_positions_of(near).tolist())
-
-
-def _positions_of(orders: IntArray) -> IntArray:
-    """Return the positions of some orders of few things (m,)."""
-    k = orders.shape[1]
-    smaller_after = [(orders[:, i : i + 1] > orders[:, i + 1 :]).sum(axis=1) for i in range(k)]
-    return np.array([math.factorial(k - 1 - i) for i in range(k)]) @ smaller_after
+    smaller_after = [(near[:, i : i + 1] > near[:, i + 1 :]).sum(axis=1) for i in range(k)]
+    return tuple((np.array([math.factorial(k - 1 - i) for i in range(k)]) @ smaller_after).tolist())
 
 
 MAX_INTEGERS = 1_000_000  # of an IntRange

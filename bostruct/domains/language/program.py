@@ -17,20 +17,11 @@ import numpy as np
 from bostruct.checks import check_choice, check_integer, check_part, load_by_name, optional_import, short_repr
 from bostruct.contracts import AtLeast, Count, Exact, Json
 from bostruct.domains.graphviz import render_svg
-from bostruct.domains.language import drawing, sampling
+from bostruct.domains.language import drawing, fingerprints, sampling
 from bostruct.domains.language.changes import depth_first, shortest_first
 from bostruct.domains.language.combinators import IDENTITY
 from bostruct.domains.language.counting import count
 from bostruct.domains.language.errors import LanguageError, NoneFeasible, TraceError
-from bostruct.domains.language.fingerprints import (
-    canonical_value,
-    identify_object,
-    identify_parts,
-    identity_of,
-    readable_data,
-    traits_beyond_name,
-    traits_of_value,
-)
 from bostruct.domains.language.graph import Builder, Discrete, Input, Module, Output
 from bostruct.domains.language.sampling import replay
 from bostruct.domains.language.trace import Trace, stored_value
@@ -134,7 +125,11 @@ class Program:
         known: dict[Hashable, tuple[str, list[str | None]]] = {}  # most modules of a program share their parts
         for node in map(self.nodes.__getitem__, self._canonical_numbers):
             if (content := _identify_content(node)) not in known:
-                head = [node.kind, _fingerprint_values(node), identity_of(node.implementation)]
+                values = [
+                    [name, fingerprints.canonical_value(f"{node.path}: {name}", value, node.names.get(name))]
+                    for name, value in sorted(node.values.items())
+                ]
+                head = [node.kind, values, fingerprints.identity_of(node.implementation)]
                 known[content] = json.dumps(head)[:-1], traits_of(node)
             head_text, traits = known[content]
             place = [node.path] if None in traits else []  # its choices lead there alone
@@ -350,24 +345,19 @@ def rebuild_program(builder: Builder, trace: Trace) -> Program:
     return build_program(replay(begin(builder, MAX_DEPTH), trace), builder)
 
 
-def _fingerprint_values(node: Node) -> list[Json]:
-    values = sorted(node.values.items())
-    return [[name, canonical_value(f"{node.path}: {name}", value, node.names.get(name))] for name, value in values]
-
-
 def _identify_content(node: Node) -> Hashable:
     """Return what nodes of one program share only if their kinds, values and implementations hold the same objects."""
     values = (*node.values.values(), *node.names.values())
     names = (node.kind, *node.values, None, *node.names)
-    return names, *map(identify_object, values), identify_parts(node.implementation)
+    return names, *map(fingerprints.identify_object, values), fingerprints.identify_parts(node.implementation)
 
 
 def _traits(node: Node) -> list[str | None]:
     """Return what names do not tell of a node, None for what is unknown."""
-    found = [*traits_beyond_name(node.implementation)]
+    found = [*fingerprints.traits_beyond_name(node.implementation)]
     for name, value in sorted(node.values.items()):
         if name not in node.names:
-            found += traits_of_value(value)
+            found += fingerprints.traits_of_value(value)
     return found
 
 
@@ -376,7 +366,7 @@ def _json_node(node: Node, paths: Sequence[str]) -> Json:
     return {
         "path": node.path,
         "kind": node.kind,
-        "values": {name: readable_data(f"{node.path}: {name}", value) for name, value in values.items()},
+        "values": {name: fingerprints.readable_data(f"{node.path}: {name}", value) for name, value in values.items()},
         "sources": _json_sources(node.sources, paths),
         "outputs": list(node.outputs),
     }

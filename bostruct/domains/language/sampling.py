@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import islice, product
 from operator import getitem
 from typing import TypeAlias
@@ -16,8 +17,7 @@ from typing import TypeAlias
 import numpy as np
 
 from bostruct.contracts import AtLeast, DomainError, Infeasible, Infinite
-from bostruct.domains.language.build import expand_module
-from bostruct.domains.language.counting import CountRow, NotFactorable, ProgramCounter, count, signature, total
+from bostruct.domains.language.counting import CountRow, NotFactorable, ProgramCounter, count, signature
 from bostruct.domains.language.errors import NoneFeasible, TooDeep, TraceError
 from bostruct.domains.language.graph import Discrete, Fragment, Module
 from bostruct.domains.language.hyperparameters import independent_ancestors
@@ -61,18 +61,14 @@ class EvenDraws:
             self.is_possible = False
             return []
         for rows in groups:
-            row = rows[_draw_by_size([total(row.table) for row in rows], rng)]
+            row = rows[_draw_by_size([sum(row.table.values()) for row in rows], rng)]
             chosen.update((h.path, value) for h, value in row.chosen.items())
         for h in plain:
             if h.path not in chosen:
                 chosen[h.path] = h.values[int(rng.integers(len(h.values)))]
         reader = Walk(fragment, self._walk.max_depth, chosen)
-        found = []
-        for module in fragment.modules:
-            if opens_choices(module):
-                given = tuple(reader.value(h) for h in module.hyperparameters.values())
-                found.append(expand_module(module, given, self._walk.max_depth))
-        return found
+        parts = [reader.expansion(module) for module in fragment.modules if opens_choices(module)]
+        return [part for part in parts if part is not None]
 
     def _choices_of(
         self, fragment: Fragment, chosen: dict[str, Value]
@@ -124,14 +120,14 @@ def draw_terminating_value(h: Discrete, walk: Walk, rng: np.random.Generator) ->
     )
 
 
+@dataclass
 class TerminationSearch:
     """One search for ends. Dependent values that lead nowhere are not foreseen."""
 
-    def __init__(self, max_depth: int, values: Mapping[str, Value]) -> None:
-        self.max_depth = max_depth
-        self.values = values
-        self.budget = SEARCH_BUDGET
-        self.known: dict[Hashable, bool] = {}
+    max_depth: int
+    values: Mapping[str, Value]
+    budget: int = SEARCH_BUDGET
+    known: dict[Hashable, bool] = field(default_factory=dict)
 
     def can_end_within(self, module: Module, chosen: dict[str, Value], steps: int) -> bool:
         """Tell whether something can stand for a module in which at most so many substitutions lie around each other.
@@ -156,11 +152,11 @@ class TerminationSearch:
         self.budget -= 1
         reader = Walk(module.fragment, self.max_depth, {**self.values, **chosen})
         try:
-            given = tuple(reader.value(h) for h in module.hyperparameters.values())
-            inner = expand_module(module, given, self.max_depth).modules
+            part = reader.expansion(module)
         except (Infeasible, TooDeep):
             return False
-        return all(self.can_end_within(one, chosen, steps - 1) for one in inner if opens_choices(one))
+        inner = [one for one in part.modules if opens_choices(one)] if part is not None else []
+        return all(self.can_end_within(one, chosen, steps - 1) for one in inner)
 
 
 def module_ancestors(module: Module) -> dict[Discrete, None]:
@@ -254,18 +250,12 @@ def program_uniform_policy(rng: np.random.Generator, budget: int) -> Policy:
         if walk.is_settled():
             return h.values[int(rng.integers(len(h.values)))]
         sizes = []
-        for value in h.values:
-            child = walk.copy()
-            child.assign(h, value)
+        for child in walk.children(h):
             size = count(child, budget)
             if isinstance(size, Infinite | AtLeast):
                 raise refuse_uncounted(size)
             sizes.append(size.count)
-        if not any(sizes):
-            raise NoneFeasible("no choice leads to a program")
-        largest = max(sizes)  # sizes may be beyond what a float can hold
-        weights = np.array([size / largest for size in sizes])
-        return h.values[int(rng.choice(len(sizes), p=weights / weights.sum()))]
+        return h.values[_draw_by_size(sizes, rng)]
 
     return choose
 

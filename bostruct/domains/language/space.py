@@ -168,9 +168,16 @@ class SearchSpace(PartialProgram, LocalDomain, ChoiceDomain, TreeDomain):
         Drawn like those of `sample`; where few programs are left, each of them is equally likely.
         """
         found = self._quick_count
-        if seen and isinstance(found, Exact) and 2 * len(seen) >= found.count and self.is_listed:
-            return draw_one_unseen(self, self._programs, seen, rng)
-        return draw_unseen_program(self, seen, rng)
+        if not (seen and isinstance(found, Exact) and 2 * len(seen) >= found.count and self.is_listed):
+            keys = partial(map, self.key)  # one may take milliseconds: computed when it is looked at
+            if (x := draw_unseen(self.sample, keys, seen, rng)) is not None:
+                return x
+            if not can_list(self, MAX_LISTED_TRACES):
+                raise SpaceExhausted(f"no unseen program in {DRAWS_UNSEEN} draws; {len(seen)} were seen")
+        left = [x for x in self._programs if self.key(x) not in seen]
+        if not left:
+            raise SpaceExhausted(f"all {len(self._programs)} programs of the space have been seen")
+        return left[int(rng.integers(len(left)))]
 
     def program_size(self) -> float:
         """Return the mean number of modules of eight drawn programs."""
@@ -222,9 +229,6 @@ class SearchSpace(PartialProgram, LocalDomain, ChoiceDomain, TreeDomain):
     def _fingerprint_of(self) -> LRUCache[Trace, str]:
         return LRUCache(lambda x: self.present(x).fingerprint)
 
-    def keys(self, batch: Iterable[Trace]) -> list[Hashable]:
-        return [self.key(x) for x in batch]
-
     def encodings(self, batch: Iterable[Trace]) -> list[Hashable]:
         return list(batch)
 
@@ -262,15 +266,14 @@ class SearchSpace(PartialProgram, LocalDomain, ChoiceDomain, TreeDomain):
         """
         end = self._walk_of(x)
         if (affordable := changes.affordable_listing(self._walk, end)) is not None:
-            counted = NEIGHBORS_COUNTED_OF_ENDLESS if self._is_endless else max(m, NEIGHBORS_COUNTED)
+            is_endless = isinstance(self._quick_count, Infinite)
+            counted = NEIGHBORS_COUNTED_OF_ENDLESS if is_endless else max(m, NEIGHBORS_COUNTED)
             found = changes.list_at_most(changes.neighbors(self._walk, end), min(counted, affordable))
             if found is not None and len(found) <= m:
                 return found
             if found is not None:
                 return [found[i] for i in np.sort(rng.choice(len(found), size=m, replace=False, shuffle=False))]
-        return self._draw_neighbors(x, min(m, changes.affordable_draws(end)), rng)
-
-    def _draw_neighbors(self, x: Trace, m: int, rng: np.random.Generator) -> list[Trace]:
+        m = min(m, changes.affordable_draws(end))
         drawn: dict[Trace, None] = {}
         for _ in range(50 * m):
             if changes.count_differences(x, near := self.mutate(x, rng)) == 1:  # no other value had to give way
@@ -278,10 +281,6 @@ class SearchSpace(PartialProgram, LocalDomain, ChoiceDomain, TreeDomain):
             if len(drawn) == m:
                 break
         return list(drawn)
-
-    @cached_property
-    def _is_endless(self) -> bool:
-        return isinstance(self._quick_count, Infinite)
 
     def coordinates(self, x: Trace) -> tuple[Choice, ...]:
         return coordinates(self._walk_of(x))
@@ -403,23 +402,3 @@ def list_programs(space: SearchSpace) -> tuple[Trace, ...]:
     for x in space.enumerate("depth"):
         found.setdefault(space.key(x), x)
     return tuple(found.values())
-
-
-def draw_unseen_program(space: SearchSpace, seen: AbstractSet[Hashable], rng: np.random.Generator) -> Trace:
-    """Draw a trace whose program was not seen; raises SpaceExhausted if there is none, or none is found."""
-    keys = partial(map, space.key)  # one may take milliseconds: computed when it is looked at
-    if (x := draw_unseen(space.sample, keys, seen, rng)) is not None:
-        return x
-    if not can_list(space, MAX_LISTED_TRACES):
-        raise SpaceExhausted(f"no unseen program in {DRAWS_UNSEEN} draws; {len(seen)} were seen")
-    return draw_one_unseen(space, list_programs(space), seen, rng)
-
-
-def draw_one_unseen(
-    space: SearchSpace, programs: Sequence[Trace], seen: AbstractSet[Hashable], rng: np.random.Generator
-) -> Trace:
-    """Draw one of the programs that were not seen, each equally likely; raises SpaceExhausted."""
-    left = [x for x in programs if space.key(x) not in seen]
-    if not left:
-        raise SpaceExhausted(f"all {len(programs)} programs of the space have been seen")
-    return left[int(rng.integers(len(left)))]

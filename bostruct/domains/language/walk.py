@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -22,15 +23,8 @@ import numpy.typing as npt
 
 from bostruct.checks import short_repr
 from bostruct.contracts import Infeasible
+from bostruct.domains.language import errors
 from bostruct.domains.language.build import ENDLESS_MESSAGE, close, expand_module
-from bostruct.domains.language.errors import (
-    CycleError,
-    LanguageError,
-    PortNames,
-    SubstitutionError,
-    TooDeep,
-    TraceError,
-)
 from bostruct.domains.language.graph import (
     Builder,
     DependentHyperparameter,
@@ -74,37 +68,22 @@ class OpenChoices:
         return max((h.fragment.depth for h in self.choices), default=0)
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Walk:
     """One way through a space, under way."""
 
-    __slots__ = (
-        "_chosen",
-        "_cursor",
-        "_derived",
-        "_derives",
-        "_expanded",
-        "_reads_outer",
-        "_round",
-        "_values",
-        "_waiting",
-        "max_depth",
-        "n_visible",
-        "root",
-    )
-
-    def __init__(self, root: Fragment, max_depth: int, values: dict[str, Value] | None = None) -> None:
-        self.root = root
-        self.max_depth = max_depth
-        self.n_visible = 1  # modules that were visible when choices were last listed
-        self._values: dict[str, Value] = {} if values is None else values
-        self._chosen: list[Discrete] = []  # the hyperparameters that have these values
-        self._derived: dict[str, Value] = {}
-        self._expanded: dict[Module, Fragment] = {}
-        self._round = OpenChoices([], 0)
-        self._cursor = 0
-        self._waiting: list[Module] | None = None  # substitution modules that nothing stood for when last looked at
-        self._reads_outer = False  # whether a part of it reads an output of a part around it
-        self._derives = False  # whether a dependent hyperparameter was visible then whose function was not asked yet
+    root: Fragment
+    max_depth: int
+    _values: dict[str, Value] = field(default_factory=dict)
+    n_visible: int = 1  # modules that were visible when choices were last listed
+    _chosen: list[Discrete] = field(default_factory=list)  # the hyperparameters that have these values
+    _derived: dict[str, Value] = field(default_factory=dict)
+    _expanded: dict[Module, Fragment] = field(default_factory=dict)
+    _round: OpenChoices = field(default_factory=lambda: OpenChoices([], 0))
+    _cursor: int = 0
+    _waiting: list[Module] | None = None  # substitution modules that nothing stood for when last looked at
+    _reads_outer: bool = False  # whether a part of it reads an output of a part around it
+    _derives: bool = False  # whether a dependent hyperparameter was visible then whose function was not asked yet
 
     def copy(self) -> Walk:
         other = Walk.__new__(Walk)
@@ -187,15 +166,22 @@ class Walk:
         """Give a hyperparameter a value; raises TraceError for a value that is not allowed."""
         position = h.positions.get(value)
         if position is None:
-            raise TraceError(f"{h.path}: expected one of {short_repr(list(h.values))}, got {short_repr(value)}")
+            raise errors.TraceError(f"{h.path}: expected one of {short_repr(list(h.values))}, got {short_repr(value)}")
         self._chosen.append(h)
         self._values[h.path] = h.values[position]  # 1 and 1.0 and True are one value, spelled as the space has it
+
+    def children(self, h: Discrete) -> list[Walk]:
+        """Return the walks on which a hyperparameter has each of its values, in their order."""
+        walks = [self.copy() for _ in h.values]
+        for walk, value in zip(walks, h.values, strict=True):
+            walk.assign(h, value)
+        return walks
 
     def finish(self, choose: Callable[[Discrete, Walk], Value], most: int) -> None:
         """Choose until nothing is left; raises TooDeep beyond `most` choices."""
         while (h := self.next()) is not None:
             if len(self._values) >= most:
-                raise TooDeep(f"more than {most} choices, and no end")
+                raise errors.TooDeep(f"more than {most} choices, and no end")
             self.assign(h, choose(h, self))
 
     def open_hyperparameters(self) -> list[Discrete]:
@@ -266,7 +252,7 @@ class Walk:
                     done[module] = entered.pop(module)
                 elif module in entered:
                     circle = " <- ".join(one.path for one in [*entered, module])
-                    raise CycleError(f"modules of several parts feed each other in a circle: {circle}")
+                    raise errors.CycleError(f"modules of several parts feed each other in a circle: {circle}")
                 elif module not in done:
                     entered[module] = None
                     stack.append((module, True))
@@ -305,7 +291,7 @@ class Walk:
             if fragment is None:
                 break
             if output.name not in fragment.outputs:
-                raise PortNames(f"{reader or 'the whole space'} reads {output}, which {fragment} does not have")
+                raise errors.PortNames(f"{reader or 'the whole space'} reads {output}, which {fragment} does not have")
             output = fragment.outputs[output.name]
         return output
 
@@ -382,10 +368,10 @@ def derive(h: DependentHyperparameter, given: dict[str, Value]) -> Value:
     """
     try:
         return name_value(h.path, h.fn({name: reveal(value) for name, value in given.items()}))
-    except (LanguageError, Infeasible):
+    except (errors.LanguageError, Infeasible):
         raise
     except Exception as error:
-        raise SubstitutionError(f"{h.path}: its function failed for {given}: {error!r}") from error
+        raise errors.SubstitutionError(f"{h.path}: its function failed for {given}: {error!r}") from error
 
 
 def begin(builder: Builder, max_depth: int) -> Walk:
@@ -398,7 +384,7 @@ def begin(builder: Builder, max_depth: int) -> Walk:
         with build_into(root):
             made = builder()
     except RecursionError as error:
-        raise LanguageError(f"builder: {ENDLESS_MESSAGE}") from error
+        raise errors.LanguageError(f"builder: {ENDLESS_MESSAGE}") from error
     close(root, made)
     walk = Walk(root, max_depth)
     walk.next()

@@ -101,13 +101,11 @@ def _check_point_test(
         raise DomainError(f"{where}: expected a test of a point, such as ValueOf(name, {type(leaf).__name__}(...))")
     if isinstance(leaf, Linear):
         leaf.bind(variables, where)
-    names = [leaf.name] if isinstance(leaf, ValueOf) else []
-    names = [leaf.left, leaf.right] if isinstance(leaf, CompareVariables) else names
-    for name in names:
+    for name in leaf.names:
         if name not in known_names:
             known = f"expected one of {short_repr(list(known_names), 200)}{did_you_mean(name, known_names)}"
             raise DomainError(f"{where}: there is no variable {short_repr(name)}; {known}")
-    named = {name: variables[name] for name in names if name in variables}
+    named = {name: variables[name] for name in leaf.names if name in variables}
     if isinstance(leaf, ValueOf) and named:
         check_value_test(leaf.test, named[leaf.name], where, depth + 1)
     if isinstance(leaf, CompareVariables) and leaf.relation in ORDERS:

@@ -151,7 +151,9 @@ class RowKeys:
     def __init__(self, variables: Iterable[Variable]) -> None:
         owners = [one for one in variables for _ in range(one.width)]
         self._n_columns = len(owners)
-        self._absent = np.array([one.n_codes if one.when else INACTIVE for one in owners], dtype=np.int64)
+        self._absent = np.array(
+            [one.n_codes if one.when and one.n_codes else INACTIVE for one in owners], dtype=np.int64
+        )
         self._has_conditions = any(one.when for one in owners)
         types = [_smallest_type(one) for one in owners]
         found = ((own, np.flatnonzero([one is own for one in types])) for own in TYPES)

@@ -167,8 +167,10 @@ class Linear(Clause):
     def simplify(self, point: PartialPoint) -> Clause | bool:
         gone = {name for name in self.weights.keys() - point.free if _is_among(name, point.gone)}
         weights = {name: one for name, one in self.weights.items() if name not in gone}
-        is_open = any(_is_among(name, point.free) for name in weights)
-        return replace(self, weights=weights) if is_open else super().simplify(point)
+        if not weights:
+            return self({})
+        is_open, rest = any(_is_among(name, point.free) for name in weights), replace(self, weights=weights)
+        return rest if is_open or (answer := point.decide(rest)) is None else answer
 
     def bind(self, variables: Mapping[str, Variable], where: str) -> Linear:
         """Return the constraint with its scale in a space.

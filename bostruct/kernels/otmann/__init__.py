@@ -11,9 +11,4 @@ if TYPE_CHECKING:
     from bostruct.kernels.otmann.settings import REFERENCE as REFERENCE
     from bostruct.kernels.otmann.settings import Otmann as Otmann
 else:
-    __getattr__, __dir__, __all__ = attach(
-        __name__,
-        {
-            "bostruct.kernels.otmann.settings": "Otmann PAPER REFERENCE",
-        },
-    )
+    __getattr__, __dir__, __all__ = attach(__name__, {"bostruct.kernels.otmann.settings": "Otmann PAPER REFERENCE"})

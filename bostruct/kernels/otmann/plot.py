@@ -61,9 +61,9 @@ def plot_transport(
     rows = max(len({y for _, y in places}) for places in (left, right))
     across = 4.0 + 1.6 * (right[-1][0] - left[0][0])
     canvas: Axes = new_axes(across, 1.0 + 0.6 * rows) if axes is None else axes
-    for (u, v), mass in [((int(u), int(v)), float(plan[u, v])) for u, v in zip(*plan.nonzero(), strict=True)]:
+    for u, v in zip(*(places.tolist() for places in plan.nonzero()), strict=True):
         (x, y), (x2, y2) = left[u], right[v]
-        width = WIDEST * mass / plan.max()
+        width = WIDEST * float(plan[u, v]) / plan.max()
         canvas.plot([x, x2], [y, y2], color="#5b8db8", alpha=0.45, linewidth=max(width, 0.5), zorder=1)
     draw_layers(canvas, a, left, _layers_without_match(plan.sum(axis=1)))
     draw_layers(canvas, b, right, _layers_without_match(plan.sum(axis=0)))

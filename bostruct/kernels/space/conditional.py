@@ -24,7 +24,7 @@ from bostruct.domains.space.variable import INACTIVE
 from bostruct.kernels.loops import load_loops
 from bostruct.kernels.space.effects import DistinctValues, find_distinct_values, find_present, spread_pairs
 from bostruct.kernels.space.factor import Factor, VariableChanges
-from bostruct.kernels.space.matern import LARGEST_LOG, LOOPS, ROOT, share_of_each, shares_of
+from bostruct.kernels.space.matern import LOOPS, ROOT, share_of_each, shares_of, split_products
 
 
 @dataclass(frozen=True)
@@ -264,21 +264,15 @@ class ConditionalNumbers(Factor):
         rates, c = self._read_parameters(theta)
         shape = prepared.xs.shape[1], prepared.ys.shape[1]
         log_gram: Array | None = None
-        for own in _split_present(kept, scipy.special.log_expit(theta[self.n_variables :])):
+        # no kernel is below c^2
+        for run in split_products(-2.0 * scipy.special.log_expit(theta[self.n_variables :])[kept]):
+            own = kept[run]
             xs, x_has, ys, y_has = (part[own] for part in prepared[:4])
             product = np.empty(shape)
             load_loops(LOOPS).multiply_conditional(xs, x_has, ys, y_has, rates[own], c[own], prepared.is_same, product)
             np.log(product, out=product)
             log_gram = product if log_gram is None else np.add(log_gram, product, out=log_gram)
         return np.zeros(shape) if log_gram is None else log_gram
-
-
-def _split_present(kept: IntArray, log_c: Array) -> list[IntArray]:
-    """Split numbers into runs whose product cannot underflow, as no kernel is below c^2; nearly always one run."""
-    least = np.cumsum(-2.0 * log_c[kept])
-    if not len(kept) or least[-1] < LARGEST_LOG:
-        return [kept] if len(kept) else []
-    return np.split(kept, np.flatnonzero(np.diff(np.floor(least / (0.5 * LARGEST_LOG)))) + 1)
 
 
 def _compare_shares(values: ShareComparison, rates: Array, c: Array) -> Array:

@@ -21,7 +21,7 @@ from bostruct.domains.space.graphs import CompleteGraph, VariableGraph
 from bostruct.domains.space.scale import NumberGrid
 from bostruct.domains.space.variable import INACTIVE
 from bostruct.kernels.space.factor import Factor
-from bostruct.kernels.space.spectra import LogLengthscale, diffusion
+from bostruct.kernels.space.spectra import LogLengthscale, heat_weights
 
 LENGTHSCALE = 0.5  # of effects along a graph, in units of its length
 RANK_ROUNDING = 4e-15  # an eigenvalue that counts as 0, as a share of the largest
@@ -72,7 +72,6 @@ class EffectKernel(ABC):
         ys : array of int, shape (n, w)
             Columns of n values.
         """
-        del xs, ys
         return None
 
     @abstractmethod
@@ -88,13 +87,15 @@ class EffectKernel(ABC):
         """
 
     def diag(self, xs: IntArray) -> Array:
-        """Return the kernel of each value with itself (n,); by default from one `gram` for each.
+        """Return the kernel of each value with itself (n,); by default 1, or from one `gram` for each.
 
         Parameters
         ----------
         xs : array of int, shape (n, w)
             The variable's columns of n points.
         """
+        if self.has_unit_diagonal:
+            return np.ones(len(xs))
         return np.array([self.gram(x[None], x[None])[0, 0] for x in xs], dtype=np.float64)
 
     def change(self, before: IntArray, after: IntArray, ys: IntArray) -> Array:
@@ -128,11 +129,6 @@ class GraphEffect(EffectKernel):
 
     @property
     def has_unit_diagonal(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self.is_complete
-
-    @property
-    def is_complete(self) -> bool:
-        """True on a complete graph."""
         return self.graph.is_complete
 
     @property
@@ -153,11 +149,12 @@ class GraphEffect(EffectKernel):
     def table(self) -> Array:
         """The kernel between all vertices (k, k), centered, its mean diagonal 1."""
         k = self.graph.size
-        if self.is_complete:
+        if self.graph.is_complete:
             return (k * np.eye(k) - 1.0) / max(k - 1.0, 1.0)
         gap = float(self.graph.eigenvalues()[1])
-        beta = float(LogLengthscale().edge_weights(np.array([math.log(LENGTHSCALE)]), gap)[0][0])
-        between = diffusion(self.graph, beta, np.arange(k), np.arange(k)).between
+        beta, _ = LogLengthscale().edge_weights(np.array([math.log(LENGTHSCALE)]), gap)
+        spectrum = self.graph.spectrum()
+        between = spectrum.diffuse(heat_weights(spectrum.values, beta)).between(np.arange(k), np.arange(k))[0]
         centered = between - between.mean(axis=0) - between.mean(axis=1)[:, None] + between.mean()
         return centered * (k / np.trace(centered))
 
@@ -175,14 +172,10 @@ class FactorEffect(EffectKernel):
     factor: Factor
 
     def gram(self, xs: IntArray, ys: IntArray) -> Array:
-        return np.exp(self.factor.log_gram(self._theta, self.factor.prepare(xs, ys)))
+        return np.exp(self.factor.log_gram(np.zeros(self.factor.n_parameters), self.factor.prepare(xs, ys)))
 
     def diag(self, xs: IntArray) -> Array:
-        return np.exp(self.factor.log_diag(self._theta, xs))
-
-    @property
-    def _theta(self) -> Array:
-        return np.zeros(self.factor.n_parameters)
+        return np.exp(self.factor.log_diag(np.zeros(self.factor.n_parameters), xs))
 
 
 @dataclass(frozen=True)

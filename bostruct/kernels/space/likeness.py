@@ -18,6 +18,7 @@ import numpy.typing as npt
 from bostruct.contracts import Array, IntArray
 from bostruct.domains.space.descriptors import DescriptorGroup
 from bostruct.domains.space.likeness import GivenMatrix, Likeness
+from bostruct.kernels.distance import CachedByContent
 from bostruct.kernels.space.effects import EffectKernel
 from bostruct.kernels.space.factor import Factor, VariableChanges
 from bostruct.kernels.space.spectra import compute_rates
@@ -114,7 +115,6 @@ def _find_distinct_rows(values: IntArray) -> tuple[IntArray, IntArray]:
 MAX_REFERENCE = 1_000  # values that stand for all where distances are averaged
 LONG, LONG_REFERENCE = 10_000, 200  # values beyond which fewer stand for all
 MAX_KEPT = 2**21  # numbers in a comparison that is kept: the factor and the effect ask for the same ones
-REMEMBERED = 4  # comparisons
 CHOICE = 0.25  # between any two different values, if the mean distance of descriptors is 1
 
 Compare: TypeAlias = Callable[[IntArray, IntArray], Array]
@@ -185,9 +185,8 @@ class LikenessDistances(Distances):
     def compare(self, xs: IntArray, ys: IntArray) -> Array:
         """Return the distances (k, n, m)."""
         mine, theirs = (np.ascontiguousarray(own[:, 0], dtype=np.int64) for own in (xs, ys))
-        if len(mine) * len(theirs) * self.n_distances > MAX_KEPT:
-            return _compare_values(self.likeness, mine, theirs)
-        return _compare_value_bytes(self.likeness, mine.tobytes(), theirs.tobytes())
+        is_kept = len(mine) * len(theirs) * self.n_distances <= MAX_KEPT
+        return (_compare_values if is_kept else _compare_values.__wrapped__)(self.likeness, mine, theirs)
 
 
 @dataclass(frozen=True)
@@ -219,12 +218,10 @@ class ChoiceEffect(EffectKernel):
     """
 
     size: int
+    has_unit_diagonal = True
 
     def gram(self, xs: IntArray, ys: IntArray) -> Array:
         return np.where(xs == ys[:, 0], 1.0, -1.0 / (self.size - 1.0))
-
-    def diag(self, xs: IntArray) -> Array:
-        return np.ones(len(xs))
 
 
 @lru_cache(maxsize=64)
@@ -239,6 +236,7 @@ def find_measures(likeness: Likeness) -> tuple[Measure, ...]:
     return tuple(Measure(one, size, reference) for one in (_are_different, *compares))
 
 
+@CachedByContent
 def _compare_values(likeness: Likeness, xs: IntArray, ys: IntArray) -> Array:
     """Return the distances between values, each pair of different ones computed once (k, n, m)."""
     mine, first = np.unique(xs, return_inverse=True)
@@ -247,13 +245,6 @@ def _compare_values(likeness: Likeness, xs: IntArray, ys: IntArray) -> Array:
     for own, measure in zip(found, find_measures(likeness), strict=True):
         own[:] = measure.between(mine, theirs)[first][:, second]
     found[0] *= CHOICE
-    return found
-
-
-@lru_cache(maxsize=REMEMBERED)
-def _compare_value_bytes(likeness: Likeness, mine: bytes, theirs: bytes) -> Array:
-    found = _compare_values(likeness, np.frombuffer(mine, dtype=np.int64), np.frombuffer(theirs, dtype=np.int64))
-    found.flags.writeable = False
     return found
 
 

@@ -13,7 +13,6 @@ from itertools import accumulate
 from typing import NamedTuple, cast
 
 import numpy as np
-import numpy.typing as npt
 
 from bostruct.contracts import Array, IntArray, Kernel, Pullback
 from bostruct.domains.space.scale import NumberGrid
@@ -72,7 +71,13 @@ class MainEffects(Kernel):
 
     def _sum_others(self, xs: IntArray, ys: IntArray) -> Array:
         """Return what the variables without coordinates add (n, m)."""
-        gram = self._sum_signs(xs, ys)
+        signs = self._signs
+        if len(signs) <= MANY_SIGNS:
+            gram = (2.0 * xs.take(signs, axis=1) - 1.0) @ (2.0 * ys.take(signs, axis=1) - 1.0).T
+        else:
+            all_signs = len(signs) == self.layout.n_columns
+            mine, theirs = (xs, ys) if all_signs else (xs.take(signs, axis=1), ys.take(signs, axis=1))
+            gram = len(signs) - 2.0 * count_disagreements(mine, theirs, 2)  # the same numbers, for they are whole
         if (numbers := self._numbers) is not None:
             gram += sum_effects(numbers.grids, xs[:, numbers.columns], ys[:, numbers.columns])
         for i in self._others:
@@ -80,15 +85,6 @@ class MainEffects(Kernel):
             gram += self.effects[i].gram(xs[:, own], ys[:, own])
         gram /= self._n_effects
         return gram
-
-    def _sum_signs(self, xs: IntArray, ys: IntArray) -> Array:
-        """Return the sum over the variables of two choices (n, m): effects are signs, and one product serves all."""
-        signs = self._signs
-        if len(signs) <= MANY_SIGNS:
-            return (2.0 * xs.take(signs, axis=1) - 1.0) @ (2.0 * ys.take(signs, axis=1) - 1.0).T
-        if len(signs) < self.layout.n_columns:
-            xs, ys = xs.take(signs, axis=1), ys.take(signs, axis=1)
-        return len(signs) - 2.0 * count_disagreements(xs, ys, 2)  # the same numbers, for they are whole
 
     def input_vjp(self, theta: Array, xs: IntArray, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]]:
         d, fixed, own, smooth = self._n_effects, self.prepare(xs, ys), self._numbers, []
@@ -119,11 +115,11 @@ class MainEffects(Kernel):
     def _prepare_changes(self, changes: SingleChanges, ys: IntArray) -> Array:
         """Return the Gram matrix of single changes from that of their base: in each row one effect is another."""
         before, after = changes.before, changes.values
-        simple = self._is_complete[changes.which]
+        steps = self._step[changes.which]
         change = np.empty((len(changes), len(ys)))
-        if simple.all():
+        if (steps < 0.0).all():
             moved = VariableChanges(self.layout.starts[changes.which], before, after)
-            change = disagreement_change(moved, ys) * self._step[changes.which][:, None]
+            change = disagreement_change(moved, ys) * steps[:, None]
         else:
             number = self._effect_numbers[changes.which]
             for k in np.unique(number).tolist():
@@ -154,10 +150,10 @@ class MainEffects(Kernel):
         return prepared.copy()
 
     def diag(self, theta: Array, xs: SpaceBatch) -> Array:
-        uneven = self._uneven
-        total = np.full(len(xs), float(self._n_effects - len(uneven)))  # of complete graphs and numbers each is 1
-        rows = xs.rows() if uneven and isinstance(xs, SingleChanges) else xs
-        graphs, others = self._uneven_graphs
+        graphs, others = self._uneven
+        n_uneven = sum(len(columns) for _, columns in graphs) + len(others)
+        total = np.full(len(xs), float(self._n_effects - n_uneven))  # of complete graphs and numbers each is 1
+        rows = xs.rows() if n_uneven and isinstance(xs, SingleChanges) else xs
         for effect, columns in graphs:
             total += effect.table.diagonal()[rows[:, columns]].sum(axis=1)
         for i in others:
@@ -183,13 +179,10 @@ class MainEffects(Kernel):
         return [one.grid for one in self.effects]
 
     @cached_property
-    def _is_complete(self) -> npt.NDArray[np.bool_]:
-        return np.array([one is not None and one.is_complete for one in self._graph_effects])
-
-    @cached_property
     def _step(self) -> Array:
-        """The change of a complete graph's effect when two choices that agreed no longer do, (d,)."""
-        return np.array([-size / (size - 1.0) for size in (max(size, 2) for size in self._sizes)])
+        """The change of a complete graph's effect when two choices no longer agree (d,); 0 for other effects."""
+        complete = [one.graph.size if one is not None and one.graph.is_complete else 0 for one in self._graph_effects]
+        return np.array([-max(size, 2) / (max(size, 2) - 1.0) if size else 0.0 for size in complete])
 
     @cached_property
     def _effect_numbers(self) -> IntArray:
@@ -199,15 +192,10 @@ class MainEffects(Kernel):
         return np.array([numbers.setdefault(effect, len(numbers)) for effect in shared])
 
     @cached_property
-    def _uneven(self) -> list[int]:
-        """The variables whose effects have no unit diagonal."""
-        return [i for i, one in enumerate(self.effects) if not one.has_unit_diagonal]
-
-    @cached_property
-    def _uneven_graphs(self) -> tuple[list[tuple[GraphEffect, IntArray]], list[int]]:
-        """The effects without unit diagonal: those on graphs as `_list_effects` has them, the other variables."""
-        graphs = [i for i in self._uneven if self._sizes[i]]
-        return self._list_effects(graphs), [i for i in self._uneven if not self._sizes[i]]
+    def _uneven(self) -> tuple[list[tuple[GraphEffect, IntArray]], list[int]]:
+        """The effects on graphs without a unit diagonal, those on equal graphs together; and the other variables."""
+        uneven = [i for i, one in enumerate(self.effects) if not one.has_unit_diagonal]
+        return self._list_effects([i for i in uneven if self._sizes[i]]), [i for i in uneven if not self._sizes[i]]
 
     @cached_property
     def _signs(self) -> IntArray:
@@ -219,9 +207,9 @@ class MainEffects(Kernel):
         """The variables on graphs that have coordinates: a few each, and so many variables that a point has few."""
         few = dict[int, int]()
         for i, one in enumerate(self._graph_effects):
-            if one is None or one.graph.size <= 2 or not (one.is_complete or one.graph.size <= LARGEST_TABLE):
+            if one is None or one.graph.size <= 2 or not (one.graph.is_complete or one.graph.size <= LARGEST_TABLE):
                 continue
-            n = one.graph.size - 1 if one.is_complete else one.coordinates.shape[1]
+            n = one.graph.size - 1 if one.graph.is_complete else one.coordinates.shape[1]
             if n <= MOST_COORDINATES:
                 few[i] = n
         return [i for i, n in zip(few, accumulate(few.values()), strict=True) if n <= MOST_COORDINATES_OF_POINT]

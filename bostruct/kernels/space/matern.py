@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -74,7 +75,7 @@ class MaternFactor(Factor):
             rates[without] = 0.0  # whose kernel is 1 then
         log_gram: Array | None = None
         total = np.empty((prepared.xs.shape[1], prepared.ys.shape[1]))
-        for own in _chunks(rates):
+        for own in split_products(np.log1p(rates * (1.0 + rates / 3.0))):  # no a is above its rate
             xs, ys, product = prepared.xs[own], prepared.ys[own], np.empty_like(total)
             load_loops(LOOPS).add_distances(xs, ys, rates[own], prepared.is_same, total, product)
             np.log(product, out=product)
@@ -248,10 +249,13 @@ def _effect_shares(grids: Sequence[NumberGrid], xs: IntArray, absent: float) -> 
     return np.where(has.T, shares_of(grids, np.where(has, xs, 0)), absent)
 
 
-def _chunks(rates: Array) -> list[slice]:
-    """Return runs of variables whose product of p(a) cannot overflow, as no a is above its rate; nearly always one."""
-    largest = np.cumsum(np.log1p(rates * (1.0 + rates / 3.0)))
-    if not len(rates) or largest[-1] < LARGEST_LOG:
-        return [slice(0, len(rates))]
-    starts = np.flatnonzero(np.diff(np.floor(largest / (0.5 * LARGEST_LOG)), prepend=0.0) > 0.0).tolist()
-    return [slice(a, b) for a, b in zip([0, *starts], [*starts, len(rates)], strict=True) if a < b]
+def split_products(logs: Array) -> list[slice]:
+    """Return runs of factors whose product is a finite double, from a bound of each one's logarithm; nearly always one.
+
+    logs: absolute values (c,).
+    """
+    sums = np.cumsum(logs)
+    if not len(logs) or sums[-1] < LARGEST_LOG:
+        return [slice(0, len(logs))]
+    ends = np.flatnonzero(np.diff(np.floor(sums / (0.5 * LARGEST_LOG)))) + 1
+    return [slice(a, b) for a, b in pairwise([0, *ends.tolist(), len(logs)])]

@@ -125,9 +125,6 @@ class MixtureEffect(EffectKernel):
             gram += np.exp(-0.5 * rate * np.square(one[:, None] - other))
         return gram / mine.shape[1]
 
-    def diag(self, xs: IntArray) -> Array:
-        return np.ones(len(xs))
-
     def input_vjp(self, xs: IntArray, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]]:
         others, read = self.features.encode(ys), _read_shares(self.features, xs, 1)
 

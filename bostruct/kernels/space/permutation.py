@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -17,15 +17,15 @@ import numpy.typing as npt
 
 from bostruct.contracts import Array, IntArray
 from bostruct.domains.space.permutation import Permutation
-from bostruct.kernels.distance import Resources, compare_precedence
+from bostruct.kernels.distance import CachedByContent, Resources, compare_precedence
 from bostruct.kernels.space.effects import EffectKernel
 from bostruct.kernels.space.likeness import Distances
 
 N_DISTANCES = 3
 MOST_MARKED = 2**26  # bytes of a table that is remembered
-REMEMBERED = 4  # comparisons: before and after a change, which the factor and the effect both ask for
 
 
+@CachedByContent
 def compare_orders(xs: IntArray, ys: IntArray, resources: Resources | None = None, absent: int = 0) -> Array:
     """Return three distances between orders of w items (3, n, m), of distinct ones about w / 2 between random orders.
 
@@ -42,14 +42,7 @@ def compare_orders(xs: IntArray, ys: IntArray, resources: Resources | None = Non
     another, neighbors are of one queue, and their share is taken times w - 1. All three are the same whatever the items
     are called, and in which order the queues stand. The array is only read.
     """
-    mine, theirs = (np.asarray(orders, dtype=np.int64).tobytes() for orders in (xs, ys))
-    return _compare_order_bytes(mine, theirs, xs.shape[1], resources, absent)
-
-
-@lru_cache(maxsize=REMEMBERED)
-def _compare_order_bytes(mine: bytes, theirs: bytes, w: int, resources: Resources | None, absent: int) -> Array:
-    """Return the distances of `compare_orders`: the factor and the effect of a variable ask for the same ones."""
-    xs, ys = (np.frombuffer(orders, dtype=np.int64).reshape(-1, w) for orders in (mine, theirs))
+    w = xs.shape[1]
     n, n_codes = w + absent, 2 * w if absent else w
     places = 0.5 * (n_codes - _count_shared(_code_places(xs, n), _code_places(ys, n), n * (w + bool(absent))))
     inner = np.arange(w - 1)  # the places whose next place is of the same queue, all but the last of one
@@ -58,9 +51,7 @@ def _compare_order_bytes(mine: bytes, theirs: bytes, w: int, resources: Resource
         inner = np.flatnonzero(queues[:-1] == queues[1:])
     shared = _count_shared(_code_sides(xs, n)[:, inner], _code_sides(ys, n)[:, inner], n * n)
     sides = 0.5 * (w - 1) * (1.0 - shared / len(inner)) if len(inner) else np.zeros(shared.shape)
-    found = np.array([w * compare_precedence(xs, ys, resources, absent), places, sides])
-    found.flags.writeable = False
-    return found
+    return np.array([w * compare_precedence(xs, ys, resources, absent), places, sides])
 
 
 def _code_places(xs: IntArray, n_items: int) -> IntArray:
@@ -85,20 +76,18 @@ def _count_shared(xs: IntArray, ys: IntArray, size: int) -> Array:
     the time of a product of sparse matrices.
     """
     mark = _mark_numbers if size * len(ys) <= MOST_MARKED else _mark_numbers.__wrapped__
-    has = mark(ys.tobytes(), len(ys), size)
+    has = mark(ys, size)
     shared = np.zeros((len(xs), len(ys)), dtype=np.int8 if xs.shape[1] < 128 else np.int16)
     for numbers in xs.T:
         shared += has[numbers]
     return shared.astype(np.float64)
 
 
-@lru_cache(maxsize=REMEMBERED)
-def _mark_numbers(ys: bytes, m: int, size: int) -> npt.NDArray[np.int8]:
+@CachedByContent
+def _mark_numbers(rows: IntArray, size: int) -> npt.NDArray[np.int8]:
     """Return which of m rows have each number (size, m): a search asks for those of the same points over and over."""
-    rows = np.frombuffer(ys, dtype=np.int64).reshape(m, len(ys) // 8 // max(m, 1))
-    has = np.zeros((size, m), dtype=np.int8)
-    has[rows.ravel(), np.repeat(np.arange(m), rows.shape[1])] = 1
-    has.flags.writeable = False
+    has = np.zeros((size, len(rows)), dtype=np.int8)
+    has[rows.ravel(), np.repeat(np.arange(len(rows)), rows.shape[1])] = 1
     return has
 
 
@@ -175,6 +164,7 @@ class PermutationEffect(EffectKernel):
     """
 
     shape: OrderShape
+    has_unit_diagonal = True
 
     def gram(self, xs: IntArray, ys: IntArray) -> Array:
         w, n = self.shape.width, self.shape.width + self.shape.absent
@@ -184,6 +174,3 @@ class PermutationEffect(EffectKernel):
         if n > 2:  # two items are always side by side
             correlations.append(1.0 - 2.0 * sides * n / ((w - 1) * (n - 2.0 * (w - 1) / (n - 1))))
         return np.asarray(np.mean(correlations, axis=0))
-
-    def diag(self, xs: IntArray) -> Array:
-        return np.ones(len(xs))

@@ -167,11 +167,11 @@ class SpaceKernel(Kernel):
         return with_points
 
     def diag(self, theta: Array, xs: SpaceBatch) -> Array:
-        rows = xs.rows() if isinstance(xs, SingleChanges) and not self._has_unit_diagonal else xs
+        uneven = [k for k, placed in enumerate(self.factors) if not placed.factor.has_unit_diagonal]
+        rows = xs.rows() if uneven and isinstance(xs, SingleChanges) else xs
         total = np.zeros(len(xs))
-        for placed, own in zip(self.factors, self._parameters, strict=True):
-            if not placed.factor.has_unit_diagonal:
-                total += placed.factor.log_diag(theta[own], rows[:, placed.columns])
+        for k in uneven:
+            total += self.factors[k].factor.log_diag(theta[self._parameters[k]], rows[:, self.factors[k].columns])
         return np.exp(total, out=total)
 
     def line(self, theta: Array, i: int, prepared: SpacePair, gram: Array | None = None) -> Callable[[float], Array]:
@@ -199,12 +199,8 @@ class SpaceKernel(Kernel):
     def input_vjp(self, theta: Array, xs: IntArray, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]]:
         fixed, smooth = np.zeros((len(xs), len(ys))), []
         for (factor, served, columns, *_), parameters in zip(self.factors, self._parameters, strict=True):
-            own, mine, are_numbers = (
-                theta[parameters],
-                (xs[:, columns], ys[:, columns]),
-                set(served) <= set(self.numbers),
-            )
-            if are_numbers and (varied := factor.input_vjp(own, *mine)) is not None:
+            own, mine = theta[parameters], (xs[:, columns], ys[:, columns])
+            if set(served) <= set(self.numbers) and (varied := factor.input_vjp(own, *mine)) is not None:
                 smooth.append(([k for v in served for k, one in enumerate(self.numbers) if one == v], varied))
             else:
                 fixed += factor.log_gram(own, factor.prepare(*mine))
@@ -224,12 +220,11 @@ class SpaceKernel(Kernel):
         return at_shares
 
     def _prepare_rows(self, xs: IntArray, ys: IntArray | None) -> SpacePair:
-        parts = []
-        for placed in self.factors:
-            own = placed.columns
-            mine, theirs = take_columns(xs, own), None if ys is None else take_columns(ys, own)
-            parts.append(placed.factor.prepare(mine, theirs))
-        return SpacePair((len(xs), len(xs if ys is None else ys)), tuple(parts))
+        parts = tuple(
+            one.factor.prepare(take_columns(xs, one.columns), None if ys is None else take_columns(ys, one.columns))
+            for one in self.factors
+        )
+        return SpacePair((len(xs), len(xs if ys is None else ys)), parts)
 
     def _prepare_changes(self, changes: SingleChanges, ys: IntArray) -> ChangesPair:
         parts = []
@@ -274,10 +269,6 @@ class SpaceKernel(Kernel):
     @cached_property
     def _bases(self) -> LastCall[BaseGrams]:
         return LastCall(self._base)
-
-    @cached_property
-    def _has_unit_diagonal(self) -> bool:
-        return all(placed.factor.has_unit_diagonal for placed in self.factors)
 
     @cached_property
     def _parameters(self) -> list[IntArray]:

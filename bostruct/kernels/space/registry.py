@@ -144,10 +144,7 @@ KERNELS: dict[type[Variable], VariableKernels] = {
     Graph: ON_GRAPHS,
     Permutation: _by_shape(OrderShape.of, lambda shape, n: DistanceFactor(OrderDistances(shape), n), PermutationEffect),
     Subset: _by_shape(
-        SubsetShape.of,
-        subset_factor,
-        lambda shape: SubsetEffect(shape.n_items, shape.share),
-        lambda shape: shape.range,
+        SubsetShape.of, subset_factor, lambda shape: SubsetEffect(shape.n_items, shape.share), lambda shape: shape.range
     ),
     LetterSequence: _by_shape(_sequence_shape, SequenceFactor, SequenceEffect, lambda shape: shape.lengths),
     Candidates: ALIKE,

@@ -256,7 +256,11 @@ def label_canonically(resources: tuple[int, ...], chains: tuple[int, ...]) -> La
 
 def _refine_colors(resources: Sequence[int], chains: Sequence[int], colors: Colors) -> Colors:
     """Return colors from 0 that tell items apart by the colors of those around them, until none is told apart more."""
-    before, after = _find_neighbors(chains)
+    before, after, last = [-1] * len(chains), [-1] * len(chains), dict[int, int]()  # the neighbors on a chain
+    for item, chain in enumerate(chains):
+        if chain in last:
+            before[item], after[last[chain]] = last[chain], item
+        last[chain] = item
     n, colors = 0, _rank_colors(colors)
     while n < (n := max(colors) + 1):
         shared: list[list[int]] = [[] for _ in range(max(resources) + 1)]
@@ -271,16 +275,6 @@ def _refine_colors(resources: Sequence[int], chains: Sequence[int], colors: Colo
             ]
         )
     return colors
-
-
-def _find_neighbors(chains: Sequence[int]) -> tuple[list[int], list[int]]:
-    """Return the items before and after each in its chain; -1 if there is none."""
-    before, after, last = [-1] * len(chains), [-1] * len(chains), dict[int, int]()
-    for item, chain in enumerate(chains):
-        if chain in last:
-            before[item], after[last[chain]] = last[chain], item
-        last[chain] = item
-    return before, after
 
 
 def _rank_colors(keys: Sequence[Hashable]) -> Colors:

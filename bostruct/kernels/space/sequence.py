@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 import scipy
 
 from bostruct.contracts import Array, IntArray
+from bostruct.kernels.distance import CachedByContent
 from bostruct.kernels.space.complete import CompleteFactor, CompletePair
 from bostruct.kernels.space.effects import EffectKernel
 from bostruct.kernels.space.extent import LengthKernel
@@ -21,7 +22,6 @@ from bostruct.kernels.space.factor import Factor, VariableChanges, count_disagre
 from bostruct.kernels.space.spectra import LogLengthscale, compute_rates
 
 MOST_GAPS = 3  # between the letters of a pair: neighbors, with one letter between them, with two
-REMEMBERED = 4  # comparisons: before and after a change, which the factor and the effect both ask for
 PAIR_SCALE = 0.25  # of a squared difference of counts: a letter that is another one changes four counts by one
 
 
@@ -290,55 +290,37 @@ class ChangedFeatures(NamedTuple):
     squares: Array
 
 
+@CachedByContent
 def multiply_pairs(shape: SequenceShape, xs: IntArray, ys: IntArray) -> Array:
     """Return the inner products of the counts of pairs with each gap (g, n, m), which is only read.
 
     xs: columns of n sequences (n, L).
     ys: columns of m sequences (m, L).
     """
-    return _multiply_pairs(shape, _letters_to_bytes(xs), _letters_to_bytes(ys))
-
-
-@lru_cache(maxsize=REMEMBERED)
-def _multiply_pairs(shape: SequenceShape, mine: bytes, theirs: bytes) -> Array:
-    """Return what `multiply_pairs` does: the factor and the effect of a variable ask for the same products."""
-    xs, ys = _thaw(shape, mine), _thaw(shape, theirs)
     found, kinds = np.empty((len(shape.gaps), len(xs), len(ys))), shape.n_letters**2
     for j, gap in enumerate(shape.gaps):
         own, other = (_count_numbers(shape.pair_tokens(one, gap), kinds) for one in (xs, ys))
         found[j] = own @ other.T.toarray(order="C")
-    found.flags.writeable = False
     return found
 
 
+@CachedByContent
 def count_features(shape: SequenceShape, ys: IntArray) -> Array:
     """Count the features of sequences (f, m); the array is only read.
 
     ys: columns of m sequences (m, L).
     """
-    return _count_features(shape, _letters_to_bytes(ys))
+    return _count_numbers(shape.list_features(ys), shape.n_features).T.toarray(order="C")
 
 
-@lru_cache(maxsize=REMEMBERED)
-def _count_features(shape: SequenceShape, theirs: bytes) -> Array:
-    numbers = shape.list_features(_thaw(shape, theirs))
-    found = _count_numbers(numbers, shape.n_features).T.toarray(order="C")
-    found.flags.writeable = False
-    return found
-
-
+@CachedByContent
 def square_pairs(shape: SequenceShape, xs: IntArray) -> Array:
     """Return the squared norms of the counts of pairs with each gap (g, n); the array is only read.
 
     xs: columns of n sequences (n, L).
+
+    They are sums over pairs of how often each occurs: changes and diagonals ask for them.
     """
-    return _square_pairs(shape, _letters_to_bytes(xs))
-
-
-@lru_cache(maxsize=REMEMBERED)
-def _square_pairs(shape: SequenceShape, own: bytes) -> Array:
-    """Return what `square_pairs` does, a sum over pairs of how often each occurs: changes and diagonals ask for it."""
-    xs = _thaw(shape, own)
     kinds, found = shape.n_letters**2 + 1, np.empty((len(shape.gaps), len(xs)))  # one more kind, of no pair
     for j, gap in enumerate(shape.gaps):
         numbers = shape.pair_tokens(xs, gap) % kinds
@@ -347,24 +329,18 @@ def _square_pairs(shape: SequenceShape, own: bytes) -> Array:
         if shape.varies:
             counts[kinds - 1 :: kinds] = 0
         found[j] = counts[numbers].sum(axis=1)
-    found.flags.writeable = False
     return found
 
 
+@CachedByContent
 def change_features(shape: SequenceShape, before: IntArray, after: IntArray) -> ChangedFeatures:
     """Return how the features change."""
-    return _change_features(shape, _letters_to_bytes(before), _letters_to_bytes(after))
-
-
-@lru_cache(maxsize=REMEMBERED)
-def _change_features(shape: SequenceShape, before: bytes, after: bytes) -> ChangedFeatures:
-    old, new = _thaw(shape, before), _thaw(shape, after)
-    lost, won = shape.list_features(old), shape.list_features(new)
+    lost, won = shape.list_features(before), shape.list_features(after)
     lost, won = np.where(lost == won, -1, lost), np.where(lost == won, -1, won)
     numbers, signs = np.hstack([lost, won]), np.repeat([-1.0, 1.0], lost.shape[1])
     growth = _count_numbers(numbers, shape.n_features)
     growth.data[:] = np.broadcast_to(signs, numbers.shape)[numbers >= 0]
-    return ChangedFeatures(growth, _square_pairs(shape, after) - _square_repeated(shape, old))
+    return ChangedFeatures(growth, square_pairs(shape, after) - _square_repeated(shape, before))
 
 
 def _square_repeated(shape: SequenceShape, xs: IntArray) -> Array:
@@ -390,11 +366,3 @@ def scale_columns(matrix: scipy.sparse.csr_array, weights: Array) -> scipy.spars
     """Return a matrix (n, f) with the weight of each column (f,) multiplied in."""
     scaled = matrix.data * weights[matrix.indices]
     return scipy.sparse.csr_array((scaled, matrix.indices, matrix.indptr), shape=matrix.shape)
-
-
-def _letters_to_bytes(xs: IntArray) -> bytes:
-    return np.asarray(xs, dtype=np.int64).tobytes()
-
-
-def _thaw(shape: SequenceShape, frozen: bytes) -> IntArray:
-    return np.frombuffer(frozen, dtype=np.int64).reshape(-1, shape.width)

@@ -5,14 +5,11 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import scipy
 
-from bostruct.contracts import Array, IntArray
-from bostruct.domains.space.graph_spectra import Diffusion
-from bostruct.domains.space.graphs import VariableGraph
+from bostruct.contracts import Array
 
 LARGEST_EXPONENT = 700.0  # of a number that exp can still make
 SMALLEST_ENTRY = 1e-130  # entries below are rounding noise of the eigensystem; their logarithm must stay finite
@@ -50,32 +47,6 @@ def heat_slopes(values: Array, beta: Array) -> Array:
     weights = heat_weights(values, beta)
     change = -beta[:, None] * values * weights
     return change - weights * change.mean(axis=1, keepdims=True)
-
-
-class DiffusionTable(NamedTuple):
-    """F between some vertices of one graph, left and right."""
-
-    between: Array
-    left: Array
-    right: Array
-
-
-def diffusion(graph: VariableGraph, beta: float, left: IntArray, right: IntArray) -> DiffusionTable:
-    """Return F(beta) between some vertices of one graph."""
-    return diffusion_and_slope(graph, beta, left, right)[0]
-
-
-def diffusion_and_slope(
-    graph: VariableGraph, beta: float, left: IntArray, right: IntArray
-) -> tuple[DiffusionTable, DiffusionTable]:
-    """Return F(beta) between some vertices of one graph, and its derivative in log beta."""
-    spectrum = graph.spectrum()
-    own, slope = (spectrum.diffuse(of(spectrum.values, np.array([beta]))) for of in (heat_weights, heat_slopes))
-    return _table(own, left, right), _table(slope, left, right)
-
-
-def _table(own: Diffusion, left: IntArray, right: IntArray) -> DiffusionTable:
-    return DiffusionTable(own.between(left, right)[0], own.diagonal(left)[0], own.diagonal(right)[0])
 
 
 LARGEST_EDGE_WEIGHT = 1e300  # edge weight: short of infinity, which times the eigenvalue 0 is no number

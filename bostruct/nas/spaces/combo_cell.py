@@ -10,16 +10,15 @@ from typing import NamedTuple
 
 from bostruct.checks import check_integer
 from bostruct.contracts import Infeasible, Presented
-from bostruct.domains.language.combinators import identity, siso_sequential
-from bostruct.domains.language.graph import IO, Builder
+from bostruct.domains.language.combinators import apply_part, combine_outputs, identity, siso_sequential
+from bostruct.domains.language.graph import IO, Builder, substitution_module
 from bostruct.domains.language.hyperparameters import D
-from bostruct.domains.language.modules import substitution_module
 from bostruct.domains.language.program import Program
 from bostruct.domains.language.space import SearchSpace
 from bostruct.domains.language.values import Value
 from bostruct.domains.space.space import Space
 from bostruct.nas import ops
-from bostruct.nas.spaces.wiring import apply_part, combine_outputs, conv_bn_relu, on_path_nodes
+from bostruct.nas.spaces.nasbench101 import on_path_nodes
 
 COMBO_NODES = 7
 PAIRS = tuple(combinations(range(COMBO_NODES), 2))  # the upper triangle row by row, as the bits are
@@ -149,7 +148,7 @@ def bits_space() -> Space:
 
 def _combo_network(filters: tuple[int, ...], classes: int) -> IO:
     bits = {f"bit_{i}": D([0, 1], name=f"bit_{i}") for i in range(31)}
-    parts = [conv_bn_relu(filters[0], bias=True)]
+    parts = [ops.conv_bn_relu(filters[0], bias=True)]
     for position, width in enumerate(filters):
         if position:
             parts.append(ops.conv2d(width, 1))
@@ -164,7 +163,7 @@ def _wire_combo_cell(width: int, bits: dict[str, Value]) -> IO:
     made = {0: outputs}
     for node in nodes:
         made[node.position] = apply_part(
-            _node_operation(node.kind, width), combine_outputs([made[i] for i in node.reads])
+            _node_operation(node.kind, width), combine_outputs([made[i] for i in node.reads], ops.add)
         )
     return inputs, made[COMBO_NODES - 1]
 
@@ -174,4 +173,4 @@ def _node_operation(kind: tuple[int, int], width: int) -> IO:
         return identity()
     if kind == POOL_BITS:
         return ops.max_pool(3, 1)
-    return conv_bn_relu(width, 3 if kind == SMALL_BITS else 5, bias=True)
+    return ops.conv_bn_relu(width, 3 if kind == SMALL_BITS else 5, bias=True)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from functools import partial
 from itertools import combinations
 
-from bostruct.domains.language.combinators import identity, siso_sequential
+from bostruct.domains.language.combinators import Outputs, apply_part, combine_outputs, identity, siso_sequential
 from bostruct.domains.language.graph import IO, Builder
 from bostruct.domains.language.hyperparameters import D
 from bostruct.domains.language.values import Value
 from bostruct.nas import ops
 from bostruct.nas.spaces.two_input_cells import Macro, check_keep, two_input_network, with_drop_path
-from bostruct.nas.spaces.wiring import Outputs, apply_part, combine_outputs, relu_conv_bn, relu_separable_bn
 
 DARTS_OPERATIONS = (
     "sep_conv_3x3",
@@ -63,7 +62,7 @@ def _wire_darts_cell(filters: int, stride: int, rate: float, chosen: dict[str, V
             _apply_darts_operation(chosen[f"operation_{node}{side}"], filters, stride if i < 2 else 1, rate, states[i])
             for i, side in sides
         ]
-        states.append(combine_outputs(made))
+        states.append(combine_outputs(made, ops.add))
     inputs = {"in0": first[0]["in"], "in1": second[0]["in"]}
     return inputs, combine_outputs(states[2:], ops.concat)
 
@@ -79,11 +78,11 @@ def darts_operation(name: str, filters: int, stride: int) -> IO:
     stride: 1, or 2 if the image shrinks.
     """
     if name == "skip":
-        return identity() if stride == 1 else relu_conv_bn(filters, 1, stride)
+        return identity() if stride == 1 else ops.relu_conv_bn(filters, 1, stride)
     size = int(name[-1])
     if name.startswith("sep"):
-        return siso_sequential([relu_separable_bn(filters, size, stride), relu_separable_bn(filters, size)])
+        return siso_sequential([ops.relu_separable_bn(filters, size, stride), ops.relu_separable_bn(filters, size)])
     if name.startswith("dil"):
-        return relu_separable_bn(filters, size, stride, 2)
+        return ops.relu_separable_bn(filters, size, stride, 2)
     pool = ops.max_pool if name.startswith("max") else ops.avg_pool
     return pool(3, stride)  # which a batch normalization follows in the network that is searched, not in that trained

@@ -6,11 +6,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bostruct.domains.language.combinators import combiner, identity, siso_or, siso_sequential
+from bostruct.domains.language.combinators import apply_part, combiner, identity, siso_or, siso_sequential
 from bostruct.domains.language.compilers.implementations import Shapes, TorchLayer, Values
-from bostruct.domains.language.graph import IO, Builder
+from bostruct.domains.language.graph import IO, Builder, substitution_module
 from bostruct.domains.language.hyperparameters import D
-from bostruct.domains.language.modules import substitution_module
 from bostruct.nas import ops
 from bostruct.nas.ops import IntSetting
 
@@ -42,9 +41,7 @@ def _wire_enas_cell(nodes: int, h_units: IntSetting, sources: dict[str, int]) ->
     first_inputs, first_outputs = _first_node(h_units)
     made = [first_outputs]
     for i in range(1, nodes):
-        inputs, outputs = siso_sequential([ops.dense(h_units), _choose_activation()])
-        inputs["in"].connect(made[sources[str(i)]]["out"])
-        made.append(outputs)
+        made.append(apply_part(siso_sequential([ops.dense(h_units), _choose_activation()]), made[sources[str(i)]]))
     ends = sorted(set(range(nodes)) - set(sources.values()))
     inputs, outputs = combiner(len(ends), "Average", TorchLayer(_average_inputs))
     for position, i in enumerate(ends):

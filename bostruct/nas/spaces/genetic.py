@@ -5,20 +5,15 @@ from __future__ import annotations
 from functools import partial
 from itertools import combinations
 
-from bostruct.domains.language.combinators import siso_sequential
-from bostruct.domains.language.graph import IO, Builder
+from bostruct.domains.language.combinators import Outputs, apply_part, combine_outputs, siso_sequential
+from bostruct.domains.language.graph import IO, Builder, substitution_module
 from bostruct.domains.language.hyperparameters import D
-from bostruct.domains.language.modules import substitution_module
 from bostruct.domains.language.values import Value
 from bostruct.nas import ops
-from bostruct.nas.spaces.wiring import Outputs, apply_part, combine_outputs, conv_bn_relu
 
 
 def genetic_cnn(
-    stages: tuple[int, ...] = (3, 4, 5),
-    filters: tuple[int, ...] = (64, 128, 256),
-    classes: int = 10,
-    units: int = 1024,
+    stages: tuple[int, ...] = (3, 4, 5), filters: tuple[int, ...] = (64, 128, 256), classes: int = 10, units: int = 1024
 ) -> Builder:
     """Return the search space of Genetic CNN; by default as DeepArchitect searched it, 2^19 wirings.
 
@@ -44,13 +39,13 @@ def _genetic_network(stages: tuple[int, ...], filters: tuple[int, ...], classes:
 
 
 def _wire_stage(n: int, filters: int, bits: dict[str, Value]) -> IO:
-    inputs, entry = conv_bn_relu(filters, 5)
+    inputs, entry = ops.conv_bn_relu(filters, 5)
     edges = [(i, j) for i, j in combinations(range(n), 2) if bits[f"{i}_{j}"]]
     if not edges:
         return inputs, entry
     made: dict[int, Outputs] = {}
     for node in sorted({node for edge in edges for node in edge}):
         read = [made[i] for i, j in edges if j == node] or [entry]
-        made[node] = apply_part(conv_bn_relu(filters), combine_outputs(read))
+        made[node] = apply_part(ops.conv_bn_relu(filters), combine_outputs(read, ops.add))
     ends = [made[node] for node in made if all(i != node for i, _ in edges)]
-    return inputs, apply_part(conv_bn_relu(filters), combine_outputs(ends))
+    return inputs, apply_part(ops.conv_bn_relu(filters), combine_outputs(ends, ops.add))

@@ -7,13 +7,11 @@ from functools import partial
 from itertools import combinations
 from typing import TypeAlias
 
-from bostruct.domains.language.combinators import identity, siso_sequential
-from bostruct.domains.language.graph import IO, Builder
+from bostruct.domains.language.combinators import apply_part, combine_outputs, identity, siso_sequential
+from bostruct.domains.language.graph import IO, Builder, substitution_module
 from bostruct.domains.language.hyperparameters import D
-from bostruct.domains.language.modules import substitution_module
 from bostruct.domains.language.values import Value
 from bostruct.nas import ops
-from bostruct.nas.spaces.wiring import apply_part, combine_outputs
 
 FLAT_OPERATIONS = ("conv1x1", "depthwise3x3", "separable3x3", "maxpool3x3", "avgpool3x3", "identity")
 NONE = "none"
@@ -46,23 +44,21 @@ def flat(nodes: int = 11, filters: tuple[int, ...] = (64, 128, 256), classes: in
 
 
 def _flat_network(nodes: int, filters: tuple[int, ...], classes: int) -> IO:
-    chosen = {
-        f"edge_{i}_{j}": D(FLAT_OPERATIONS if j == i + 1 else (NONE, *FLAT_OPERATIONS), name=f"edge_{i}_{j}")
-        for i, j in combinations(range(nodes), 2)
-    }
+    chosen = _choose_motif_edges("edge", nodes, FLAT_OPERATIONS)
 
     def motif(width: int) -> IO:
-        built = partial(_wire_flat_motif, nodes, width)
+        built = partial(_wire_motif, nodes, width)
         return substitution_module("Motif", built, chosen, ["in"], ["out"], opens_choices=False)
 
+    return _stack_parts(motif, filters, classes)
+
+
+def _stack_parts(build: Callable[[int], IO], filters: tuple[int, ...], classes: int) -> IO:
+    """Stack two parts of a width for each resolution, each followed by a separable convolution."""
     parts = [ops.conv2d(filters[0], 3)]
     for width in filters:
-        parts += [motif(width), ops.separable_conv2d(width), motif(width), ops.separable_conv2d(2 * width, stride=2)]
+        parts += [build(width), ops.separable_conv2d(width), build(width), ops.separable_conv2d(2 * width, stride=2)]
     return siso_sequential([*parts, ops.global_pool(), ops.dense(classes)])
-
-
-def _wire_flat_motif(nodes: int, width: int, chosen: dict[str, Value]) -> IO:
-    return _wire_motif(nodes, width, {name.removeprefix("edge_"): value for name, value in chosen.items()})
 
 
 def wire_nodes(nodes: int, width: int, chosen: Mapping[str, Value], build: Callable[[Value], IO]) -> IO:
@@ -104,10 +100,7 @@ def _hierarchical_network(nodes: int, motifs: int, cell_nodes: int, filters: tup
     def cell(width: int) -> IO:
         return substitution_module("Cell", partial(_wire_cell, cell_nodes, nodes, inner, width), outer, ["in"], ["out"])
 
-    parts = [ops.conv2d(filters[0], 3)]
-    for width in filters:
-        parts += [cell(width), ops.separable_conv2d(width), cell(width), ops.separable_conv2d(2 * width, stride=2)]
-    return siso_sequential([*parts, ops.global_pool(), ops.dense(classes)])
+    return _stack_parts(cell, filters, classes)
 
 
 def _choose_motif_edges(name: str, nodes: int, values: Sequence[Value]) -> Edges:

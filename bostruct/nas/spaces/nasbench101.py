@@ -6,14 +6,12 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
-from bostruct.domains.language.combinators import identity, siso_sequential
+from bostruct.domains.language.combinators import apply_part, combine_outputs, identity, siso_sequential
 from bostruct.domains.language.compilers.implementations import Shapes, Values, siso_torch_module
-from bostruct.domains.language.graph import IO, Builder, Output
+from bostruct.domains.language.graph import IO, Builder, Output, substitution_module
 from bostruct.domains.language.hyperparameters import D
-from bostruct.domains.language.modules import substitution_module
 from bostruct.domains.language.values import Value
 from bostruct.nas import ops
-from bostruct.nas.spaces.wiring import apply_part, combine_outputs, conv_bn_relu, on_path_nodes
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -37,6 +35,22 @@ def nasbench101(stacks: int = 3, cells: int = 3, filters: int = 128, classes: in
     which makes wirings equally likely. `wiring` tells all 21 of a trace. Nodes without edges are left out.
     """
     return partial(_build_cell_from, partial(_stack_cells, stacks, cells, filters, classes), 0, frozenset())
+
+
+def on_path_nodes(n: int, edges: Mapping[tuple[int, int], Value]) -> list[int]:
+    """Return the nodes on a path from the first of n nodes to the last; an empty list if there is no path.
+
+    n: number of nodes, at least 2.
+    """
+    ahead, behind = {0}, {n - 1}
+    for j in range(1, n):
+        if any(edges.get((i, j)) for i in ahead):
+            ahead.add(j)
+    for i in range(n - 2, -1, -1):
+        if any(edges.get((i, j)) for j in behind):
+            behind.add(i)
+    used = ahead & behind
+    return sorted(used) if {0, n - 1} <= used else []
 
 
 def is_feasible(edges: dict[tuple[int, int], Value]) -> bool:
@@ -91,7 +105,7 @@ def _can_end(present: CellEdges, position: int) -> bool:
 
 def _stack_cells(stacks: int, cells: int, filters: int, classes: int, present: CellEdges) -> IO:
     operations = {f"node_{k}": D(NASBENCH101_OPERATIONS, name=f"node_{k}") for k in range(1, NASBENCH101_NODES - 1)}
-    parts = [conv_bn_relu(filters)]
+    parts = [ops.conv_bn_relu(filters)]
     for stack in range(stacks):
         if stack:
             parts.append(ops.max_pool(2, 2))
@@ -109,25 +123,27 @@ def _wire_nasbench101_cell(width: int, present: CellEdges, chosen: dict[str, Val
     made = {0: outputs}
     for j in used[1:-1]:
         read = [
-            apply_part(conv_bn_relu(widths[j], 1), outputs) if i == 0 else _cut_channels(made[i], widths[i], widths[j])
+            apply_part(ops.conv_bn_relu(widths[j], 1), outputs)
+            if i == 0
+            else _cut_channels(made[i], widths[i], widths[j])
             for i in used
             if edges.get((i, j))
         ]
-        made[j] = apply_part(_nasbench101_operation(chosen[f"node_{j}"], widths[j]), combine_outputs(read))
+        made[j] = apply_part(_nasbench101_operation(chosen[f"node_{j}"], widths[j]), combine_outputs(read, ops.add))
     ends = [made[i] for i in used[1:-1] if edges.get((i, NASBENCH101_NODES - 1))]
     direct = edges.get((0, NASBENCH101_NODES - 1))
     if not ends:
-        return inputs, apply_part(conv_bn_relu(width, 1), outputs)
+        return inputs, apply_part(ops.conv_bn_relu(width, 1), outputs)
     joined = combine_outputs(ends, ops.concat)
     if direct:
-        joined = combine_outputs([apply_part(conv_bn_relu(width, 1), outputs), joined])
+        joined = combine_outputs([apply_part(ops.conv_bn_relu(width, 1), outputs), joined], ops.add)
     return inputs, joined
 
 
 def _nasbench101_operation(name: str, filters: int) -> IO:
     if name == "maxpool3x3":
         return ops.max_pool(3, 1)
-    return conv_bn_relu(filters, 1 if name == "conv1x1-bn-relu" else 3)
+    return ops.conv_bn_relu(filters, 1 if name == "conv1x1-bn-relu" else 3)
 
 
 def _widths(width: int, used: list[int], edges: dict[tuple[int, int], Value]) -> dict[int, int]:

@@ -7,13 +7,12 @@ from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from bostruct.domains.language.combinators import identity, siso_or, siso_sequential
+from bostruct.domains.language.combinators import apply_part, combine_outputs, identity, siso_or, siso_sequential
 from bostruct.domains.language.compilers.implementations import Shapes, Values, siso_torch_module
 from bostruct.domains.language.graph import IO, Builder, Hyperparameter
 from bostruct.domains.language.hyperparameters import D
 from bostruct.domains.language.values import Value
 from bostruct.nas import ops
-from bostruct.nas.spaces.wiring import apply_part, combine_outputs, relu_conv_bn
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -47,7 +46,7 @@ def _wire_nasbench201_cell(chosen: dict[tuple[int, int], Value], filters: int) -
     nodes = [outputs]
     for j in range(1, 4):
         read = [apply_part(_edge(chosen[i, j], filters), nodes[i]) for i in range(j)]
-        nodes.append(combine_outputs(read))
+        nodes.append(combine_outputs(read, ops.add))
     return inputs, nodes[-1]
 
 
@@ -63,7 +62,7 @@ def nasbench201_operation(name: str, filters: int) -> IO:
         return identity()
     if name == "avg_pool_3x3":
         return ops.avg_pool(3, 1)
-    return relu_conv_bn(filters, 1 if name == "nor_conv_1x1" else 3)
+    return ops.relu_conv_bn(filters, 1 if name == "nor_conv_1x1" else 3)
 
 
 def _zero(values: Values, shapes: Shapes) -> Callable[[Tensor], Tensor]:
@@ -78,6 +77,6 @@ def _nothing(image: Tensor) -> Tensor:
 def _reduction(filters: int) -> IO:
     """Build a basic residual block of stride 2, whose shortcut is a mean and a convolution of size 1."""
     inputs, outputs = identity()
-    main = siso_sequential([relu_conv_bn(filters, 3, 2), relu_conv_bn(filters, 3)])
+    main = siso_sequential([ops.relu_conv_bn(filters, 3, 2), ops.relu_conv_bn(filters, 3)])
     shortcut = siso_sequential([ops.avg_pool(2, 2), ops.conv2d(filters, 1, bias=False)])
-    return inputs, combine_outputs([apply_part(main, outputs), apply_part(shortcut, outputs)])
+    return inputs, combine_outputs([apply_part(main, outputs), apply_part(shortcut, outputs)], ops.add)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bostruct.domains.language.combinators import identity, siso_sequential
+from bostruct.domains.language.combinators import Outputs, apply_part, combine_outputs, identity, siso_sequential
 from bostruct.domains.language.compilers.implementations import Shapes, Values, siso_torch_module
 from bostruct.domains.language.graph import IO, Builder
 from bostruct.domains.language.hyperparameters import D
 from bostruct.domains.language.values import Value
 from bostruct.nas import ops
 from bostruct.nas.spaces.two_input_cells import Macro, check_keep, two_input_network, with_drop_path
-from bostruct.nas.spaces.wiring import Outputs, apply_part, combine_outputs, relu_conv_bn, relu_separable_bn
 
 if TYPE_CHECKING:
     from torch import nn
@@ -24,12 +23,7 @@ NASNET_NODES = 5
 
 
 def nasnet(
-    cells: int = 18,
-    filters: int = 36,
-    classes: int = 10,
-    keep: float = 0.7,
-    *,
-    auxiliary: bool = True,
+    cells: int = 18, filters: int = 36, classes: int = 10, keep: float = 0.7, *, auxiliary: bool = True
 ) -> Builder:
     """Return the search space of NASNet, 720^4 8^10 7^10 pairs of cells.
 
@@ -72,7 +66,7 @@ def _wire_nasnet_cell(filters: int, stride: int, rate: float, chosen: dict[str, 
         sides = [(chosen[f"input_{node}{side}"], chosen[f"operation_{node}{side}"]) for side in "ab"]
         read |= {source for source, _ in sides}
         made = [_apply_nasnet_operation(name, filters, stride if i < 2 else 1, rate, states[i]) for i, name in sides]
-        states.append(combine_outputs(made))
+        states.append(combine_outputs(made, ops.add))
     for source in {0, 1} - read:  # joined below, at the size of the others
         states[source] = apply_part(nasnet_operation("none", filters, stride), states[source])
     ends = [state for position, state in enumerate(states) if position not in read]
@@ -90,13 +84,15 @@ def nasnet_operation(name: str, filters: int, stride: int) -> IO:
     stride: 1, or 2 if the image shrinks.
     """
     if name == "none":
-        return identity() if stride == 1 else relu_conv_bn(filters, 1, stride)
+        return identity() if stride == 1 else ops.relu_conv_bn(filters, 1, stride)
     if name.startswith("separable"):
         size = int(name[-1])
-        return siso_sequential([relu_separable_bn(filters, size, stride), relu_separable_bn(filters, size)])
+        return siso_sequential([ops.relu_separable_bn(filters, size, stride), ops.relu_separable_bn(filters, size)])
     if name == "dilated3x3":
         narrow = max(filters // 4, 1)
-        return siso_sequential([relu_conv_bn(narrow, 1), relu_conv_bn(narrow, 3, stride, 2), relu_conv_bn(filters, 1)])
+        return siso_sequential(
+            [ops.relu_conv_bn(narrow, 1), ops.relu_conv_bn(narrow, 3, stride, 2), ops.relu_conv_bn(filters, 1)]
+        )
     if name == "conv1x7-7x1":
         return siso_sequential([ops.relu(), siso_torch_module("Conv1x7", partial(_one_by_seven, filters, stride))])
     return (ops.avg_pool if name == "avgpool3x3" else ops.max_pool)(3, stride)

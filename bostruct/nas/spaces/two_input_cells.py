@@ -7,13 +7,11 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from bostruct.checks import check_number
-from bostruct.domains.language.combinators import siso_sequential
+from bostruct.domains.language.combinators import Outputs, apply_part, siso_sequential
 from bostruct.domains.language.compilers.implementations import Shapes, Values, siso_torch_module
-from bostruct.domains.language.graph import IO
-from bostruct.domains.language.modules import substitution_module
+from bostruct.domains.language.graph import IO, substitution_module
 from bostruct.domains.language.values import Value
 from bostruct.nas import ops
-from bostruct.nas.spaces.wiring import Outputs, apply_part
 
 if TYPE_CHECKING:
     from torch import nn

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from bostruct.domains.language.combinators import siso_nested_repeat, siso_sequential
+from bostruct.domains.language.combinators import apply_part, siso_nested_repeat, siso_sequential
 from bostruct.domains.language.graph import IO, Builder, Input, Output
 from bostruct.domains.language.hyperparameters import IntRange
 from bostruct.nas import ops
@@ -64,9 +64,7 @@ class _Convolutions:
         fragment = outputs["out"].module.fragment
         is_second = sum(module.kind == "Conv2D" for module in fragment.modules) % 2 == 1
         parts = [self._one(), *([ops.max_pool(2, 2), ops.dropout(0.25)] if is_second else [])]
-        more_inputs, more_outputs = siso_sequential(parts)
-        more_inputs["in"].connect(outputs["out"])
-        return inputs, more_outputs
+        return inputs, apply_part(siso_sequential(parts), outputs)
 
     def _one(self) -> IO:
         low, high = self.filters
@@ -78,6 +76,4 @@ def _dense_block(units: tuple[int, ...]) -> IO:
 
 
 def _append_dense_block(units: tuple[int, ...], inputs: dict[str, Input], outputs: dict[str, Output]) -> IO:
-    more_inputs, more_outputs = _dense_block(units)
-    more_inputs["in"].connect(outputs["out"])
-    return inputs, more_outputs
+    return inputs, apply_part(_dense_block(units), outputs)

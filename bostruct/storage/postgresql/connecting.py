@@ -138,7 +138,13 @@ class Place:
 
     def _parse(self, url: str) -> dict[str, str]:
         """Return what the URL says, by the names of libpq, whose own messages would show parts of a password."""
-        _check_separators(url)
+        # a password with a character that ends it is refused, for its rest would be taken for a host, which is shown
+        authority, _, path = url.partition("://")[2].partition("?")[0].partition("/")
+        if authority.count("@") > 1 or "@" in path or "\0" in url:
+            raise StorageError(
+                f"{EXPECTED}; in a user or password write @ as %40, / as %2F, : as %3A, # as %23 and % as %25; better, "
+                "leave the password to PGPASSWORD or ~/.pgpass"
+            )
         try:
             found = self._psycopg.conninfo.conninfo_to_dict(url)
         except (self._psycopg.Error, UnicodeError):
@@ -152,16 +158,6 @@ class Place:
 def is_url(given: object) -> TypeGuard[str]:
     """Tell whether an argument names a PostgreSQL database."""
     return isinstance(given, str) and re.match(r"postgres(ql)?://", given, re.IGNORECASE) is not None
-
-
-def _check_separators(url: str) -> None:
-    """Refuse a password with a character that ends it, for its rest would be taken for a host, which is shown."""
-    authority, _, path = url.partition("://")[2].partition("?")[0].partition("/")
-    if authority.count("@") > 1 or "@" in path or "\0" in url:
-        raise StorageError(
-            f"{EXPECTED}; in a user or password write @ as %40, / as %2F, : as %3A, # as %23 and % as %25; better, "
-            "leave the password to PGPASSWORD or ~/.pgpass"
-        )
 
 
 def _write_url(parameters: dict[str, str]) -> str:

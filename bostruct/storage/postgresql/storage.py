@@ -92,9 +92,8 @@ class PostgresqlStorage(RowStorage):
 
     def find_revisions(self) -> dict[int, int] | None:
         try:
-            with closing(Session(self._place, writes=False)) as session:
-                there = session.read(lambda connection: read_rows_version(connection, self.label))
-                return dict(session.query("SELECT study, revision FROM progress")) if there else {}
+            select = "SELECT study, revision FROM progress"
+            return self._read(lambda found, version: dict(found.execute(select).fetchall()) if version else {})
         except StorageError:
             return None
 

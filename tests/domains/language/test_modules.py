@@ -8,8 +8,7 @@ import pytest
 from bostruct import language as lang
 from bostruct.domains.language import errors
 from bostruct.domains.language.errors import LanguageError
-from bostruct.domains.language.graph import Fragment, build_into
-from bostruct.domains.language.modules import module, outer_output, siso_module, substitution_module
+from bostruct.domains.language.graph import Fragment, build_into, module, outer_output, siso_module, substitution_module
 from bostruct.language import D, Exact, SearchSpace
 from examples.language_figures import conv2d
 from tests.domains.language.refusals import check_refusal

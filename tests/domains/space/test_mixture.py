@@ -271,3 +271,26 @@ def test_a_tolerance_of_the_sum_is_none_of_the_bounds():
     with pytest.raises(PointError, match=r"a: expected a number from 0 to 0\.3, got 0\.39"):
         space.parse({"m": {"a": 0.39, "b": 0.2, "c": 0.41}})
     assert space.present(space.parse({"m": {"a": 0.31, "b": 0.31, "c": 0.41}}))["m"]["a"] == 0.3
+
+
+def test_a_part_that_is_0_is_not_taken_for_a_missing_mixture():
+    """Keys once wrote both as 0."""
+    mixture = bo.Mixture(["a", "b", "c"], max_parts=2, when={"k": True})
+    space = bo.Space({"k": bool, "m": mixture}, [bo.Linear({"m.a": 1}, "<=", 0.5)])
+    xs = space.sample(50, np.random.default_rng(0))
+    assert (space.from_keys(space.keys(xs)) == xs).all()
+    found = bo.minimize(lambda point: point.get("m", {"a": 1})["a"], space, n_trials=16, seed=0)
+    assert found.best_value == 0.0
+
+
+def test_a_fixed_branch_leaves_out_what_it_lacks():
+    variables = {"k": ["x", "y"], "m": bo.Mixture(["a", "b"], when={"k": "x"}), "r": bo.Real(0, 1)}
+    space = bo.Space(variables, [bo.Linear({"m.a": 1, "r": 1}, "<=", 0.5), bo.Linear({"m.a": 1}, "<=", 0.3)])
+    assert space.fix(k="y").constraints == (bo.Linear({"r": 1}, "<=", 0.5),)
+    assert len(space.fix(k="x").constraints) == 2
+    with pytest.raises(DomainError, match=r"m\.a >= 0\.3 does not hold"):
+        bo.Space(variables, [bo.Linear({"m.a": 1}, ">=", 0.3)]).fix(k="y")
+    with pytest.raises(DomainError, match="one part is fixed by equal bounds"):
+        space.fix(m={"a": 0.3})
+    with pytest.raises(PointError, match="a part is given in a dict of 'm'"):
+        space.parse({"k": "x", "a": 0.3, "b": 0.7, "r": 0.1})

@@ -68,6 +68,23 @@ def test_counts_are_compared_as_gauche_compares_them():
     assert (measure.compare(np.array([1]), np.array([0, 0, 3])) == [[0.25, 0.25, 1.0]]).all()
 
 
+# Of `batch_tanimoto_sim` of GAUCHE 0.1.6 (kernels/fingerprint_kernels/tanimoto_kernel.py), run in float64.
+FINGERPRINTS = [[2, 0, 1, 0], [1, 0, 1, 0], [0, 3, 0, 1], [4, 1, 0, 2], [1, 1, 1, 1]]
+OF_GAUCHE = [
+    [0.9999999999999998, 0.7500000624999844, 6.666666222222251e-08, 0.4444444753086402, 0.5000000833333194],
+    [0.7500000624999844, 1.0, 8.333332638888946e-08, 0.21052635734071803, 0.5000001249999688],
+    [6.666666222222252e-08, 8.333332638888946e-08, 1.0000000000000002, 0.1923077233727799, 0.40000005999999405],
+    [0.4444444753086402, 0.21052635734071803, 0.19230772337277988, 1.0000000000000002, 0.38888892283950427],
+    [0.5000000833333194, 0.5000001249999688, 0.400000059999994, 0.38888892283950427, 0.9999999999999998],
+]
+
+
+def test_similarities_are_those_that_gauche_computes():
+    table = Descriptors({}, np.zeros((5, 0), np.uint8), counts=read_counts("Candidates", FINGERPRINTS))
+    found = 1.0 - find_measures(table)[1].compare(np.arange(5), np.arange(5))
+    assert_allclose(found, OF_GAUCHE, atol=2e-7)  # GAUCHE adds 1e-6 to both sides of its fraction
+
+
 def test_tanimoto_of_counts_is_positive_semidefinite_and_a_gradient_away():
     rng = np.random.default_rng(1)
     table = draw_counts(rng, 40)

@@ -28,7 +28,7 @@ def test_effects_sum_to_zero_and_have_mean_diagonal_1(graph):
     assert np.mean(effect.diag(every)) == pytest.approx(1.0)
     assert np.linalg.eigvalsh(table).min() > -1e-9
     assert_allclose(effect.diag(every), table.diagonal())
-    assert effect.is_complete == isinstance(graph, CompleteGraph)
+    assert effect.graph.is_complete == isinstance(graph, CompleteGraph)
 
 
 def test_on_a_complete_graph_the_effect_is_in_closed_form():

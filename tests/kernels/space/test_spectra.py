@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -10,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.linalg import expm
 
-from bostruct.contracts import Array
+from bostruct.contracts import Array, IntArray
+from bostruct.domains.space.graph_spectra import Diffusion
 from bostruct.domains.space.graphs import CompleteGraph, PathGraph, VariableGraph, WeightedGraph
 from bostruct.kernels.space.spectra import (
     Link,
@@ -18,12 +20,38 @@ from bostruct.kernels.space.spectra import (
     LogLengthscale,
     complete_log_correlation,
     complete_slope,
-    diffusion,
-    diffusion_and_slope,
+    heat_slopes,
+    heat_weights,
 )
 from bostruct.methods.combo import EDGE_WEIGHT_PRIOR, NOISE_PRIOR, ComboPriors
 from bostruct.study.threads import ThreadLimit
 from bostruct.surrogates.hyperparameters import LogHorseshoe, Normal, TruncatedNormal
+
+
+class DiffusionTable(NamedTuple):
+    """F between some vertices of one graph, left and right."""
+
+    between: Array
+    left: Array
+    right: Array
+
+
+def diffusion(graph: VariableGraph, beta: float, left: IntArray, right: IntArray) -> DiffusionTable:
+    """Return F(beta) between some vertices of one graph."""
+    return diffusion_and_slope(graph, beta, left, right)[0]
+
+
+def diffusion_and_slope(
+    graph: VariableGraph, beta: float, left: IntArray, right: IntArray
+) -> tuple[DiffusionTable, DiffusionTable]:
+    """Return F(beta) between some vertices of one graph, and its derivative in log beta."""
+    spectrum = graph.spectrum()
+    own, slope = (spectrum.diffuse(of(spectrum.values, np.array([beta]))) for of in (heat_weights, heat_slopes))
+    return _table(own, left, right), _table(slope, left, right)
+
+
+def _table(own: Diffusion, left: IntArray, right: IntArray) -> DiffusionTable:
+    return DiffusionTable(own.between(left, right)[0], own.diagonal(left)[0], own.diagonal(right)[0])
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -8,8 +8,7 @@ from torch import nn
 
 from bostruct.language import Exact, SearchSpace
 from bostruct.nas.networks import cost
-from bostruct.nas.spaces.nasbench101 import is_feasible, nasbench101, wiring
-from bostruct.nas.spaces.wiring import on_path_nodes
+from bostruct.nas.spaces.nasbench101 import is_feasible, nasbench101, on_path_nodes, wiring
 from tests.nas.spaces.programs import PAIRS, specify_by_name
 
 # The inception-like cell of the README of NAS-Bench-101.

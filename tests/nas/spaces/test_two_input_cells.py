@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
+from bostruct.domains.language.combinators import combine_outputs
 from bostruct.language import SearchSpace
 from bostruct.nas.spaces.darts import darts
 from bostruct.nas.spaces.nasnet import nasnet
 from bostruct.nas.spaces.two_input_cells import Macro, check_keep, two_input_network
-from bostruct.nas.spaces.wiring import combine_outputs
 from tests.nas.spaces.programs import read_by
 
 
@@ -61,7 +61,9 @@ def sum_cell(seen):
     def build(filters, stride, rate, chosen):
         seen.append((filters, stride, round(rate, 12), chosen))
         parts = [ops.conv2d(filters, 1, stride), ops.conv2d(filters, 1, stride)]
-        return {f"in{i}": part[0]["in"] for i, part in enumerate(parts)}, combine_outputs([part[1] for part in parts])
+        return {f"in{i}": part[0]["in"] for i, part in enumerate(parts)}, combine_outputs(
+            [part[1] for part in parts], ops.add
+        )
 
     return build
 

@@ -13,8 +13,7 @@ from typing import TypeAlias, TypeVar
 from bostruct.checks import short_repr
 from bostruct.domains.language.combinators import combiner
 from bostruct.domains.language.errors import LanguageError
-from bostruct.domains.language.graph import IO
-from bostruct.domains.language.modules import module, siso_module
+from bostruct.domains.language.graph import IO, module, siso_module
 from bostruct.domains.language.values import Value
 
 Values: TypeAlias = dict[str, Value]

@@ -10,16 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from bostruct.checks import short_repr
-from bostruct.domains.language.compilers.flow import (
-    Plan,
-    bind_arguments,
-    compile_program,
-    describe_node,
-    plan,
-    propagate,
-    unwrap_single,
-    wrong_module,
-)
+from bostruct.domains.language.compilers import flow
 from bostruct.domains.language.compilers.implementations import TorchLayer
 from bostruct.domains.language.errors import CompileError
 from bostruct.domains.language.program import Backend, Example, Node, Program
@@ -49,15 +40,15 @@ class Network(nn.Module):
     or a dict by name if the program has several outputs.
     """
 
-    def __init__(self, wiring: Plan, layers: Mapping[str, nn.Module]) -> None:
+    def __init__(self, wiring: flow.Plan, layers: Mapping[str, nn.Module]) -> None:
         super().__init__()
         self.wiring = wiring
         self.layers = nn.ModuleDict(layers)
         self.keys = [key if (key := torch_name(step.path)) in layers else None for step in wiring.steps]
 
     def forward(self, *inputs: Tensor, **named: Tensor) -> Tensor | Mapping[str, Tensor]:
-        given = bind_arguments(self.wiring.inputs, inputs, named)
-        return unwrap_single(propagate(self.wiring, self._run_step, given))
+        given = flow.bind_arguments(self.wiring.inputs, inputs, named)
+        return flow.unwrap_single(flow.propagate(self.wiring, self._run_step, given))
 
     def _run_step(self, position: int, given: dict[str, Tensor]) -> Tensor | Mapping[str, Tensor]:
         key = self.keys[position]
@@ -70,10 +61,10 @@ def torch_network(program: Program, input_shapes: Example | Mapping[str, Example
     Raises CompileError if a module's layers cannot take the shapes that reach it.
     """
     inference = ShapeInference({})
-    compile_program(program, inference, meta_tensors(program, input_shapes))
+    flow.compile_program(program, inference, meta_tensors(program, input_shapes))
     shapes = inference.shapes
     return Network(
-        plan(program),
+        flow.plan(program),
         {torch_name(node.path): build_layer(node, shapes[node.path]) for node in program.nodes if node.path in shapes},
     )
 
@@ -93,18 +84,21 @@ class ShapeInference(Backend[Tensor]):
             raise
         except Exception as error:
             why = str(error) if isinstance(error, RuntimeError | ValueError) else repr(error)
-            raise CompileError(f"{describe_node(node)} cannot take {_format_shapes(shapes)}: {why}") from error
+            given = ", ".join(f"{name} of shape {shape}" for name, shape in shapes.items()) or "no inputs"
+            raise CompileError(f"{flow.describe_node(node)} cannot take {given}: {why}") from error
 
 
 def build_layer(node: Node, shapes: dict[str, tuple[int, ...]]) -> nn.Module:
     """Build the torch module that a node stands for; raises CompileError."""
     if not isinstance(node.implementation, TorchLayer):
-        raise wrong_module(node, "to_torch", "modules made by torch_module and its like")
+        raise flow.wrong_module(node, "to_torch", "modules made by torch_module and its like")
     layer = node.implementation.build(node.values.copy(), shapes.copy())
     if isinstance(layer, nn.Module):
         return layer
     if not callable(layer):
-        raise CompileError(f"{describe_node(node)}: expected a torch.nn.Module or a function, got {short_repr(layer)}")
+        raise CompileError(
+            f"{flow.describe_node(node)}: expected a torch.nn.Module or a function, got {short_repr(layer)}"
+        )
     return Operation(layer)
 
 
@@ -139,7 +133,3 @@ def shape_of(node: Node, name: str, given: object) -> tuple[int, ...]:
     if not isinstance(given, Tensor):
         raise CompileError(f"{node.path}: its input {name} should be a tensor, and is {short_repr(given)}")
     return tuple(given.shape)
-
-
-def _format_shapes(shapes: Mapping[str, tuple[int, ...]]) -> str:
-    return ", ".join(f"{name} of shape {shape}" for name, shape in shapes.items()) or "no inputs"

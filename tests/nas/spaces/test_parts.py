@@ -8,10 +8,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bostruct.domains.language.combinators import apply_part, combine_outputs
 from bostruct.language import identity
 from bostruct.nas import ops
-from bostruct.nas.spaces import wiring
-from bostruct.nas.spaces.wiring import apply_part, combine_outputs, conv_bn_relu
+from bostruct.nas.spaces.nasbench101 import on_path_nodes
 from tests.nas.spaces.programs import build_part, kinds_of
 
 
@@ -30,15 +30,15 @@ def test_nodes_on_a_path_are_those_of_all_simple_paths(graph):
     whole = nx.DiGraph([edge for edge, present in edges.items() if present])
     whole.add_nodes_from(range(n))
     paths = nx.all_simple_paths(whole, 0, n - 1)
-    assert wiring.on_path_nodes(n, edges) == sorted({node for path in paths for node in path})
+    assert on_path_nodes(n, edges) == sorted({node for path in paths for node in path})
 
 
 @pytest.mark.parametrize(
     ("part", "kinds"),
     [
-        (lambda: conv_bn_relu(4, 5, 2), ["Conv2D", "BatchNorm", "ReLU"]),
-        (lambda: wiring.relu_conv_bn(4, 5, 2, 2), ["ReLU", "Conv2D", "BatchNorm"]),
-        (lambda: wiring.relu_separable_bn(4, 5, 2, 2), ["ReLU", "SeparableConv2D", "BatchNorm"]),
+        (lambda: ops.conv_bn_relu(4, 5, 2), ["Conv2D", "BatchNorm", "ReLU"]),
+        (lambda: ops.relu_conv_bn(4, 5, 2, 2), ["ReLU", "Conv2D", "BatchNorm"]),
+        (lambda: ops.relu_separable_bn(4, 5, 2, 2), ["ReLU", "SeparableConv2D", "BatchNorm"]),
     ],
 )
 def test_a_convolution_stands_among_its_layers_without_a_bias(part, kinds):
@@ -50,14 +50,14 @@ def test_a_convolution_stands_among_its_layers_without_a_bias(part, kinds):
 
 
 def test_the_bias_of_a_convolution_is_there_where_it_is_asked_for():
-    assert build_part(lambda: conv_bn_relu(4, bias=True)).nodes[0].values["bias"] is True
+    assert build_part(lambda: ops.conv_bn_relu(4, bias=True)).nodes[0].values["bias"] is True
 
 
 @pytest.mark.parametrize("n", [1, 2, 5])
 def test_outputs_are_combined_and_a_single_one_stays_as_it_is(n):
     def sum_of_copies():
         inputs, outputs = identity()
-        return inputs, combine_outputs([outputs] * n)
+        return inputs, combine_outputs([outputs] * n, ops.add)
 
     def copies_side_by_side():
         inputs, outputs = identity()
