@@ -485,3 +485,13 @@ def test_auto_follows_a_cost_of_a_mixture():
     a, b = (one.ravel() for one in np.meshgrid(grid, grid))
     ok = (a + b <= 1 + 1e-9) & (2 * a + 5 * b <= 3 + 1e-9)
     assert found.best_value == pytest.approx(((a - 0.1) ** 2 + (b - 0.9) ** 2)[ok].min(), abs=1e-3)
+
+
+def test_weights_of_parts_go_with_a_mixture_that_fixed_values_remove():
+    blend = bo.Mixture(["p", "q", "r"], when={"k": "a"})
+    limit = bo.Linear({"m.p": 2, "x": 1}, "<=", 1.5)
+    space = bo.Space({"k": ["a", "b"], "m": blend, "x": bo.Real(0, 1)}, constraints=[limit])
+    assert space.fix(k="b").constraints == (bo.Linear({"x": 1}, "<=", 1.5),)
+    assert space.fix(k="a").constraints == (limit,)
+    with pytest.raises(bo.DomainError, match="no point satisfies"):
+        space.fix(k="a", m={"p": 0.9, "q": 0.1, "r": 0})
