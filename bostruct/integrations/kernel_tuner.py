@@ -10,6 +10,7 @@ import json
 import math
 import os
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
@@ -276,8 +277,8 @@ def _read_object(pairs: list[tuple[str, Presented]]) -> dict[str, Presented]:
     """Return an object of JSON; raise LookupError with a key that is there twice, as JSON."""
     found = dict(pairs)
     if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        raise LookupError(json.dumps(next(key for key in keys if keys.count(key) > 1)))
+        counts = Counter(key for key, _ in pairs)
+        raise LookupError(json.dumps(next(key for key, n in counts.items() if n > 1)))
     return found
 
 

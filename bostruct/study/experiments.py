@@ -197,9 +197,8 @@ def _guess_space(
         why = " ".join(shown.partition("})")[2].split())
         raise DomainError(f"{place}: no column is a variable; pass space= {why}".rstrip())
     warnings.warn(shown, SpaceGuessed, stacklevel=count_own_frames())
-    return {name: guess.make() for name, guess in guesses.items()}, {
-        name: columns[name] for name in others if name in columns
-    } | read | attributes
+    outcomes = {name: columns[name] for name in others if name in columns}
+    return {name: guess.make() for name, guess in guesses.items()}, outcomes | read | attributes
 
 
 def _find_whole_rows(place: str, domain: Domain, columns: Mapping[str, Cells], lines: Sequence[int]) -> list[int]:
@@ -283,7 +282,8 @@ def read_csv_columns(file: str, decimal: str | None = None) -> tuple[list[int], 
         raise ValueError(f"{file}: line {max(reader.line_num, 1)}: {error}") from None
     header = [cell.strip() or f"column {i}" for i, cell in enumerate(rows[0], start=1)]
     if len(set(header)) < len(header):
-        twice = next(i for i, one in enumerate(header) if one in header[:i])
+        first = {name: i for i, name in reversed([*enumerate(header)])}
+        twice = min(i for i, one in enumerate(header) if i != first[one])
         raise ValueError(f"{file}: line {lines[0]}: column {twice + 1}: {header[twice]!r} is there twice")
     cells = {name: _tidy_numbers([row[i].strip() for row in rows[1:]]) for i, name in enumerate(header)}
     for name, own in cells.items():
