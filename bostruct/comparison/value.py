@@ -76,24 +76,23 @@ class ProblemComparison:
     @property
     def notes(self) -> list[str]:
         """The runs that failed, are left out or are not feasible, with the reason; runs all alike, and ended early."""
-        failed = [f"failed: {cell.method}, seed {cell.seed}: {why}" for cell, why in self.failed.items()]
+        notes = [f"failed: {cell.method}, seed {cell.seed}: {why}" for cell, why in self.failed.items()]
         left_out = {cell: why for cell, why in self.left_out.items() if cell not in self.failed}
-        failed += [f"not compared: {cell.method}, seed {cell.seed}: {why}" for cell, why in left_out.items()]
-        lacks = {cell: result for cell, result in self.results.items() if not result.has_feasible}
+        notes += [f"not compared: {cell.method}, seed {cell.seed}: {why}" for cell, why in left_out.items()]
         if self.n_initial == self.n_trials and self._has_several_methods:
-            failed.append(
+            notes.append(
                 "no comparison: all trials are at points that all methods share, so only noise differs; let runs have "
                 "more trials"
             )
-        return (
-            failed
-            + self._describe_early_ends()
-            + [
-                f"not feasible: {cell.method}, seed {cell.seed}: no trial "
-                f"{'satisfies all constraints' if result.n_completed else 'has completed'}"
-                for cell, result in lacks.items()
-            ]
-        )
+        if self.ends:
+            notes += self._describe_early_ends()
+        lacks = {cell: result for cell, result in self.results.items() if not result.has_feasible}
+        notes += [
+            f"not feasible: {cell.method}, seed {cell.seed}: no trial "
+            f"{'satisfies all constraints' if result.n_completed else 'has completed'}"
+            for cell, result in lacks.items()
+        ]
+        return notes
 
     def _describe_early_ends(self) -> list[str]:
         """Say for each method how many runs ended before they had all trials, and after how many."""
@@ -101,18 +100,13 @@ class ProblemComparison:
         for cell, result in self.results.items():
             counts.setdefault(cell.method, []).append(len(result.order))
         wanted = min(self.n_trials, self.problem.space.size)
-        early = {method: [one for one in own if one < wanted] for method, own in counts.items()}
-        spans = {
-            m: f"{min(few)} to {max(few)} trials" if min(few) < max(few) else pluralize(few[0], "trial")
-            for m, few in early.items()
-            if few
-        }
-        return [
-            f"ended by {self.ends}: {method}, {len(early[method])} of {pluralize(len(counts[method]), 'run')}, after "
-            + span
-            for method, span in spans.items()
-            if self.ends
-        ]
+        lines = []
+        for method, own in counts.items():
+            if few := [one for one in own if one < wanted]:
+                span = f"{min(few)} to {max(few)} trials" if min(few) < max(few) else pluralize(few[0], "trial")
+                share = f"{len(few)} of {pluralize(len(own), 'run')}"
+                lines.append(f"ended by {self.ends}: {method}, {share}, after {span}")
+        return lines
 
     def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """Return the head and the rows of the table, as text."""

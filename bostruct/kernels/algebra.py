@@ -60,7 +60,7 @@ class PartKernel(Kernel):
 
 @dataclass(frozen=True)
 class BinaryKernel(Kernel):
-    """The base of kernels of two kernels on the same points; theta begins with that of the first and of the second."""
+    """The base of kernels of two kernels on the same points; theta begins with both of theirs."""
 
     first: Kernel
     second: Kernel
@@ -87,7 +87,7 @@ class BinaryKernel(Kernel):
 
 @dataclass(frozen=True)
 class Product(BinaryKernel):
-    """The product of two kernels on the same points; theta is that of the first, then that of the second."""
+    """The product of two kernels on the same points; theta has the parameters of the first, then of the second."""
 
     def gram(self, theta: Array, prepared: KernelsPair) -> Array:
         first, second = self._split(theta)
@@ -144,7 +144,7 @@ class Product(BinaryKernel):
 class WeightedSum(BinaryKernel):
     """The weighted sum of two kernels, w first + (1 - w) second, whose weight is a parameter.
 
-    theta is that of the first kernel, that of the second, then the log odds of w.
+    theta has the parameters of the first kernel, of the second, then the log odds of w.
 
     prior: of the log odds.
     initial: log odds at first.

@@ -106,7 +106,7 @@ class Moves:
         )
 
     def draw(self, generator: torch.Generator) -> None:
-        """Draw the moves of all images anew."""
+        """Draw new moves of all images."""
         shape, device = self._down.shape, self._down.device
         if self._flip:
             self._mirrored.copy_(torch.rand(shape, generator=generator, device=device) < 0.5)

@@ -40,7 +40,7 @@ class Composition(Variable):
 
     has_mutable_choices = True
     compositions: Compositions
-    _names: tuple[str, ...]  # of arguments that files hold, that of the parts first
+    _names: tuple[str, ...]  # the arguments that files hold; the parts come first
     _pairs: Sequence[tuple[float, float]]  # the bounds of each part
     _max_parts: int | None
 
