@@ -104,8 +104,8 @@ class MAPGP(Surrogate):
     latest : int
         Number of the latest points that are always used, at least 0 and at most half of `most`; 0 without `most`.
     most_fitted : int or None
-        Maximum number of training points whose likelihood the hyperparameters maximize, at least 2; of more points it is
-        that of so many, spread evenly in order of time. None uses all.
+        Maximum number of training points to which the hyperparameters are fitted, at least 2; of more points this many
+        are taken, spread evenly in order of time. None uses all.
     near_zero : bool
         True if the values nearest to 0 are selected as the best, because 0 is the boundary of a constraint.
     variances : Array or None
