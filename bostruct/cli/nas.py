@@ -232,8 +232,7 @@ def _describe_search(search: Search, result: Result) -> Facts:
 def published_searcher(search: Search, method: str, domain: Any) -> str | Searcher:
     """Return a method with the settings of the paper whose space is searched, or the name if there are none.
 
-    search: its number of trials, not that of --trials, determines the number of random points, so that the same command
-        can be resumed.
+    search: its number of trials, not --trials, sets the number of random points, so that a command can be resumed.
     """
     from bostruct import methods
 

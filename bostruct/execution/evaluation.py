@@ -330,8 +330,7 @@ def report(step: int, value: object) -> None:
 
     Call it in an objective that `optimize` or `minimize` evaluates, in the thread that evaluates it. If the rule stops
     the trial, this function raises an exception that is not a subclass of `Exception`: do not catch it. The trial then
-    completes with this value. Reports are stored in ``trial.info["reports"]``, at most 1,000 of them, with a finer
-    spacing at early steps.
+    completes with this value. At most 1,000 reports are stored in ``trial.info["reports"]``.
 
     Elsewhere, nothing is recorded and a warning is logged.
 
@@ -340,8 +339,7 @@ def report(step: int, value: object) -> None:
     step : int
         Current step, such as an epoch: an integer from 0, larger than the last one.
     value : object
-        Value of the objective at this step, in the user's direction. NaN and infinities end the evaluation as a
-        failure.
+        Value of the objective at this step, in the user's direction. NaN and infinities fail the trial.
 
     Raises
     ------

@@ -96,8 +96,7 @@ class SignalDeferral:
     """Signals that are deferred until the end of a block: this object is their handler during the block.
 
     is_firm: True to defer signals until the block ends, even if it has not changed anything yet.
-    is_unseen: True if exceptions of handlers after the block would be discarded, as in a finalizer. Handlers then run
-        later.
+    is_unseen: True to run handlers later, because exceptions after the block would be discarded, as in a finalizer.
     """
 
     current: ClassVar[SignalDeferral | None] = None  # of the main thread, where handlers run

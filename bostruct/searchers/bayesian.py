@@ -268,9 +268,8 @@ class BayesianSearch(Searcher):
     ) -> LeaveOneOut:
         """Predict each observed value from all others, in the user's units, with the hyperparameters fitted to all.
 
-        Points that were observed several times, and of which the model keeps only some, are omitted. Raises
-        BostructError if the model is not a Gaussian process, also learns from other studies, or does not model the
-        constraints; NumericalError.
+        Repeated points of which the model keeps only some are omitted. Raises BostructError if the model is not a
+        Gaussian process, also learns from other studies, or does not model the constraints; NumericalError.
         """
         held_out = self._learn(history, state, rng).outputs[objective].leave_one_out()
         if held_out is None:
@@ -410,8 +409,7 @@ def select_batch(
     A climb starts at the best of the maxima and of the points around the earlier points, and moves to the best point
     around it until none is better. A score that cannot be conditioned yields no points.
 
-    neighborhood: a point -> points around it; if there are more than 200, the same share of them is examined at each
-        step.
+    neighborhood: a point -> points around it; if there are more than 200, each step examines the same share.
     """
     candidates, chosen = maxima, {domain.key(x)}
 
@@ -502,8 +500,7 @@ def expected_falls(starts: Array, slopes: Array) -> Array:
 
     A line a + b z is the lowest on one interval of z, between its crossings with other lines. The expectation is
     therefore a sum of normal integrals, one over the interval of each line. The line that is lowest at 0 is subtracted
-    from all lines. The interval of any other line is then on one side of 0, which preserves the digits of small gains
-    in the tails.
+    from all lines. The interval of any other line is then on one side of 0, so that small gains keep their digits.
 
     starts: a, of m lines (m,).
     slopes: b, of the same lines in each of k cases (m, k).

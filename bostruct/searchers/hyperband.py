@@ -181,8 +181,7 @@ class Rungs:
 
     bracket, highest: the lowest and the highest level of each point, by its key without fidelity.
     bracket_sizes: number of points in each bracket.
-    entries: (rank, order, point) of completed trials, by bracket and level. The constrained rank is among the trials of
-        the same bracket and level, since values at other levels are not comparable.
+    entries: (rank, order, point) of completed trials, by bracket and level. The constrained rank is among these trials.
     """
 
     bracket: dict[Hashable, int]

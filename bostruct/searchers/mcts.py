@@ -264,11 +264,9 @@ class TreeSearch:
     """Monte Carlo tree search for points with small predicted values.
 
     Each walk descends a tree of decisions by UCT, draws the decisions below it, and adds a reward between 0 and 1 to
-    its
-    path: the logistic function of the negative predicted value, in standard deviations of the observed values. The
-        published rewards are predicted accuracies, which need no transformation. Each suggestion starts with an empty
-        tree (published: each evaluation), so there is no stored state. The tree does not descend to the same end twice;
-        if random decisions reach it again, its reward counts again.
+    its path, the logistic function of the negative predicted value in standard deviations of the observed values. The
+    published rewards are predicted accuracies. Each suggestion starts with an empty tree (published: each evaluation).
+    The tree does not descend to the same end twice; if random decisions reach it again, its reward counts again.
 
     exploration: weight of the second term of UCT, at least 0; 1 is published for this use.
 

@@ -39,8 +39,7 @@ class HypervolumeImprovement(ScoreBuilder):
     The front is that of the posterior means at the completed points, and at the running points, which are assumed at
     their means. Means are on the scale of the predictions, on which a surrogate may compress values, and are not biased
     by noise. The reference point is their `bostruct.goals.pareto.distant_reference`. Of a long front, only the points
-    that cover it best count: 100 for up to three objectives, half as many for each further objective, and at least
-    eight.
+    that cover it best count: 100 for up to three objectives, then half as many per objective, and at least 8.
 
     n_objectives: the number of outputs that are objectives, at least 1.
     """

@@ -61,8 +61,8 @@ class FileWriterLock(WriterLock):
     """The locks of a writer on one machine, which end with its process.
 
     Each active writer locks a file of its own, ``FILE.STUDY.OWNER.writer``. The writer that asks locks
-    ``FILE.STUDY.lock``. The kernel releases the locks when a process ends, so no timeout is needed. A network file
-    system may lose locks: there, a single writer holds the second lock all the time.
+    ``FILE.STUDY.lock``. The kernel releases the locks when a process ends, so no timeout is needed. On a network file
+    system, which may lose locks, a single writer holds the second lock all the time.
 
     Raises StudyLocked on a network file system if another process writes the study, StorageError.
     """

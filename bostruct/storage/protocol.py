@@ -310,8 +310,7 @@ class StudyWriter(ABC):
         """Combine all changes in a block into one transaction, rolled back if the block raises.
 
         Yields the changes of other writers so far; None if there are no others. Other writers are locked out during the
-        block. If it raises, the same changes are returned again later. By default, each change is a separate
-        transaction.
+        block. If it raises, the same changes are returned again later. By default, each change is separate.
         """
         return nullcontext()
 

@@ -105,7 +105,7 @@ class Ledger(TrialTable):
 
     @property
     def is_writable(self) -> bool:
-        """Whether the study is open for writing, and its storage exists."""
+        """Return whether the study is open for writing and its storage exists."""
         return self.store is not None and self.store.is_open and self.store.lost is None
 
     @property

@@ -970,27 +970,25 @@ class Study:
             call again resumes an interrupted run, and does nothing after a finished one. Optional if `n_more`,
             `timeout` or `patience` ends the run.
         n_more : int, optional
-            Number of finished trials to add to those that the study has at the call, at least 0, instead of `n_trials`.
-            Each call adds this number.
+            Number of finished trials to add to those of the study, at least 0, instead of `n_trials`.
         timeout : float, optional
             Wall-clock seconds of this call, at least 0. No trial starts afterward; running trials finish, or end at
             their `trial_timeout`. A resumed call has the full time again.
         patience : int, optional
-            Ends the run after this number of completed trials in a row without a better one, at least 1, or of trials
-            that all failed. Trials of earlier calls count, except with `n_more`. With constraints, a smaller violation
-            is better until a trial is feasible; with several objectives, each trial that enters the Pareto front is
-            better.
+            Ends the run after this number of completed trials in a row without a better one, or of failed trials.
+            Trials of earlier calls count, except with `n_more`. With constraints, a smaller violation is better until a
+            trial is feasible; with several objectives, each trial that enters the Pareto front is better.
         cancel_running : bool, default False
-            If True, running trials are requeued when the timeout is up; the next run evaluates them first. A single
-            worker then runs in a separate process.
+            If True, running trials are requeued at the timeout; the next run evaluates them first. A single worker then
+            runs in a separate process.
         workers : int, default 1
             Number of worker processes, or of trials in flight with an executor. One worker without `trial_timeout` runs
             in this process.
         executor : concurrent.futures.Executor, optional
             Evaluates the trials instead of worker processes.
         trial_timeout : float, optional
-            Seconds per trial, at least 0.001. When they are up, the worker is killed and the trial fails. Not available
-            with an executor.
+            Seconds per trial, at least 0.001, after which the worker is killed and the trial fails. Not with an
+            executor.
         load_timeout : float, default 60.0
             Seconds in which a worker must load the objective, at least 0.001. A worker that is slower or dies is
             replaced at most twice per trial.
@@ -1326,8 +1324,7 @@ class Study:
     def save(self, path: str | os.PathLike[str], *, name: str | None = None) -> None:
         """Copy the study with all its trials to another storage.
 
-        A study whose own file was lost continues in the new one, under the new name. Any other study stays in its
-        storage.
+        A study whose file was lost continues in the new one, under the new name. Other studies stay in their storage.
 
         Parameters
         ----------

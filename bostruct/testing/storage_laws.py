@@ -56,11 +56,9 @@ def check_storage(make: MakeStorage, lose: Callable[[], object] | None = None) -
     Parameters
     ----------
     make : MakeStorage
-        Function that returns the same storage each time, as another process would open it. It contains no study at
-        first.
+        Function that returns the same storage each time, as if opened by another process; empty at first.
     lose : callable, optional
-        Function that deletes the data of the storage, like an accident; None if it cannot be deleted. The storage is
-        not used afterwards.
+        Function that deletes the data of the storage; None if impossible. The storage is not used afterwards.
 
     Raises
     ------

@@ -264,8 +264,7 @@ class Substitution(NamedTuple):
 class Module:
     """A node with named inputs, outputs and hyperparameters.
 
-    properties: hyperparameters and constants by local name, which become `hyperparameters` and `constants`, each
-        sorted.
+    properties: hyperparameters and constants by local name, for `hyperparameters` and `constants`, each sorted.
     implementation: the module's implementation for compilers; None if it is never compiled.
     substitution: None for basic modules.
 

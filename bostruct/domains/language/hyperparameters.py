@@ -177,8 +177,7 @@ def IntRange(low: int, high: int, steps: int | None = None, *, log: bool = False
     low, high : int
         Bounds with low <= high; low >= 1 if `log` is True.
     steps : int, optional
-        Approximate number of evenly spaced values. None for all integers, at most a million; if `log` is True, at most
-        8.
+        Approximate number of evenly spaced values. None for all integers, at most a million, or 8 if `log` is True.
     log : bool, default False
         True for even spacing on a logarithmic scale.
     name : str, optional

@@ -153,8 +153,7 @@ class Session:
     ) -> Iterator[Writing]:
         """Commit all changes of a block at its end, or none; raise StorageError if that fails.
 
-        is_made: returns, under the same lock, whether the changes were committed; no other writer may make the same
-            changes.
+        is_made: returns, under the same lock, whether the changes, which no other writer may make, were committed.
 
         If the connection is lost, RolledBack is raised if nothing was written.
         """

@@ -262,9 +262,7 @@ class ServerWriterLock(WriterLock):
             return
         try:
             while not self._take_turn():
-                check_turn(
-                    self._turn, f"{self._session.place.label}: study {self._study}"
-                )  # the lock may be lost later
+                check_turn(self._turn, f"{self._session.place.label}: study {self._study}")
                 self._renew()
             self._holds_ask_lock = True
             with lock_owner(self._turn):
