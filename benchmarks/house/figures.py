@@ -38,7 +38,7 @@ LIMITS = (
     Limit("files over 700 lines", 4),  # docstrings of the reference have sections, which take lines
     Limit("files that one file of their own folder imports", 47),
     Limit("code lines", 54_720),
-    Limit("docstring lines", 20_480),
+    Limit("docstring lines", 20_700),
     Limit("imports, % of code lines", 10.7),
     Limit("private helpers named once, % of functions", 14.4),
     Limit("protocols", 0),
