@@ -155,7 +155,7 @@ def _call_objective(
             raise
         if isinstance(error, Infeasible):
             return Evaluation(Outcome(infeasible=_render(str, error) or "infeasible"))
-        _advise(error, point)
+        _add_hint(error, point)
         return failure(error)
 
 
@@ -199,7 +199,7 @@ def objective_frames(error: BaseException) -> TracebackType | None:
     return None if trace is None else trace.tb_next
 
 
-def _advise(error: BaseException, point: Any) -> None:
+def _add_hint(error: BaseException, point: Any) -> None:
     """Add a note to errors that are typical for users of other libraries."""
     text = _render(str, error)
     received = "a dict of values" if isinstance(point, dict) else f"of type {type(point).__name__}"

@@ -170,7 +170,7 @@ class ExecutorPool(Pool):
         finished: FinishedTrials = []
         for future in done:
             number, ended = self._numbers.pop(future), self._ended.pop(future, None)  # done before its callbacks
-            answer = _answer_of(future)
+            answer = _get_answer(future)
             if isinstance(answer, NotLoaded):
                 self._broken = ExecutorError(f"objective: a worker of the executor cannot load it:\n{answer.trace}")
                 self.slots = 0
@@ -228,7 +228,7 @@ class ExecutorPool(Pool):
         self._ended.clear()
 
 
-def _answer_of(future: Future[Evaluation | NotLoaded]) -> Evaluation | NotLoaded | Exception:
+def _get_answer(future: Future[Evaluation | NotLoaded]) -> Evaluation | NotLoaded | Exception:
     """Return the answer of a task, or the executor's error; Ctrl-C and exceptions of signal handlers propagate."""
     try:
         return future.result()

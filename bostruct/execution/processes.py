@@ -29,7 +29,7 @@ from bostruct.execution.pools import FinishedTrials, Pool, pickle_for_worker
 from bostruct.outcome import WORKER_NUMBER, Outcome
 
 MAX_LOADS = 3  # processes that may be lost while loading the objective for one trial
-CHECKING = 0.5  # seconds between checks whether a silent process has ended
+CHECK_SECONDS = 0.5  # seconds between checks whether a silent process has ended
 START_SECONDS = 30.0  # of refusals to start a process while none runs, after which the run ends
 MERCY = 2.0  # maximum seconds between the SIGTERM of a worker and that of the study
 WORKER_TERMINATED = "its worker process died (signal SIGTERM)"
@@ -38,7 +38,7 @@ THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"
 EXIT_SECONDS = 5.0  # until a process must have exited by itself
 ANSWER_SECONDS = 5  # maximum silence within an answer, after which it is invalid
 READING_SECONDS = 5  # maximum time to read a large point, after which a process is lost
-MOST_ATTRIBUTES_AT_ONCE = 1_000  # read from one process before others are checked
+MAX_ATTRIBUTES_READ = 1_000  # read from one process before others are checked
 MAX_ANSWER = 2**27  # bytes; a line of text on the socket is read as a larger length
 WORKER_CODE = "import sys; sys.path[:] = sys.argv[3:]; from bostruct.execution.worker import main; main()"
 log = logging.getLogger(__name__)
@@ -104,7 +104,7 @@ class ProcessPool(Pool):
         """Return finished trials; raise BostructError if no process can load the objective."""
         while True:
             deadlines = [worker.deadline for worker in self._busy.values() if worker.deadline is not None]
-            patience = min([CHECKING, *(max(0.0, deadline - monotonic()) for deadline in deadlines)])
+            patience = min([CHECK_SECONDS, *(max(0.0, deadline - monotonic()) for deadline in deadlines)])
             if finished := self._look(patience):
                 return finished
 
@@ -130,7 +130,7 @@ class ProcessPool(Pool):
             raise self._broken
         finished: FinishedTrials = []
         for worker in self._busy.values():
-            worker.end_stream_of_the_dead()
+            worker.detect_exit()
         for connection in wait(list(self._busy), patience):
             worker = self._busy[connection]  # type: ignore[index]  # we gave it nothing but connections
             if worker.is_loading:
@@ -318,7 +318,7 @@ class WorkerProcess:
         """
         answer = self._receive()
         if not isinstance(answer, str):
-            raise _junk(answer)
+            raise _invalid_answer(answer)
         if answer != "ready":
             return answer
         self.is_loading = False
@@ -327,7 +327,7 @@ class WorkerProcess:
 
     def receive_evaluation(self) -> Evaluation | None:
         """Return the evaluation of its trial, None if only attributes arrived; raise WorkerLost for anything else."""
-        for _ in range(MOST_ATTRIBUTES_AT_ONCE):
+        for _ in range(MAX_ATTRIBUTES_READ):
             match self._receive():
                 case (self.number, Evaluation() as evaluation):
                     return evaluation
@@ -336,7 +336,7 @@ class WorkerProcess:
                 case (int(number), dict(attributes)):  # a thread of an earlier trial may set some
                     self.attributes |= attributes if number == self.number else {}
                 case answer:
-                    raise _junk(answer)
+                    raise _invalid_answer(answer)
             if not self.connection.poll():
                 break
         return None
@@ -356,13 +356,13 @@ class WorkerProcess:
         except (EOFError, ConnectionError):
             raise WorkerLost(f"died ({self.wait_for_exit()})") from None
         except (OSError, MemoryError) as error:  # the length is not that of an answer, or fewer bytes arrived
-            raise _junk(error) from error
+            raise _invalid_answer(error) from error
         try:
             return pickle.loads(packed)
         except Exception as error:  # any exception: the bytes are not an answer
-            raise _junk(error) from error
+            raise _invalid_answer(error) from error
 
-    def end_stream_of_the_dead(self) -> None:
+    def detect_exit(self) -> None:
         """Let `wait` detect that the process has ended, although its children may hold the socket open."""
         if self._process.poll() is not None and not self.connection.poll():
             with socket.socket(fileno=os.dup(self.connection.fileno())) as ours:
@@ -434,7 +434,7 @@ def _move_above_stdio(descriptor: int) -> int:
     return moved
 
 
-def _junk(found: object) -> WorkerLost:
+def _invalid_answer(found: object) -> WorkerLost:
     """Return the error for an invalid answer: an object, or the exception from reading it."""
     return WorkerLost(f"sent an answer that cannot be read ({type(found).__name__})")
 

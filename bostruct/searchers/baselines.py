@@ -198,7 +198,7 @@ class Annealing(Searcher):
         if len(history.seen) < self.n_initial or not len(history.completed):
             origin = "initial" if len(history.seen) < self.n_initial else "random"
             return Suggestion(self.domain.sample_unseen(history.seen, rng), state, {"origin": origin})
-        current, steps = self._catch_up(history, state, rng)
+        current, steps = self._replay_observations(history, state, rng)
         for start in (steps, 0):
             heat = self._heat(history.values, start)
             current, proposal = self._walk(history, current, heat, rng)
@@ -216,7 +216,7 @@ class Annealing(Searcher):
     def _heat(self, values: Array, steps: int) -> float:
         return min(self.temperature * interquartile_range(values) * self.cooling**steps, sys.float_info.max)
 
-    def _catch_up(self, history: HistoryView, state: State, rng: np.random.Generator) -> tuple[Point, int]:
+    def _replay_observations(self, history: HistoryView, state: State, rng: np.random.Generator) -> tuple[Point, int]:
         """Propose the values observed since the last suggestion; the walk starts at the best of the first values."""
         if state["current"] is None:
             return history.completed[int(np.argmin(history.values))], 0

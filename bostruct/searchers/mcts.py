@@ -303,11 +303,11 @@ class TreeSearch:
                 found.append(x)
                 values[way] = float(predict(domain.join([x]))[0])
                 exhausted.add(way)
-            _leave_reward(root, way, len(made), 1.0 / (1.0 + np.exp(np.clip(values[way], -500.0, 500.0))))
+            _add_reward(root, way, len(made), 1.0 / (1.0 + np.exp(np.clip(values[way], -500.0, 500.0))))
         return domain.join(found), np.array([*values.values()])
 
 
-def _leave_reward(root: TreeNode, way: tuple[int, ...], depth: int, reward: float) -> None:
+def _add_reward(root: TreeNode, way: tuple[int, ...], depth: int, reward: float) -> None:
     """Add a reward to the nodes on a walk's path, whose visits were counted, and to a new node below them."""
     path = [root]
     for choice in way[:depth]:

@@ -103,7 +103,7 @@ def _choose_candidates(
     pool = domain.join(best, domain.sample_candidates(N_RANDOM, best, rng))
     centers = best
     for _ in range(ROUNDS):
-        found = [_take_some(domain, around(domain, x, rng), rng) for x in centers]
+        found = [_subsample(domain, around(domain, x, rng), rng) for x in centers]
         pool = _drop_repeats(domain, domain.join(pool, *found))
         mean, variance = posterior.predict(pool)
         bounds = (mean - 2.0 * np.sqrt(variance)).mean(axis=0)
@@ -114,7 +114,7 @@ def _choose_candidates(
     return pool[:N_CANDIDATES]
 
 
-def _take_some(domain: Domain, xs: Batch, rng: np.random.Generator) -> Batch:
+def _subsample(domain: Domain, xs: Batch, rng: np.random.Generator) -> Batch:
     return domain.take(xs, rng.permutation(len(xs))[:N_AROUND])
 
 

@@ -57,7 +57,7 @@ def run_trials(study: Any, settings: RunSettings) -> str:
     if study.n_finished >= total:
         asked = f"n_trials is {total}" if settings.n_more is None else f"n_more is {settings.n_more}"
         return f"{NOTHING_TO_DO}: {asked}, and {study.n_finished} are finished already"
-    _give_back_left(study)
+    _requeue_abandoned(study)
     skip = 0 if settings.n_more is None else len(study.result.order)
     callbacks = (*settings.callbacks, *(() if settings.patience is None else (Patience(settings.patience, skip),)))
     for callback in callbacks:
@@ -96,7 +96,7 @@ def _give_back(study: Any, loop: _Loop, error: BaseException) -> None:
         loop.leave()
 
 
-def _give_back_left(study: Any) -> None:
+def _requeue_abandoned(study: Any) -> None:
     """Requeue trials of interrupted earlier runs; trials of other writers are not affected."""
     for pending in list(left := _left.get(study, [])):
         with suppress(BostructError):  # the run will raise it too
@@ -146,37 +146,37 @@ class _Loop:
     def run(self, callbacks: Sequence[Callable[[Any, Trial], None]]) -> str:
         """Ask and tell until the run ends, and return the reason."""
         while True:
-            for number in [number for number in self.pending if self._is_given_up(number)]:
+            for number in [number for number in self.pending if self._is_canceled(number)]:
                 self._pool.cancel(number)
                 del self.pending[number]
             room = self._room  # read once, because another run of the study may change it
             if room > 0 and not self._is_ending():
                 self._submit(room if self._pace.is_behind else 1, callbacks)
-            elif self.pending and self._prepares():
+            elif self.pending and self._prefetches():
                 self._take(self._collect(self._pool.poll), callbacks)
             elif self.pending and self._settings.cancel_running:
                 self._take(self._collect(self._poll_until_deadline), callbacks)
-                if self._is_late():
+                if self._is_past_deadline():
                     self._cancel_running()
             elif self.pending:
                 self._take(self._collect(self._pool.wait), callbacks)
-            elif not self._finds_left_behind():
+            elif not self._finds_stale_trial():
                 break
         if self._lost is not None:
             raise self._lost
         if self._study.stopping or self._exhausted:
             return self._study.stopping or str(self._exhausted)
-        if self._study.n_finished < self._total and self._is_late():
+        if self._study.n_finished < self._total and self._is_past_deadline():
             return f"timeout of {self._settings.timeout:g} s reached"
         return _stop_reason(self._total, self._study.n_remote)
 
-    def _is_late(self) -> bool:
+    def _is_past_deadline(self) -> bool:
         """Return True once the deadline has passed."""
         return self._deadline is not None and monotonic() >= self._deadline
 
     def _poll_until_deadline(self) -> FinishedTrials:
         """Wait until a trial has finished or the deadline has passed, and return the finished trials."""
-        while not (finished := self._pool.poll()) and not self._is_late():
+        while not (finished := self._pool.poll()) and not self._is_past_deadline():
             sleep(POLL_SECONDS)
         return finished
 
@@ -187,7 +187,7 @@ class _Loop:
             self._pool.cancel(number)
             del self.pending[number]
 
-    def _is_given_up(self, number: int) -> bool:
+    def _is_canceled(self, number: int) -> bool:
         """Return whether a trial was canceled in this process, or asked again since this run started it.
 
         Changes by other processes are no reason to lose a value.
@@ -207,13 +207,13 @@ class _Loop:
 
     def _is_ending(self) -> bool:
         """Return whether no more points are to be asked."""
-        return bool(self._exhausted or self._study.stopping or self._lost or self._is_late())
+        return bool(self._exhausted or self._study.stopping or self._lost or self._is_past_deadline())
 
     def _has_room(self) -> bool:
         """Return whether to ask for another trial."""
         return self._room > 0 and not self._is_ending()
 
-    def _prepares(self) -> bool:
+    def _prefetches(self) -> bool:
         """Choose the next point while all workers are busy; return whether that was worthwhile."""
         n_waiting = self._study.n_waiting
         wanted = min(self._pace.n_ahead, self._missing - len(self.pending))
@@ -225,7 +225,7 @@ class _Loop:
             self._lost = error
             return False
 
-    def _finds_left_behind(self) -> bool:
+    def _finds_stale_trial(self) -> bool:
         """Return whether a trial of another process is to be evaluated here, because the process has ended."""
         if self._is_ending() or not self._study.n_remote:
             return False
@@ -280,7 +280,7 @@ class _Loop:
             self._tell_values(self._pool.poll())
 
     def _tell_values(self, finished: FinishedTrials) -> None:
-        untold = [(number, one) for number, one in finished if number in self.pending and not self._is_given_up(number)]
+        untold = [(number, one) for number, one in finished if number in self.pending and not self._is_canceled(number)]
         judged = [(number, _judge(one, self._study.goals)) for number, one in untold]
         self._tell([(number, one) for number, one in judged if one.outcome.values or one.stopped_at is not None])
 
@@ -294,7 +294,7 @@ class _Loop:
     def _take(self, finished: FinishedTrials, callbacks: Sequence[Callable[[Any, Trial], None]]) -> None:
         """Tell finished trials and call the callbacks; raise mistakes of the objective and errors to be reraised."""
         goals = self._study.goals
-        finished = [(number, _judge(one, goals)) for number, one in finished if not self._is_given_up(number)]
+        finished = [(number, _judge(one, goals)) for number, one in finished if not self._is_canceled(number)]
         mistakes = self._failures.find_mistakes(finished)
         told = self._tell([pair for pair in finished if pair[0] not in mistakes])
         if self._lost is not None:
@@ -328,7 +328,7 @@ class _Loop:
             except StorageLost as error:
                 self._lost = error
             except ValueError:
-                if not self._is_given_up(number):
+                if not self._is_canceled(number):
                     raise
             del self.pending[number]
         return told

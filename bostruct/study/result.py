@@ -281,7 +281,7 @@ class Result:
         float
             The hypervolume.
         """
-        return measure_hypervolume(self._list_told(), self.goals, reference)
+        return measure_hypervolume(self._list_finished(), self.goals, reference)
 
     def hypervolumes(self, reference: Sequence[float] | None = None) -> tuple[float, ...]:
         """Return the dominated hypervolume after each finished trial, in the order observed.
@@ -302,9 +302,9 @@ class Result:
         TypeError, ValueError
             If an argument is invalid.
         """
-        return measure_hypervolumes(self._list_told(), self.goals, reference)
+        return measure_hypervolumes(self._list_finished(), self.goals, reference)
 
-    def _list_told(self) -> list[Trial]:
+    def _list_finished(self) -> list[Trial]:
         """Return the finished trials that were kept, in the order observed."""
         return [self.trials[number] for number in self.order]
 
@@ -643,7 +643,7 @@ def _list_fixed_columns(goals: Goals) -> tuple[str, ...]:
     return "number", "status", *values, *limited, "reason", "origin", "started", "seconds", "suggest_seconds"
 
 
-def _list_told(trial: Trial, goals: Goals) -> list[object]:
+def _list_finished(trial: Trial, goals: Goals) -> list[object]:
     """Return the values, the constraints and the feasibility of a trial; None for quantities that were not measured."""
     measured = trial.info.get("measured", {}) if trial.status != "completed" else {}
     values: Iterable[object] = trial.values or [measured.get(name) for name in list_value_names(goals)]
@@ -661,7 +661,7 @@ def _write_cells(
     as_text: True for the cells of a file.
     inexact: attributes with numbers that a file stores as JSON text.
     """
-    told, took = _list_told(trial, goals), (trial.seconds, trial.info.get("suggest_seconds"))
+    told, took = _list_finished(trial, goals), (trial.seconds, trial.info.get("suggest_seconds"))
     cells = [trial.number, trial.status, *told, trial.reason, trial.origin, trial.started, *took]
     row: dict[str, object] = {}
     if trial.stopped_at is not None:

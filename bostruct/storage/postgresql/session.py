@@ -89,7 +89,7 @@ class Session:
         self._mutex = threading.RLock()
         self._returned = -math.inf  # by `time.monotonic`: when the server responded again after a long silence
         self._heard = began = monotonic()
-        self._gave_up = -math.inf  # when waiting for the server failed
+        self._timed_out_at = -math.inf  # when waiting for the server failed
         self._lost = began  # when the connection was found lost
         try:
             self._connection: psycopg.Connection | None = await_connection(place, self._name, settings, writes=writes)
@@ -235,9 +235,9 @@ class Session:
                         self._note_return(began)
                         raise self.explain(error, f"cannot be {what}") from None
                     if lost_at is None:
-                        lost_at = now if now - self._gave_up > RECONNECT_SECONDS else -math.inf
+                        lost_at = now if now - self._timed_out_at > RECONNECT_SECONDS else -math.inf
                     if now + pause > lost_at + patience:
-                        self._gave_up = now
+                        self._timed_out_at = now
                         raise self.explain(error, "cannot be reached") from None
                 except BaseException as error:
                     self._roll_back(error)

@@ -41,7 +41,7 @@ from bostruct.storage.row_storage import RowStorage, RowWriter
 from bostruct.storage.rows import PROGRESS_COLUMNS, Progress
 from bostruct.storage.writing import Transaction, insert_study, next_study, retry_rolled_back
 
-OWED_SECONDS = 1.0  # between attempts to release the ask lock
+RELEASE_SECONDS = 1.0  # between attempts to release the ask lock
 # A DELETE of the study also locks its row first. With a weaker lock, transactions could overtake a waiting DELETE.
 _LOCK = f"""SELECT {", ".join((*PROGRESS_COLUMNS, "progress.checksum"))} FROM studies
 JOIN progress ON progress.study = studies.id WHERE studies.id = ? AND studies.checksum = ?
@@ -236,7 +236,7 @@ class ServerWriterLock(WriterLock):
         self._decider = make_key("deciding", study)
         self._turn = (steps.place.label, study)
         self._holds_ask_lock = False
-        self._owes_turn = False  # the ask lock is to be released, but the server has not been told
+        self._owes_release = False  # the ask lock is to be released, but the server has not been told
         self._giving = threading.Lock()
         self._session = Session(
             steps.place,
@@ -261,20 +261,20 @@ class ServerWriterLock(WriterLock):
             yield
             return
         try:
-            while not self._take_turn():
+            while not self._acquire_ask_lock():
                 check_turn(self._turn, f"{self._session.place.label}: study {self._study}")
                 self._renew()
             self._holds_ask_lock = True
             with lock_owner(self._turn):
                 yield
         finally:
-            self._holds_ask_lock, self._owes_turn = False, True
+            self._holds_ask_lock, self._owes_release = False, True
             with suppress(StorageError):  # the server is not available in time; the heartbeat releases the lock
-                self._give_turn_back(self._session.query_once)
+                self._release_ask_lock(self._session.query_once)
 
     def find_dead_writers(self, owners: AbstractSet[str]) -> set[str]:
         present = {row[0]: row[2] for row in self._steps.query(_PRESENT, (self._study,))}
-        is_back = self._is_back or self._steps.is_back  # last, because the heartbeat may have been answered meanwhile
+        is_back = self._is_recovering or self._steps.is_back  # last: a heartbeat may succeed meanwhile
         here = {owner for owner, is_recent in present.items() if is_recent or is_back} | {self.owner}
         return {owner for owner in owners if not OWNER.fullmatch(owner) or owner not in here}
 
@@ -294,28 +294,28 @@ class ServerWriterLock(WriterLock):
                 self._session.query_once(_LEAVE, (self._study, self.owner))
             self._session.close()
 
-    def _give_turn_back(self, run: Callable[[str], object]) -> None:
+    def _release_ask_lock(self, run: Callable[[str], object]) -> None:
         """Release the ask lock if that is still due; raise StorageError."""
         if not self._session.is_open:  # in a forked child, the lock may belong to a thread that does not exist
             return
         with self._giving:
-            if self._owes_turn:
+            if self._owes_release:
                 run(_GIVE_BACK)
-                self._owes_turn = False
+                self._owes_release = False
 
-    def _take_turn(self) -> bool:
+    def _acquire_ask_lock(self) -> bool:
         """Wait a while for the ask lock, and return whether it was acquired."""
         try:
-            self._give_turn_back(self._session.query)  # otherwise the server counts the lock twice and releases it once
+            self._release_ask_lock(self._session.query)  # else it is held twice and released once
             self._session.query(f"SELECT pg_advisory_lock({self._decider})")
         except LockTaken:
-            if not self._is_back:
+            if not self._is_recovering:
                 self._session.query(_END_DECIDER, (self._decider, self._study))
             return False
         return True
 
     @property
-    def _is_back(self) -> bool:
+    def _is_recovering(self) -> bool:
         """Return whether heartbeats fail or failed a short while ago, so that those of others may be missing too."""
         return self._session.is_back or self._session.silence > GONE_SECONDS / 2
 
@@ -326,13 +326,13 @@ class ServerWriterLock(WriterLock):
         is_heard = True
         while True:
             with suppress(Empty):
-                self._left.get(timeout=OWED_SECONDS if self._owes_turn else RENEW_SECONDS)
+                self._left.get(timeout=RELEASE_SECONDS if self._owes_release else RENEW_SECONDS)
                 break
             before, is_heard = is_heard, False
             with suppress(Exception):  # of the server, which may respond to the next one, or of the log
                 try:
                     self._renew()
-                    self._give_turn_back(self._session.query_once)
+                    self._release_ask_lock(self._session.query_once)
                     is_heard = True
                 except Exception as error:
                     if before and self._session.is_open:

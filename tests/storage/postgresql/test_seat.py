@@ -220,13 +220,13 @@ def test_the_right_to_decide_is_given_back_once_a_slow_server_answers(monkeypatc
     with seat.ask_lock():
         threading.Thread(target=beat).start()
         taken.wait(60.0)
-    assert seat._owes_turn
+    assert seat._owes_release
     answered.set()
     begun = time.monotonic()
     assert other.ask().number == 0
     assert slow.ask().number == 1
     assert time.monotonic() - begun < 30.0
-    assert not seat._owes_turn
+    assert not seat._owes_release
 
 
 def test_a_heartbeat_that_fails_is_said_once(server, database, url, monkeypatch, caplog):
@@ -261,7 +261,7 @@ def test_the_heartbeat_may_be_the_thread_that_closes_its_study(url: str, monkeyp
 def test_a_closed_writer_takes_no_turn(url: str) -> None:
     study = open_study(url)
     seat = seat_of(study)
-    seat._owes_turn = True
+    seat._owes_release = True
     study.close()
     with pytest.raises(StorageError, match="closed"), seat.ask_lock():
         pass
