@@ -26,7 +26,7 @@ from bostruct.storage.files import check_system, find_network_filesystem
 from bostruct.storage.protocol import StorageError, StudyLocked
 
 OWNER = re.compile(r"[0-9]{1,10}-[0-9a-f]{12}")  # a file may contain any string as the owner of a trial
-_deciders: dict[Hashable, tuple[int, int]] = {}  # process and thread that hold the ask lock, by its key
+_lock_holders: dict[Hashable, tuple[int, int]] = {}  # process and thread that hold the ask lock, by its key
 _descriptors: set[int] = set()  # descriptors of the locks of this process
 log = logging.getLogger(__name__)
 
@@ -71,12 +71,12 @@ class FileWriterLock(WriterLock):
         super().__init__()
         self._file = file = path.resolve()  # one lock for all paths of the file
         self._prefix = file.with_name(f"{file.name}.{study}")
-        self._decider = file.with_name(f"{self._prefix.name}.lock")
+        self._ask_lock_file = file.with_name(f"{self._prefix.name}.lock")
         self._what = f"study {name!r} in {path}"
         self._held: dict[str, int] = {}  # descriptors of our locks, by path
         if (network := find_network_filesystem(file)) is not None:
             try:
-                self._take(self._decider)
+                self._take(self._ask_lock_file)
             except StudyLocked as error:
                 raise StudyLocked(
                     f"{error}. Several writers need a local disk, and this one is a network file system ({network}): "
@@ -86,11 +86,11 @@ class FileWriterLock(WriterLock):
 
     @contextmanager
     def ask_lock(self) -> Iterator[None]:
-        path = self._decider
+        path = self._ask_lock_file
         if str(path) in self._held:
             yield
             return
-        check_turn(path, self._what)
+        check_not_held(path, self._what)
         try:
             self._take(path, wait=True, signed=False)  # its holder is never reported
             with lock_owner(path):
@@ -160,9 +160,9 @@ def _escape_pattern(name: str) -> str:
     return re.sub(r"([*?\[])", r"[\1]", name)
 
 
-def check_turn(key: Hashable, what: str) -> None:
+def check_not_held(key: Hashable, what: str) -> None:
     """Raise BostructError if this thread, which is about to wait for the ask lock, already holds it."""
-    if _deciders.get(key) == _name_thread():
+    if _lock_holders.get(key) == _name_thread():
         raise BostructError(
             f"{what}: this thread decides already, through another Study object; ask that one, or end its "
             "`ask_lock` block first"
@@ -172,11 +172,11 @@ def check_turn(key: Hashable, what: str) -> None:
 @contextmanager
 def lock_owner(key: Hashable) -> Iterator[None]:
     """Record during a block that this thread holds the ask lock."""
-    _deciders[key] = _name_thread()
+    _lock_holders[key] = _name_thread()
     try:
         yield
     finally:
-        _deciders.pop(key, None)
+        _lock_holders.pop(key, None)
 
 
 def _name_thread() -> tuple[int, int]:

@@ -129,7 +129,7 @@ class RowWriter(StudyWriter):
 
     @contextmanager
     def changing(self) -> Iterator[RemoteChanges]:
-        with self._stepping() as step:
+        with self._open_transaction() as step:
             yield self._snapshot.read_news(step)
 
     def poll(self) -> RemoteChanges:
@@ -151,11 +151,11 @@ class RowWriter(StudyWriter):
     @retry_rolled_back
     def _change(self, change: Callable[Concatenate[Transaction, P], None], *given: P.args, **named: P.kwargs) -> None:
         """Apply a change in the current transaction, or in a separate one."""
-        with self._stepping() as step:
+        with self._open_transaction() as step:
             change(step, *given, **named)
 
     @contextmanager
-    def _stepping(self) -> Iterator[Transaction]:
+    def _open_transaction(self) -> Iterator[Transaction]:
         """Yield the current transaction, or a new one for the block.
 
         Raises RolledBack if the connection was lost before the commit.

@@ -109,7 +109,7 @@ class SqliteWriter(RowWriter):
         return self._database.is_open
 
     def change_space(self, change: SpaceChange, state: str) -> None:
-        with self._stepping() as step:
+        with self._open_transaction() as step:
             self.check_alone()
             step.change_space(change, state)
 

@@ -75,7 +75,7 @@ class Ledger(TrialTable):
         self.is_resumed = bool(stored.trials)  # until this process asks
         self._wanted: Callable[[], bool] | None = None  # called before a trial is handed out
         self._folder = _find_folder()  # for relative paths in the label
-        self._is_stepping = False
+        self._in_transaction = False
         self._contradiction: StorageLost | None = None  # contradiction between the storage and this object
         self._made = stored.study
         self._names = find_names(parse(row.domain))
@@ -152,7 +152,7 @@ class Ledger(TrialTable):
     @defer_signals_once_begun
     def sync(self) -> None:
         """Read the changes of other writers; do nothing within a transaction, or if nothing can be written."""
-        if self.is_writable and not self._is_stepping:
+        if self.is_writable and not self._in_transaction:
             with suppress(StorageLost):  # the next change raises it
                 self._learn(self.writer.poll())
 
@@ -236,12 +236,12 @@ class Ledger(TrialTable):
             yield self.writer
             return
         with self.writer.changing() as news:
-            self._is_stepping = True
+            self._in_transaction = True
             try:
                 self._learn(news)
                 yield self.writer
             finally:
-                self._is_stepping = False
+                self._in_transaction = False
 
     def _is_out(self, number: int) -> bool:
         """Return whether a running trial is still owned by this object."""

@@ -15,13 +15,13 @@ from contextlib import closing, contextmanager, suppress
 from queue import Empty, SimpleQueue
 from typing import TypeVar
 
-from bostruct.storage.locks import OWNER, WriterLock, check_turn, lock_owner
+from bostruct.storage.locks import OWNER, WriterLock, check_not_held, lock_owner
 from bostruct.storage.postgresql.connecting import (
+    ASK_LOCK_SECONDS,
     GONE_SECONDS,
     KEPT_DAYS,
     OPEN_SECONDS,
     RENEW_SECONDS,
-    TURN_SECONDS,
     Place,
 )
 from bostruct.storage.postgresql.schema import LOCK_MAKING, bring_forward, make_key, read_rows_version
@@ -61,7 +61,7 @@ _STARTED = "CASE WHEN pg_postmaster_start_time() <= clock_timestamp() THEN pg_po
 _IS_PRESENT = f"GREATEST(renewed, {_STARTED}) > clock_timestamp() - INTERVAL '{GONE_SECONDS} s'"
 _PRESENT = f"SELECT owner, process, {_IS_PRESENT} FROM writers WHERE study = ?"
 # A stopped process keeps its connection and its locks.
-_END_DECIDER = f"""SELECT pg_terminate_backend(pid) FROM pg_stat_activity JOIN pg_locks USING (pid)
+_END_HOLDER = f"""SELECT pg_terminate_backend(pid) FROM pg_stat_activity JOIN pg_locks USING (pid)
 WHERE usename = current_user AND datname = current_database()
 AND locktype = 'advisory' AND granted AND objsubid = 1 AND (classid::bigint << 32) | objid::bigint = ?
 AND application_name NOT IN (SELECT 'bostruct ' || owner FROM writers WHERE study = ? AND {_IS_PRESENT})"""
@@ -233,16 +233,16 @@ class ServerWriterLock(WriterLock):
         super().__init__()
         self._steps, self._study = steps, study
         self._process = f"process {os.getpid()} on {platform.node()}"
-        self._decider = make_key("deciding", study)
-        self._turn = (steps.place.label, study)
+        self._lock_number = make_key("deciding", study)
+        self._lock_key = (steps.place.label, study)
         self._holds_ask_lock = False
         self._owes_release = False  # the ask lock is to be released, but the server has not been told
-        self._giving = threading.Lock()
+        self._release_mutex = threading.Lock()
         self._session = Session(
             steps.place,
             f"bostruct {self.owner}",
             purpose="heartbeats",
-            lock_timeout=f"'{TURN_SECONDS}s'",
+            lock_timeout=f"'{ASK_LOCK_SECONDS}s'",
             synchronous_commit="off",
         )
         self._left: SimpleQueue[None] = SimpleQueue()  # receives an item when the heartbeat is to end
@@ -262,10 +262,10 @@ class ServerWriterLock(WriterLock):
             return
         try:
             while not self._acquire_ask_lock():
-                check_turn(self._turn, f"{self._session.place.label}: study {self._study}")
+                check_not_held(self._lock_key, f"{self._session.place.label}: study {self._study}")
                 self._renew()
             self._holds_ask_lock = True
-            with lock_owner(self._turn):
+            with lock_owner(self._lock_key):
                 yield
         finally:
             self._holds_ask_lock, self._owes_release = False, True
@@ -298,7 +298,7 @@ class ServerWriterLock(WriterLock):
         """Release the ask lock if that is still due; raise StorageError."""
         if not self._session.is_open:  # in a forked child, the lock may belong to a thread that does not exist
             return
-        with self._giving:
+        with self._release_mutex:
             if self._owes_release:
                 run(_GIVE_BACK)
                 self._owes_release = False
@@ -307,10 +307,10 @@ class ServerWriterLock(WriterLock):
         """Wait a while for the ask lock, and return whether it was acquired."""
         try:
             self._release_ask_lock(self._session.query)  # else it is held twice and released once
-            self._session.query(f"SELECT pg_advisory_lock({self._decider})")
+            self._session.query(f"SELECT pg_advisory_lock({self._lock_number})")
         except LockTaken:
             if not self._is_recovering:
-                self._session.query(_END_DECIDER, (self._decider, self._study))
+                self._session.query(_END_HOLDER, (self._lock_number, self._study))
             return False
         return True
 
