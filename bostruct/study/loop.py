@@ -315,8 +315,8 @@ class _Loop:
     def _tell(self, finished: list[tuple[int, Evaluation]]) -> list[tuple[Trial, Evaluation]]:
         """Tell finished trials; those that the file did not accept are kept in memory.
 
-        Returns the recorded trials. A failed trial that is retried is running again. Trials that another thread canceled
-        are skipped.
+        Returns the recorded trials. A failed trial that is retried is running again. Trials that another thread
+        canceled are skipped.
         """
         told = []
         for number, evaluation in finished:
