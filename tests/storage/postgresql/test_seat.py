@@ -155,7 +155,7 @@ def test_who_loses_the_connection_while_it_decides_asks_for_no_trial_too_many(se
 
 
 def test_who_is_stopped_while_it_decides_holds_others_up_as_long_as_its_lease(server, database, pair, monkeypatch):
-    let_server_be_old(monkeypatch, "_PRESENT", "_END_DECIDER")
+    let_server_be_old(monkeypatch, "_PRESENT", "_END_HOLDER")
     first, second = pair
     seat_of(second)._session.query("SET lock_timeout = '50ms'")
     with ThreadPoolExecutor(1) as executor, first.ask_lock():
@@ -322,5 +322,5 @@ def test_a_log_that_fails_ends_no_heartbeat(url: str, monkeypatch: pytest.Monkey
 
 
 def test_a_thread_that_decides_through_another_object_is_refused_and_others_wait(url, monkeypatch):
-    monkeypatch.setattr(seat_module, "TURN_SECONDS", 1)
+    monkeypatch.setattr(seat_module, "ASK_LOCK_SECONDS", 1)
     check_one_thread_decides_once(url)
