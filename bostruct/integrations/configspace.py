@@ -334,8 +334,11 @@ class SpaceReader:
         """Return `when=` of a hyperparameter, empty for none, and the conditions that `when=` does not express."""
         parts = [part for given in self.given.parent_conditions_of[child] for part in _split_conjunction(given)]
         plain = [self._read_condition(child, part, is_active=True) for part in parts]
-        when, _ = self._split_clauses(plain)
-        needed = {_list_parents(part)[0] for part in parts if not _holds_of_nothing(part)}
+        alone = [part for part in parts if len(_list_parents(part)) == 1 and not _holds_of_nothing(part)]
+        needed = {_list_parents(part)[0] for part in alone}
+        needed |= {name for part in parts for name in _list_parents(part) if self.active[name] is True}
+        sure = [one for part, one in zip(parts, plain, strict=True) if needed.issuperset(_list_parents(part))]
+        when, _ = self._split_clauses(sure)
         found: list[Clause | bool] = []
         for part, clause in zip(parts, plain, strict=True):
             parents = _list_parents(part)
@@ -651,6 +654,12 @@ class SpaceWriter:
         return _refuse_to_write(f"constraint {name}", "a forbidden clause; expected Not(...) of bostruct.domains")
 
     def _write_forbidden(self, clause: Clause) -> Any:
+        if isinstance(clause, Not) and isinstance(clause.clause, AllOf | AnyOf):
+            parts = tuple(map(Not, clause.clause.clauses))
+            clause = AnyOf(parts) if isinstance(clause.clause, AllOf) else AllOf(parts)
+        variables = self.space.variables
+        if isinstance(clause, Not) and isinstance(one := clause.clause, ValueOf) and not variables[one.name].when:
+            clause = ValueOf(one.name, Not(one.test))
         if isinstance(clause, AllOf | AnyOf):
             kind = cs.ForbiddenAndConjunction if isinstance(clause, AllOf) else cs.ForbiddenOrConjunction
             return kind(*map(self._write_forbidden, clause.clauses))

@@ -83,11 +83,11 @@ def test_a_file_that_is_too_large_or_expands_too_far_is_refused_with_its_name(tm
         read(tmp_path / "large")
     (tmp_path / "bomb.gz").write_bytes(gzip.compress(b"1 " * MAX_LINE))
     with pytest.raises(
-        ValueError, match=f"bomb.gz, line 1: expected at most .* characters, and {MAX_LINE:,} in a line"
+        ValueError, match=f"bomb.gz, line 1, column 1: expected at most .* characters, and {MAX_LINE:,} in a line"
     ):
         read(tmp_path / "bomb.gz")
     (tmp_path / "empty.bz2").write_bytes(bz2.compress(b""))
-    with pytest.raises(ValueError, match=r"empty\.bz2: expected"):
+    with pytest.raises(ValueError, match=r"empty\.bz2, line 1, column 1: expected"):
         read(tmp_path / "empty.bz2")
 
 
@@ -97,6 +97,6 @@ def test_text_of_many_lines_is_refused_once_it_is_too_long(tmp_path, monkeypatch
     (tmp_path / "b.gz").write_bytes(gzip.compress(b"123\n" * 26))
     with read_lines(tmp_path / "a") as lines:
         assert list(lines) == ["123\n"] * 25
-    refused = pytest.raises(ValueError, match=r"b\.gz, line 26: expected at most 100 char.*the line is '123'")
+    refused = pytest.raises(ValueError, match=r"b\.gz, line 26, column 1: expected at most 100 char.*the line is '123'")
     with refused, read_lines(tmp_path / "b.gz") as lines:
         list(lines)

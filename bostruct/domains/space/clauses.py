@@ -631,8 +631,9 @@ def parse_expression(text: str) -> tuple[Presented, dict[str, int]]:
     try:
         tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
-        column = getattr(error, "offset", 0) or len(text)
-        raise ExpressionError(f"{getattr(error, 'msg', error)} (column {column})") from None
+        column = getattr(error, "offset", 0) or max(1, len(text))
+        message = str(getattr(error, "msg", error)).partition(";")[0]
+        raise ExpressionError(f"{message} (column {column})") from None
     nodes: list[Presented] = list(ast.walk(tree))
     loops = [node for node in nodes if isinstance(node, ast.ListComp)]
     targets: list[Presented] = [one.target for node in loops for one in node.generators]
