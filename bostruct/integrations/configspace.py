@@ -184,7 +184,8 @@ def write_point(point: dict[str, Any], configuration_space: ConfigurationSpace) 
 
 def _find_reader(given: ConfigurationSpace) -> SpaceReader | None:
     """Return the reader of a space with conditions that `when=` may not express, which is kept until they change."""
-    if not _has_other_conditions(given):
+    kinds = (conditions.OrConjunction, conditions.NotEqualsCondition)
+    if not any(isinstance(part, kinds) for one in given.conditions for part in _split_conjunction(one)):
         return None
     parts = [*given.values(), *given.conditions]
     for reader, its_parts in LAST_READER:
@@ -193,14 +194,6 @@ def _find_reader(given: ConfigurationSpace) -> SpaceReader | None:
     reader = SpaceReader(given)
     LAST_READER[:] = [(reader, parts)]
     return reader
-
-
-def _has_other_conditions(configuration_space: ConfigurationSpace) -> bool:
-    """Tell whether conditions are joined by "or", or hold if a parent is inactive, which `when=` may not express."""
-    kinds = (conditions.OrConjunction, conditions.NotEqualsCondition)
-    return any(
-        isinstance(part, kinds) for given in configuration_space.conditions for part in _split_conjunction(given)
-    )
 
 
 def constant_value(given: Hyperparameter) -> tuple[Presented] | None:

@@ -36,16 +36,9 @@ NAMES = {  # of operators, by kind; others have their own name
     "identity": "Cast Squeeze Unsqueeze",
 }
 KINDS = {name: kind for kind, names in NAMES.items() for name in names.split()}
-FLOATS = {1: "<f", 10: "<e", 11: "<d"}  # by the number of the type of a tensor
-DOUBLE = 11
-WITH_SETTINGS = {
-    "flatten",
-    "pad",
-    "mean",
-    "identity",
-    "logsumexp",
-    "dropout",
-}  # whose further inputs are no tensors of a layer
+FLOATS = {1: (4, "<f"), 10: (4, "<e"), 11: (10, "<d")}  # the field of values, by the number of the type of a tensor
+# whose further inputs are no tensors of a layer
+WITH_SETTINGS = {"flatten", "pad", "mean", "identity", "logsumexp", "dropout"}
 
 
 class OnnxNode(NamedTuple):
@@ -78,8 +71,8 @@ def from_onnx(
 ) -> Architecture:
     """Return the architecture of the network in an ONNX file, read as by `from_torch`.
 
-    Exports often leave out dropout, and merge normalization into convolutions: if a
-    file has none, its convolutions are read as normalized.
+    Exports often leave out dropout, and merge normalization into convolutions: if a file has none, its convolutions
+    are read as normalized.
 
     Parameters
     ----------
@@ -174,18 +167,15 @@ def _find_constant(node: OnnxNode, constants: Tensors) -> Message:
 
 def _read_rate(node: OnnxNode, constants: Tensors) -> float:
     """Return the rate of dropout: its second input since version 12 of the operators, an attribute before."""
-    name = node.inputs[1] if len(node.inputs) > 1 else ""
-    given: Message = {2: [1], 4: node.attributes["ratio"][2]} if "ratio" in node.attributes else {}
-    if not given and not name:
+    own, name = node.attributes.get("ratio"), "".join(node.inputs[1:2])
+    if own is None and not name:
         return 0.5
-    given = constants.get(name, given)
-    kind = given.get(2, [0])[-1]
-    values = given.get(9) or given.get(10 if kind == DOUBLE else 4)
-    if kind not in FLOATS or not values:
-        raise DomainError(f"{node.name} (Dropout): expected a rate that is a constant in the file")
-    rate = round(float(struct.unpack(FLOATS[kind], values[-1])[0]), 7)
-    if not 0.0 <= rate < 1.0:
-        raise DomainError(f"{node.name} (Dropout): expected a rate of at least 0, below 1, got {rate}")
+    given: Message = constants.get(name, {}) if own is None else {2: [1], 4: own[2]}
+    number, layout = FLOATS.get(given.get(2, [0])[-1], (0, ""))
+    values = given.get(9) or given.get(number)
+    rate = round(float(struct.unpack(layout, values[-1])[0]), 7) if values and layout else None
+    if rate is None or not 0.0 <= rate < 1.0:
+        raise DomainError(f"{node.name} (Dropout): expected a constant of at least 0, below 1, as its rate; got {rate}")
     return rate
 
 

@@ -101,8 +101,9 @@ def read_opb(path: str | Path) -> PseudoBoolean:
                     cells.extend(one.sums)
                     numbers.extend(one.sums.values())
                     ends.append(len(cells))
-                    low.append(-2 * EXACT if one.relation == "<=" else one.bound - one.constant)
-                    high.append(2 * EXACT if one.relation == ">=" else one.bound - one.constant)
+                    bound = (one.bound or 0) - one.constant
+                    low.append(-2 * EXACT if one.relation == "<=" else bound)
+                    high.append(2 * EXACT if one.relation == ">=" else bound)
                 one = Statement(columns)
         if one.n_words:
             raise ValueError("expected ';' at the end of the statement")
@@ -133,11 +134,10 @@ class Statement:
     sums: dict[int, int] = field(default_factory=dict)
     constant: int = 0
     relation: str = ""
-    bound: int = 0
+    bound: int | None = None
     n_words: int = 0
     total: int = 0
     coefficient: int | None = None  # whose variable comes next
-    has_bound: bool = False
 
     def take(self, word: str) -> bool:
         """Add a word, and return True for the last one; raise ValueError for a word that cannot follow."""
@@ -147,14 +147,14 @@ class Statement:
         elif self.goal and self.n_words == 2:
             if word != ":":
                 raise ValueError(f"expected ':' after {self.goal}, got {short_repr(word)}")
-        elif word == ";" and self.coefficient is None and (self.goal or self.has_bound):
+        elif word == ";" and self.coefficient is None and (self.goal or self.bound is not None):
             return True
         elif word in (">=", "<=", "=") and self.coefficient is None and not self.goal and not self.relation:
             self.relation = word
-        elif word == ";" or self.has_bound:
+        elif word == ";" or self.bound is not None:
             raise ValueError(f"expected a constraint such as '+1 x1 -2 x2 >= 1 ;', got {short_repr(word)}")
         elif self.relation:
-            self.bound, self.has_bound = _read_integer("a bound", word), True
+            self.bound = _read_integer("a bound", word)
         elif self.coefficient is None:
             self.coefficient = _read_integer(TERM, word)
         else:

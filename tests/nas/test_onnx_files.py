@@ -163,12 +163,12 @@ def test_the_rate_of_dropout_is_an_attribute_or_an_input(name, tmp_path):
         (
             [scalar("p", (2, 7), (9, b"\1\0\0\0"))],
             dropout(["f", "p"]),
-            "expected a rate that is a constant in the file",
+            "expected a constant of at least 0, below 1, as its rate; got None",
         ),
-        ([], dropout(["f", "r"]), "expected a rate that is a constant in the file"),
+        ([], dropout(["f", "r"]), "expected a constant of at least 0, below 1, as its rate; got None"),
         ([scalar("p", (2, 1), (9, b"\1"))], dropout(["f", "p"]), "expected an ONNX file, got other data"),
-        ([], dropout(["f"], float_attribute("ratio", 1.0)), "expected a rate of at least 0, below 1, got 1.0"),
-        ([], dropout(["f"], float_attribute("ratio", float("nan"))), "expected a rate of at least 0, below 1, got nan"),
+        ([], dropout(["f"], float_attribute("ratio", 1.0)), "as its rate; got 1.0"),
+        ([], dropout(["f"], float_attribute("ratio", float("nan"))), "as its rate; got nan"),
     ],
 )
 def test_another_rate_of_dropout_is_refused(constants, own, words, tmp_path):
@@ -198,6 +198,20 @@ def test_other_files_are_refused(name, tmp_path):
     data, words = REFUSED[name]
     with pytest.raises(DomainError, match=f"network.onnx: .*{words}"):
         from_onnx(write(tmp_path, data))
+
+
+@pytest.mark.parametrize(
+    ("limit", "most", "message"),
+    [
+        ("MAX_OPERATIONS", 4, "expected one input, one output and at most 4 nodes, got 1, 1 and 5"),
+        ("MAX_FIELDS", 4, "expected at most 4 parts of one kind, got more"),
+        ("MAX_BYTES", 3, "expected names of at most 3 bytes, got one of 7"),
+    ],
+)
+def test_each_limit_is_refused(limit, most, message, tmp_path, monkeypatch):
+    monkeypatch.setattr(f"bostruct.nas.onnx_files.{limit}", most)
+    with pytest.raises(DomainError, match=f"network.onnx: {message}"):
+        from_onnx(write(tmp_path, SMALL))
 
 
 def test_a_cycle_is_refused(tmp_path):

@@ -34,6 +34,7 @@ from bostruct.domains.space.clauses import (
     IsIn,
     Not,
     OneOf,
+    PartialPoint,
     Restriction,
     ValueOf,
     ask_predicate,
@@ -45,7 +46,7 @@ from bostruct.domains.space.linear import Linear
 from bostruct.domains.space.single_changes import Layout
 from bostruct.domains.space.variable import INACTIVE, MAX_ENUMERATED, Variable
 
-MAX_POINTS, MAX_CALLS = 1_000, 20_000  # which clauses are asked about when a space is made
+MAX_CALLS = 20_000  # of clauses when a space is made
 
 
 def check_constraints(rules: Iterable[object], variables: Mapping[str, Variable], names: Collection[str]) -> None:
@@ -62,35 +63,28 @@ def check_constraints(rules: Iterable[object], variables: Mapping[str, Variable]
 def refuse_contradictions(rules: Iterable[object], variables: Mapping[str, Variable]) -> None:
     """Raise DomainError if clauses about a few listed variables, which all points have, exclude all points.
 
-    Each set of variables with up to 1,000 combinations is checked, in 20,000 calls of clauses at most.
+    20,000 calls of clauses are made at most. A clause that fails is left to the first draw, which names it.
     """
     groups = defaultdict[frozenset[str], list[Clause]](list)
     for rule in rules:
-        leaves = [leaf for leaf, _ in list_leaves(rule)] if isinstance(rule, Clause) else []
-        if leaves and all(leaf.names or isinstance(leaf, Restriction) for leaf in leaves):
-            groups[frozenset(name for leaf in leaves for name in leaf.names)].append(rule)
+        if isinstance(rule, Clause):
+            leaves = [leaf for leaf, _ in list_leaves(rule)]
+            if all(leaf.names or isinstance(leaf, Restriction) for leaf in leaves):
+                groups[frozenset(name for leaf in leaves for name in leaf.names)].append(rule)
     left = MAX_CALLS
     for names in map(sorted, list(groups)):
         asked = {name: variables.get(name) for name in names}
         listed = [v.choices for v in asked.values() if isinstance(v, ChoiceVariable) and v.grid is None and not v.when]
         parts = [names, *([name] for name in names if len(names) > 1)]
         own = [rule for part in parts for rule in groups.get(frozenset(part), ())]
-        n_points = math.prod(map(len, listed))
-        if len(listed) < len(names) or n_points > MAX_POINTS or n_points * len(own) > left:
+        n_calls = math.prod(map(len, listed)) * len(own)
+        if len(listed) < len(names) or n_calls > left:
             continue
-        left -= n_points * len(own)
-        points = (dict(zip(asked, values, strict=True)) for values in product(*listed))
-        if not any(_satisfies_all(own, point) for point in points):
+        left -= n_calls
+        points = (PartialPoint(dict(zip(asked, values, strict=True)), (), ()) for values in product(*listed))
+        if all(any(point.decide(rule) is False for rule in own) for point in points):
             more = f", or add values to {', '.join(names)}" if names else ""
             raise DomainError(f"constraints: no point satisfies {', '.join(map(repr, own))}; leave one out{more}")
-
-
-def _satisfies_all(rules: Iterable[Clause], point: dict[str, Presented]) -> bool:
-    """Tell whether clauses hold at a point; True if one fails, which the first draw names."""
-    try:
-        return all(rule(point) for rule in rules)
-    except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError):
-        return True
 
 
 def name_levels(rule: Any, values: Mapping[str, Variable], variable: Variable | None = None) -> Any:
