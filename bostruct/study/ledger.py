@@ -32,7 +32,7 @@ from bostruct.study.history import ATTRIBUTES, CANCELED, DOUBLE, MACHINE, NO_DAT
 from bostruct.study.point_forms import Kept, find_moved_numbers, find_names, restore_numbers, write_point_text
 from bostruct.study.records import read_goals, read_initial, read_trial, show_outcome, write_trial
 from bostruct.study.space_changes import current_row, is_over, reread_trials
-from bostruct.study.trial_table import Record, TrialTable
+from bostruct.study.trial_records import Record, TrialRecords
 
 RETRIES = 2  # default for a failure that the point did not cause
 MAX_ATTEMPTS = 2
@@ -54,7 +54,7 @@ class NextPoint(NamedTuple):
     may_repeat: bool = False
 
 
-class Ledger(TrialTable):
+class Ledger(TrialRecords):
     """The trials of a study in a storage: asked, told, added, and requeued; each change is written to disk first.
 
     It reads the changes of other writers, and requeues the trials of dead ones.

@@ -36,7 +36,7 @@ class Record:
     open: frozenset[float | None] = frozenset()
 
 
-class TrialTable:
+class TrialRecords:
     """Trials by number, with their points in the domain's form."""
 
     def __init__(self, domain: Domain, goals: Goals) -> None:
