@@ -87,9 +87,8 @@ class Trial:
         fields : object
             The other fields that differ from their defaults.
         """
-        trial = cls.__new__(cls)
-        trial.__dict__.update(info={}, constraints={}, _show=show)
-        trial.__dict__.update(fields)
+        trial = cls.__new__(cls)  # whose fields are in a dict of their own size, half of what room for all takes
+        object.__setattr__(trial, "__dict__", {"info": {}, "constraints": {}, "_show": show, **fields})
         trial.__post_init__()
         return trial
 
@@ -289,6 +288,8 @@ def measure(goals: Goals, outcomes: Sequence[Outcome]) -> Measured:
 
 def _describe_noise(outcome: Outcome) -> tuple[float, float, float, float]:
     """Return a known variance or NaN, the number of repeats, and their sum of squared deviations and largest square."""
+    if outcome.sd is None and not outcome.repeats:
+        return np.nan, 1.0, 0.0, 0.0
     told = np.nan if outcome.sd is None else min(outcome.sd * outcome.sd, LARGEST)  # an old file may hold any sd
     if not outcome.repeats:
         return told, 1.0, 0.0, 0.0

@@ -418,14 +418,17 @@ def show_trial(row: TrialRow, show: Callable[[Info], Presented], where: str) -> 
     """Return a trial; raise StorageError, naming it, if it makes no sense."""
     try:
         info = parse(row.info)
-        kinds = [_READ.get(name, object) for name in info] if isinstance(info, dict) else []
-        if not isinstance(info, dict) or not all(map(isinstance, info.values(), kinds)):
+        if not isinstance(info, dict) or not all(isinstance(info[name], _READ[name]) for name in _READ.keys() & info):
             raise TypeError(f"info: expected a JSON object about a trial, got {short_repr(info)}")
     except MALFORMED as error:
         raise StorageError(f"{where}: trial {row.number} cannot be read: {short_repr(error, 200)}") from error
-    parts = {} if row.outcome is None else _show_parts(row.outcome)
-    head = {"number": row.number, "status": row.status, "info": info, "started": row.started, "finished": row.finished}
-    return Trial.shown_later(show, **head, **parts)
+    outcome, fields = row.outcome, {"number": row.number, "started": row.started, "finished": row.finished}
+    if outcome is None:
+        return Trial.shown_later(show, info=info, status="running", **fields)
+    if not outcome.values or outcome.sd is not None or outcome.repeats:
+        return Trial.shown_later(show, info=info, status=outcome.status, **fields, **_show_parts(outcome))
+    shown = {"values": outcome.values, "value": outcome.value, "constraints": dict(outcome.constraints)}
+    return Trial.shown_later(show, info=info, status="completed", **fields, **shown)
 
 
 def show_outcome(trial: Trial, outcome: Outcome, broken: tuple[str, ...] = ()) -> Trial:
