@@ -109,7 +109,7 @@ class Goals:
 
     def violations(self, outcome: Outcome) -> tuple[float, ...]:
         """Return by how much each limit is broken, at most 0 if it is kept."""
-        return tuple([limit.violation(outcome.constraints[limit.name]) for limit in self.limits])
+        return tuple(limit.violation(outcome.constraints[limit.name]) for limit in self.limits)
 
     def find_broken(self, outcome: Outcome) -> tuple[str, ...]:
         """Return the names of the limits that an outcome breaks, none for one without values."""

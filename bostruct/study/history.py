@@ -88,8 +88,13 @@ class Trial:
             The other fields that differ from their defaults.
         """
         trial = cls.__new__(cls)  # whose fields are in a dict of their own size, half of what room for all takes
-        object.__setattr__(trial, "__dict__", {"info": {}, "constraints": {}, "_show": show, **fields})
-        trial.__post_init__()
+        fields["_show"] = show
+        for name in ("info", "constraints"):
+            if name not in fields:
+                fields[name] = {}
+        object.__setattr__(trial, "__dict__", fields)
+        if "values" not in fields:
+            trial.__post_init__()
         return trial
 
     def __getattr__(self, name: str) -> Presented:
@@ -235,6 +240,9 @@ LEAST_FREEDOM = 5  # degrees of freedom from which repeats tell the noise, whose
 ROUNDING = 1e-24  # of a variance to the square of the values: what rounding may make of repeats that agree
 
 
+_NO_NOISE = (np.nan, 1.0, 0.0, 0.0)  # as of `_describe_noise`, of a value alone
+
+
 class Measured(NamedTuple):
     """Measurements at n completed points; smaller is better.
 
@@ -262,9 +270,13 @@ class Measurements:
 
     def append(self, outcome: Outcome) -> None:
         """Take the outcome of one more completed trial."""
-        oriented, violations = self._goals.orient(outcome.values), self._goals.violations(outcome)
-        self._rows.append((*oriented, *violations, *_describe_noise(outcome)))
-        self._has_noise |= outcome.sd is not None or len(outcome.repeats) > 1
+        violations = self._goals.violations(outcome) if self._goals.limits else ()
+        if outcome.sd is None and not outcome.repeats:
+            noise: tuple[float, ...] = _NO_NOISE
+        else:
+            noise = _describe_noise(outcome)
+            self._has_noise |= outcome.sd is not None or len(outcome.repeats) > 1
+        self._rows.append((*self._goals.orient(outcome.values), *violations, *noise))
 
     def read(self) -> Measured:
         """Return all measurements so far."""
@@ -288,8 +300,6 @@ def measure(goals: Goals, outcomes: Sequence[Outcome]) -> Measured:
 
 def _describe_noise(outcome: Outcome) -> tuple[float, float, float, float]:
     """Return a known variance or NaN, the number of repeats, and their sum of squared deviations and largest square."""
-    if outcome.sd is None and not outcome.repeats:
-        return np.nan, 1.0, 0.0, 0.0
     told = np.nan if outcome.sd is None else min(outcome.sd * outcome.sd, LARGEST)  # an old file may hold any sd
     if not outcome.repeats:
         return told, 1.0, 0.0, 0.0

@@ -418,17 +418,21 @@ def show_trial(row: TrialRow, show: Callable[[Info], Presented], where: str) -> 
     """Return a trial; raise StorageError, naming it, if it makes no sense."""
     try:
         info = parse(row.info)
-        if not isinstance(info, dict) or not all(isinstance(info[name], _READ[name]) for name in _READ.keys() & info):
+        is_read = isinstance(info, dict)
+        if not is_read or [name for name, part in info.items() if not isinstance(part, _READ.get(name, object))]:
             raise TypeError(f"info: expected a JSON object about a trial, got {short_repr(info)}")
     except MALFORMED as error:
         raise StorageError(f"{where}: trial {row.number} cannot be read: {short_repr(error, 200)}") from error
-    outcome, fields = row.outcome, {"number": row.number, "started": row.started, "finished": row.finished}
-    if outcome is None:
-        return Trial.shown_later(show, info=info, status="running", **fields)
-    if not outcome.values or outcome.sd is not None or outcome.repeats:
-        return Trial.shown_later(show, info=info, status=outcome.status, **fields, **_show_parts(outcome))
-    shown = {"values": outcome.values, "value": outcome.value, "constraints": dict(outcome.constraints)}
-    return Trial.shown_later(show, info=info, status="completed", **fields, **shown)
+    fields = {"number": row.number, "info": info, "started": row.started, "finished": row.finished}
+    if (outcome := row.outcome) is None:
+        fields["status"] = "running"
+    else:
+        fields |= {"status": outcome.status, "values": outcome.values, "constraints": dict(outcome.constraints)}
+        if len(outcome.values) == 1:
+            fields["value"] = outcome.values[0]
+        if not outcome.values or outcome.sd is not None or outcome.repeats:
+            fields |= _show_parts(outcome)
+    return Trial.shown_later(show, **fields)
 
 
 def show_outcome(trial: Trial, outcome: Outcome, broken: tuple[str, ...] = ()) -> Trial:
