@@ -103,18 +103,18 @@ def element(tag: str, *children: object, **attributes: object) -> Html:
     attributes: by name, where ``_`` stands for ``-``, and one at the end for nothing (``class_``); True for one without
         a value, None and False for none.
     """
-    given = {name.rstrip("_").replace("_", "-"): value for name, value in attributes.items()}
-    shown = [
-        f" {name}" if value is True else f' {name}="{_escape_html(value)}"'
-        for name, value in given.items()
-        if value is not None and value is not False
-    ]
+    given = {name: value for name, value in attributes.items() if value is not None and value is not False}
+    named = [(name.rstrip("_").replace("_", "-"), value) for name, value in given.items()]
+    shown = [f" {name}" if value is True else f' {name}="{_escape_html(value)}"' for name, value in named]
     inside = "".join(map(_escape_html, children))
     return Html(f"<{tag}{''.join(shown)}>{inside}" + ("" if tag in VOID else f"</{tag}>"))
 
 
 def _escape_html(value: object) -> str:
-    return value if isinstance(value, Html) else escape(printable_lines(str(value)))
+    if isinstance(value, Html):
+        return value
+    text = str(value)
+    return escape(text if text.isprintable() else printable_lines(text))
 
 
 def html_table(rows: Iterable[Sequence[object]], header: Sequence[str] = (), caption: str = "") -> str:

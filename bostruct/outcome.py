@@ -115,11 +115,12 @@ class Outcome:
         ValueError
             If it is not finite.
         """
-        value = _read_numbers("values", (value,))[0]
-        made = cls.__new__(cls)
-        object.__setattr__(made, "values", (value + 0.0,))
-        object.__setattr__(made, "constraints", {})
-        object.__setattr__(made, "attributes", {})  # all else is the default of the class
+        if type(value) is not float or not math.isfinite(value):
+            value = _read_numbers("values", (value,))[0]
+        made, put = cls.__new__(cls), object.__setattr__
+        put(made, "values", (value + 0.0,))
+        put(made, "constraints", {})
+        put(made, "attributes", {})  # all else is the default of the class
         return made
 
     @property

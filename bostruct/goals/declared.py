@@ -104,10 +104,8 @@ class Goals:
 
     def orient(self, values: Iterable[float]) -> tuple[float, ...]:
         """Return values as they are minimized."""
-        return tuple(
-            -value if direction == "maximize" else value
-            for value, direction in zip(values, self.directions, strict=True)
-        )
+        pairs = zip(values, self.directions, strict=True)
+        return tuple([-value if direction == "maximize" else value for value, direction in pairs])
 
     def violations(self, outcome: Outcome) -> tuple[float, ...]:
         """Return by how much each limit is broken, at most 0 if it is kept."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -28,12 +29,22 @@ def dump_compactly(value: object) -> str:
     return _COMPACT_ENCODER.encode(value)
 
 
+def dump_rows(rows: Iterable[Sequence[Json]]) -> Iterator[str]:
+    """Yield the text of each of many rows of texts, numbers and None, as `dump_compactly` returns it."""
+    make = json.encoder.c_make_encoder  # type: ignore[attr-defined]  # made once, and not for each row
+    if make is None:  # an interpreter without C
+        yield from map(dump_compactly, rows)
+    else:
+        encode = make(None, _encode_numpy, json.encoder.encode_basestring_ascii, None, ":", ",", False, False, True)
+        yield from ("".join(encode(row, 0)) for row in rows)
+
+
 def parse(text: str) -> ParsedJson:
     """Return the value of JSON text; raise ValueError if it is invalid or too deeply nested."""
     try:
         try:
-            found, end = _DECODER.raw_decode(text)  # the form of `dump`, of which a long study has many
-        except ValueError:
+            found, end = _scan(text, 0)  # all of a text of `dump`, of which a long study has many
+        except (StopIteration, ValueError):
             return json.loads(text)
         return found if end == len(text) else json.loads(text)
     except RecursionError:
@@ -48,4 +59,4 @@ def _encode_numpy(value: object) -> Json:
 
 _ENCODER = json.JSONEncoder(default=_encode_numpy)
 _COMPACT_ENCODER = json.JSONEncoder(default=_encode_numpy, separators=(",", ":"))
-_DECODER = json.JSONDecoder()
+_scan = json.JSONDecoder().scan_once

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sqlite3
 import stat
@@ -43,6 +44,8 @@ CUT_OFF = (
     "multiprocessing.get_context('spawn') does, or fork while no other thread uses the file"
 )
 COMPANIONS = ("-journal", "-wal", "-shm")
+SOUND_SECONDS = 10.0  # in which a file is not read again that was sound, as by who lists its studies and opens one
+_sound: dict[tuple[int, ...], float] = {}  # when it was found, of the last file
 
 
 class OpenedFile(NamedTuple):
@@ -309,9 +312,14 @@ def _prepare_to_write(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _check_sound(connection: sqlite3.Connection, path: Path) -> None:
+    """Raise StorageError if a file is not as SQLite wrote it; one that was sound seconds ago is, if nobody wrote it."""
     connection.execute("BEGIN")  # a consistent snapshot
     try:
         check_schema(connection, path)
+        facts = os.stat(path)
+        mark = (facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)
+        if monotonic() < _sound.get(mark, -math.inf) + SOUND_SECONDS:
+            return
         problem = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
         if problem == "ok" and connection.execute("PRAGMA foreign_key_check").fetchone() is not None:
             problem = "a row belongs to no study"
@@ -319,3 +327,5 @@ def _check_sound(connection: sqlite3.Connection, path: Path) -> None:
         connection.execute("ROLLBACK")
     if problem != "ok":
         raise StorageError(f"{path}: is damaged ({problem}); it is left as it is")
+    _sound.clear()
+    _sound[mark] = monotonic()

@@ -25,6 +25,7 @@ from bostruct.storage.rows import (
     read_progress_columns,
     read_study_columns,
     read_trial_columns,
+    read_trial_rows,
 )
 from bostruct.storage.schema import SCHEMA_VERSION
 
@@ -155,7 +156,7 @@ def read_study(connection: Connection, name: str | None, where: str, version: in
         columns = ", ".join("NULL" if name in lacking else stands.get(name, name) for name in TRIAL_COLUMNS)
         select = f"SELECT {columns}{', checksum' if sealed else ''} FROM trials WHERE study = ? ORDER BY number"
         rows: list[Columns] = connection.execute(select, (progress.study,)).fetchall()
-        trials = [read_trial_columns(row, where, version) for row in rows]
+        trials = read_trial_rows(rows, where, version)
     if sealed:
         _check_told(trials, progress.told, where)
     _check_numbering(trials, where)

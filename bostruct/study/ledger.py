@@ -8,6 +8,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
+from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -302,7 +303,7 @@ class Ledger(TrialRecords):
 
     def _close_stored(self, rows: list[TrialRow]) -> None:
         """Apply the outcomes of known trials, in the order observed."""
-        for position, row in sorted((row.told, row) for row in rows if row.told is not None):
+        for position, row in sorted(((row.told, row) for row in rows if row.told is not None), key=itemgetter(0)):
             try:
                 self.goals.check_stored(row.outcome or Outcome(failed="running"))
             except (TypeError, ValueError) as error:

@@ -418,14 +418,21 @@ def show_trial(row: TrialRow, show: Callable[[Info], Presented], where: str) -> 
     """Return a trial; raise StorageError, with its number, if it is malformed."""
     try:
         info = parse(row.info)
-        kinds = [_READ.get(name, object) for name in info] if isinstance(info, dict) else []
-        if not isinstance(info, dict) or not all(map(isinstance, info.values(), kinds)):
+        is_read = isinstance(info, dict)
+        if not is_read or [name for name, part in info.items() if not isinstance(part, _READ.get(name, object))]:
             raise TypeError(f"info: expected a JSON object about a trial, got {short_repr(info)}")
     except MALFORMED as error:
         raise StorageError(f"{where}: trial {row.number} cannot be read: {short_repr(error, 200)}") from error
-    parts = {} if row.outcome is None else _show_parts(row.outcome)
-    head = {"number": row.number, "status": row.status, "info": info, "started": row.started, "finished": row.finished}
-    return Trial.shown_later(show, **head, **parts)
+    fields = {"number": row.number, "info": info, "started": row.started, "finished": row.finished}
+    if (outcome := row.outcome) is None:
+        fields["status"] = "running"
+    else:
+        fields |= {"status": outcome.status, "values": outcome.values, "constraints": dict(outcome.constraints)}
+        if len(outcome.values) == 1:
+            fields["value"] = outcome.values[0]
+        if not outcome.values or outcome.sd is not None or outcome.repeats:
+            fields |= _show_parts(outcome)
+    return Trial.shown_later(show, **fields)
 
 
 def show_outcome(trial: Trial, outcome: Outcome, broken: tuple[str, ...] = ()) -> Trial:

@@ -225,7 +225,7 @@ class TrialRecords:
         record = self._records[trial.number]
         assert outcome is not None  # the trial was told
         assert told is not None
-        if broken := self.goals.find_broken(outcome):
+        if self.goals.limits and (broken := self.goals.find_broken(outcome)):
             trial = replace(trial, broken=broken)
         record.trial, record.outcome, record.told, record.owner = trial, outcome, told, None
         self._next_position = told + 1
@@ -240,7 +240,7 @@ class TrialRecords:
             return
         self._completed.append(record.kept)
         self._measurements.append(outcome)
-        if self.goals.n_objectives == 1 and trial.is_feasible and self._is_better(trial, self.incumbent):
+        if self.goals.n_objectives == 1 and not trial.broken and self._is_better(trial, self.incumbent):
             self.incumbent = trial
 
     def _is_better(self, trial: Trial, than: Trial | None) -> bool:

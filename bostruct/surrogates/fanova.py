@@ -241,8 +241,8 @@ def _find_inside(boxes: Leaves, feature: Feature, atoms: Array) -> Array:
     is_cut = np.isfinite(lower) | np.isfinite(upper)
     for column in np.flatnonzero(is_cut.any(axis=0)):
         own = is_cut[:, column]
-        inside[own] &= lower[own, column, None] < atoms[:, column]
-        inside[own] &= atoms[:, column] <= upper[own, column, None]
+        above, below = lower[own, column, None] < atoms[:, column], atoms[:, column] <= upper[own, column, None]
+        inside[own] &= above & below
     return inside.astype(np.float64)
 
 

@@ -45,9 +45,10 @@ def write_table(
     """
     head = element("tr", *(element("th", cut_end(title, LONGEST_TITLE), scope="col") for title in header))
     kinds = ["n" if position in numeric else CLASSES.get(title) for position, title in enumerate(header)]
+    classes = [{} if kind is None else {"class_": kind} for kind in kinds[1:]]
     lines = []
     for name, *told in rows:
-        cells = (element("td", cell, class_=kind) for cell, kind in zip(told, kinds[1:], strict=True))
+        cells = (element("td", cell, **own) for cell, own in zip(told, classes, strict=True))
         lines.append(element("tr", element("th", name, scope="row", class_=kinds[0]), *cells))
     return _scroll(caption, "sortable" if sort else None, element("thead", head), element("tbody", *lines))
 

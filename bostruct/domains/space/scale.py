@@ -155,7 +155,7 @@ class RealGrid(NumberGrid):
         Raises PointError if one is no such number.
         """
         numbers = None
-        if not self.log and all(kind is float for kind in map(type, values)):  # NumPy's logarithm rounds otherwise
+        if not self.log and set(map(type, values)) == {float}:  # NumPy's logarithm rounds otherwise
             numbers = np.array(values, dtype=np.float64)
         if numbers is None or not ((self.low <= numbers) & (numbers <= self.high)).all():
             return np.array([self.vertex(value) for value in values], dtype=np.int64)
