@@ -561,15 +561,7 @@ def _refuse_to_read(name: str, given: object) -> NoReturn:
 
 
 class SpaceWriter:
-    """The writing of one space.
-
-    Parameters
-    ----------
-    space : Space
-        The one to write.
-    name : str or None
-        Of the result; None for none.
-    """
+    """A writer of one space; name: that of the result, None for none."""
 
     def __init__(self, space: Space, name: str | None) -> None:
         if not isinstance(space, Space):
@@ -578,13 +570,7 @@ class SpaceWriter:
         self.result = ConfigurationSpace(name=name)
 
     def write(self) -> ConfigurationSpace:
-        """Return the space.
-
-        Raises
-        ------
-        DomainError
-            For what has no counterpart.
-        """
+        """Return the space; raise DomainError if a part has no counterpart."""
         default = self.space.present(self.space.sample(1, np.random.default_rng(0))[0])
         for name, variable in self.space.variables.items():
             self.result.add(_hyperparameter(name, variable, default.get(name, variable.present(variable.fallback()))))

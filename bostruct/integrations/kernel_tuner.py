@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from bostruct.checks import optional_import, short_repr
 from bostruct.contracts import DomainError, ParsedJson, Presented
-from bostruct.domains.space.clauses import ExpressionError, Restriction, evaluate_expression, parse_expression
+from bostruct.domains.space.clauses import Restriction
 from bostruct.domains.space.discrete import Binary, Categorical, Ordinal
+from bostruct.domains.space.expressions import ExpressionError, evaluate_expression, parse_expression
 from bostruct.domains.space.space import Space
 from bostruct.domains.space.variable import Variable
 from bostruct.goals.declared import Direction
