@@ -561,7 +561,7 @@ def _refuse_to_read(name: str, given: object) -> NoReturn:
 
 
 class SpaceWriter:
-    """A writer of one space; name: that of the result, None for none."""
+    """A writer of ConfigSpace; space: the one to write; name: that of the result, None for none."""
 
     def __init__(self, space: Space, name: str | None) -> None:
         if not isinstance(space, Space):

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 MAX_MEMORY = 2**30  # bytes of a file and of what its JSON becomes
 MEMORY = {b"{": 240, b"[": 136, b",": 48, b'"': 32}  # bytes in memory, at most, by signs of JSON
 INFEASIBLE = ("InvalidConfig", "constraints")  # reasons of configurations that no kernel may have
-LONG = re.compile("[0-9]{4301}")  # more digits than Python reads
+LONG = re.compile(b"[0-9]{4301}")  # more digits than Python reads
 VALID = (None, "", "correct")
 SCALARS = (bool, int, float, str)
 Names: TypeAlias = Mapping[str, Presented]
@@ -273,11 +273,9 @@ def _parse_file(file: str | os.PathLike[str]) -> tuple[ParsedJson, _Source]:
         lines = [1 + text.count("\n", 0, one.start()) for one in re.finditer(f"{re.escape(error.args[0])}\\s*:", text)]
         raise ValueError(f"{name}: {error.args[0]} is there twice in one object (lines {short_repr(lines)})") from None
     except (RecursionError, ValueError) as error:
-        long = LONG.search(text)
-        before = text[: long.start() if long else 0]
-        if isinstance(error, UnicodeDecodeError):
-            before = content[: error.start].decode("latin-1")
-        place = f"line {before.count(chr(10)) + 1}, column {len(before) - before.rfind(chr(10))}"
+        long = LONG.search(content)
+        before = bytes(content[: getattr(error, "start", long.start() if long else 0)])
+        place = f"line {before.count(10) + 1}, column {len(before) - before.rfind(10)}"
         raise ValueError(f"{name}: {place}: cannot be read: {str(error).partition(';')[0]}") from error
 
 
@@ -303,10 +301,10 @@ def _read_parameters(data: ParsedJson, where: _Source) -> tuple[dict[str, list[A
         else:
             path = top = ("ConfigurationSpace",) if "ConfigurationSpace" in data else ()
             space: Any = data.get("ConfigurationSpace", data)
-            for i, one in enumerate(_check_list(space["TuningParameters"])):
+            for i, one in enumerate(space["TuningParameters"]):
                 path = (*top, "TuningParameters", i)
                 listed.append((one["Name"], (*path, "Values"), one["Values"]))
-            for i, one in enumerate(_check_list(space.get("Conditions") or [])):
+            for i, one in enumerate(space.get("Conditions") or []):
                 path = (*top, "Conditions", i)
                 conditions.append(((*path, "Expression"), one["Expression"]))
     except (AttributeError, KeyError, TypeError) as error:
@@ -328,13 +326,6 @@ def _read_parameters(data: ParsedJson, where: _Source) -> tuple[dict[str, list[A
             raise ValueError(f"{where.of(*path)}: {name}: {error}") from None
         where.paths[name] = path
     return found, conditions
-
-
-def _check_list(given: Any) -> list[Any]:
-    """Return a list; raise TypeError for anything else."""
-    if not isinstance(given, list):
-        raise TypeError(given)
-    return given
 
 
 def _make_variables(where: _Source, parameters: Mapping[str, Sequence[Any]]) -> dict[str, Variable]:
@@ -382,9 +373,9 @@ def _read_measurements(data: ParsedJson, where: _Source, objective: str) -> tupl
     try:
         if "results" in data:
             named = []
-            for i, one in enumerate(_check_list(data["results"])):
+            for i, one in enumerate(data["results"]):
                 path = ("results", i)
-                named += _check_list(one.get("objectives") or [])[:1]
+                named += (one.get("objectives") or [])[:1]
                 measured = {own["name"]: own["value"] for own in one.get("measurements", ())}
                 rows.append((path, {**one["configuration"]}, measured, one.get("invalidity")))
         else:

@@ -300,9 +300,7 @@ def _weight(tokens: list[str], place: int, header: Header | None) -> float:
     token = tokens[place]
     if token == "h":
         if header is not None:
-            raise WrongWord(
-                "expected a weight, got 'h', which marks a hard clause only in files without a header", place
-            )
+            raise WrongWord("expected a weight, got 'h', a hard clause only in files without a header", place)
         return math.inf
     try:
         weight = _read_dimacs_number(token, int if token.isdigit() else float)

@@ -18,7 +18,7 @@ from bostruct.problems.base import GENERATED_SEEDS, InitialPoints, SpaceProblem,
 from bostruct.problems.maxsat import CHUNK_CELLS, EXACT, MAX_DIGITS
 from bostruct.problems.paths import WrongWord, read_lines
 
-WORDS = re.compile(r">=|<=|[=;:<>]|[^\s=;:<>]+")
+WORDS = re.compile(r"(?:min|max)\s*:|>=|<=|[=;:<>]|[^\s=;:<>]+")
 INTEGER = re.compile(r"[+-]?[0-9]+")
 NAME = re.compile(r"~?[A-Za-z_][^\s~<>=;:]*")
 TERM = "a coefficient and one variable, as in +2 x1 or -1 ~x2"
@@ -142,11 +142,8 @@ class Statement:
     def take(self, word: str) -> bool:
         """Add a word, and return True for the last one; raise ValueError for a word that cannot follow."""
         self.n_words += 1
-        if self.n_words == 1 and word in ("min", "max"):
-            self.goal = word
-        elif self.goal and self.n_words == 2:
-            if word != ":":
-                raise ValueError(f"expected ':' after {self.goal}, got {short_repr(word)}")
+        if self.n_words == 1 and word.startswith(("min", "max")) and word.endswith(":"):
+            self.goal = word[:3]
         elif word == ";" and self.coefficient is None and (self.goal or self.bound is not None):
             return True
         elif word in (">=", "<=", "=") and self.coefficient is None and not self.goal and not self.relation:

@@ -94,7 +94,9 @@ def test_breaking_a_constraint_is_never_worth_it_and_costs_add_up(tmp_path, obje
 
 
 REFUSED = [
-    ("min 1 a;\n", "line 1, column 5: expected ':' after min, got '1'"),
+    ("min 1 a;\n", "line 1, column 1: expected a coefficient .*, got 'min'"),
+    ("min:: 1 a;\n", "line 1, column 5: expected a coefficient .*, got ':'"),
+    ("min: xmin: 1;\n", "line 1, column 6: expected a coefficient .*, got 'xmin'"),
     ("min: 1 a;\n\n1 a >= 1; 1 y 2 y z >= 1;\n\n", "line 3, column 19: expected a coefficient .*, got 'z'"),
     ("min: 1 a;\n1 a >= 1 1;\n", "line 2, column 10: expected a constraint such as .*, got '1'"),
     (f"min: {'9' * 5000} a;\n", r"line 1, column 6: expected integers of at most 2\^53"),
