@@ -499,6 +499,37 @@ def test_files_of_parameters_have_the_same_points_on_both_sides(text):
         assert dict(write_point(point, theirs)) == pytest.approx(dict(configuration))
 
 
+@pytest.mark.parametrize("kind", ["json", "yaml"])
+@pytest.mark.filterwarnings("ignore:.*read as all values of the range")
+def test_files_of_json_and_yaml_hold_the_same_space(kind, tmp_path):
+    theirs = cs.ConfigurationSpace(seed=0)
+    layers, seed = cs.Integer("layers", (1, 5)), cs.Constant("seed", 7)
+    size = cs.OrdinalHyperparameter("size", ["small", "medium", "large"])
+    normal, beta = (
+        cs.NormalFloatHyperparameter("normal", 0.0, 1.0, -3.0, 3.0),
+        cs.BetaIntegerHyperparameter("beta", 2, 3, 0, 9),
+    )
+    either, dead = cs.UniformFloatHyperparameter("either", 1e-3, 1.0, log=True), cs.Integer("dead", (1, 3))
+    weighted = cs.CategoricalHyperparameter("weighted", ["a", "b"], weights=[1, 2], default_value="b")
+    theirs.add(layers, seed, size, normal, beta, either, dead, weighted)
+    theirs.add(
+        cs.OrConjunction(cs.LessThanCondition(either, layers, 2), cs.InCondition(either, size, ["small", "large"]))
+    )
+    theirs.add(cs.NotEqualsCondition(dead, seed, 7))
+    large, deep = cs.ForbiddenEqualsClause(size, "large"), cs.ForbiddenGreaterThanClause(layers, 3)
+    theirs.add(cs.ForbiddenAndConjunction(large, deep), cs.ForbiddenGreaterThanRelation(layers, seed))
+    getattr(theirs, f"to_{kind}")(tmp_path / f"space.{kind}")
+    again = getattr(cs.ConfigurationSpace, f"from_{kind}")(tmp_path / f"space.{kind}")
+    ours = read_space(again)
+    assert ours == read_space(theirs)
+    assert "dead" not in ours.variables
+    assert ours.variables["normal"] == bo.Real(-3.0, 3.0)
+    for x in ours.sample(40, np.random.default_rng(0)):
+        point = ours.present(x)
+        layers_or_size = point["layers"] < 2 or point["size"] != "medium"
+        assert ("either" in write_point(point, again)) == layers_or_size
+
+
 def test_another_clause_is_another_space(tmp_path):
     spaces = [bo.Space({"n": range(9)}, [Not(ValueOf("n", Compare(">", top)))]) for top in (7, 3)]
     before, after = (json.dumps(space.to_json()) for space in spaces)
