@@ -48,6 +48,7 @@ FAR_SCHEDULE = 30.0  # scales: bad orders teach durations as good ones do, but a
 EXTENT_ODDS = Normal(1.0, 1.0)  # log odds that letters or items count, not their number alone
 LOG_SMOOTHNESS = 1.0  # by which lengthscales are expected to be larger where values are noisy
 SUBSET_ODDS = Normal(3.0, 1.0)  # log odds of the selected variables, beside small effects of all
+WIDE_ODDS = Normal(1.0, 2.0)  # log odds of effects of numbers on their whole range, beside those on a quarter of it
 ORDER_ODDS = Normal(3.0, 1.0)  # log odds of an order that does not mislead
 MOST_POINTS = 1_000  # in a model of variables: a suggestion from 100,000 trials takes seconds
 FEWEST_SELECTED_FROM, MOST_SELECTED_FROM = 20, 1_000  # variables: lengthscales tell fewer apart, more share these
@@ -194,8 +195,10 @@ def build_kernel(domain: Domain, log_smoothness: float = 0.0) -> Kernel:
     domain: of variables, such as a `Space`.
     log_smoothness: by how much the log lengthscales are expected to be larger.
     """
-    product = space_kernel(domain, log_smoothness)
-    kernel: Kernel = WeightedSum(main_effects(domain), product, Normal(0.4, 1.0), initial=0.4)
+    effects: Kernel = main_effects(domain)
+    if domain.n_continuous:
+        effects = WeightedSum(main_effects(domain, lengthscale=1.0), effects, WIDE_ODDS, initial=WIDE_ODDS.mean)
+    kernel: Kernel = WeightedSum(effects, space_kernel(domain, log_smoothness), Normal(0.4, 1.0), initial=0.4)
     if has_lengths(domain):
         by_length = main_effects(domain, by_length=True)
         kernel = WeightedSum(kernel, by_length, EXTENT_ODDS, initial=EXTENT_ODDS.mean)
