@@ -105,7 +105,9 @@ def for_space(domain: Domain) -> BayesianSearch:
     """Build Bayesian optimization of variables: a GP at its mode, log EI, local search around the best points.
 
     The kernel blends main effects with diffusion. Most objectives have main effects, and few data suffice for them. The
-    prior of the diffusion is scaled by the number of variables. Values far worse than the median are compressed.
+    prior of the diffusion is scaled by the number of variables. Effects of numbers blend two lengthscales, the whole
+    range and a quarter of it, because smooth functions need the one and waves the other. Values far worse than the
+    median are compressed.
 
     Where sequences vary in length, or subsets in size, another kernel has main effects that see only the lengths and
     sizes of these. The data say how much of it is needed, so that few of them show what the length does.
@@ -200,11 +202,9 @@ def build_kernel(domain: Domain, log_smoothness: float = 0.0) -> Kernel:
         effects = WeightedSum(main_effects(domain, lengthscale=1.0), effects, WIDE_ODDS, initial=WIDE_ODDS.mean)
     kernel: Kernel = WeightedSum(effects, space_kernel(domain, log_smoothness), Normal(0.4, 1.0), initial=0.4)
     if has_lengths(domain):
-        by_length = main_effects(domain, by_length=True)
-        kernel = WeightedSum(kernel, by_length, EXTENT_ODDS, initial=EXTENT_ODDS.mean)
+        kernel = WeightedSum(kernel, main_effects(domain, by_length=True), EXTENT_ODDS, initial=EXTENT_ODDS.mean)
     if has_order_to_doubt(domain):
-        unordered = main_effects(domain, trusts_order=False)
-        kernel = WeightedSum(kernel, unordered, ORDER_ODDS, initial=ORDER_ODDS.mean)
+        kernel = WeightedSum(kernel, main_effects(domain, trusts_order=False), ORDER_ODDS, initial=ORDER_ODDS.mean)
     return with_schedules(domain, kernel)
 
 

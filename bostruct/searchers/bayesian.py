@@ -48,6 +48,7 @@ from bostruct.searchers.proposals import Design, draw_blindly, fall_back, neighb
 from bostruct.searchers.regret import ObservedFeasibility, bound_regret_probability
 from bostruct.searchers.views import keep
 
+CERTAIN_SHARE = 0.01  # of the standard deviation of the values: a predicted one that leaves nothing to learn
 UNUSED_DRAWS = 16  # of the variables that a model hardly uses
 LARGEST_LOSS = math.log(2.0)  # of a log improvement, for values that are random
 MAX_FALLBACK_DRAWS = 1_000  # random points, where all maxima and their neighbors were seen
@@ -199,7 +200,8 @@ class BayesianSearch(Searcher):
         maxima, found = self.maximizer(score, self.domain, starts, search_rng)
         state = state | {"surrogate": learned} | kept
         x, origin = self._choose_point(maxima, score, believed, history, search_rng)
-        if origin == "model":
+        if origin == "model" and believed.unused:
+            x = self._leave_certain(x, believed, score, history, random_rng)
             x = self._vary_unused(x, believed, score, history, random_rng)
         yield Suggestion(x, state, {"origin": origin, **info, **found})
         others = select_batch(
@@ -336,6 +338,21 @@ class BayesianSearch(Searcher):
             return again, "repeat"
         again = choose_repeat(self.domain, believed, history, x) if self.repeats else None
         return (x, "model") if again is None else (again, "repeat")
+
+    def _leave_certain(
+        self, x: Point, posterior: Posterior, score: Score, history: HistoryView, rng: np.random.Generator
+    ) -> Point:
+        """Return the best of its neighbors and new draws whose value is uncertain, if that of x is certain; else x.
+
+        A point that differs from an observed point in unused variables alone is new, but its value is known.
+        """
+        least, domain, only = (CERTAIN_SHARE * float(np.std(history.values))) ** 2, self.domain, self.domain.join([x])
+        if posterior.predict(only).variance.mean() >= least:
+            return x
+        drawn = domain.sample_candidates(MAX_FALLBACK_DRAWS, only, rng)
+        xs = self._unseen(domain.join(self.neighborhood(domain, x, rng), drawn), history)
+        uncertain = np.flatnonzero(posterior.predict(xs).variance.mean(axis=0) >= least)
+        return _best(domain.take(xs, uncertain), score) if len(uncertain) else x
 
     def _vary_unused(
         self, x: Point, posterior: Posterior, score: Score, history: HistoryView, rng: np.random.Generator

@@ -232,9 +232,7 @@ def vary_effects(
     return at
 
 
-def change_effects(
-    grids: Sequence[NumberGrid], changes: VariableChanges, ys: IntArray, lengthscale: float
-) -> Array:
+def change_effects(grids: Sequence[NumberGrid], changes: VariableChanges, ys: IntArray, lengthscale: float) -> Array:
     """Return by how much changes of numbers change the sum of their effects (r, m).
 
     ys: positions of m points (m, c).

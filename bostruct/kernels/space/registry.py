@@ -304,8 +304,7 @@ def main_effects(
         effects |= _unordered_effects(variables, effects)
     if by_length:
         effects |= _length_effects(domain)
-    numbers = {i: one for i, one in effects.items() if isinstance(one, NumberEffect)}
-    effects |= {i: replace(one, lengthscale=lengthscale) for i, one in numbers.items()}
+    effects |= {i: replace(one, lengthscale=lengthscale) for i, one in effects.items() if isinstance(one, NumberEffect)}
     own = (effects[i].conditional() if one.when and not one.is_fixed else effects[i] for i, one in enumerate(variables))
     return MainEffects(tuple(own), _layout(variables), _grids(variables))
 
@@ -326,22 +325,17 @@ def has_lengths(domain: Domain) -> bool:
 
 def _length_effects(domain: Domain) -> dict[int, EffectKernel]:
     """Return the effects of lengths and sizes, where these vary, by position."""
-    found: dict[int, EffectKernel] = {}
-    for i, variable in enumerate(domain.variables.values()):
-        kernels = _find_registered(type(variable))
-        if kernels is not None and kernels.lengths is not None and (own := kernels.lengths(variable)) is not None:
-            found[i] = own
-    return found
+    registered = ((i, one, _find_registered(type(one))) for i, one in enumerate(domain.variables.values()))
+    lengths = ((i, own.lengths(one)) for i, one, own in registered if own is not None and own.lengths is not None)
+    return {i: own for i, own in lengths if own is not None}
 
 
 def _unordered_effects(variables: Sequence[Variable], effects: Mapping[int, EffectKernel]) -> dict[int, EffectKernel]:
     """Return the effects of ordered or alike choices as if they were categories, by position."""
-    found, shared = dict[int, EffectKernel](), dict[EffectKernel, EffectKernel]()
-    for i, effect in effects.items():
-        plain = effect.unordered(variables[i].ordered and not variables[i].has_sure_order)
-        if plain is not None:
-            found[i] = shared.setdefault(plain, plain)
-    return found
+    doubts = [one.ordered and not one.has_sure_order for one in variables]
+    plain = {i: effect.unordered(doubts[i]) for i, effect in effects.items()}
+    shared = dict[EffectKernel, EffectKernel]()
+    return {i: shared.setdefault(one, one) for i, one in plain.items() if one is not None}
 
 
 def _effects(domain: Domain) -> dict[int, EffectKernel]:

@@ -98,7 +98,7 @@ def test_effects_of_many_numbers_are_the_sum_of_each(rng, lengthscale):
     each = [one.gram(xs[:, [i]], ys[:, [i]]) for i, one in enumerate(effects)]
     np.testing.assert_allclose(sum_effects(grids, xs, ys, lengthscale), sum(each), rtol=1e-13)
     moved = np.stack([rng.integers(0, len(g), size=6) for g in grids], axis=1)
-    for i, g in enumerate(grids):
+    for i in range(len(grids)):
         changes = VariableChanges(np.full(6, i), xs[:, [i]], moved[:, [i]])
         expected = effects[i].gram(moved[:, [i]], ys[:, [i]]) - each[i]
         np.testing.assert_allclose(change_effects(grids, changes, ys, lengthscale), expected, atol=1e-13)
