@@ -342,16 +342,17 @@ class BayesianSearch(Searcher):
     def _leave_certain(
         self, x: Point, posterior: Posterior, score: Score, history: HistoryView, rng: np.random.Generator
     ) -> Point:
-        """Return the best of its neighbors and new draws whose value is uncertain, if that of x is certain; else x.
+        """Return the best uncertain point of its neighbors and new draws if x is certain to be no better; else x.
 
         A point that differs from an observed point in unused variables alone is new, but its value is known.
         """
-        least, domain, only = (CERTAIN_SHARE * float(np.std(history.values))) ** 2, self.domain, self.domain.join([x])
-        if posterior.predict(only).variance.mean() >= least:
+        domain, only = self.domain, self.domain.join([x])
+        least, known = CERTAIN_SHARE * float(np.std(history.values)), posterior.predict(only)
+        if known.variance.mean() >= least**2 or known.mean.mean() < np.min(history.values) - least:
             return x
         drawn = domain.sample_candidates(MAX_FALLBACK_DRAWS, only, rng)
         xs = self._unseen(domain.join(self.neighborhood(domain, x, rng), drawn), history)
-        uncertain = np.flatnonzero(posterior.predict(xs).variance.mean(axis=0) >= least)
+        uncertain = np.flatnonzero(posterior.predict(xs).variance.mean(axis=0) >= least**2)
         return _best(domain.take(xs, uncertain), score) if len(uncertain) else x
 
     def _vary_unused(

@@ -332,8 +332,7 @@ def _length_effects(domain: Domain) -> dict[int, EffectKernel]:
 
 def _unordered_effects(variables: Sequence[Variable], effects: Mapping[int, EffectKernel]) -> dict[int, EffectKernel]:
     """Return the effects of ordered or alike choices as if they were categories, by position."""
-    doubts = [one.ordered and not one.has_sure_order for one in variables]
-    plain = {i: effect.unordered(doubts[i]) for i, effect in effects.items()}
+    plain = {i: one.unordered(variables[i].ordered and not variables[i].has_sure_order) for i, one in effects.items()}
     shared = dict[EffectKernel, EffectKernel]()
     return {i: shared.setdefault(one, one) for i, one in plain.items() if one is not None}
 
