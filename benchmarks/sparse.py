@@ -1,10 +1,10 @@
-"""Compare `auto` with and without its selection of variables, and with Optuna's TPE, where few variables matter.
+"""Compare `auto` with and without its selection of variables, and with TPE, where few matter or have conditions.
 
     python -m benchmarks.sparse [--problems "NAME;..."] [--searches NAME,...] [--first-seed 100] [--seeds 20]
         [--trials 100] [--out FILE]
 
 A seed is one instance with its noise and 20 initial points, which all searches share. Seeds 0 to 4 serve to choose a
-variant, seeds 100 to 119 to report it. Values are without noise. Each run is appended to FILE, and is not repeated.
+variant, seeds from 100 on to report it. Values are without noise. Each run is appended to FILE, and is not repeated.
 The command prints the mean best value of `auto`, then for each other search the mean paired difference of the best
 value and, if it has a model, of the recommended one, with standard errors: a positive difference is a gain of `auto`.
 The last columns are the share of suggestions of the model for which a subset served, and CPU seconds a suggestion. A
@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import bostruct as bo
+from benchmarks.conditions import CONDITIONAL
 from benchmarks.peers.bits import BITS
 from benchmarks.peers.searches import optuna
 from benchmarks.peers.tasks import Task as PeerTask
@@ -101,9 +102,9 @@ def noisy_bits(d: int, seed: int) -> Task:
     return Task(space, lambda point: float(weights @ np.array([*point.values()])) - lowest, 2.0)
 
 
-def from_peers(name: str, seed: int) -> Task:
-    """Make a problem of `benchmarks.peers`."""
-    task = BITS[name](seed)
+def from_peers(make: Callable[[int], PeerTask], seed: int) -> Task:
+    """Make a problem of `benchmarks.peers`, or one with conditions."""
+    task = make(seed)
     return Task(task.space, task.value)
 
 
@@ -176,8 +177,8 @@ PROBLEMS: dict[str, Callable[[int], Task]] = {
     "8 categories in pairs, noisy": partial(pairs_of_categories, 8, 4, sd=2.8),
     "6 orders, noisy": partial(shifted, lambda x: float(x @ x), SIX_ORDERED, 3.0, sd=7.0),
     "Hartmann-6, noisy": partial(sparse_hartmann, 6, sd=0.4),
-    "max-cut 28": partial(from_peers, "max-cut 28"),
-    "max-3-sat 60/300": partial(from_peers, "max-3-sat 60/300"),
+    "max-cut 28": partial(from_peers, BITS["max-cut 28"]),
+    "max-3-sat 60/300": partial(from_peers, BITS["max-3-sat 60/300"]),
     "cubic polynomial of 40 bits": partial(cubic, 40),
     "cubic polynomial of 40 bits, noisy": partial(cubic, 40, sd=4.0),
     "pairs of 30 categories": partial(pairs_of_categories, 30, 4),
@@ -188,6 +189,7 @@ PROBLEMS: dict[str, Callable[[int], Task]] = {
     "Levy of 10 reals": partial(shifted, levy, REALS, 5.0),
     "Rastrigin of 10 reals": partial(shifted, rastrigin, REALS, 3.0),
     "Michalewicz of 10 reals": partial(shifted, michalewicz, REALS, 1.0),
+    **{name: partial(from_peers, make) for name, make in CONDITIONAL.items()},
 }
 SEARCHES = ("auto", "all variables", "Optuna TPE")  # and "before": all variables, and no smooth model of noisy values
 

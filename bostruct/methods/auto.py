@@ -48,6 +48,7 @@ FAR_SCHEDULE = 30.0  # scales: bad orders teach durations as good ones do, but a
 EXTENT_ODDS = Normal(1.0, 1.0)  # log odds that letters or items count, not their number alone
 LOG_SMOOTHNESS = 1.0  # by which lengthscales are expected to be larger where values are noisy
 SUBSET_ODDS = Normal(3.0, 1.0)  # log odds of the selected variables, beside small effects of all
+WIDE_ODDS = Normal(1.0, 2.0)  # log odds of effects of numbers on their whole range, beside those on a quarter of it
 ORDER_ODDS = Normal(3.0, 1.0)  # log odds of an order that does not mislead
 MOST_POINTS = 1_000  # in a model of variables: a suggestion from 100,000 trials takes seconds
 MOST_FITTED = 300  # of these, that hyperparameters are fitted to: a likelihood of 1,000 points takes ten times as long
@@ -105,7 +106,9 @@ def for_space(domain: Domain) -> BayesianSearch:
     """Build Bayesian optimization of variables: a GP at its mode, log EI, local search around the best points.
 
     The kernel blends main effects with diffusion. Most objectives have main effects, and few data suffice for them. The
-    prior of the diffusion is scaled by the number of variables. Values far worse than the median are compressed.
+    prior of the diffusion is scaled by the number of variables. Effects of numbers blend two lengthscales, the whole
+    range and a quarter of it, because smooth functions need the one and waves the other. Values far worse than the
+    median are compressed.
 
     Where sequences vary in length, or subsets in size, another kernel has main effects that see only the lengths and
     sizes of these. The data say how much of it is needed, so that few of them show what the length does.
@@ -195,14 +198,14 @@ def build_kernel(domain: Domain, log_smoothness: float = 0.0) -> Kernel:
     domain: of variables, such as a `Space`.
     log_smoothness: by how much the log lengthscales are expected to be larger.
     """
-    product = space_kernel(domain, log_smoothness)
-    kernel: Kernel = WeightedSum(main_effects(domain), product, Normal(0.4, 1.0), initial=0.4)
+    effects: Kernel = main_effects(domain)
+    if domain.n_continuous:
+        effects = WeightedSum(main_effects(domain, lengthscale=1.0), effects, WIDE_ODDS, initial=WIDE_ODDS.mean)
+    kernel: Kernel = WeightedSum(effects, space_kernel(domain, log_smoothness), Normal(0.4, 1.0), initial=0.4)
     if has_lengths(domain):
-        by_length = main_effects(domain, by_length=True)
-        kernel = WeightedSum(kernel, by_length, EXTENT_ODDS, initial=EXTENT_ODDS.mean)
+        kernel = WeightedSum(kernel, main_effects(domain, by_length=True), EXTENT_ODDS, initial=EXTENT_ODDS.mean)
     if has_order_to_doubt(domain):
-        unordered = main_effects(domain, trusts_order=False)
-        kernel = WeightedSum(kernel, unordered, ORDER_ODDS, initial=ORDER_ODDS.mean)
+        kernel = WeightedSum(kernel, main_effects(domain, trusts_order=False), ORDER_ODDS, initial=ORDER_ODDS.mean)
     return with_schedules(domain, kernel)
 
 

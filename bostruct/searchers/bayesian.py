@@ -48,6 +48,7 @@ from bostruct.searchers.proposals import Design, draw_blindly, fall_back, neighb
 from bostruct.searchers.regret import ObservedFeasibility, bound_regret_probability
 from bostruct.searchers.views import keep
 
+CERTAIN_SHARE = 0.01  # of the standard deviation of the values: a smaller predicted one leaves nothing to learn
 UNUSED_DRAWS = 16  # of the variables that the model hardly uses
 LARGEST_LOSS = math.log(2.0)  # of a log improvement, for randomized variables
 MAX_FALLBACK_DRAWS = 1_000  # random points, if all maxima and their neighbors were seen
@@ -199,7 +200,8 @@ class BayesianSearch(Searcher):
         maxima, found = self.maximizer(score, self.domain, starts, search_rng)
         state = state | {"surrogate": learned} | kept
         x, origin = self._choose_point(maxima, score, believed, history, search_rng)
-        if origin == "model":
+        if origin == "model" and believed.unused:
+            x = self._leave_certain(x, believed, score, history, random_rng)
             x = self._vary_unused(x, believed, score, history, random_rng)
         yield Suggestion(x, state, {"origin": origin, **info, **found})
         others = select_batch(
@@ -336,6 +338,22 @@ class BayesianSearch(Searcher):
             return again, "repeat"
         again = choose_repeat(self.domain, believed, history, x) if self.repeats else None
         return (x, "model") if again is None else (again, "repeat")
+
+    def _leave_certain(
+        self, x: Point, posterior: Posterior, score: Score, history: HistoryView, rng: np.random.Generator
+    ) -> Point:
+        """Return the best uncertain point of its neighbors and new draws if x is certain to be no better; else x.
+
+        A point that differs from an observed point in unused variables alone is new, but its value is known.
+        """
+        domain, only = self.domain, self.domain.join([x])
+        least, known = CERTAIN_SHARE * float(np.std(history.values)), posterior.predict(only)
+        if known.variance.mean() >= least**2 or known.mean.mean() < np.min(history.values) - least:
+            return x
+        drawn = domain.sample_candidates(MAX_FALLBACK_DRAWS, only, rng)
+        xs = self._unseen(domain.join(self.neighborhood(domain, x, rng), drawn), history)
+        uncertain = np.flatnonzero(posterior.predict(xs).variance.mean(axis=0) >= least**2)
+        return _best(domain.take(xs, uncertain), score) if len(uncertain) else x
 
     def _vary_unused(
         self, x: Point, posterior: Posterior, score: Score, history: HistoryView, rng: np.random.Generator

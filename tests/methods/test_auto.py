@@ -177,6 +177,20 @@ def test_an_order_that_misleads_is_seen_through():
     assert result.best_value <= 1.0  # some 5 with kernels that trust the order
 
 
+def test_effects_of_numbers_are_as_smooth_as_the_data_say():
+    space = bo.Space({f"x{i}": bo.Real(0.0, 1.0) for i in range(4)})
+    xs = space.sample(60, np.random.default_rng(0))
+    rows = np.array([[*space.present(x).values()] for x in xs])
+
+    def fit_log_odds(values):
+        model = auto(space).surrogate
+        posterior = model.condition(xs, values, model.initial_state(), np.random.default_rng(0))[0]
+        return next(one.values[0] for one in posterior.list_hyperparameters() if one.name == "log odds")
+
+    assert fit_log_odds(np.tanh(3.0 * (rows - 0.5)).sum(axis=1)) > 3.0
+    assert fit_log_odds(np.sin(10.0 * rows).sum(axis=1)) < -1.0
+
+
 class TestManyVariables:
     """Above 100 variables the search is another one, above 1,000 alike ones share a lengthscale."""
 

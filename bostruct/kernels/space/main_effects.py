@@ -19,7 +19,7 @@ from bostruct.domains.space.scale import NumberGrid
 from bostruct.domains.space.single_changes import Layout, SingleChanges, SpaceBatch
 from bostruct.kernels.space.effects import EffectKernel, GraphEffect
 from bostruct.kernels.space.factor import LastCall, VariableChanges, count_disagreements, disagreement_change, look_up
-from bostruct.kernels.space.matern import change_effects, sum_effects, vary_effects
+from bostruct.kernels.space.matern import NumberEffect, change_effects, sum_effects, vary_effects
 
 MANY_SIGNS = 1_000  # variables of two choices from which products in single precision pay
 MOST_COORDINATES = 15  # of a choice, up to which their product takes less time than a look-up of each pair
@@ -31,12 +31,14 @@ class Numbers(NamedTuple):
     """The variables of a space whose effects are those of numbers.
 
     places: of each variable of the space, its position among the numbers, 0 for others (d,).
+    lengthscale: of the effects, as a share of the ranges.
     """
 
     variables: list[int]
     grids: tuple[NumberGrid, ...]
     columns: list[int]
     places: IntArray
+    lengthscale: float
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,7 @@ class MainEffects(Kernel):
             mine, theirs = (xs, ys) if all_signs else (xs.take(signs, axis=1), ys.take(signs, axis=1))
             gram = len(signs) - 2.0 * count_disagreements(mine, theirs, 2)  # the same numbers, for they are whole
         if (numbers := self._numbers) is not None:
-            gram += sum_effects(numbers.grids, xs[:, numbers.columns], ys[:, numbers.columns])
+            gram += sum_effects(numbers.grids, xs[:, numbers.columns], ys[:, numbers.columns], numbers.lengthscale)
         for i in self._others:
             own = self.layout.columns(i)
             gram += self.effects[i].gram(xs[:, own], ys[:, own])
@@ -90,8 +92,8 @@ class MainEffects(Kernel):
         d, fixed, own, smooth = self._n_effects, self.prepare(xs, ys), self._numbers, []
         if own is not None:
             at, mine, theirs = [self.numbers.index(i) for i in own.variables], xs[:, own.columns], ys[:, own.columns]
-            fixed -= sum_effects(own.grids, mine, theirs) / d
-            smooth.append((at, vary_effects(own.grids, mine, theirs)))
+            fixed -= sum_effects(own.grids, mine, theirs, own.lengthscale) / d
+            smooth.append((at, vary_effects(own.grids, mine, theirs, own.lengthscale)))
         for i in [i for i in self._others if i in self.numbers]:
             columns = self.layout.columns(i)
             if (vary := self.effects[i].input_vjp(xs[:, columns], ys[:, columns])) is not None:
@@ -139,7 +141,7 @@ class MainEffects(Kernel):
             return look_up(steps, ys.T[self.layout.starts[which]])
         if (numbers := self._numbers) is not None and self._grids[first] is not None:
             moved = VariableChanges(numbers.places[which], before, after)
-            return change_effects(numbers.grids, moved, ys[:, numbers.columns])
+            return change_effects(numbers.grids, moved, ys[:, numbers.columns], numbers.lengthscale)
         change = np.empty((len(which), len(ys)))
         for i in np.unique(which).tolist():
             rows, width, theirs = np.flatnonzero(which == i), self.layout.widths[i], ys[:, self.layout.columns(i)]
@@ -254,5 +256,6 @@ class MainEffects(Kernel):
             return None
         places = np.zeros(len(self.effects), dtype=np.int64)
         places[own] = np.arange(len(own))
-        grids = tuple(grid for grid in self._grids if grid is not None)
-        return Numbers(own, grids, self.layout.starts[own].tolist(), places)
+        numbers = [one for one in self.effects if isinstance(one, NumberEffect)]
+        grids = tuple(one.grid for one in numbers)
+        return Numbers(own, grids, self.layout.starts[own].tolist(), places, numbers[0].lengthscale)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -20,7 +20,7 @@ from bostruct.kernels.space.factor import Factor, VariableChanges
 LOOPS = "bostruct.kernels.space.compiled"
 ROOT = math.sqrt(5.0)
 LARGEST_LOG = 600.0  # of a product that is taken before its logarithm; doubles end at 709
-EFFECT_RATE = ROOT / 0.25  # of the main effect of a number, by its lengthscale as a share of the range
+EFFECT_LENGTHSCALE = 0.25  # of the main effect of a number, as a share of the range
 FAR = 25.0  # ranges away from all others lies an absent number: its effects are below 1e-90, and nothing overflows
 
 
@@ -163,62 +163,68 @@ def share_of_each(grids: Sequence[NumberGrid], which: IntArray, columns: IntArra
 
 @dataclass(frozen=True)
 class NumberEffect(EffectKernel):
-    """The main effect of a number: Matern-5/2 of a lengthscale of a quarter of its range; none if it is absent.
+    """The main effect of a number: Matern-5/2 on its range; none if it is absent.
 
     `MainEffects` adds up the effects of all numbers at once, by `sum_effects` and `change_effects`.
 
     is_conditional: True if some points lack the number.
+    lengthscale: as a share of the range.
     """
 
     grid: NumberGrid = field()  # pyright: ignore[reportIncompatibleVariableOverride]
     is_conditional: bool = False
+    lengthscale: float = EFFECT_LENGTHSCALE
 
     @property
     def has_unit_diagonal(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         return not self.is_conditional
 
     def conditional(self) -> NumberEffect:
-        return NumberEffect(self.grid, True)
+        return replace(self, is_conditional=True)
 
     def gram(self, xs: IntArray, ys: IntArray) -> Array:
-        return sum_effects((self.grid,), xs, ys)
+        return sum_effects((self.grid,), xs, ys, self.lengthscale)
 
     def diag(self, xs: IntArray) -> Array:
         return (xs[:, 0] != INACTIVE).astype(np.float64)
 
 
-def sum_effects(grids: Sequence[NumberGrid], xs: IntArray, ys: IntArray) -> Array:
+def sum_effects(grids: Sequence[NumberGrid], xs: IntArray, ys: IntArray, lengthscale: float) -> Array:
     """Return the sum of the effects of several numbers (n, m).
 
     xs, ys: positions of n and m points (n, c), (m, c).
+    lengthscale: as a share of the ranges.
     """
+    rate = ROOT / lengthscale
     own, other = _effect_shares(grids, xs, FAR), _effect_shares(grids, ys, -FAR)
     total = np.zeros((len(xs), len(ys)))
-    grown = np.exp(EFFECT_RATE * own), np.exp(EFFECT_RATE * other)
-    load_loops(LOOPS).add_effects(own, other, *grown, EFFECT_RATE, total)
+    load_loops(LOOPS).add_effects(own, other, np.exp(rate * own), np.exp(rate * other), rate, total)
     return total
 
 
-def vary_effects(grids: Sequence[NumberGrid], xs: IntArray, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]]:
+def vary_effects(
+    grids: Sequence[NumberGrid], xs: IntArray, ys: IntArray, lengthscale: float
+) -> Callable[[Array], tuple[Array, Pullback]]:
     """Return the sum of the effects of several numbers as a function of the shares of m points.
 
     xs: positions of the m points (m, c), which say which numbers each of them has.
     ys: positions of n points (n, c).
+    lengthscale: as a share of the ranges.
 
     Returns a function from shares (m, c) to the sum (m, n), and to the map from weights (m, n) to the gradient of
     their weighted sum in the shares (m, c), 0 in numbers that a point lacks.
     """
-    has, others = xs != INACTIVE, _effect_shares(grids, ys, -FAR)
-    grown = np.exp(EFFECT_RATE * others)
+    has, others, rate = xs != INACTIVE, _effect_shares(grids, ys, -FAR), ROOT / lengthscale
+    grown = np.exp(rate * others)
 
     def at(shares: Array) -> tuple[Array, Pullback]:
         own = np.ascontiguousarray(np.where(has, shares, FAR).T)
         total = np.zeros((len(shares), len(ys)))
-        load_loops(LOOPS).add_effects(own, others, np.exp(EFFECT_RATE * own), grown, EFFECT_RATE, total)
+        load_loops(LOOPS).add_effects(own, others, np.exp(rate * own), grown, rate, total)
 
         def pullback(weighted: Array) -> Array:
             out = np.empty(shares.shape)
-            load_loops(LOOPS).pull_effects(own, others, EFFECT_RATE, weighted, out)
+            load_loops(LOOPS).pull_effects(own, others, rate, weighted, out)
             return np.where(has, out, 0.0)
 
         return total, pullback
@@ -226,18 +232,19 @@ def vary_effects(grids: Sequence[NumberGrid], xs: IntArray, ys: IntArray) -> Cal
     return at
 
 
-def change_effects(grids: Sequence[NumberGrid], changes: VariableChanges, ys: IntArray) -> Array:
+def change_effects(grids: Sequence[NumberGrid], changes: VariableChanges, ys: IntArray, lengthscale: float) -> Array:
     """Return by how much changes of numbers change the sum of their effects (r, m).
 
     ys: positions of m points (m, c).
+    lengthscale: as a share of the ranges.
     """
-    other, which = _effect_shares(grids, ys, -FAR), np.asarray(changes.which)
+    other, which, rate = _effect_shares(grids, ys, -FAR), np.asarray(changes.which), ROOT / lengthscale
     before, after = (
         np.where(own[:, 0] != INACTIVE, share_of_each(grids, which, np.where(own != INACTIVE, own, 0)), FAR)
         for own in (changes.before, changes.after)
     )
     out = np.empty((len(which), len(ys)))
-    load_loops(LOOPS).change_effects(which, before, after, other, np.exp(EFFECT_RATE * other), EFFECT_RATE, out)
+    load_loops(LOOPS).change_effects(which, before, after, other, np.exp(rate * other), rate, out)
     return out
 
 

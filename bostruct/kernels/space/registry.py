@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -29,7 +30,7 @@ from bostruct.kernels.space.effects import NO_EFFECT, EffectKernel, FactorEffect
 from bostruct.kernels.space.factor import Factor, ServedFactor
 from bostruct.kernels.space.likeness import ChoiceEffect, DistanceFactor, LikenessDistances, LikenessEffect
 from bostruct.kernels.space.main_effects import MainEffects
-from bostruct.kernels.space.matern import MaternFactor, NumberEffect
+from bostruct.kernels.space.matern import EFFECT_LENGTHSCALE, MaternFactor, NumberEffect
 from bostruct.kernels.space.mixture import MixtureEffect, MixtureFactor, MixtureFeatures
 from bostruct.kernels.space.permutation import OrderDistances, OrderShape, PermutationEffect
 from bostruct.kernels.space.product import PlacedFactor, SpaceKernel
@@ -285,13 +286,16 @@ def _make_conditional(
     return [(ConditionalFactor(_single_factor(kernels, one, settings)), (i,)) for i, one in enumerate(variables)]
 
 
-def main_effects(domain: Domain, trusts_order: bool = True, by_length: bool = False) -> MainEffects:
+def main_effects(
+    domain: Domain, trusts_order: bool = True, by_length: bool = False, lengthscale: float = EFFECT_LENGTHSCALE
+) -> MainEffects:
     """Build the linear kernel with one effect for each variable of a domain; none if a point has not the variable.
 
     trusts_order: False for effects of ordered choices that need not be smooth along their order, and of choices with
         descriptors or a matrix that need not be alike, as those of categories need not be.
     by_length: True for effects of sequences of varying length, and of subsets of a range of sizes, that depend on their
         lengths and sizes alone.
+    lengthscale: of the effects of numbers, as a share of their range.
 
     Raises DomainError, naming the variable whose kind has no kernel.
     """
@@ -300,6 +304,7 @@ def main_effects(domain: Domain, trusts_order: bool = True, by_length: bool = Fa
         effects |= _unordered_effects(variables, effects)
     if by_length:
         effects |= _length_effects(domain)
+    effects |= {i: replace(one, lengthscale=lengthscale) for i, one in effects.items() if isinstance(one, NumberEffect)}
     own = (effects[i].conditional() if one.when and not one.is_fixed else effects[i] for i, one in enumerate(variables))
     return MainEffects(tuple(own), _layout(variables), _grids(variables))
 
@@ -320,22 +325,16 @@ def has_lengths(domain: Domain) -> bool:
 
 def _length_effects(domain: Domain) -> dict[int, EffectKernel]:
     """Return the effects of lengths and sizes, where these vary, by position."""
-    found: dict[int, EffectKernel] = {}
-    for i, variable in enumerate(domain.variables.values()):
-        kernels = _find_registered(type(variable))
-        if kernels is not None and kernels.lengths is not None and (own := kernels.lengths(variable)) is not None:
-            found[i] = own
-    return found
+    registered = ((i, one, _find_registered(type(one))) for i, one in enumerate(domain.variables.values()))
+    lengths = ((i, own.lengths(one)) for i, one, own in registered if own is not None and own.lengths is not None)
+    return {i: own for i, own in lengths if own is not None}
 
 
 def _unordered_effects(variables: Sequence[Variable], effects: Mapping[int, EffectKernel]) -> dict[int, EffectKernel]:
     """Return the effects of ordered or alike choices as if they were categories, by position."""
-    found, shared = dict[int, EffectKernel](), dict[EffectKernel, EffectKernel]()
-    for i, effect in effects.items():
-        plain = effect.unordered(variables[i].ordered and not variables[i].has_sure_order)
-        if plain is not None:
-            found[i] = shared.setdefault(plain, plain)
-    return found
+    plain = {i: one.unordered(variables[i].ordered and not variables[i].has_sure_order) for i, one in effects.items()}
+    shared = dict[EffectKernel, EffectKernel]()
+    return {i: shared.setdefault(one, one) for i, one in plain.items() if one is not None}
 
 
 def _effects(domain: Domain) -> dict[int, EffectKernel]:

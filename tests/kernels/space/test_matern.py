@@ -89,19 +89,20 @@ def test_the_compiled_loops_compute_the_formula(c, level, rng):
     np.testing.assert_allclose(ours, np.einsum("nm,nmc->c", weighted, slopes), atol=1e-12 * np.abs(weighted).sum() * 9)
 
 
-@given(rngs())
+@given(rngs(), st.sampled_from([0.25, 1.0]))
 @settings(max_examples=20, deadline=None)
-def test_effects_of_many_numbers_are_the_sum_of_each(rng):
+def test_effects_of_many_numbers_are_the_sum_of_each(rng, lengthscale):
     grids = (RealGrid(0.0, 1.0, False), IntegerGrid(1, 5_000, True), IntegerGrid(-3_000, 3_000, False))
     xs, ys = (np.stack([rng.integers(0, len(g), size=m) for g in grids], axis=1) for m in (6, 5))
-    each = [NumberEffect(g).gram(xs[:, [i]], ys[:, [i]]) for i, g in enumerate(grids)]
-    np.testing.assert_allclose(sum_effects(grids, xs, ys), sum(each), rtol=1e-13)
+    effects = [NumberEffect(g, lengthscale=lengthscale) for g in grids]
+    each = [one.gram(xs[:, [i]], ys[:, [i]]) for i, one in enumerate(effects)]
+    np.testing.assert_allclose(sum_effects(grids, xs, ys, lengthscale), sum(each), rtol=1e-13)
     moved = np.stack([rng.integers(0, len(g), size=6) for g in grids], axis=1)
-    for i, g in enumerate(grids):
+    for i in range(len(grids)):
         changes = VariableChanges(np.full(6, i), xs[:, [i]], moved[:, [i]])
-        expected = NumberEffect(g).gram(moved[:, [i]], ys[:, [i]]) - each[i]
-        np.testing.assert_allclose(change_effects(grids, changes, ys), expected, atol=1e-13)
-        assert NumberEffect(g).diag(xs[:, [i]]).tolist() == [1.0] * 6
+        expected = effects[i].gram(moved[:, [i]], ys[:, [i]]) - each[i]
+        np.testing.assert_allclose(change_effects(grids, changes, ys, lengthscale), expected, atol=1e-13)
+        assert effects[i].diag(xs[:, [i]]).tolist() == [1.0] * 6
 
 
 def test_hundreds_of_numbers_do_not_overflow():
