@@ -279,7 +279,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
     seeds, searches = range(given.first_seed, given.first_seed + given.seeds), given.searches.split(",")
-    lines = given.out.read_text().splitlines() if given.out is not None and given.out.exists() else []
+    out: Path | None = given.out
+    lines = out.read_text().splitlines() if out is not None and out.exists() else []
     runs = {tuple(row["key"]): Found(**row["found"]) for row in map(json.loads, lines)}
     for problem in given.problems.split(";"):
         for key in [(problem, search, seed) for seed in seeds for search in searches]:
@@ -287,8 +288,8 @@ def main() -> None:
                 own = runs.get((problem, "auto", key[2]))
                 is_equal = key[1] == "all variables" and own is not None and not own.selected
                 runs[key] = own if is_equal and own else run_once(*key, given.trials)
-                if given.out is not None:
-                    with given.out.open("a") as file:
+                if out is not None:
+                    with out.open("a") as file:
                         file.write(json.dumps({"key": key, "found": runs[key]._asdict()}) + "\n")
         print(tabulate(runs, problem, searches, seeds), flush=True)
 
