@@ -59,4 +59,4 @@ def _encode_numpy(value: object) -> Json:
 
 _ENCODER = json.JSONEncoder(default=_encode_numpy)
 _COMPACT_ENCODER = json.JSONEncoder(default=_encode_numpy, separators=(",", ":"))
-_scan = json.JSONDecoder().scan_once
+_scan = json.JSONDecoder().scan_once  # type: ignore[attr-defined]  # as `raw_decode` calls it
