@@ -33,7 +33,7 @@ class Limit(NamedTuple):
 # Limits may only fall, but for those that an open change argues for. A figure without one is printed for comparison.
 LIMITS = (
     Limit("files at the root", 10),
-    Limit("files", 360),
+    Limit("files", 361),
     Limit("files under 100 lines", 75),
     Limit("files over 700 lines", 4),  # docstrings of the reference have sections, which take lines
     Limit("files that one file of their own folder imports", 47),
@@ -55,7 +55,7 @@ LIMITS = (
     Limit("British spellings", 0),
     Limit("wrong phrases in pages", 0),
     Limit("wrong phrases in messages", 0),
-    Limit("wrong phrases in docstrings", 150),
+    Limit("wrong phrases in docstrings", 49),
     Limit("lines of README", 130),
     Limit("line of the first Python block of README", 15),
     Limit("words of user documentation", 42_800),

@@ -1,4 +1,4 @@
-"""`bostruct problems` and `bostruct methods`: what there is to optimize, and which method searches what."""
+"""`bostruct problems` and `bostruct methods`: the benchmark problems, and the methods with their domains."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _list_problems(as_json: bool) -> None:
 
 
 def _table_of(described: list[Facts]) -> str:
-    """Return the table of a group; the goals have a column where some problem has others than to be minimized."""
+    """Return the table of a group, with a column of goals unless all problems have one minimized objective."""
     header = ("name", "variables", "choices", "goals", "optimum", "noisy", "what it is", "source")
     rows = [
         (
@@ -76,7 +76,7 @@ def _table_of(described: list[Facts]) -> str:
 
 
 def _describe_installed() -> tuple[list[Facts], dict[str, str]]:
-    """Describe the problems that installed packages bring; those that cannot be loaded are named, with the reason."""
+    """Describe the problems of installed packages; those that cannot be loaded are listed with the reason."""
     from bostruct import plugins
     from bostruct.problems import registry
 
@@ -93,7 +93,7 @@ def _describe_installed() -> tuple[list[Facts], dict[str, str]]:
 
 
 def _entry(name: str) -> Facts:
-    """Describe a problem with its defaults; if it needs a file, without what only the file knows."""
+    """Describe a problem with its defaults; if it needs a file, omit the facts that depend on it."""
     from bostruct.problems import registry
 
     if name not in registry.ENTRIES:
@@ -126,7 +126,7 @@ def _problem_facts(problem: AnyProblem) -> Facts:
 
 
 def _write_goals(facts: Facts) -> str:
-    """Write the goals of a problem; nothing for one objective to be minimized, and where a file is needed to know."""
+    """Format the goals of a problem; "" for one minimized objective, and if they depend on a file."""
     from bostruct.goals.declared import Goals
 
     goals = Goals.from_json(facts["goals"]) if "goals" in facts else Goals()
@@ -150,7 +150,7 @@ def _shape(domain: Domain) -> Facts:
 
 
 def _count(log10_number: float | None) -> str:
-    """Write a number of points, in full up to a million."""
+    """Format a number of points, in full up to a million."""
     if log10_number is None:
         return "no end"
     return f"{round(10**log10_number):,}" if log10_number <= 6.0 else f"10^{log10_number:.1f}".removesuffix(".0")
@@ -162,7 +162,7 @@ def _describe_one(spec: str, as_json: bool) -> None:
 
     name = spec.partition(":")[0]
     if name == spec and name in registry.ENTRIES and "specification" not in _entry(name):
-        facts = _entry(name)  # a file is needed to say more
+        facts = _entry(name)  # other facts need a file
     else:
         problem = load_problem(spec)
         facts = _entry(spec if name not in registry.ENTRIES else name) | _problem_facts(problem)
@@ -229,14 +229,14 @@ def methods(as_markdown: bool, as_json: bool) -> None:
 
 
 def summary(name: str) -> str:
-    """Return the first line of what a method says of itself."""
+    """Return the first line of a method's docstring."""
     from bostruct.methods import find_method
 
     return (find_method(name).__doc__ or "").partition("\n")[0]
 
 
 def coverage(name: str) -> dict[str, str | None]:
-    """Return for each kind of domain None if a method searches it, else why the method refuses."""
+    """Return for each type of domain None if a method supports it, otherwise the reason why not."""
     from bostruct.contracts import BostructError
     from bostruct.methods import find_method
 
@@ -251,12 +251,12 @@ def coverage(name: str) -> dict[str, str | None]:
 
 
 def reason(message: str, name: str) -> str:
-    """Return a refusal without the method and what it was given, so that equal ones are listed once."""
+    """Return a refusal without the method and the actual value, so that equal reasons are listed once."""
     return message.removeprefix("method: ").removeprefix(f"{name} ").partition(", got ")[0].partition(": no module")[0]
 
 
 def example_domains() -> dict[str, Domain]:
-    """Return a small domain of each kind."""
+    """Return a small domain of each type."""
     import networkx
 
     import bostruct as bo

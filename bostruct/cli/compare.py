@@ -1,4 +1,4 @@
-"""`bostruct compare`: methods x seeds on one problem."""
+"""`bostruct compare`: methods and seeds on one problem."""
 
 from __future__ import annotations
 
@@ -121,13 +121,13 @@ def _report(compared: ProblemComparison, seeds: int, folder: Path, as_json: bool
 
 
 def _draw_picture(compared: ProblemComparison, path: Path, overwrite: bool) -> Path | None:
-    """Draw the picture and return its path; None if it cannot be drawn, which a line on stderr then says."""
+    """Draw the plot and return its path; if that fails, print a note on stderr and return None."""
     from bostruct.analysis.plots import save_figure
     from bostruct.contracts import MissingExtra
 
     try:
         save_figure(compared.plot(), path, overwrite=overwrite)
-    except (MissingExtra, ValueError) as error:  # no matplotlib, or no run with a feasible trial
+    except (MissingExtra, ValueError) as error:  # matplotlib is not installed, or no run has a feasible trial
         click.echo(f"no picture: {error}", err=True)
         return None
     return path

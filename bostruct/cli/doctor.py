@@ -1,4 +1,4 @@
-"""`bostruct doctor`: what is installed, and whether it works."""
+"""`bostruct doctor`: check the installation."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from bostruct.cli.text import Facts, echo_json, format_pairs
 
 PACKAGE_NAME = re.compile(r"[\w.-]+")
 EXTRA = re.compile(r"extra == ['\"]([\w-]+)['\"]")
-OPTIONAL = {  # package that a plain install brings, but the core runs without -> what is lost without it
+OPTIONAL = {  # package that a plain install includes, but the core does not need -> what is lost without it
     "torch": "no network can be built or trained (bostruct nas, bostruct.nas, Program.to_torch)",
     "gpytorch": "no kernels for GPyTorch and BoTorch (bostruct.integrations.gpytorch)",
 }
@@ -42,7 +42,7 @@ EXTRAS = {  # extra -> what is lost without it
     "submitit": "no trials as jobs of SLURM (bostruct.integrations.submitit)",
     "postgresql": 'no studies in a PostgreSQL database (storage="postgresql://...")',
 }
-FOR_A_CHECKOUT = ("dev", "docs")  # extras of those who change bostruct
+FOR_A_CHECKOUT = ("dev", "docs")  # extras for developers of bostruct
 LARGEST_POT = 60e6  # bytes; the wheels of 0.9.7 were shipped with debug symbols, 174 MB
 
 
@@ -72,7 +72,7 @@ def doctor(shows_all: bool, compiles: bool, as_json: bool) -> None:
 
 
 def examine() -> Facts:
-    """Collect everything that the command prints; `problems` is empty if all is well."""
+    """Collect all facts that the command prints; `problems` is empty if the installation is sound."""
     from bostruct.checks import install_command
 
     needed = requirements(requires("bostruct") or []) if installed_version("bostruct") else {}
@@ -100,9 +100,9 @@ def examine() -> Facts:
 
 
 def requirements(lines: Sequence[str]) -> dict[str, list[str]]:
-    """Return the packages that each extra brings, "" for what is always needed.
+    """Return the packages of each extra, "" for required ones.
 
-    Extras made of extras are left out, and so are those for a checkout.
+    Extras that combine other extras are omitted, and so are extras for developers.
 
     lines: requirements in the metadata of a distribution, such as ``numpy>=1.26; extra == "nas"``.
     """
@@ -123,18 +123,18 @@ def installed_version(name: str) -> str | None:
 
 
 def load_torch() -> tuple[ModuleType | None, list[str]]:
-    """Import torch if it is installed; the list says why an installed one cannot be imported."""
+    """Import torch if it is installed; the list contains the reason if the import fails."""
     if installed_version("torch") is None:
         return None, []
     try:
         import torch
-    except Exception as error:  # a build for another numpy or CUDA raises anything
+    except Exception as error:  # a build for another version of NumPy or CUDA may raise any exception
         return None, [f"torch is installed, but cannot be imported: {type(error).__name__}: {error}"]
     return torch, []
 
 
 def notes(packages: Sequence[str], extras: Sequence[str]) -> list[str]:
-    """Say what each absent optional package, extra, program or system call costs, and how to get it."""
+    """Describe the effect of each missing optional package, extra, program or system call, and how to install it."""
     from bostruct.checks import has_posix, install_command
 
     lost = [f"{name} is not installed: {OPTIONAL[name]}; pip install {name}" for name in OPTIONAL if name in packages]
@@ -152,7 +152,7 @@ def notes(packages: Sequence[str], extras: Sequence[str]) -> list[str]:
 
 
 def thread_pools(torch: ModuleType | None) -> list[Facts]:
-    """List the libraries with threads that numerical work loads, torch if it is given, and their threads.
+    """Return the libraries with thread pools that are loaded, including torch if it is given, and their threads.
 
     torch: the module, None if it is not installed.
     """
@@ -170,7 +170,7 @@ def thread_pools(torch: ModuleType | None) -> list[Facts]:
 
 
 def pot_warnings() -> list[str]:
-    """Return a warning if the POT that is installed is one of the oversized builds, else none."""
+    """Return a warning if the installed POT is one of the oversized builds."""
     if installed_version("POT") is None:
         return []
     found = distribution("POT")
@@ -182,9 +182,9 @@ def pot_warnings() -> list[str]:
 
 
 def self_test() -> Facts:
-    """Run a study of 13 trials, three of them chosen by the model; close it, read it again and compare the two.
+    """Run a study of 13 trials, three of them suggested by the model; reload it and compare.
 
-    Where the system has no study files, the study stays in memory, and nothing is compared.
+    If the system has no study files, the study stays in memory and nothing is compared.
     """
     began = perf_counter()
     try:
@@ -203,15 +203,15 @@ def self_test() -> Facts:
         chosen = sum(trial.origin == "model" for trial in told.trials)
         if [t.value for t in told.trials] != [t.value for t in kept.trials] or not chosen:
             return {"ok": False, "why": f"stored trials differ, or no point came from the model ({chosen})"}
-    except Exception as error:  # whatever is wrong with an installation is what this is here to say
+    except Exception as error:  # any error of an installation is to be reported
         return {"ok": False, "why": f"{type(error).__name__}: {error}"}
     return {"ok": True, "seconds": perf_counter() - began, "trials": len(told.trials), "from_model": chosen}
 
 
 def compile_loops() -> None:
-    """Have models of numbers, of conditions and of architectures each suggest a point, for which loops are compiled.
+    """Suggest one point each by models of numbers, of conditions and of architectures, to compile their loops.
 
-    The machine code is kept where `load_loops` says.
+    `load_loops` determines where the machine code is cached.
     """
     import bostruct as bo
 
@@ -241,7 +241,7 @@ def _doctor_text(found: Facts, shows_all: bool) -> str:
 
 
 def _name_absent(found: Facts) -> tuple[str, str]:
-    """Return a row that names what is optional and not installed."""
+    """Return a row of the optional packages that are not installed."""
     absent = [name for name, number in found["versions"].items() if number is None and name in OPTIONAL]
     absent += [extra for extra, present in found["extras"].items() if not present]
     what = f"not installed: {', '.join(absent)}; " if absent else ""

@@ -1,4 +1,4 @@
-"""The commands under one roof; each imports what it needs when it is run, so that `bostruct --help` answers at once."""
+"""The command group; each command imports its dependencies when it runs, so that `bostruct --help` is fast."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from bostruct.cli.watch import watch
 
 
 class DiscreetGroup(click.Group):
-    """Commands whose errors show no password, whatever argument they quote: anybody may read the log of a job."""
+    """A command group that hides passwords in error messages, because logs of jobs may be public."""
 
     def make_context(self, *args: Any, **settings: Any) -> click.Context:
         with _hide_passwords_in_errors():
@@ -39,7 +39,7 @@ def _hide_passwords_in_errors() -> Iterator[None]:
     except click.ClickException as error:
         from bostruct.storage.postgresql.connecting import hide_passwords
 
-        vars(error)["message"] = hide_passwords(error.message)  # which newer versions of click declare final
+        vars(error)["message"] = hide_passwords(error.message)  # newer versions of click declare it final
         raise
 
 

@@ -1,6 +1,6 @@
 """The page of `bostruct watch` about a file of studies, and its server.
 
-The server has one page, for who has the token; no path of a request reaches the file system.
+The server has one page, for clients with the token; no request path reaches the file system.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ OPEN_AGAIN = "Open the address that bostruct watch printed, by typing or pasting
 class Page(NamedTuple):
     """A page.
 
-    body: of the page, in UTF-8.
+    body: UTF-8 text of the page.
     """
 
     tag: str
@@ -48,16 +48,16 @@ class Page(NamedTuple):
 class WatchServer(GuardedServer):
     """A server of one page.
 
-    port: 0 for a free one.
+    port: 0 for a free port.
 
-    Raises OSError if the address cannot be had.
+    Raises OSError if the address is not available.
     """
 
     def __init__(self, host: str, port: int, read: Callable[[], Page]) -> None:
         self.read = read
-        self.session = secrets.token_urlsafe(32)  # in the cookie, so that the token is in the first address alone
+        self.session = secrets.token_urlsafe(32)  # in the cookie, so that only the first address contains the token
         super().__init__(host, port, _PageHandler, MOST_CONNECTIONS)
-        self.cookie = f"bostruct_watch_{self.server_port}"  # cookies of a host are shared by its ports
+        self.cookie = f"bostruct_watch_{self.server_port}"  # ports of a host share cookies
 
     @property
     def page_url(self) -> str:
@@ -66,7 +66,7 @@ class WatchServer(GuardedServer):
 
 
 class _PageHandler(GuardedHandler):
-    """One request and its answer, on a connection that ends then."""
+    """One request and its response, on a separate connection."""
 
     server: WatchServer  # pyright: ignore[reportIncompatibleVariableOverride]  # the one that made it
     headers_sent = PAGE_HEADERS
@@ -110,8 +110,8 @@ class _PageHandler(GuardedHandler):
         self.send_content(status, f"{message}\n".encode(), plain)
 
 
-LEAST_PAUSE = 1.0  # seconds from one writing of the page to the next
-SHARE = 0.1  # of one core that writing pages may take, from a search on the same machine
+LEAST_PAUSE = 1.0  # minimum seconds between two renderings of the page
+SHARE = 0.1  # maximum share of one core for renderings, since a search may run on the same machine
 FOLLOW = """
 let tag = null;
 let parts = [...document.querySelector('main').children].map(part => part.outerHTML);
@@ -185,8 +185,8 @@ class LivePage:
 
     name: of one study; None for all, or with a space for the only one.
 
-    Raises UsageError; StorageError if the file cannot be read at first. Later the page says so, above what was last
-    read.
+    Raises UsageError; StorageError if the file cannot be read at first. Later read errors are shown above the last
+    page.
     """
 
     def __init__(self, file: str, name: str | None = None, space: Domain | None = None) -> None:
@@ -199,7 +199,7 @@ class LivePage:
         self._page = self._write(self._read_runs())
 
     def read(self) -> Page:
-        """Return the page as it is now; while it is being written, or was just written, as it was."""
+        """Return the current page; if it is being rendered or was just rendered, the last one."""
         if self._busy.acquire(blocking=False):
             try:
                 if monotonic() >= self._due and (now := self._look()) != self._seen:
@@ -209,9 +209,9 @@ class LivePage:
         return self._page
 
     def _look(self) -> object:
-        """Return what changes with the file; None while it is not there."""
+        """Return a value that changes with the file; None if the file does not exist."""
         changes = self._place.find_revisions()
-        return None if changes is None else (changes, self._place.find_writers())  # of one that is gone, trials wait
+        return None if changes is None else (changes, self._place.find_writers())  # trials of a dead writer are queued
 
     def _update(self, now: object) -> None:
         from bostruct.contracts import BostructError
@@ -220,7 +220,7 @@ class LivePage:
         began = monotonic()
         try:
             runs, note, seen = self._read_runs(), None, now
-        # also if the file is half written, or holds studies that the options do not choose from: read after a pause
+        # also for a half-written file or one without matching studies: read after a pause
         except (BostructError, OSError, click.ClickException) as error:
             said = f"The file cannot be read now: {error_text(error)}. Below is what was last read."
             runs, note, seen = self._runs, element("p", said, class_="alert", role="alert"), None

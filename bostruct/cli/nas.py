@@ -1,4 +1,4 @@
-"""`bostruct nas`: search networks for a data set of scikit-learn or for CIFAR-10, and leave the best ready to use."""
+"""`bostruct nas`: search networks for a data set of scikit-learn or for CIFAR-10, and save the best one."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ FILES = {
     "network.py": "program",
     "best.pt": "archive",
     "retrain.py": "program",
-}  # kinds of output
+}  # types of outputs
 DATASETS = ("digits", "diabetes", "cifar10")
 PROTOCOL_NAMES = ("combo", "deeparchitect", "nasbot", "wrs", "fast")
 NAS_METHODS = (
@@ -202,7 +202,7 @@ def nas(
         asked: Facts = {"method": published_searcher(search, method, domain), "seed": seed, "storage": storage}
         asked |= {"name": f"nas {search.title} {method} seed={seed}", "initial_points": list(search.initial) or None}
         with Study(domain, **asked) as study, trial_bar("trials", study, n_trials, progress) as show:
-            _make_folder(folder)  # once the storage is open, and before anything is trained
+            _make_folder(folder)  # after the storage is open, and before training
             n_workers = workers or (2 if search.devices is None else len(search.devices))
             how: Facts = {"workers": n_workers, "max_initial_failures": max_initial_failures}
             result = study.optimize(search.minimized(), n_trials, progress=False, callbacks=show, **how)
@@ -217,7 +217,7 @@ def nas(
 
 
 def _describe_search(search: Search, result: Result) -> Facts:
-    """Return what a search has found, but for the test errors."""
+    """Return the results of a search, except for the test errors."""
     return {
         "trials": len(result.trials),
         "failed": result.n_failed,
@@ -230,9 +230,9 @@ def _describe_search(search: Search, result: Result) -> Facts:
 
 
 def published_searcher(search: Search, method: str, domain: Any) -> str | Searcher:
-    """Return a method with the settings of the paper whose space is searched; the name itself if there are none.
+    """Return a method with the settings of the paper whose space is searched, or the name if there are none.
 
-    search: its trials set how many points are random, whatever --trials says, so that the same line goes on.
+    search: its number of trials, not --trials, sets the number of random points, so that a command can be resumed.
     """
     from bostruct import methods
 
@@ -253,7 +253,7 @@ def published_searcher(search: Search, method: str, domain: Any) -> str | Search
 
 
 def _build_search(dataset: str, data: str | None, download: bool, chosen: Facts, changed: Facts) -> Search:
-    """Build the search that the options ask for; raise UsageError if they do not belong together."""
+    """Build the search for the options; raise UsageError if they are inconsistent."""
     import torch
 
     from bostruct.nas import cifar
@@ -290,7 +290,7 @@ def _build_search(dataset: str, data: str | None, download: bool, chosen: Facts,
 
 
 def _make_folder(folder: Path) -> None:
-    """Make the folder; raises BadParameter if nothing can be left there."""
+    """Create the folder; raises BadParameter if it is not writable."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
@@ -308,7 +308,7 @@ def _write_file(folder: Path, overwrite: bool, name: str, content: str | bytes) 
 
 
 def _write_files(search: Search, result: Result, folder: Path, overwrite: bool) -> list[str]:
-    """Write the files; pictures only where matplotlib is installed."""
+    """Write the files; plots only if matplotlib is installed."""
     from bostruct.analysis.plots import draw_picture
     from bostruct.contracts import MissingExtra
     from bostruct.domains.architecture.drawing import plot_architecture
@@ -329,9 +329,9 @@ def _write_files(search: Search, result: Result, folder: Path, overwrite: bool) 
 
 
 def _write_network(search: Search, trained: list[Trained], folder: Path, overwrite: bool) -> list[str]:
-    """Write the weights of the training with the least validation error, and the network as source.
+    """Write the weights of the training with the least validation error, and the network as source code.
 
-    Programs and layers of a user's own have no source; the weights are then those of `to_torch`.
+    Programs and custom layers have no source code; the weights are then those of `to_torch`.
     """
     import torch
 
@@ -340,7 +340,7 @@ def _write_network(search: Search, trained: list[Trained], folder: Path, overwri
     from bostruct.output_files import sign_archive
 
     best = min(trained, key=lambda one: one.error).network
-    # copies: repeats that are trained as one tensor would each bring the weights of all
+    # copies: repeats that are trained as one tensor would each contain the weights of all
     weights, packed = {name: one.detach().cpu().clone() for name, one in best.state_dict().items()}, BytesIO()
     torch.save(weights, packed)
     files = [_write_file(folder, overwrite, "best.pt", sign_archive(packed))]
@@ -373,5 +373,5 @@ def _nas_text(summary: Facts, search: Search, found: RetrainedScore, by_hand: Re
         ("files", " ".join(summary["files"])),
     ]
     lines = best.to_text().splitlines()
-    chosen = [line for line in lines if line.startswith("chosen: ")]  # of a program; its modules follow from these
+    chosen = [line for line in lines if line.startswith("chosen: ")]  # of a program; they determine its modules
     return "\n".join([format_pairs(rows), "", "The best network:", "", *(chosen or lines)])

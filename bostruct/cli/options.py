@@ -1,4 +1,4 @@
-"""Options that the commands share: how problems and methods are given, and what an error turns into."""
+"""Shared options of the commands: parsing of problems and methods, and error handling."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 FAILED = 1
 STORAGE_REFUSED = 3
-INTERRUPTED = 130  # as shells count SIGINT
-STORAGE_LOG = "bostruct.storage"  # whose warnings say why a command stands still
+INTERRUPTED = 130  # the convention of shells for SIGINT
+STORAGE_LOG = "bostruct.storage"  # its warnings explain why a command waits
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 relabel_option = click.option(
@@ -42,7 +42,7 @@ progress_option = click.option(
 
 
 def read_max_initial_failures(context: click.Context, option: click.Parameter, given: str) -> FailureLimit:
-    """Return the number that an option has, ``auto`` as it is, and None for ``none``; raise BadParameter."""
+    """Return the number of an option, ``auto``, or None for ``none``; raise BadParameter."""
     if given == "auto":
         return "auto"
     if given == "none":
@@ -53,7 +53,7 @@ def read_max_initial_failures(context: click.Context, option: click.Parameter, g
 
 
 class FiniteRange(click.FloatRange):
-    """A range of numbers without NaN, which is in each range of click, and infinity."""
+    """A numeric range that excludes NaN, which click's ranges include, and infinity."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         number = super().convert(value, param, ctx)
@@ -87,16 +87,15 @@ space_option = click.option(
     "of `run`, or module:name or file.py:name of the space itself.",
 )
 file_to_write = click.Path(dir_okay=False, writable=True)
-FOLDERS = re.compile(r".*[/\\]")  # before the name of a file, and other ones on each machine
+FOLDERS = re.compile(r".*[/\\]")  # the folders of a path, which differ between machines
 PICTURES = (".png", ".pdf", ".svg")
-NEVER_READ = frozenset({"csv", "plot", "out", "name"})  # parameters that name no input
+NEVER_READ = frozenset({"csv", "plot", "out", "name"})  # parameters that are not inputs
 
 
 def check_folder(context: click.Context, option: click.Parameter, path: str | None) -> str | None:
-    """Return a path, and refuse before any work what could not be written after it; raises BadParameter.
+    """Return a path after checking that its folder exists; raises BadParameter.
 
-    path: of a file to write, whose folder must exist; None if the option was not given. A `~` that it begins with is
-        the home directory.
+    path: of a file to write; None if the option was not given. A leading `~` is the home directory.
     """
     del context
     if path is None:
@@ -108,9 +107,9 @@ def check_folder(context: click.Context, option: click.Parameter, path: str | No
 
 
 def check_picture(context: click.Context, option: click.Parameter, path: str | None) -> str | None:
-    """Return a path, and refuse before a long run what would fail after it; raises BadParameter.
+    """Return a path after checking its folder and its file type; raises BadParameter.
 
-    path: of a picture to write, with a known ending, whose folder must exist; None if the option was not given.
+    path: of a plot to write; None if the option was not given.
     """
     if path is not None and not path.endswith(PICTURES):
         raise click.BadParameter(f"expected a file that ends in {', '.join(PICTURES)}; got {path}", param=option)
@@ -126,9 +125,9 @@ plot_option = click.option(
 
 
 def check_outputs(outputs: Mapping[str | None, str], *, overwrite: bool) -> None:
-    """Refuse before any work what must not be replaced after it; raises what `check_output` raises.
+    """Check that outputs may be written before any work; raises the errors of `check_output`.
 
-    outputs: the kind of each file by its path, which is None if its option was not given.
+    outputs: the type of each file by its path, which is None if its option was not given.
     """
     from bostruct.output_files import check_output
 
@@ -149,9 +148,9 @@ class StorageRefused(click.ClickException):
 
 @contextmanager
 def plain_errors(when_interrupted: str = "") -> Iterator[None]:
-    """Turn what the package raises on purpose into a line on stderr and an exit code, and its warnings into notes.
+    """Print errors of the package as a line on stderr with an exit code, and its warnings as notes.
 
-    Notes are also what storage logs, such as that a database is out of reach and waited for.
+    Log messages of the storage, such as that a database is not available, are also notes.
     """
     from bostruct.contracts import BostructError
     from bostruct.execution.interrupts import TERMINATED
@@ -171,7 +170,7 @@ def plain_errors(when_interrupted: str = "") -> Iterator[None]:
     except OutputRefused as error:
         raise click.UsageError(error_text(error).replace("overwrite=True", "--overwrite")) from error
     except BrokenPipeError:
-        raise  # somebody closed our stdout: click knows what to do
+        raise  # stdout was closed, which click handles
     except (BostructError, OSError) as error:
         raise click.ClickException(error_text(error)) from error
     except KeyboardInterrupt:
@@ -189,7 +188,7 @@ class _NoteHandler(logging.Handler):
 
         try:
             click.echo(f"Note: {printable_lines(record.getMessage())}", err=True)
-        except Exception:  # nobody reads stderr any more; who logs has other things to do
+        except Exception:  # stderr is closed, and logging must not fail
             self.handleError(record)
 
 
@@ -204,7 +203,7 @@ def _show_log() -> Iterator[None]:
 
 
 def _notes(show: Callable[..., None], categories: tuple[type[Warning], ...]) -> Callable[..., None]:
-    """Return a `warnings.showwarning` that prints warnings of these kinds as notes, and leaves others to `show`."""
+    """Return a `warnings.showwarning` that prints warnings of these types as notes, and passes others to `show`."""
 
     def show_note(message: Warning | str, kind: type[Warning], *where: Any) -> None:
         if issubclass(kind, categories):
@@ -218,7 +217,7 @@ def _notes(show: Callable[..., None], categories: tuple[type[Warning], ...]) -> 
 
 
 def warn_if_exposed(server: GuardedServer, host: str, does: str) -> None:
-    """Print a warning where other machines reach a server.
+    """Print a warning if other machines can reach a server.
 
     does: what clients do with the studies, such as ``uses``.
     """
@@ -235,7 +234,7 @@ def warn_if_exposed(server: GuardedServer, host: str, does: str) -> None:
 
 
 def add_relabel(spec: str, relabel: int | None) -> str:
-    """Return the specification with `relabel=SEED` added; raise UsageError if it is there already.
+    """Return the specification with `relabel=SEED` added; raise UsageError if it already contains it.
 
     relabel: seed of the relabeling, from 0; None for none.
     """
@@ -247,7 +246,7 @@ def add_relabel(spec: str, relabel: int | None) -> str:
 
 
 def open_place(storage: str) -> Storage:
-    """Return the storage that an argument names; messages show its label, which holds no password.
+    """Return the storage for an argument; messages show its label, which contains no password.
 
     Raises StorageError, MissingExtra.
     """
@@ -257,7 +256,7 @@ def open_place(storage: str) -> Storage:
 
 
 def check_not_empty(place: Storage, names: Sequence[str]) -> None:
-    """Raise StorageError if a storage holds no study, as if there is no such file."""
+    """Raise StorageError if a storage contains no study, or does not exist."""
     from bostruct.storage.protocol import StorageError
 
     if not names:
@@ -265,14 +264,14 @@ def check_not_empty(place: Storage, names: Sequence[str]) -> None:
 
 
 def short_name(place: Storage) -> str:
-    """Return the name of the file or database that a storage is."""
+    """Return the name of the file or database of a storage."""
     if "://" not in place.label:
         return Path(place.label).name
     return unquote(urlsplit(place.label).path.strip("/")) or "studies"
 
 
 def load_problem(spec: str) -> AnyProblem:
-    """Load a problem; raise UsageError if there is none, ClickException if it needs what is not installed."""
+    """Load a problem; raise UsageError if it does not exist, ClickException if it needs a missing package."""
     from bostruct.contracts import MissingExtra
     from bostruct.problems import registry
 
@@ -285,9 +284,9 @@ def load_problem(spec: str) -> AnyProblem:
 
 
 def name_on_record(problem: AnyProblem) -> str:
-    """Return the name by which a stored study knows its problem again: without the folders of files in it.
+    """Return the stored name of a problem, without the folders of files in it.
 
-    problem: any; one of the user's own is named as the command line names it, such as ``folder/mine.py:problem``.
+    problem: any; a custom one has its name on the command line, such as ``folder/mine.py:problem``.
     """
     from bostruct.outcome import storable
     from bostruct.problems.registry import ENTRIES, PARAMETER_STARTS
@@ -301,9 +300,9 @@ def name_on_record(problem: AnyProblem) -> str:
 
 
 def load_space(spec: str | None) -> Domain | None:
-    """Return a space, or that of a problem; None if none is given; raise what `load_problem` raises.
+    """Return a space, or that of a problem; None if none is given; raises the errors of `load_problem`.
 
-    spec: a problem, as the command line names it, or ``module:name`` of a space or of a dict of variables.
+    spec: a problem, as on the command line, or ``module:name`` of a space or of a dict of variables.
     """
     if spec is None:
         return None
@@ -319,7 +318,7 @@ def load_space(spec: str | None) -> Domain | None:
 
 
 def _import_space(spec: str, given: object) -> Domain:
-    """Return the space that a module holds, or that of its problem; raise TypeError or ValueError."""
+    """Return the space of a module, or of its problem; raise TypeError or ValueError."""
     from bostruct.contracts import Domain
     from bostruct.domains.registry import as_domain
     from bostruct.problems.own import as_problem
@@ -332,10 +331,10 @@ def _import_space(spec: str, given: object) -> Domain:
 def load_to_read(place: Storage, name: str | None, space: Domain | None = None) -> Study:
     """Open a study for reading only.
 
-    name: of the study; None for the only one there.
-    space: that --problem gave; None for that of the file.
+    name: of the study; None for the only one in the storage.
+    space: the space of --problem; None for that of the file.
 
-    Raises StorageError, also if the study has trials and not one of them can be read in the space that was given.
+    Raises StorageError, also if the study has trials but none of them is valid in the given space.
     """
     from bostruct.checks import short_repr
     from bostruct.display import pluralize
@@ -353,12 +352,12 @@ def load_to_read(place: Storage, name: str | None, space: Domain | None = None) 
 
 
 def has_none_readable(trials: Sequence[Trial]) -> bool:
-    """Tell whether there are trials of a study, of which not one can be read in its space."""
+    """Return whether a study has trials, but none of them is valid in its space."""
     return bool(trials) and all(trial.unread is not None for trial in trials)
 
 
 def error_text(error: Exception) -> str:
-    """Return the message of an error: for a file its path and the reason, without the system's error number."""
+    """Return the message of an error; for a file, its path and the reason, without the system's error number."""
     from bostruct.display import printable_lines
 
     if isinstance(error, OSError) and error.filename is not None and error.strerror is not None:
@@ -367,7 +366,7 @@ def error_text(error: Exception) -> str:
 
 
 def check_method(name: str, problem: AnyProblem) -> str:
-    """Return a method's name; raise UsageError, with the names there are, or why it cannot search the problem."""
+    """Return a method's name; raise UsageError, with the names or the reason why it does not support the problem."""
     from bostruct.contracts import DomainError
     from bostruct.study.stored_searcher import build_searcher
 
@@ -381,9 +380,9 @@ def check_method(name: str, problem: AnyProblem) -> str:
 
 
 def check_config(problem: AnyProblem, config: int) -> int:
-    """Return the number of a set of initial points; raise UsageError if the problem has no such set.
+    """Return the number of a set of initial points; raise UsageError if the problem lacks it.
 
-    config: number of the set; of a problem of your own any seed.
+    config: number of the set; for a custom problem, any seed.
     """
     if problem.configs and config not in problem.configs:
         known = ", ".join(map(str, problem.configs))

@@ -1,4 +1,4 @@
-"""`bostruct report`: a page of HTML about the studies of a file, which is opened for reading only."""
+"""`bostruct report`: an HTML page about the studies of a file, which is opened for reading only."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def report(
         if out is None and "://" in place.label:
             raise click.UsageError("--out: expected the page to write, as a database has no folder to write it in")
         space = load_space(problem)
-        text, names = render_file(file, name, space)  # first: a file that is none of ours is refused as such
+        text, names = render_file(file, name, space)  # first, so that an invalid file is rejected as such
         check_not_empty(place, names)
         page = Path(place.label).with_suffix(".html") if out is None else Path(out)
         check_outputs({str(page): "page"}, overwrite=overwrite)
@@ -75,7 +75,7 @@ def report(
 
 
 def _write_page(page: Path, text: str, *, is_chosen: bool, overwrite: bool) -> None:
-    """Write a page; raise OSError, which says how to choose another one if the user chose none."""
+    """Write a page; raise OSError, with a hint if the user did not choose the path."""
     from bostruct.output_files import OutputRefused, write_output
 
     try:
@@ -106,11 +106,11 @@ def render_file(file: str, name: str | None, space: Domain | None = None) -> tup
 def open_studies(file: str, name: str | None, space: Domain | None = None) -> Iterator[list[Study]]:
     """Open studies for reading only.
 
-    name: of one; None for all.
-    space: of the one study, which the file does not hold whole; None for that of the file.
+    name: of one study; None for all.
+    space: of the one study, if the file does not contain it; None for that of the file.
 
-    Raises StorageError, also if no trial of the study can be read in the space given; UsageError if a space is
-    given for several studies.
+    Raises StorageError, also if no trial of the study is valid in the given space; UsageError if a space is given for
+    several studies.
     """
     place = open_place(file)
     names = [row.name for row in place.studies()] if name is None else [name]

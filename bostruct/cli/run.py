@@ -1,4 +1,4 @@
-"""`bostruct run`: one study of a benchmark problem, resumable by the same line, and its summary."""
+"""`bostruct run`: a study of a benchmark problem, resumable by the same command, and its summary."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from bostruct.study.run_settings import FailureLimit
     from bostruct.study.study import Study
 
-JUDGED = ("best_value_without_noise", "reported", "regret")  # facts of a best value
+JUDGED = ("best_value_without_noise", "reported", "regret")  # facts about a best value
 
 
 @click.command()
@@ -159,7 +159,7 @@ def run(
 
 
 def summarize_run(problem: AnyProblem, study: Study, result: Result) -> Facts:
-    """Return what there is to say of a run, as JSON holds it."""
+    """Return the summary of a run as JSON data."""
     from bostruct.comparison.statistics import suggestion_seconds
 
     return {
@@ -188,7 +188,7 @@ def summarize_run(problem: AnyProblem, study: Study, result: Result) -> Facts:
 
 
 def _judge_best(problem: AnyProblem, result: Result) -> Facts:
-    """Describe the best and the recommended trial by what is known of the problem; nothing of several objectives."""
+    """Compare the best and the recommended trial with the known optimum; empty for several objectives."""
     from bostruct.comparison.statistics import is_maximized, reported_value, value_without_noise
 
     if result.goals.n_objectives > 1:
@@ -208,7 +208,7 @@ def _judge_best(problem: AnyProblem, result: Result) -> Facts:
 
 
 def format_summary(summary: Facts, result: Result) -> str:
-    """Write a summary as rows of text."""
+    """Format a summary as lines of text."""
     goals = "" if result.goals.is_default else f", {result.goals}"
     counts = ", ".join(f"{summary[status]} {status}" for status in ("completed", "failed", "infeasible"))
     stopped = f"; {summary['stopped_early']} stopped early" if summary["stopped_early"] else ""
@@ -231,7 +231,7 @@ def format_summary(summary: Facts, result: Result) -> str:
 
 
 def _judged_rows(summary: Facts, result: Result) -> Rows:
-    """Write how good the best and the recommended trial are; nothing if there is none, and of several objectives."""
+    """Format the quality of the best and the recommended trial; empty if there is none, and for several objectives."""
     if result.goals.n_objectives > 1 or not result.has_feasible:
         return []
     known = summary["best_known"] if summary["optimum"] is None else summary["optimum"]
@@ -250,7 +250,7 @@ def _judged_rows(summary: Facts, result: Result) -> Rows:
 
 
 def _target(problem: AnyProblem) -> float:
-    """Return the value that ends the run; raises UsageError if no value is known to be the least."""
+    """Return the value that ends the run; raises UsageError if the optimum is unknown."""
     if problem.optimum is None or problem.noisy:
         raise click.UsageError(f"--until-optimum: the optimum of {problem.name} is not known, or hidden by noise")
     margin = 1e-9 * max(1.0, abs(problem.optimum))
@@ -275,7 +275,7 @@ def _execute(
     plot: str | None,
     overwrite: bool,
 ) -> tuple[Result, Facts]:
-    """Run the study, draw it, and return its result and a summary, which is printed if an error ends the run."""
+    """Run the study, plot it, and return its result and a summary, which is printed if an error ends the run."""
     from bostruct.study.progress import trial_bar
     from bostruct.study.study import Study
 
@@ -291,11 +291,11 @@ def _execute(
                 of_run["callbacks"] = (show, *of_run["callbacks"])
                 study.optimize(problem, trials, progress=False, **of_run)
         except BaseException as error:
-            with suppress(Exception):  # which must not take its place
-                if not is_stored or isinstance(error, Exception):  # else it is kept, and is to end soon
+            with suppress(Exception):  # an error here must not replace the original one
+                if not is_stored or isinstance(error, Exception):  # else the study is kept, and the process ends
                     result = study.result
                     summary = summarize_run(problem, study, result)
-                    with suppress(Exception):  # nor that of the report
+                    with suppress(Exception):  # nor must an error of the summary
                         draw(result, summary)
                     _print_summary(result, summary, as_json)
                 if not is_stored and study.n_finished:
@@ -309,7 +309,7 @@ def _execute(
 
 
 def draw_result(result: Result, problem: AnyProblem, path: str, *, overwrite: bool = False) -> None:
-    """Draw the history of a result; raise MissingExtra without matplotlib, ValueError for an unknown kind of file."""
+    """Plot the history of a result; raise MissingExtra without matplotlib, ValueError for an unknown file type."""
     from bostruct.analysis.plots import plot_history, save_figure
 
     several = result.goals.n_objectives > 1

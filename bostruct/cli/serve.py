@@ -1,4 +1,4 @@
-"""`bostruct serve`: studies for other programs, over HTTP or over standard input and output."""
+"""`bostruct serve`: serve studies to other programs, over HTTP or over standard input and output."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 OF_HTTP = {"path": "--socket", "host": "--host", "port": "--port", "token_file": "--token-file"}
 OF_ADDRESS = {"host": "--host", "port": "--port"}
 OF_PROBLEM = {"method": "--method", "seed": "--seed", "name": "--name"}
-ANSWER_SECONDS = 1.0  # for the last answers to go out
+ANSWER_SECONDS = 1.0  # for the last responses to be sent
 
 
 @click.command()
@@ -110,7 +110,7 @@ def serve(
 
 
 def _check_options(stdio: bool, path: str | None, problem: str | None) -> None:
-    """Raise UsageError for an option that another one leaves without a meaning."""
+    """Raise UsageError for an option that has no effect because of another one."""
     from bostruct.checks import has_posix
 
     if stdio:
@@ -124,7 +124,7 @@ def _check_options(stdio: bool, path: str | None, problem: str | None) -> None:
 
 
 def _refuse_options(options: dict[str, str], why: str) -> None:
-    """Raise UsageError for the first of these options that was given; it names the option."""
+    """Raise UsageError for the first of these options that was given."""
     context = click.get_current_context()
     for parameter, option in options.items():
         if context.get_parameter_source(parameter) is not ParameterSource.DEFAULT:
@@ -132,7 +132,7 @@ def _refuse_options(options: dict[str, str], why: str) -> None:
 
 
 def _is_there(file: str | None) -> bool:
-    """Tell whether there is a file to look for studies in; of a database its server knows."""
+    """Return whether a file exists; for a database, the server knows."""
     return file is not None and ("://" in file or os.path.exists(os.path.expanduser(file)))
 
 
@@ -150,7 +150,7 @@ def _start(studies: list[Study], file: str | None, create: bool) -> Service:
 
 
 def _open_problem(spec: str, method: str, seed: int, name: str | None, file: str | None) -> Study:
-    """Open the study of a problem, by the name that `bostruct run` gives it unless there is another."""
+    """Open the study of a problem, by default with the name that `bostruct run` uses."""
     from bostruct.comparison.runs import name_in_file
     from bostruct.study.study import Study
 
@@ -162,7 +162,7 @@ def _open_problem(spec: str, method: str, seed: int, name: str | None, file: str
 
 
 def _open_described(path: str, file: str | None) -> Study:
-    """Open the study that a file of JSON describes; raise UsageError if it describes none."""
+    """Open the study that a JSON file describes; raise UsageError for an invalid description."""
     from bostruct.serving.descriptions import read_description
     from bostruct.serving.messages import Refusal, read_request
     from bostruct.serving.service import CREATED, read_text
@@ -180,9 +180,9 @@ def _open_described(path: str, file: str | None) -> Study:
 
 
 def _check_readable(file: str | None, name: str, space: Domain, given: str, named_by: str) -> None:
-    """Raise StorageError if a stored study has trials, of which not one can be read in a space; it is left as is.
+    """Raise StorageError if a stored study has trials, but none of them is valid in a space; it is not changed.
 
-    file: that holds studies; None for memory.
+    file: with studies; None for memory.
     """
     from bostruct.storage.protocol import StorageError
     from bostruct.study.history import Trial
@@ -191,7 +191,7 @@ def _check_readable(file: str | None, name: str, space: Domain, given: str, name
     if file is None or not _is_there(file):
         return
     place, trials = open_place(file), tuple[Trial, ...]()
-    with suppress(StorageError):  # it is not there yet; what else is wrong shows when it is opened for writing
+    with suppress(StorageError):  # it does not exist yet; other errors occur when it is opened for writing
         trials = Study.load(place, name, space=space, read_only=True).trials
     if has_none_readable(trials):
         raise StorageError(
@@ -202,7 +202,7 @@ def _check_readable(file: str | None, name: str, space: Domain, given: str, name
 
 
 def _open_file(file: str, others: set[str]) -> list[Study]:
-    """Open the studies in a file; those that it cannot hold alone, or that somebody else writes, are left out."""
+    """Open the studies in a file, except for those that it cannot rebuild, or that another process writes."""
     from bostruct.contracts import BostructError
     from bostruct.storage.backends import open_storage
     from bostruct.study.study import Study
@@ -219,7 +219,7 @@ def _open_file(file: str, others: set[str]) -> list[Study]:
 
 @contextmanager
 def _reserve_stdout() -> Iterator[BinaryIO]:
-    """Keep standard output for answers: what an imported module prints goes to standard error."""
+    """Reserve standard output for responses: output of imported modules is redirected to standard error."""
     sys.stdout.flush()
     with os.fdopen(os.dup(1), "wb") as answers:
         os.dup2(2, 1)

@@ -1,4 +1,4 @@
-"""`bostruct show`, `copy` and others: what a file of studies holds, a backup of it, and studies of CSV files."""
+"""`bostruct show`, `copy`, `delete`, `rename` and `import`: the studies in files and databases."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from bostruct.study.result import Result
     from bostruct.study.study import Study
 
-STATUSES = ("completed", "failed", "infeasible", "running", "waiting")  # of those that run, some wait for an `ask`
+STATUSES = ("completed", "failed", "infeasible", "running", "waiting")  # of running trials, some may be queued
 
 
 @click.command()
@@ -94,7 +94,7 @@ def show(
 
 
 def _show_trial(study: Study, number: int, as_json: bool) -> None:
-    """Print all that is stored of one trial."""
+    """Print all stored data of one trial."""
     from bostruct.display import in_full
 
     if number >= (n := len(study.trials)):
@@ -202,7 +202,7 @@ def _show_one(study: Study, csv: str | None, plot: str | None, overwrite: bool, 
 
 
 def _past_of(facts: Facts) -> list[tuple[str, str]]:
-    """Return rows that say how the study's space changed, and which version made it if that is another one."""
+    """Return rows that describe changes of the study's space, and the version that created it if it differs."""
     rows = [("space changed", text) for text in facts["space_changes"]]
     if facts["unread"]:
         rows.append(("no data", f"{pluralize(facts['unread'], 'trial')} not in the space that the study now has"))
@@ -212,7 +212,7 @@ def _past_of(facts: Facts) -> list[tuple[str, str]]:
 
 
 def _describe_changes(study: Study) -> list[str]:
-    """Say when the study's space changed, how, and how many trials could be read then."""
+    """Describe when and how the study's space changed, and how many trials remained valid."""
     from bostruct.storage.json_text import parse
     from bostruct.study.space_changes import describe_change
 
@@ -227,7 +227,7 @@ def _describe_changes(study: Study) -> list[str]:
 
 
 def check_target(context: click.Context, option: click.Parameter, target: str) -> str:
-    """Return if a copy goes, and refuse a file whose folder is not there; raises BadParameter."""
+    """Return the target of a copy; raise BadParameter for a file whose folder does not exist."""
     return target if "://" in target else str(check_folder(context, option, target))
 
 
@@ -306,9 +306,9 @@ def rename(file: str, new: str, name: str | None) -> None:
 
 
 def copy_studies(source: str, target: str) -> None:
-    """Copy all studies of a place, one after the other, to a new file or to a database that has none of their names.
+    """Copy all studies of a storage, one by one, to a new file or to a database without studies of their names.
 
-    Raises StorageError; a file is removed then, and a database keeps the studies that were copied before.
+    Raises StorageError; a file is then removed, and a database keeps the studies that were copied before.
     """
     from bostruct.study.saving import new_file
     from bostruct.study.study import Study
@@ -324,7 +324,7 @@ def copy_studies(source: str, target: str) -> None:
 
 
 def _check_free(target: str, names: list[str]) -> None:
-    """Raise StorageError if a database holds a study of one of these names, or one is too long for it."""
+    """Raise StorageError if a database contains a study of one of these names, or one is too long for it."""
     from bostruct.storage.protocol import StorageError, check_new_name
 
     place = open_place(target)

@@ -1,4 +1,4 @@
-"""Text for people, JSON for programs, and what a study has found, which `run` and `show` print."""
+"""Output of the commands: text, JSON, and the findings of a study, which `run` and `show` print."""
 
 from __future__ import annotations
 
@@ -15,37 +15,37 @@ if TYPE_CHECKING:
     from bostruct.study.history import Trial
     from bostruct.study.result import Result
 
-Facts: TypeAlias = dict[str, Any]  # what a command prints, as JSON or in the rows of a table
+Facts: TypeAlias = dict[str, Any]  # the output of a command, as JSON or in the rows of a table
 Rows = list[tuple[str, str]]
 SPARK_BLOCKS = "▁▂▃▄▅▆▇█"
 BEST_FACTS = ("best_value", "best_trial", "best_point", "best_constraints", "recommended")
 
 
 def echo_json(data: object) -> None:
-    """Print one object as JSON; values that JSON has no word for as null or as text.
+    """Print one object as JSON; unsupported values become null or strings.
 
-    data: dicts, lists and what JSON holds; numbers that are not finite become null.
+    data: dicts, lists and other JSON data; nonfinite numbers become null.
     """
-    from bostruct.serving.messages import replace_nonfinite  # here: no help needs it
+    from bostruct.serving.messages import replace_nonfinite  # local, since --help does not need it
 
     click.echo(json.dumps(replace_nonfinite(data), indent=2, default=str, ensure_ascii=False, allow_nan=False))
 
 
 def format_pairs(rows: Sequence[tuple[str, str]]) -> str:
-    """Write names and texts, a line each, aligned.
+    """Format names and texts, one aligned line each.
 
     rows: (name, text), at least one.
     """
-    from bostruct.display import printable  # here: it brings numpy, which no help needs
+    from bostruct.display import printable  # local, since it imports NumPy, which --help does not need
 
     width = max(len(name) for name, _ in rows)
     return "\n".join(f"{name:<{width}}  {printable(text)}".rstrip() for name, text in rows)
 
 
 def sparkline(values: Sequence[float], width: int = 60) -> str:
-    """Draw a curve in one line, lowest block to highest; at most `width` characters, empty for no values.
+    """Plot a curve in one line of block characters; at most `width` characters, "" for no values.
 
-    width: the most characters, at least 1; longer curves show the last value of each stretch.
+    width: maximum number of characters, at least 1; longer curves show the last value of each segment.
     """
     if not values:
         return ""
@@ -58,12 +58,12 @@ def sparkline(values: Sequence[float], width: int = 60) -> str:
 
 
 def describe_findings(result: Result, reference: Sequence[float] | None = None) -> Facts:
-    """Return what a study has found, as JSON holds it: the best trial or the front, or why there is none.
+    """Return the findings of a study as JSON data: the best trial or the Pareto front, or why there is none.
 
-    reference: of several objectives, a number for each, the corner up to which the hypervolume counts; None for that
-        of `Result.hypervolumes`.
+    reference: with several objectives, the reference point of the hypervolume, one number for each; None for that of
+        `Result.hypervolumes`.
 
-    `nothing_feasible` says why no trial has a value and keeps all limits; it is there if none does.
+    `nothing_feasible` contains the reason if no trial is feasible.
     """
     several = result.goals.n_objectives > 1
     n_feasible = sum(trial.is_feasible for trial in result.trials)
@@ -75,16 +75,16 @@ def describe_findings(result: Result, reference: Sequence[float] | None = None) 
 
 
 def describe_trial(trial: Trial) -> Facts:
-    """Return a trial of a front, as JSON holds it."""
+    """Return a trial of a Pareto front as JSON data."""
     told = {"constraints": dict(trial.constraints)} if trial.constraints else {}
     return {"trial": trial.number, "values": trial.values, "point": trial.point, **told}
 
 
 def list_findings(facts: Facts, result: Result, with_points: bool = False) -> Rows:
-    """Write what a study has found, as names and texts.
+    """Format the findings of a study as names and texts.
 
     facts: at least those of `describe_findings`.
-    with_points: whether the best point, or each of the front, is written beside its values.
+    with_points: whether to include the best point, or each point of the Pareto front.
     """
     rows: Rows = []
     if facts["feasible"] is not None and result.n_completed:
@@ -107,13 +107,13 @@ def list_findings(facts: Facts, result: Result, with_points: bool = False) -> Ro
 
 
 def incumbent_row(result: Result) -> tuple[str, str]:
-    """Draw the best value so far as a line of blocks, with the first of them and the last."""
+    """Plot the incumbent values as a line of blocks, with the first and the last value."""
     values = [step.best_value for step in result.incumbents if step.best_value is not None]
     return "best so far", f"{sparkline(values)}  {format_number(values[0])} to {format_number(values[-1])}"
 
 
 def _lack(result: Result) -> str:
-    """Say why the result has no feasible trial."""
+    """Describe why the result has no feasible trial."""
     from bostruct.contracts import BostructError
 
     try:
@@ -156,7 +156,7 @@ def _best_rows(facts: Facts, result: Result, with_points: bool) -> Rows:
 
 
 def _write_on_front(one: Facts, with_point: bool) -> str:
-    """Write a trial of the front: its values, what it measures, and its point."""
+    """Format a trial of the Pareto front: its values, its measured quantities, and its point."""
     parts = [", ".join(f"{value:.6g}" for value in one["values"])]
     if "constraints" in one:
         parts.append(f"measures {_write_measured(one['constraints'])}")

@@ -1,4 +1,4 @@
-"""`bostruct watch`: the report of a file of studies in the browser, live."""
+"""`bostruct watch`: a live report of a file of studies in the browser."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ from bostruct.domains.joint import Joint, JointPoint, as_part, read_part
 from bostruct.domains.part_choices import PartChoices, PartDecisions
 from bostruct.domains.space.call_limit import call_limit, limit_calls, limit_search, release_calls
 from bostruct.domains.space.clauses import OneOf, ask_predicate, describe_when, predicate_name
-from bostruct.domains.space.conditions import check_constraints, name_levels
+from bostruct.domains.space.conditions import check_constraints, name_levels, refuse_contradictions
 from bostruct.domains.space.constraints import Constraint, ask, describe_draws
 from bostruct.domains.space.discrete import Binary
 from bostruct.domains.space.fixed import fix_constraints, fix_variables
@@ -582,6 +582,7 @@ def mixed_space(values: Mapping[str, object], constraints: Sequence[Constraint] 
             variables[name] = variable(name, given)
     check_constraints(constraints, variables, [*variables, *parts])
     constraints = tuple(name_levels(rule, variables) for rule in constraints)
+    refuse_contradictions(constraints, variables)
     tests: tuple[PartTest, ...] = ()
     if variables:
         variables, tests = split_conditions(variables, parts)

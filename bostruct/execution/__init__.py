@@ -1,4 +1,4 @@
-"""Evaluation of objectives: in this process, in worker processes, on executors."""
+"""Evaluation of objectives: in this process, in worker processes, or on executors."""
 
 from __future__ import annotations
 

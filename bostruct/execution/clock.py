@@ -1,7 +1,7 @@
-"""The time of day, and times that others give, which may be anything.
+"""The time of day, and the validation of times from elsewhere.
 
-An objective may replace the functions of the module `time`. So every other module of the package imports the functions
-themselves, and none reads a clock through the module.
+An objective may replace the functions of the module `time`. All other modules of the package therefore import the
+functions themselves, and do not read a clock through the module.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import time
 from time import time as read_clock
 
 LATEST = 4_102_444_800.0  # seconds since the epoch: 1 January 2100
-RECENT = 1_000_000_000.0  # September 2001; from then on to `LATEST`, no two units are confused
+RECENT = 1_000_000_000.0  # September 2001; between it and `LATEST`, units are unambiguous
 UNITS = {"milliseconds": 1e3, "microseconds": 1e6, "nanoseconds": 1e9}
 CLOCKS = {
     name: getattr(time, name)
@@ -27,7 +27,7 @@ _wrong: set[str] = set()  # clocks that a warning was logged for
 
 
 def now() -> float:
-    """Return the time of day, in seconds since the epoch, from 0 to `LATEST` whatever the system's clock says."""
+    """Return the time of day in seconds since the epoch, clipped to 0 to `LATEST`."""
     given = read_clock()
     if (moment := as_time(given)) != given:
         _warn("the clock of this machine", IMPOSSIBLE % (given,))
@@ -35,11 +35,11 @@ def now() -> float:
 
 
 def as_time(given: object) -> float:
-    """Return the nearest possible time, in seconds since the epoch; 0.0 for what is not a number.
+    """Return the nearest valid time, in seconds since the epoch; 0.0 for an object that is not a number.
 
-    given: seconds since the epoch. Milliseconds, microseconds and nanoseconds become seconds.
+    given: seconds since the epoch. Milliseconds, microseconds and nanoseconds are converted to seconds.
     """
-    if type(given) is float and RECENT <= given <= LATEST:  # almost always
+    if type(given) is float and RECENT <= given <= LATEST:  # the common case
         return given
     if not isinstance(given, int | float) or given != given:
         return 0.0
@@ -50,7 +50,7 @@ def as_time(given: object) -> float:
 
 
 def clamp_end(given: object, began: float) -> float:
-    """Return when an evaluation ended, not before it began: as its worker says if that is possible, else now.
+    """Return the end of an evaluation, not before its start: the worker's time if it is valid, otherwise now.
 
     given: seconds since the epoch by the worker's clock; None for now.
     """
@@ -64,18 +64,18 @@ def clamp_end(given: object, began: float) -> float:
 
 
 def name_unit(given: float, earliest: float, latest: float) -> str | None:
-    """Return the unit, such as milliseconds, in which a number is a time between two others; None for no unit.
+    """Return the unit, such as milliseconds, in which a number is a time in an interval; None if there is none.
 
-    given: a number that is not such a time in seconds.
+    given: a number that is not in the interval in seconds.
     earliest, latest: seconds since the epoch.
     """
     return next((name for name, unit in UNITS.items() if earliest * unit <= given <= latest * unit), None)
 
 
 def restore_clocks() -> None:
-    """Put back the functions of the module `time` that an objective replaced by others that return no number.
+    """Restore functions of the module `time` that an objective replaced by functions that do not return numbers.
 
-    Python's own modules, such as `logging`, fail with these. A replacement that returns numbers stays.
+    Python's own modules, such as `logging`, fail with such functions. A replacement that returns numbers is kept.
     """
     for name, clock in CLOCKS.items():
         if (replacement := getattr(time, name, None)) is not clock and not _returns_number(replacement):
@@ -86,12 +86,12 @@ def restore_clocks() -> None:
 def _returns_number(clock: object) -> bool:
     try:
         return math.isfinite(clock())  # type: ignore[operator]  # whatever an objective left there
-    except Exception:  # of any kind: this is the objective's own code
+    except Exception:  # any exception, because this is the objective's code
         return False
 
 
 def _warn(clock: str, what: str) -> None:
-    """Log once for each clock what is wrong with it."""
+    """Log an invalid clock, once per clock."""
     if clock not in _wrong:
         _wrong.add(clock)
         log.warning("%s %s", clock, what)

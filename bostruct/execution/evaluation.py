@@ -1,6 +1,6 @@
-"""One evaluation of an objective: its outcome, what it reports on its way, and failures whose cause is the machine.
+"""Evaluate an objective: its outcome, its reports, and failures caused by the machine.
 
-Imported by worker processes before they do anything, hence light.
+Worker processes import this file first, so it imports little.
 """
 
 from __future__ import annotations
@@ -27,31 +27,31 @@ from bostruct.execution.clock import restore_clocks
 from bostruct.execution.interrupts import handler_codes, is_from_handler
 from bostruct.outcome import AttributeReader, Outcome, as_number, cut_middle, outcome_of, storable
 
-MAX_PACKED = 2**24  # bytes of an exception, whose text may be of any size
+MAX_PACKED = 2**24  # bytes of an exception, whose text may have any size
 MAX_STEP = 2**53
-MAX_REPORTS = 1000  # that are kept of a trial
-CONTROL_SECONDS = 60.0  # for a small allocation; a process that is slower does not show that there is no memory
+MAX_REPORTS = 1000  # kept per trial
+CONTROL_SECONDS = 60.0  # for a small allocation; a process that is slower does not show a lack of memory
 HOST_CONTROL = "bytearray(b'x') * 2**26"  # written, since an untouched page takes no memory
 GPU_CONTROL = "import torch; torch.ones(2**20, device='cuda:{}').sum().item()"
 MAX_TEXT = 10_000  # characters of a message that are read
 EARLIER = ", met before in the same process"
 NUMBER_OF_GPU = re.compile(r"\bGPU (\d+)\b")
 Text = TypeVar("Text", str, str | None)
-Judge = Callable[[int, float], bool]  # of one trial: called at each report with step and value, true where to stop
+Judge = Callable[[int, float], bool]  # of one trial: called for each report with step and value; True to stop
 
 
 class Evaluation(NamedTuple):
-    """The outcome of a trial as its pool hands it over, with the exception behind a failure.
+    """The outcome of a trial as returned by its pool, with the exception behind a failure.
 
-    error: the exception, None if nothing was raised.
-    trace: its traceback as text, None if nothing was raised.
-    ended: seconds since the epoch when the objective ended; None if it is told at once.
-    reports: the steps and values that it reported, ascending by step.
-    stopped_at: the step at which a rule stopped it; None if none did.
-    machine: the cause of a failure of the machine, as of `CAUSES`; None for any other outcome.
+    error: the exception, None if none was raised.
+    trace: its traceback as text, None if none was raised.
+    ended: seconds since the epoch when the objective ended; None if the outcome is recorded at once.
+    reports: the reported steps and values, ascending by step.
+    stopped_at: the step at which a rule stopped the trial; None if none did.
+    machine: the cause of a machine failure, one of `CAUSES`; None for any other outcome.
     is_declared: True if the objective returned the outcome itself, as an `Outcome`.
-    attributes: plain JSON by name, of the outcome and of `set_attribute`.
-    refused: why other attributes are not kept, in words.
+    attributes: plain JSON by name, from the outcome and from `set_attribute`.
+    refused: the reason why other attributes were not stored.
     """
 
     outcome: Outcome
@@ -62,11 +62,11 @@ class Evaluation(NamedTuple):
     stopped_at: int | None = None
     machine: str | None = None
     is_declared: bool = False
-    attributes: Mapping[str, Json] = {}  # never written to
+    attributes: Mapping[str, Json] = {}  # never modified
     refused: tuple[str, ...] = ()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the exception apart: it may load in this process only, or nowhere, and the rest must arrive."""
+        """Pickle the exception separately, since it may not be unpicklable elsewhere but the rest must arrive."""
         return _unpack_evaluation, (
             self._replace(error=None)[:],
             None if self.error is None else _pack_error(self.error),
@@ -78,21 +78,21 @@ def _pack_error(error: BaseException) -> bytes:
 
     try:
         packed = cloudpickle.dumps(error)
-        # What ends a process, or takes its time, must do so here, if it costs its own trial alone.
+        # If this ends the process or takes long, it must happen here, where it costs only its own trial.
         pickle.loads(packed)
-    except BaseException:  # of any kind: this is the objective's own code; the text travels with the outcome
+    except BaseException:  # any exception, because this is the objective's code; the text travels with the outcome
         return b""
     return packed if len(packed) <= MAX_PACKED else b""
 
 
 def _unpack_evaluation(fields: tuple[Any, ...], error: bytes | None) -> Evaluation:
-    """Undo the pickling of an evaluation; an exception that does not load here is replaced by its text."""
+    """Unpickle an evaluation; an exception that does not load here is replaced by its text."""
     evaluation = Evaluation(*fields)
     if error is None:
         return evaluation
     try:
         loaded = pickle.loads(error)
-    except BaseException as another:  # of any kind: this is the objective's own code
+    except BaseException as another:  # any exception, because this is the objective's code
         if isinstance(another, KeyboardInterrupt) or is_from_handler(another, handler_codes()):
             raise
         loaded = None
@@ -107,12 +107,12 @@ def evaluate(
     handlers: frozenset[CodeType] = frozenset(),
     send: Callable[[dict[str, Json]], object] | None = None,
 ) -> Evaluation:
-    """Call the objective, and turn what it raises into an outcome, SystemExit and asyncio's CancelledError too.
+    """Call the objective, and convert exceptions into an outcome, including SystemExit and asyncio's CancelledError.
 
-    KeyboardInterrupt passes, and so does what is no `Exception` and comes from a signal handler. A process that the
-    objective has forked ends here.
+    KeyboardInterrupt propagates, and so does any other exception from a signal handler that is not an `Exception`. A
+    process that the objective has forked ends here.
 
-    send: called with each attribute as it is set; None for nobody.
+    send: called with each attribute as soon as it is set; None to send nothing.
     """
     watched = point if isinstance(point, WatchedPoint) else WatchedPoint(point)
     with receive_reports(watched.judge, watched.sign) as reporter:
@@ -127,7 +127,7 @@ def evaluate(
 def evaluate_bytes(
     objective: Callable[[Any], Any], packed: bytes, send: Callable[[dict[str, Json]], object] | None = None
 ) -> Evaluation:
-    """Evaluate a pickled point, as `evaluate` does; a point that does not load is a failure."""
+    """Evaluate a pickled point, as `evaluate` does; a point that cannot be unpickled is a failure."""
     try:
         point = pickle.loads(packed)
     except Exception as error:
@@ -144,7 +144,7 @@ def _call_objective(
         if os.getpid() != process:
             sys.exit()
         return _evaluation_of(value)
-    except BaseException as error:  # in no other variable: its frames, and what they hold, go with the outcome
+    except BaseException as error:  # in no other variable, so that its frames are released with the outcome
         if os.getpid() != process:
             _end_fork(error)
         if isinstance(error, KeyboardInterrupt):
@@ -155,7 +155,7 @@ def _call_objective(
             raise
         if isinstance(error, Infeasible):
             return Evaluation(Outcome(infeasible=_render(str, error) or "infeasible"))
-        _advise(error, point)
+        _add_hint(error, point)
         return failure(error)
 
 
@@ -163,11 +163,11 @@ def _evaluation_of(value: Any) -> Evaluation:
     try:
         return Evaluation(outcome_of(value), is_declared=isinstance(value, Outcome))
     except Exception as error:
-        return failure(error.with_traceback(None))  # its frames are ours, and say nothing of the objective
+        return failure(error.with_traceback(None))  # its frames are internal and not helpful
 
 
 def failure(error: BaseException) -> Evaluation:
-    """Turn an exception into a failed outcome, whose reason is `TypeName: message`."""
+    """Convert an exception into a failed outcome with the reason `TypeName: message`."""
     kind, text = type(error).__name__, _render(str, error)
     trace = cut_middle(_render(lambda raised: "".join(traceback.format_exception(raised)), error))
     outcome = Outcome(failed=f"{kind}: {text}" if text else kind)
@@ -185,22 +185,22 @@ def _read_error(
 ) -> Text:
     try:
         return form(error)
-    except BaseException as another:  # of any kind: an exception may define what it says
+    except BaseException as another:  # any exception: an exception may define its own text
         if isinstance(another, KeyboardInterrupt) or is_from_handler(another, handler_codes()):
             raise
         return otherwise(another)
 
 
 def objective_frames(error: BaseException) -> TracebackType | None:
-    """Return the traceback from the objective's own frame on; None if no objective raised it here."""
+    """Return the traceback from the objective's own frame onward; None if no objective raised the exception here."""
     trace = error.__traceback__
     while trace is not None and trace.tb_frame.f_code is not _call_objective.__code__:
         trace = trace.tb_next
     return None if trace is None else trace.tb_next
 
 
-def _advise(error: BaseException, point: Any) -> None:
-    """Add a note to the errors that come of habits from elsewhere."""
+def _add_hint(error: BaseException, point: Any) -> None:
+    """Add a note to errors that are typical for users of other libraries."""
     text = _render(str, error)
     received = "a dict of values" if isinstance(point, dict) else f"of type {type(point).__name__}"
     if isinstance(error, AttributeError) and "has no attribute 'suggest_" in text:
@@ -219,7 +219,7 @@ def _advise(error: BaseException, point: Any) -> None:
 
 
 def _end_fork(error: BaseException) -> NoReturn:
-    """End a process that the objective has forked, with the status that its interpreter would have given it."""
+    """End a process that the objective has forked, with the exit status of its interpreter."""
     status = 1
     try:
         if not isinstance(error, SystemExit):
@@ -234,24 +234,24 @@ def _end_fork(error: BaseException) -> NoReturn:
 
 
 def flush_output() -> None:
-    """Write what was printed, before a process ends or may be killed."""
+    """Flush printed output, before a process ends or may be killed."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError, OSError, ValueError):  # the objective may have closed or replaced it
             stream.flush()
 
 
 class TrialStopped(BaseException):
-    """The end of an evaluation that `report` stopped; it is no `Exception`, so that ``except Exception`` lets it pass.
+    """Raised to end an evaluation that `report` stopped; ``except Exception`` does not catch it.
 
-    An objective may clean up in ``finally``, and must not swallow it.
+    An objective may clean up in ``finally``, but must not suppress it.
     """
 
 
 class WatchedPoint(NamedTuple):
-    """A point, and who decides at each report whether its evaluation goes on.
+    """A point, and the callable that decides at each report whether to stop its evaluation.
 
-    judge: called with each step and value in turn, and true if the evaluation is to stop; None for never.
-    sign: by which values are multiplied for the judge, 1.0 or -1.0: it takes values to be minimized.
+    judge: called with each step and value; returns True to stop the evaluation. None to never stop.
+    sign: factor of values for the judge, 1.0 or -1.0, so that it minimizes.
     """
 
     point: object
@@ -260,26 +260,26 @@ class WatchedPoint(NamedTuple):
 
 
 class Reporter:
-    """The reports of one evaluation, as `report` hands them over."""
+    """The reports of one evaluation."""
 
     def __init__(self, judge: Judge | None = None, sign: float = 1.0) -> None:
         self.outcome: Outcome | None = None  # of an evaluation that was stopped
         self.stopped_at: int | None = None  # the step at which the judge stopped it
         self.attributes = AttributeReader()
-        self.send: Callable[[dict[str, Json]], object] | None = None  # to whom attributes go as they are set
+        self.send: Callable[[dict[str, Json]], object] | None = None  # called with attributes as they are set
         self._judge = judge
         self._sign = sign
         self._kept: list[tuple[int, float]] = []
         self._last: tuple[int, float] | None = None
-        self._digits = MAX_STEP.bit_length()  # binary ones of a step that tell reports apart
+        self._digits = MAX_STEP.bit_length()  # leading bits of a step that distinguish reports
 
     @property
     def reports(self) -> tuple[tuple[int, float], ...]:
-        """The steps and values reported, ascending by step, at most `MAX_REPORTS`, the last one included.
+        """The reported steps and values, ascending by step, at most `MAX_REPORTS`, including the last one.
 
-        Of more, the first one is kept of each cell of a grid of steps. Cells are 1 wide up to some power of 2, and
-        twice as wide from each further one on. So early steps stay close together, and the first report at or above a
-        power of 2 is always among those kept.
+        If there are more, the first report in each cell of a grid of steps is kept. Cells have width 1 up to some power
+        of 2, and double their width at each further power. Early steps therefore stay dense, and the first report at or
+        above a power of 2 is always kept.
         """
         return (*self._kept, *(() if self._last is None or self._last_is_kept else (self._last,)))
 
@@ -288,7 +288,7 @@ class Reporter:
         return self._kept[-1] == self._last
 
     def take(self, step: int, value: object) -> None:
-        """Keep a report; raise TrialStopped if the evaluation is to end, and for every report after that.
+        """Store a report; raise TrialStopped if the evaluation is to end, also for every later report.
 
         step: an integer from 0, larger than the last one.
 
@@ -328,25 +328,25 @@ _reporter: ContextVar[Reporter | None] = ContextVar("reporter", default=None)
 def report(step: int, value: object) -> None:
     """Report an intermediate value from an objective; a `stopping_rule` may end the evaluation here.
 
-    Call it in an objective that `optimize` or `minimize` evaluates, in the thread that evaluates it. Where the rule
-    stops the trial, this raises an exception that is no `Exception`: let it pass. The trial then completes with this
-    value. Reports are stored in ``trial.info["reports"]``, up to 1,000 of them, early ones at shorter distances.
+    Call it in an objective that `optimize` or `minimize` evaluates, in the thread that evaluates it. If the rule stops
+    the trial, this function raises an exception that is not a subclass of `Exception`: do not catch it. The trial then
+    completes with this value. At most 1,000 reports are stored in ``trial.info["reports"]``.
 
-    Anywhere else nothing is recorded, and a warning says so.
+    Elsewhere, nothing is recorded and a warning is logged.
 
     Parameters
     ----------
     step : int
-        The step reached, such as an epoch: an integer from 0, larger than the last one.
+        Current step, such as an epoch: an integer from 0, larger than the last one.
     value : object
-        Of the objective at this step, in the user's direction. NaN and infinities end the evaluation as a failure.
+        Value of the objective at this step, in the user's direction. NaN and infinities fail the trial.
 
     Raises
     ------
     TypeError
-        For what is not a number.
+        If an argument is not a number.
     ValueError
-        For a step that does not ascend.
+        If the step does not exceed the last one.
     """
     reporter = _reporter.get()
     if reporter is None:
@@ -359,20 +359,20 @@ def report(step: int, value: object) -> None:
 def set_attribute(name: str, value: object) -> None:
     """Set an attribute of the running trial from its objective, kept in ``trial.attributes``.
 
-    Call it in an objective that `optimize` or `minimize` evaluates, in the thread that evaluates it. No model learns
-    from attributes. What was set before an exception, a timeout or the death of a worker process is kept with the
-    failed trial; a worker of an `executor` that dies loses it.
+    Call it in an objective that `optimize` or `minimize` evaluates, in the thread that evaluates it. Models do not use
+    attributes. Attributes that were set before an exception, a timeout or the death of a worker process are stored with
+    the failed trial. They are lost if a worker of an `executor` dies.
 
-    What cannot be kept is left out with a warning, and the evaluation goes on. Anywhere else nothing is recorded, and a
-    warning says so.
+    An invalid attribute is omitted with a warning, and the evaluation continues. Elsewhere, nothing is recorded and a
+    warning is logged.
 
     Parameters
     ----------
     name : str
-        Of the attribute, a string of 1 to 200 characters; the last value of a name stays.
+        Name of the attribute, a string of 1 to 200 characters. A later value replaces an earlier one.
     value : object
-        JSON (strings, finite numbers, booleans, None, lists, dicts), NumPy numbers and arrays, or a path. All
-        attributes of a trial have at most 65,536 characters as JSON.
+        JSON data (strings, finite numbers, booleans, None, lists, dicts), NumPy numbers and arrays, or a path. All
+        attributes of a trial may have at most 65,536 characters as JSON.
     """
     reporter = _reporter.get()
     if reporter is None:
@@ -386,7 +386,7 @@ def set_attribute(name: str, value: object) -> None:
 
 @contextmanager
 def receive_reports(judge: Judge | None, sign: float) -> Iterator[Reporter]:
-    """Receive what `report` is told inside."""
+    """Receive the reports of one evaluation in this context."""
     reporter = Reporter(judge, sign)
     token = _reporter.set(reporter)
     try:
@@ -396,9 +396,9 @@ def receive_reports(judge: Judge | None, sign: float) -> Iterator[Reporter]:
 
 
 class Cause(NamedTuple):
-    """A cause of failures by the machine.
+    """A cause of machine failures.
 
-    stays: True if the process has it from then on, at whatever point.
+    stays: True if it affects all later evaluations in the process, at any point.
     """
 
     name: str
@@ -409,7 +409,7 @@ class Cause(NamedTuple):
     stays: bool = False
 
 
-# The first one that fits. CUDA errors that lose no context, such as an invalid configuration, are of their point.
+# The first match counts. CUDA errors that lose no context, such as an invalid configuration, are caused by the point.
 CAUSES = (
     Cause(
         "no memory on the GPU",
@@ -448,11 +448,11 @@ CAUSES = (
     Cause("a module that cannot be imported", types=frozenset({"ImportError"})),
     Cause("a broken pool", types=frozenset({"BrokenExecutor"}), stays=True),
 )
-_met: set[Cause] = set()  # causes that stay, in this process
+_met: set[Cause] = set()  # permanent causes in this process
 
 
 def find_cause(error: BaseException) -> Cause | None:
-    """Return the cause by the machine that an exception, or what it was raised from, is a sign of; None for none."""
+    """Return the machine cause of an exception or of its causes; None if there is none."""
     for one in _list_chain(error, with_context=False):
         for cause in CAUSES:
             if isinstance(one, Exception) and _is_sign(one, cause):
@@ -461,7 +461,7 @@ def find_cause(error: BaseException) -> Cause | None:
 
 
 def _list_chain(error: BaseException, with_context: bool) -> list[BaseException]:
-    """Return an exception and those it came of; with its context also those that were handled when it was raised."""
+    """Return an exception and its causes; with its context, also the exceptions that were being handled."""
     found: list[BaseException] = []
     following: BaseException | None = error
     while following is not None and all(following is not one for one in found):
@@ -479,10 +479,10 @@ def _is_sign(error: Exception, cause: Cause) -> bool:
 
 
 def name_cause(error: BaseException) -> str | None:
-    """Return the name of the cause if an exception of an objective is a failure of the machine; None if of its point.
+    """Return the name of the cause if an exception is a machine failure; None if the point caused it.
 
-    Memory that is short is of the point, unless a small allocation in a process of its own fails, too. The name ends in
-    `EARLIER` if this process met a cause before that stays.
+    A lack of memory is caused by the point, unless a small allocation in a separate process also fails. The name ends
+    with `EARLIER` if this process met a permanent cause before.
     """
     cause = find_cause(error)
     if cause is None:
@@ -497,13 +497,13 @@ def name_cause(error: BaseException) -> str | None:
 
 
 def name_cause_of_kill() -> str | None:
-    """Return the cause if a process that was killed, as a system without memory does, shows a lack of it; else None."""
+    """Return the cause if a killed process indicates a lack of memory, as when the system has none; else None."""
     cause = next(cause for cause in CAUSES if cause.control == HOST_CONTROL)
     return cause.name if fails_control(cause.control) else None
 
 
 def fails_control(code: str) -> bool:
-    """Run a line of Python in a process of its own, and return True if it fails."""
+    """Run a line of Python in a separate process, and return True if it fails."""
     import subprocess
 
     if "torch" in code and not ((torch := sys.modules.get("torch")) and torch.cuda.is_available()):
@@ -519,14 +519,14 @@ def fails_control(code: str) -> bool:
         return False
     except MemoryError:
         return True
-    except OSError as error:  # perhaps there is not even room for a process
+    except OSError as error:  # perhaps no process can be started
         return error.errno in (errno.ENOMEM, errno.EAGAIN)
 
 
 def _free_memory(error: BaseException) -> None:
-    """Let go of what the frames of an exception hold, and of what torch keeps of a GPU for later."""
+    """Release the objects of an exception's frames, and torch's cached GPU memory."""
     for one in _list_chain(error, with_context=True):
         clear_frames(one.__traceback__)
     if (torch := sys.modules.get("torch")) is not None:
-        with contextlib.suppress(Exception):  # a device that does not answer
+        with contextlib.suppress(Exception):  # a device that does not respond
             torch.cuda.empty_cache()

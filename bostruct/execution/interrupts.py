@@ -1,6 +1,6 @@
-"""Steps that nothing cuts in two: neither Ctrl-C, SIGTERM and signal handlers of the user's own, nor a fork.
+"""Functions that run atomically with respect to Ctrl-C, SIGTERM, user signal handlers, and forks.
 
-Imported by worker processes before they do anything, hence light.
+Worker processes import this file first, so it imports little.
 """
 
 from __future__ import annotations
@@ -23,43 +23,43 @@ from time import monotonic, sleep
 from types import CodeType, FrameType
 from typing import Any, ClassVar, TypeVar
 
-SEND_SECONDS = 0.01  # between looks at whether a signal may be sent that would have been lost if it came
-SENT_AFTER = 5.0  # seconds for which it waits at most
-TERMINATED = 143  # the exit status of who ends by SIGTERM, as shells and schedulers count
-FORK_SECONDS = 0.5  # for which a fork waits for a lock, at most
+SEND_SECONDS = 0.01  # between checks whether a signal can be sent that would otherwise be lost
+SENT_AFTER = 5.0  # maximum seconds to wait for that
+TERMINATED = 143  # exit status after SIGTERM, by the convention of shells and schedulers
+FORK_SECONDS = 0.5  # maximum seconds that a fork waits for a lock
 _ENDS = (int(signal.SIGINT), int(signal.SIGTERM))
 _NUMBERS = sorted(map(int, signal.valid_signals()))
-_CALLED_UNSEEN = (__name__, "weakref")  # modules of finalizers and of hooks of a fork
+_CALLED_UNSEEN = (__name__, "weakref")  # modules of finalizers and of fork hooks
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def defer_signals(step: Function) -> Function:
-    """Make signals wait for a function: what is on disk and in memory changes together, or neither does.
+    """Defer signals during a function, so that disk and memory change together or not at all.
 
-    Ctrl-C and SIGTERM wait, and so does each signal that has a handler in Python, which may raise.
+    Ctrl-C, SIGTERM, and each signal with a Python handler, which may raise, are deferred.
     """
     return _wrap(step, is_firm=True)
 
 
 def defer_signals_once_begun(step: Function) -> Function:
-    """Make signals wait for a function as `defer_signals` does, unless it calls `handle_deferred`."""
+    """Defer signals during a function as `defer_signals` does, unless it calls `handle_deferred`."""
     return _wrap(step, is_firm=False)
 
 
 def defer_signals_unseen(step: Function) -> Function:
-    """Make signals wait for a function that Python calls where nobody sees what is raised, such as a finalizer.
+    """Defer signals during a function whose exceptions Python discards, such as a finalizer.
 
-    Their handlers are called a moment after it.
+    Their handlers are called shortly after it.
     """
     return _wrap(step, is_firm=True, is_unseen=True)
 
 
 def defer_signals_of_fork() -> SignalDeferral | None:
-    """Make signals with handlers in Python wait for a fork, in whose hooks nobody sees what is raised.
+    """Defer signals with Python handlers during a fork, whose hooks cannot raise.
 
-    Others do not wait: a child may be sent SIGTERM as soon as it is there.
+    Others are not deferred: a child may receive SIGTERM immediately.
 
-    Returns what is to end behind the fork, in the parent alone; None if there is nothing to end.
+    Return the deferral that the parent ends after the fork; None if there is none.
     """
     if SignalDeferral.current is not None or threading.current_thread() is not threading.main_thread():
         return None
@@ -69,7 +69,7 @@ def defer_signals_of_fork() -> SignalDeferral | None:
 
 
 def handle_deferred() -> None:
-    """Let those signals be handled that wait for a function that has not begun to change anything."""
+    """Handle the signals that a function defers, if it has not changed anything yet."""
     deferral = SignalDeferral.current
     if deferral is not None and not deferral.is_firm and threading.current_thread() is threading.main_thread():
         deferral.handle()
@@ -93,29 +93,29 @@ def _wrap(step: Function, is_firm: bool, is_unseen: bool = False) -> Function:
 
 
 class SignalDeferral:
-    """Signals whose handlers wait for the end of a block: this object is their handler meanwhile.
+    """Signals that are deferred until the end of a block: this object is their handler during the block.
 
-    is_firm: whether they wait as long as the block does, even if it has not begun to change anything.
-    is_unseen: whether what a handler raises behind the block would be lost, as in a finalizer. It is called later then.
+    is_firm: True to defer signals until the block ends, even if it has not changed anything yet.
+    is_unseen: True to run handlers later, because exceptions after the block would be discarded, as in a finalizer.
     """
 
-    current: ClassVar[SignalDeferral | None] = None  # of the main thread, where alone handlers run
+    current: ClassVar[SignalDeferral | None] = None  # of the main thread, where handlers run
 
     def __init__(self, is_firm: bool, is_unseen: bool = False, defaults: Sequence[int] = _ENDS) -> None:
         self.is_firm = is_firm
         self._is_unseen, self._defaults = is_unseen, defaults
-        self._before: dict[int, Any] = {}  # the handler of each signal that waits, by its number
+        self._before: dict[int, Any] = {}  # the handlers of the deferred signals, by number
         self._thread = threading.get_ident()
-        self._frames: dict[int, FrameType | None] = {}  # that was interrupted first, by the number of the signal
+        self._frames: dict[int, FrameType | None] = {}  # the first interrupted frame, by signal number
 
     def __enter__(self) -> None:
         SignalDeferral.current = self
         try:
             while numbers := [number for number in _find_signals(self._defaults) if get_handler(number) is not self]:
-                # No line of Python is run between setting a handler and noting which it replaces. One that was not
-                # replaced yet may still be called meanwhile, and set others: hence once more.
+                # No Python line runs between setting a handler and recording the replaced one. A handler that was
+                # not replaced yet may still run and set others: hence the loop.
                 self._before.update(zip(numbers, map(set_handler, numbers, repeat(self)), strict=False))
-        except BaseException:  # of a signal that did not wait yet
+        except BaseException:  # of a signal that was not deferred yet
             self.__exit__()
             raise
 
@@ -127,7 +127,7 @@ class SignalDeferral:
             self._handle()
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
-        """Note a signal; where two others have kept this object from leaving, leave, and handle the signal."""
+        """Record a signal; leave and handle it if two other signals have prevented this object from leaving."""
         if SignalDeferral.current is self:
             self._frames.setdefault(number, frame)
         else:
@@ -135,7 +135,7 @@ class SignalDeferral:
             _handle(number, frame, self._before[number])
 
     def handle(self) -> None:
-        """Call the handler of each signal that arrived by now, as if the block ended here and another one began."""
+        """Call the handlers of the signals so far, as if the block ended here and another one began."""
         if self._frames:
             try:
                 self.__exit__()
@@ -143,23 +143,23 @@ class SignalDeferral:
                 self.__enter__()
 
     def leave_to_parent(self) -> None:
-        """Give a forked child back its handlers, unless its thread is that of the block, which goes on there."""
+        """Restore the handlers in a forked child, unless its thread is that of the block, which continues there."""
         if self._is_unseen or threading.get_ident() != self._thread:
             self._frames.clear()
             self.__exit__()
 
     def _restore(self) -> None:
-        """Put the handlers back, all of them, also if one that is back already raises meanwhile."""
+        """Restore all handlers, even if a restored handler raises in between."""
         try:
             for number, handler in self._before.items():
-                if get_handler(number) is self:  # and no handler has set another one
+                if get_handler(number) is self:  # unless a handler has set another one
                     _replace_handler(number, self, handler)
         except BaseException:
             self._restore()
             raise
 
     def _handle(self) -> None:
-        """Call the handler of each signal that arrived, once for all times that it did."""
+        """Call the handler of each received signal, once per signal."""
         if self._is_unseen and self._frames and _send_later(list(self._frames)):
             self._frames.clear()
         with ExitStack() as calls:
@@ -169,7 +169,7 @@ class SignalDeferral:
 
 
 def _replace_handler(number: int, old: Any, new: Any) -> None:
-    """Set a new handler for the old one, unless another handler, called at that moment, has set a third: that stays."""
+    """Replace a handler, unless another handler that runs at that moment has set a third one."""
     while (found := set_handler(number, new)) is not old:
         old, new = new, found
 
@@ -183,7 +183,7 @@ def _handle(number: int, frame: FrameType | None, handler: Any) -> None:
 
 
 def _send_later(numbers: Sequence[int]) -> bool:
-    """Send signals to this thread, the main one, once it goes on; tell whether that is possible."""
+    """Send signals to the main thread once it continues; return whether that is possible."""
     try:
         start_new_thread(_send, (_find_caller(), numbers, threading.get_ident()))
     except RuntimeError:  # the interpreter is ending
@@ -192,7 +192,7 @@ def _send_later(numbers: Sequence[int]) -> bool:
 
 
 def _find_caller() -> tuple[int, int] | None:
-    """Return the place where Python came to call a finalizer or a hook; None if the interpreter is ending."""
+    """Return the place from which Python called a finalizer or a hook; None if the interpreter is ending."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_globals.get("__name__") in _CALLED_UNSEEN:
         frame = frame.f_back
@@ -200,12 +200,12 @@ def _find_caller() -> tuple[int, int] | None:
 
 
 def _name_place(frame: FrameType) -> tuple[int, int]:
-    """Return the id of a frame, whose variables a reference would keep alive, and its present instruction."""
+    """Return the id of a frame, since a reference would keep its variables alive, and its current instruction."""
     return id(frame), frame.f_lasti
 
 
 def _send(caller: tuple[int, int] | None, numbers: Sequence[int], thread: int) -> None:
-    """Send signals once a frame is past an instruction, in which others may be called whose errors nobody sees."""
+    """Send signals once a frame is past an instruction that may run other code whose exceptions are discarded."""
     last = monotonic() + SENT_AFTER
     sleep(SEND_SECONDS)
     while caller is not None and caller in map(_name_place, _iterate_frames(thread)) and monotonic() < last:
@@ -214,7 +214,7 @@ def _send(caller: tuple[int, int] | None, numbers: Sequence[int], thread: int) -
         if sys.platform == "win32":
             interrupt_main(signal.Signals(number))
         else:
-            signal.pthread_kill(thread, number)  # which also wakes a thread that sleeps
+            signal.pthread_kill(thread, number)  # also wakes a sleeping thread
 
 
 def _iterate_frames(thread: int) -> Iterator[FrameType]:
@@ -225,14 +225,14 @@ def _iterate_frames(thread: int) -> Iterator[FrameType]:
 
 
 def _find_signals(defaults: Sequence[int]) -> list[int]:
-    """Return each signal that has a handler in Python, and those of the defaults whose handlers Python knows."""
+    """Return the signals with a Python handler, and those of the defaults whose handlers Python knows."""
     in_python = compress(_NUMBERS, map(callable, map(get_handler, _NUMBERS)))
     return sorted({*in_python, *(number for number in defaults if get_handler(number) is not None)})
 
 
 @contextmanager
 def exit_on_sigterm() -> Iterator[None]:
-    """Make SIGTERM raise ``SystemExit(143)`` meanwhile; only in the main thread, and only over the default handler."""
+    """Make SIGTERM raise ``SystemExit(143)`` in this context, in the main thread and over the default handler."""
     main = threading.current_thread() is threading.main_thread()
     if not main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
         yield
@@ -249,18 +249,18 @@ def _exit_as_terminated(*_: Any) -> None:
 
 
 def hook_forks(**hooks: Callable[[], object]) -> None:
-    """Have functions called at each fork of this process from now on; nothing happens on a system without forks."""
+    """Register the functions that run at each fork of this process; no effect on systems without forks."""
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(**hooks)  # type: ignore[call-overload]
 
 
 def _restore_sigterm() -> None:
-    if signal.getsignal(signal.SIGTERM) is _exit_as_terminated:  # and not one that was set since
+    if signal.getsignal(signal.SIGTERM) is _exit_as_terminated:  # unless another handler was set since
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _restore_in_child() -> None:
-    """Make signals end a pool's process at once, also where another thread than the one that forked is in a step."""
+    """Make signals end a pool's process at once, even if another thread than the forking one is in a block."""
     if SignalDeferral.current is not None:
         SignalDeferral.current.leave_to_parent()
     _restore_sigterm()
@@ -286,19 +286,19 @@ def _code(handler: Any) -> CodeType | None:
 
 
 def is_from_handler(error: BaseException, codes: frozenset[CodeType]) -> bool:
-    """Tell whether an exception passed through a function with one of these codes."""
+    """Return whether an exception passed through a function with one of these codes."""
     trace = error.__traceback__
     while trace is not None and trace.tb_frame.f_code not in codes:
         trace = trace.tb_next
     return trace is not None
 
 
-_all: set[weakref.ref[threading.RLock]] = set()  # sets of the library are changed, and listed, in one piece
+_all: set[weakref.ref[threading.RLock]] = set()  # operations on built-in sets are atomic
 _delaying: set[weakref.ref[threading.RLock]] = set()
 
 
 class _Fork(threading.local):
-    """The locks that a thread holds while it forks, and the signals that wait for the end of that."""
+    """The locks that a thread holds while it forks, and the signals that are deferred until the fork has ended."""
 
     def __init__(self) -> None:
         self.locks: list[threading.RLock] = []
@@ -309,12 +309,12 @@ _fork = _Fork()
 
 
 def make_lock(*, delays_forks: bool = False) -> threading.RLock:
-    """Make a reentrant lock; in a forked child it is free, unless the thread that forked holds it.
+    """Return a reentrant lock; in a forked child it is free, unless the forking thread holds it.
 
-    It is one of the library, whose `with` no signal can interrupt halfway, as it could that of a class in Python.
+    It is a lock of the standard library, because a signal could interrupt the `with` of a Python class halfway.
 
-    delays_forks: whether a fork waits until the lock is free, for FORK_SECONDS at most. A step that is cut in two by a
-        fork may leave the child with something that it cannot use.
+    delays_forks: True if a fork waits until the lock is free, at most FORK_SECONDS. A fork in the middle of a protected
+        step may leave the child in an unusable state.
     """
     lock = threading.RLock()
     _add_lock(_all, lock)
@@ -332,10 +332,10 @@ def _list_locks(entries: set[weakref.ref[threading.RLock]]) -> list[threading.RL
 
 
 def _hold_locks() -> None:
-    """Take the locks that a fork waits for, during which signals wait, since Python drops what a hook raises."""
+    """Acquire the locks that a fork waits for, with signals deferred, because Python discards exceptions of hooks."""
     if locks := _list_locks(_delaying):
         _fork.signals = defer_signals_of_fork()
-        # No line of Python is run between taking a lock and noting that, if a signal could raise; so it is below.
+        # If a signal could raise, no Python line may run between acquiring a lock and recording that; so it is below.
         _fork.locks.extend(compress(locks, map(methodcaller("acquire", True, FORK_SECONDS), locks)))
 
 

@@ -1,4 +1,4 @@
-"""Pools that run objectives in this process or on an executor, and the tasks that travel to an executor."""
+"""Pools that run objectives in this process or on an executor, and the tasks that an executor runs."""
 
 from __future__ import annotations
 
@@ -25,61 +25,61 @@ from bostruct.execution.evaluation import Evaluation, evaluate, evaluate_bytes
 from bostruct.execution.interrupts import handler_codes
 from bostruct.outcome import Outcome, storable
 
-MAX_LOSSES = 3  # times that an executor may lose a trial, after which it fails where others are evaluated
-LAST_SECONDS = 30.0  # of silence for what is in flight on a broken executor, which may never end its futures
-PAUSE_SECONDS = 3.0  # after a trial was lost again: an executor that is about to give up may take calls and forget them
+MAX_LOSSES = 3  # losses of a trial by an executor, after which it fails if other trials are evaluated
+LAST_SECONDS = 30.0  # maximum silence of trials in flight on a broken executor, whose futures may never end
+PAUSE_SECONDS = 3.0  # after a repeated loss: a failing executor may accept calls and lose them
 MAX_REASON = 200  # characters of an executor's error in the reason of a trial
 FinishedTrials = list[tuple[int, Evaluation]]
 log = logging.getLogger(__name__)
 
 
 class ExecutorError(BostructError):
-    """An executor cannot evaluate anything; no trial fails for that."""
+    """Raised if an executor cannot evaluate anything; no trial fails."""
 
 
 class TrialLost(BostructError):
-    """An executor lost a trial in flight, as a worker died or a call was canceled: no fault of the point, at first."""
+    """Raised if an executor lost a trial in flight, because a worker died or a call was canceled."""
 
 
 class Pool(ABC):
-    """A place to run trials in, some at a time: the base of all pools.
+    """The base class of pools, which run trials concurrently.
 
     Attributes
     ----------
     slots : int, default 1
-        The number of trials that may be in flight, which may change.
+        The maximum number of trials in flight, which may change.
     """
 
     slots: int = 1
 
     @abstractmethod
     def submit(self, number: int, point: Any) -> None:
-        """Begin a trial; only called while fewer than `slots` are in flight.
+        """Start a trial; only called while fewer than `slots` are in flight.
 
         Parameters
         ----------
         number : int
-            Of the trial.
+            Number of the trial.
         point : Any
-            As the objective receives it, or a `WatchedPoint`, for `evaluate`.
+            The objective's argument, or a `WatchedPoint` for `evaluate`.
         """
 
     def poll(self) -> FinishedTrials:
-        """Return without waiting the trials that have finished, by number; by default none."""
+        """Return the finished trials by number, without waiting; by default none."""
         return []
 
     @abstractmethod
     def wait(self) -> FinishedTrials:
-        """Block until one trial or more has finished, and return those, by number."""
+        """Block until at least one trial has finished, and return the finished trials by number."""
 
     @abstractmethod
     def cancel(self, number: int) -> None:
-        """Cancel a trial: its result is never returned, and its evaluation ends if the pool can end it.
+        """Cancel a trial: its result is never returned, and its evaluation ends if possible.
 
         Parameters
         ----------
         number : int
-            Of a trial in flight.
+            Number of a trial in flight.
         """
 
     @abstractmethod
@@ -88,7 +88,7 @@ class Pool(ABC):
 
 
 class InProcessPool(Pool):
-    """A pool that runs one trial at a time in this process, while it is waited for.
+    """A pool that runs one trial at a time in this process, during `wait`.
 
     Parameters
     ----------
@@ -116,14 +116,14 @@ class InProcessPool(Pool):
 
 
 class ExecutorPool(Pool):
-    """A pool that runs trials on an executor, which needs only submit, and futures that can be waited for.
+    """A pool that runs trials on an executor with `submit`, whose futures can be waited for.
 
-    slots: trials in flight at most, at least 1.
+    slots: maximum number of trials in flight, at least 1.
 
-    What the objective raises is part of an evaluation, so that a future with an exception is one that the executor has
-    lost: a worker died, or somebody canceled it. Its trial fails with `TrialLost`, and may be submitted again. One that
-    was lost `MAX_LOSSES` times is answered by a `LostTask`, which tells a point that ends its workers from an executor
-    that evaluates nothing any more.
+    Exceptions of the objective are part of an evaluation. A future with an exception is therefore a lost trial: a
+    worker died, or the call was canceled. The trial fails with `TrialLost` and may be submitted again. A trial that was
+    lost `MAX_LOSSES` times is replaced by a `LostTask`, which distinguishes a point that kills its workers from an
+    executor that no longer evaluates anything.
     """
 
     def __init__(self, objective: Callable[[Any], Any], executor: Executor, slots: int) -> None:
@@ -131,22 +131,22 @@ class ExecutorPool(Pool):
         self._objective = PackedObjective(objective)
         self._executor = executor
         self._numbers: dict[Future[Evaluation | NotLoaded], int] = {}
-        self._ended: dict[Future[Evaluation | NotLoaded], float] = {}  # by our clock: other machines have their own
-        self._losses: dict[int, list[str]] = {}  # by number, of trials that were lost
-        self._broken: ExecutorError | None = None  # then nothing is submitted any more
+        self._ended: dict[Future[Evaluation | NotLoaded], float] = {}  # by the clock of this machine
+        self._losses: dict[int, list[str]] = {}  # of lost trials, by number
+        self._broken: ExecutorError | None = None  # if set, nothing is submitted any more
 
     def submit(self, number: int, point: Any) -> None:
         self._submit(number, Task(self._objective, point))
 
     def poll(self) -> FinishedTrials:
-        if self._numbers and not self._ended:  # to ask hundreds of futures takes longer than a cheap suggestion
+        if self._numbers and not self._ended:  # checking hundreds of futures takes longer than a cheap suggestion
             return []
         return self._look(0.0)
 
     def wait(self) -> FinishedTrials:
-        """Return finished trials; raise ExecutorError once nothing that was evaluated is left to be told."""
+        """Return finished trials; raise ExecutorError once no evaluated trial is left to return."""
         while not (finished := self._look(None)):
-            pass  # a trial was lost too often, and another task runs in its place
+            pass  # a trial was lost too often, and another task runs instead
         return finished
 
     def _submit(self, number: int, task: Task | LostTask) -> None:
@@ -159,7 +159,7 @@ class ExecutorPool(Pool):
         future.add_done_callback(self._stamp)
 
     def _stamp(self, future: Future[Evaluation | NotLoaded]) -> None:
-        if future in self._numbers:  # and was not given up
+        if future in self._numbers:  # it was not given up
             self._ended[future] = now()
 
     def _look(self, patience: float | None) -> FinishedTrials:
@@ -169,17 +169,17 @@ class ExecutorPool(Pool):
             self.close()
         finished: FinishedTrials = []
         for future in done:
-            number, ended = self._numbers.pop(future), self._ended.pop(future, None)  # it is done before its callbacks
-            answer = _answer_of(future)
+            number, ended = self._numbers.pop(future), self._ended.pop(future, None)  # done before its callbacks
+            answer = _get_answer(future)
             if isinstance(answer, NotLoaded):
                 self._broken = ExecutorError(f"objective: a worker of the executor cannot load it:\n{answer.trace}")
                 self.slots = 0
-            elif isinstance(answer, BrokenExecutor):  # nobody knows which trial broke it: all are given back
+            elif isinstance(answer, BrokenExecutor):  # any trial may have broken it: all are requeued
                 self._break(answer)
             elif isinstance(answer, Exception):
                 finished += self._note_loss(number, answer)
             else:
-                losses = self._losses.pop(number, [])  # of one that was lost too often, another task has answered
+                losses = self._losses.pop(number, [])  # for a trial that was lost too often, another task has answered
                 found = _lose(losses[-1]) if len(losses) >= MAX_LOSSES else answer
                 finished.append((number, found._replace(ended=ended)))
         if self._broken is not None and not finished and not self._numbers:
@@ -189,7 +189,7 @@ class ExecutorPool(Pool):
         return sorted(finished, key=lambda pair: pair[0])
 
     def _note_loss(self, number: int, error: Exception) -> FinishedTrials:
-        """Return the failure of a trial that was lost; if that came too often, see whether anything is evaluated."""
+        """Return the failure of a lost trial; if it was lost too often, test whether the executor still works."""
         losses = self._losses.setdefault(number, [])
         if self._objective.refusal is not None or len(losses) >= MAX_LOSSES:
             self._break(error)
@@ -228,11 +228,11 @@ class ExecutorPool(Pool):
         self._ended.clear()
 
 
-def _answer_of(future: Future[Evaluation | NotLoaded]) -> Evaluation | NotLoaded | Exception:
-    """Return what came of a task, or the executor's own error; Ctrl-C, and what a signal handler raised, passes."""
+def _get_answer(future: Future[Evaluation | NotLoaded]) -> Evaluation | NotLoaded | Exception:
+    """Return the answer of a task, or the executor's error; Ctrl-C and exceptions of signal handlers propagate."""
     try:
         return future.result()
-    except Exception as error:  # of any kind: what the objective raised is part of an evaluation
+    except Exception as error:  # any exception, since exceptions of the objective are part of an evaluation
         return error
 
 
@@ -241,15 +241,15 @@ def _lose(reason: str) -> Evaluation:
 
 
 class PackedObjective:
-    """An objective, and its bytes once a first task has to travel."""
+    """An objective, which is pickled when the first task is sent."""
 
     def __init__(self, function: Callable[[object], object]) -> None:
         self.function = function
-        self.refusal: TypeError | None = None  # why the objective, or a point, cannot travel
+        self.refusal: TypeError | None = None  # why the objective, or a point, cannot be pickled
         self._packed: bytes | None = None
 
     def pack_with(self, point: object) -> tuple[bytes, bytes]:
-        """Return the bytes of the objective and of a point; raise TypeError, and keep it, if there are none."""
+        """Return the bytes of the objective and of a point; raise and store a TypeError if they cannot be pickled."""
         try:
             if self._packed is None:
                 self._packed = pickle_for_worker("objective", self.function)
@@ -260,13 +260,13 @@ class PackedObjective:
 
 
 def run_task(task: Task | PackedTask | LostTask, call: str) -> Evaluation | NotLoaded:
-    """Run a task, and return its answer; executors are given this function, as some take no other callables."""
+    """Run a task and return its answer; a module-level function, since some executors accept no other callables."""
     del call
     return task.run()
 
 
 class Task:
-    """The evaluation of one point, in this process or in the one that unpickles it."""
+    """The evaluation of one point, in this process or in the process that unpickles it."""
 
     def __init__(self, objective: PackedObjective, point: object) -> None:
         self._objective = objective
@@ -276,13 +276,13 @@ class Task:
         return evaluate(self._objective.function, self._point)
 
     def __reduce__(self) -> tuple[type[PackedTask], tuple[bytes, bytes]]:
-        """Pickle by cloudpickle, whichever pickle the executor uses: lambdas and a script's own functions travel."""
+        """Pickle by cloudpickle, whatever pickle the executor uses, to support lambdas and functions of a script."""
         return PackedTask, self._objective.pack_with(self._point)
 
 
 @dataclass(frozen=True)
 class PackedTask:
-    """A task that has traveled."""
+    """A pickled task."""
 
     objective: bytes
     point: bytes
@@ -290,7 +290,7 @@ class PackedTask:
     def run(self) -> Evaluation | NotLoaded:
         try:
             function = pickle.loads(self.objective)
-        except (Exception, SystemExit):  # a module that leaves the program as it is imported does not load either
+        except (Exception, SystemExit):  # a module that exits while it is imported does not load either
             return NotLoaded(traceback.format_exc())
         return evaluate_bytes(function, self.point)
 
@@ -304,9 +304,9 @@ class NotLoaded:
 
 @dataclass(frozen=True)
 class LostTask:
-    """A task in place of one that its executor lost too often: it evaluates nothing, and fails for the reason.
+    """A replacement for a task that its executor lost too often: it evaluates nothing, and fails with the reason.
 
-    Where it comes back, the executor works, so that the trial was at fault.
+    If its answer arrives, the executor works, so the trial was at fault.
     """
 
     reason: str
@@ -316,13 +316,13 @@ class LostTask:
 
 
 def pickle_for_worker(name: str, value: Any) -> bytes:
-    """Pickle a value by cloudpickle, and modules of every kind by their names.
+    """Pickle a value by cloudpickle, with modules of any type by name.
 
     Raises TypeError if it cannot be pickled.
 
-    Libraries put instances of subclasses of ModuleType into `sys.modules`, such as `torch.ops`, which no pickle takes.
-    cloudpickle meets them without being asked to: a function that reads `torch` takes along each loaded submodule whose
-    name occurs in its code, be it for something else.
+    Some libraries put instances of subclasses of ModuleType into `sys.modules`, such as `torch.ops`, which pickle does
+    not support. cloudpickle includes them implicitly: with a function that reads `torch`, it includes each loaded
+    submodule whose name occurs in its code, even for another purpose.
     """
     import cloudpickle
 

@@ -1,6 +1,6 @@
-"""Worker processes of our own: one a slot, so that a death or a time-out costs the trial that caused it and no other.
+"""Worker processes, one per slot, so that a death or a timeout costs only the trial that caused it.
 
-Objectives travel by cloudpickle, so that lambdas and functions of a script's own main module work.
+Objectives are pickled by cloudpickle, to support lambdas and functions of a script's main module.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ from bostruct.execution.interrupts import hook_forks
 from bostruct.execution.pools import FinishedTrials, Pool, pickle_for_worker
 from bostruct.outcome import WORKER_NUMBER, Outcome
 
-MAX_LOADS = 3  # processes that may be lost while they load the objective for one trial
-CHECKING = 0.5  # seconds after which is looked whether a silent process has ended
+MAX_LOADS = 3  # processes that may be lost while loading the objective for one trial
+CHECK_SECONDS = 0.5  # seconds between checks whether a silent process has ended
 START_SECONDS = 30.0  # of refusals to start a process while none runs, after which the run ends
-MERCY = 2.0  # seconds that the study's own SIGTERM may come after that of a worker
+MERCY = 2.0  # maximum seconds between the SIGTERM of a worker and that of the study
 WORKER_TERMINATED = "its worker process died (signal SIGTERM)"
 WORKER_KILLED = "its worker process died (signal SIGKILL)"
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
-EXIT_SECONDS = 5.0  # seconds that a process gets to end by itself
-ANSWER_SECONDS = 5  # seconds of silence within an answer, after which it is taken for junk
-READING_SECONDS = 5  # seconds that a process may leave a large point unread, after which it is taken for lost
-MOST_ATTRIBUTES_AT_ONCE = 1_000  # that are read of one process before others are looked at
-MAX_ANSWER = 2**27  # bytes; a line of text that gets onto the socket claims more than that as its length
+EXIT_SECONDS = 5.0  # until a process must have exited by itself
+ANSWER_SECONDS = 5  # maximum silence within an answer, after which it is invalid
+READING_SECONDS = 5  # maximum time to read a large point, after which a process is lost
+MAX_ATTRIBUTES_READ = 1_000  # read from one process before others are checked
+MAX_ANSWER = 2**27  # bytes; a line of text on the socket is read as a larger length
 WORKER_CODE = "import sys; sys.path[:] = sys.argv[3:]; from bostruct.execution.worker import main; main()"
 log = logging.getLogger(__name__)
 _pools: weakref.WeakSet[ProcessPool] = weakref.WeakSet()
 
 
 class WaitingTrial(NamedTuple):
-    """A trial that no process has yet."""
+    """A trial that waits for a process."""
 
     number: int
     point: bytes
@@ -54,11 +54,11 @@ class WaitingTrial(NamedTuple):
 
 
 class ProcessPool(Pool):
-    """A pool that runs each trial in a process.
+    """A pool that runs each trial in a worker process.
 
-    workers: trials at a time at most.
-    timeout: seconds for one, None for ever.
-    load_timeout: seconds that a process gets to load the objective; another one is then tried.
+    workers: maximum number of concurrent trials.
+    timeout: seconds per trial, None for no limit.
+    load_timeout: seconds for a process to load the objective; another process is then tried.
 
     Raises TypeError if the objective cannot be pickled, BostructError if the system is not POSIX.
     """
@@ -82,13 +82,13 @@ class ProcessPool(Pool):
         self._idle: list[WorkerProcess] = []
         self._busy: dict[Connection, WorkerProcess] = {}
         self._waiting: list[WaitingTrial] = []
-        self._refused_since: float | None = None  # when the system refused a process though none was running
+        self._refused_since: float | None = None  # when the system first refused a process while none was running
         self._broken: BostructError | None = None
         _pools.add(self)
 
     def submit(self, number: int, point: Any) -> None:
         packed = pickle_for_worker("point", point)
-        if not self._idle and not self._busy:  # the first: start all, for they load the objective side by side
+        if not self._idle and not self._busy:  # first trial: start all, which load the objective in parallel
             try:
                 for slot in range(self.slots):
                     self._idle.append(WorkerProcess(self._objective, self.slots, slot=slot))
@@ -104,7 +104,7 @@ class ProcessPool(Pool):
         """Return finished trials; raise BostructError if no process can load the objective."""
         while True:
             deadlines = [worker.deadline for worker in self._busy.values() if worker.deadline is not None]
-            patience = min([CHECKING, *(max(0.0, deadline - monotonic()) for deadline in deadlines)])
+            patience = min([CHECK_SECONDS, *(max(0.0, deadline - monotonic()) for deadline in deadlines)])
             if finished := self._look(patience):
                 return finished
 
@@ -118,19 +118,19 @@ class ProcessPool(Pool):
             worker.kill()
         for worker in self._idle:
             worker.dismiss()
-        end = monotonic() + EXIT_SECONDS  # of all of them: they were dismissed together
+        end = monotonic() + EXIT_SECONDS  # shared, because they were dismissed together
         for worker in self._idle:
             worker.wait_for_exit(max(0.0, end - monotonic()))
             worker.kill()
         self._forget()
 
     def _look(self, patience: float) -> FinishedTrials:
-        """Wait so many seconds at most for a process to say something, and return the trials that have finished."""
-        if self._broken is not None:  # what had finished by then was told first
+        """Wait for messages of processes, at most `patience` seconds, and return the finished trials."""
+        if self._broken is not None:  # earlier results were returned first
             raise self._broken
         finished: FinishedTrials = []
         for worker in self._busy.values():
-            worker.end_stream_of_the_dead()
+            worker.detect_exit()
         for connection in wait(list(self._busy), patience):
             worker = self._busy[connection]  # type: ignore[index]  # we gave it nothing but connections
             if worker.is_loading:
@@ -148,11 +148,11 @@ class ProcessPool(Pool):
                 finished.append((worker.number, _fail(worker, f"timed out after {self._timeout:g} s")))
         self._begin_waiting()
         if any(evaluation.outcome.failed == WORKER_TERMINATED for _, evaluation in finished):
-            sleep(MERCY)  # who ends a job ends workers and study, in any order: then no trial is to fail for it
+            sleep(MERCY)  # whoever ends a job ends workers and study in any order: no trial must fail for it
         return sorted(finished, key=lambda pair: pair[0])
 
     def _begin_waiting(self) -> None:
-        """Begin the trials that wait, as far as there are processes, or the system allows to start some."""
+        """Start waiting trials while there are idle processes or the system allows new ones."""
         while self._waiting and (worker := self._find_worker(self._waiting[0].attempt)) is not None:
             number, point, attempt = self._waiting.pop(0)
             self._busy[worker.connection] = worker
@@ -163,12 +163,12 @@ class ProcessPool(Pool):
                 self._replace(worker, attempt, str(error))
 
     def _find_worker(self, attempt: int) -> WorkerProcess | None:
-        """Return an idle process or a new one; None, or the end of the run in words, if the system refuses one."""
+        """Return an idle or new process; None, or the reason to end the run, if the system refuses one."""
         while self._idle and attempt == 1:
             worker = self._idle.pop()
             if worker.is_alive():
                 return worker
-            worker.kill()  # it died with nothing to do: no fault of any point
+            worker.kill()  # it died while idle: no point is at fault
         try:
             taken = {worker.slot for worker in (*self._busy.values(), *self._idle)}
             slot = next(number for number in range(len(taken) + 1) if number not in taken)
@@ -180,7 +180,7 @@ class ProcessPool(Pool):
         return worker
 
     def _note_refusal(self, error: OSError) -> None:
-        """Wait for the trials that run, or a while if none does: others may leave room for a process."""
+        """Wait for the running trials, or for a while if none runs, since other programs may free resources."""
         now = monotonic()
         if self._busy:
             self._refused_since = None
@@ -204,7 +204,7 @@ class ProcessPool(Pool):
                 self._broken = BostructError(f"objective: a worker process could not load it:\n{refusal}")
 
     def _replace(self, lost: WorkerProcess, attempt: int, why: str) -> None:
-        """Have the trial of a process that was lost before it began wait for another, unless that came too often."""
+        """Requeue the trial of a process that was lost before it started, unless that happened too often."""
         if attempt >= MAX_LOADS:
             times = f"{attempt} worker processes were tried for trial {lost.number}, and the last one"
             self._broken = BostructError(f"objective: {times} {why}")
@@ -213,7 +213,7 @@ class ProcessPool(Pool):
         self._waiting.append(WaitingTrial(lost.number, lost.point, attempt + 1))
 
     def _receive(self, worker: WorkerProcess) -> Evaluation | None:
-        """Return the evaluation of a worker's trial; None while it runs on."""
+        """Return the evaluation of a worker's trial; None while it is running."""
         try:
             evaluation = worker.receive_evaluation()
         except WorkerLost as error:
@@ -225,7 +225,7 @@ class ProcessPool(Pool):
             return None
         if evaluation.machine is None:
             self._idle.append(self._busy.pop(worker.connection))
-        else:  # which the next trial in the same process would meet, too
+        else:  # it would also affect the next trial in the same process
             log.warning("trial %d: failed because of %s; its worker is replaced", worker.number, evaluation.machine)
             self._drop(worker)
         return evaluation
@@ -235,7 +235,7 @@ class ProcessPool(Pool):
         worker.kill()
 
     def _forget(self) -> None:
-        """Let go of all processes as they are, and of the objective."""
+        """Drop all processes without ending them, and the objective."""
         for worker in (*self._busy.values(), *self._idle):
             worker.let_go()
         self._busy.clear()
@@ -245,7 +245,7 @@ class ProcessPool(Pool):
 
 
 def _forget_in_child() -> None:
-    for pool in list(_pools):  # or a child would end its parent's workers, or keep them alive when the parent ends
+    for pool in list(_pools):  # a child must neither end its parent's workers nor keep them alive
         pool._forget()
 
 
@@ -254,17 +254,17 @@ def _fail(worker: WorkerProcess, reason: str) -> Evaluation:
 
 
 class WorkerLost(Exception):
-    """A process will not answer any more; the message says why, to follow "its worker process"."""
+    """Raised if a process will not answer any more; the message continues "its worker process"."""
 
 
 class WorkerProcess:
-    """One process, and our end of the socket to it.
+    """One worker process and our end of its socket.
 
-    objective: file that holds the pickled objective, as `share_bytes` returns it.
-    attempt: processes that have been started for the same trial, from 1, this one included.
-    slot: its number among the processes of the pool, from 0, which its environment has as `WORKER_NUMBER`.
+    objective: file with the pickled objective, as `share_bytes` returns it.
+    attempt: number of processes started for the same trial, from 1, including this one.
+    slot: its number among the processes of the pool, from 0; the environment variable `WORKER_NUMBER`.
 
-    Raises OSError if the system refuses another process, or what it needs.
+    Raises OSError if the system refuses another process or its resources.
     """
 
     def __init__(self, objective: BinaryIO, workers: int, attempt: int = 1, slot: int = 0) -> None:
@@ -279,7 +279,7 @@ class WorkerProcess:
                 [sys.executable, "-c", WORKER_CODE, *map(str, descriptors), *map(os.path.abspath, sys.path)],
                 stdin=subprocess.PIPE,
                 pass_fds=descriptors,
-                start_new_session=True,  # a group of its own: killing it kills what the objective has started
+                start_new_session=True,  # a separate group: killing it also kills processes of the objective
                 env={**dict.fromkeys(THREAD_VARIABLES, threads), **os.environ, WORKER_NUMBER: str(slot)},
             )
         except OSError:
@@ -289,7 +289,7 @@ class WorkerProcess:
             os.close(descriptors[0])
         self.attempt, self.slot = attempt, slot
         self.number = -1
-        self.attributes: dict[str, Json] = {}  # of its trial, as far as they were sent
+        self.attributes: dict[str, Json] = {}  # of its trial, received so far
         self.point = b""
         self.deadline: float | None = None
         self.is_loading = True
@@ -297,8 +297,8 @@ class WorkerProcess:
     def begin(self, number: int, point: bytes, load_timeout: float, timeout: float | None) -> None:
         """Evaluate a point, once the process has loaded the objective: loading does not count as evaluating.
 
-        load_timeout: seconds for what is left of loading.
-        timeout: seconds for the evaluation, None for ever.
+        load_timeout: remaining seconds for loading.
+        timeout: seconds for the evaluation, None for no limit.
 
         Raises WorkerLost.
         """
@@ -310,15 +310,15 @@ class WorkerProcess:
             self._send_point(timeout)
 
     def finish_loading(self, timeout: float | None) -> str | None:
-        """Take what the process says of loading the objective, and begin; returns the traceback if it refuses.
+        """Receive the result of loading the objective, and start; return the traceback if loading failed.
 
-        timeout: seconds for the evaluation, None for ever.
+        timeout: seconds for the evaluation, None for no limit.
 
         Raises WorkerLost.
         """
         answer = self._receive()
         if not isinstance(answer, str):
-            raise _junk(answer)
+            raise _invalid_answer(answer)
         if answer != "ready":
             return answer
         self.is_loading = False
@@ -326,8 +326,8 @@ class WorkerProcess:
         return None
 
     def receive_evaluation(self) -> Evaluation | None:
-        """Return the evaluation of its trial, None if only attributes came; raise WorkerLost for anything else."""
-        for _ in range(MOST_ATTRIBUTES_AT_ONCE):
+        """Return the evaluation of its trial, None if only attributes arrived; raise WorkerLost for anything else."""
+        for _ in range(MAX_ATTRIBUTES_READ):
             match self._receive():
                 case (self.number, Evaluation() as evaluation):
                     return evaluation
@@ -336,7 +336,7 @@ class WorkerProcess:
                 case (int(number), dict(attributes)):  # a thread of an earlier trial may set some
                     self.attributes |= attributes if number == self.number else {}
                 case answer:
-                    raise _junk(answer)
+                    raise _invalid_answer(answer)
             if not self.connection.poll():
                 break
         return None
@@ -346,7 +346,7 @@ class WorkerProcess:
             self.connection.send((self.number, self.point))
         except BlockingIOError:
             raise WorkerLost(f"did not read its point within {READING_SECONDS:g} s") from None
-        except OSError:  # it died while idle: `wait` finds the end of the stream, and says how
+        except OSError:  # it died while idle: `wait` finds the end of the stream and reports why
             pass
         self.deadline = None if timeout is None else monotonic() + timeout
 
@@ -355,15 +355,15 @@ class WorkerProcess:
             packed = self.connection.recv_bytes(MAX_ANSWER)
         except (EOFError, ConnectionError):
             raise WorkerLost(f"died ({self.wait_for_exit()})") from None
-        except (OSError, MemoryError) as error:  # the length is that of no answer, or less came than it says
-            raise _junk(error) from error
+        except (OSError, MemoryError) as error:  # the length is not that of an answer, or fewer bytes arrived
+            raise _invalid_answer(error) from error
         try:
             return pickle.loads(packed)
-        except Exception as error:  # of any kind: these are not the bytes of an answer
-            raise _junk(error) from error
+        except Exception as error:  # any exception: the bytes are not an answer
+            raise _invalid_answer(error) from error
 
-    def end_stream_of_the_dead(self) -> None:
-        """Let `wait` find that the process has ended, though what it left behind may hold the socket open."""
+    def detect_exit(self) -> None:
+        """Let `wait` detect that the process has ended, although its children may hold the socket open."""
         if self._process.poll() is not None and not self.connection.poll():
             with socket.socket(fileno=os.dup(self.connection.fileno())) as ours:
                 ours.shutdown(socket.SHUT_RDWR)
@@ -375,26 +375,26 @@ class WorkerProcess:
         return self.deadline is not None and monotonic() >= self.deadline
 
     def dismiss(self) -> None:
-        """Let an idle process end by itself, and run what it has to at its exit."""
+        """Let an idle process exit by itself and run its exit handlers."""
         self.connection.close()
 
     def kill(self) -> None:
-        """End the process, if it has not ended, and all that it has started in its group; may be repeated."""
-        with contextlib.suppress(ProcessLookupError, PermissionError):  # nobody is left in its group
+        """End the process and all processes of its group; idempotent."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):  # its group is empty
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
         self.let_go()
 
     def let_go(self) -> None:
-        """Close our ends of its socket and its pipe."""
+        """Close our ends of its socket and pipe."""
         self.connection.close()
         if self._process.stdin is not None:
             self._process.stdin.close()
 
     def wait_for_exit(self, timeout: float = EXIT_SECONDS) -> str:
-        """Return how the process ended; one that closed its socket and lives on is killed first.
+        """Return how the process ended; a process that closed its socket but lives is killed first.
 
-        timeout: seconds that it gets to end by itself.
+        timeout: seconds to exit by itself.
         """
         try:
             code = self._process.wait(timeout)
@@ -405,9 +405,9 @@ class WorkerProcess:
 
 
 def share_bytes(content: bytes) -> BinaryIO:
-    """Return a file that holds these bytes for all worker processes, in memory if the system can do that.
+    """Return a file with these bytes for all worker processes, in memory if the system supports it.
 
-    Each process reads the file when it is ready to. Over the sockets they would have to be sent to one after another.
+    Each process reads the file when it is ready. Over sockets, the bytes would have to be sent to one after another.
     """
     if sys.platform == "linux":
         descriptor = os.memfd_create("objective")
@@ -421,26 +421,26 @@ def share_bytes(content: bytes) -> BinaryIO:
 
 
 def _move_above_stdio(descriptor: int) -> int:
-    """Move what was opened above the descriptors of stdin, stdout and stderr, and return its new descriptor.
+    """Move a file descriptor above stdin, stdout and stderr, and return the new descriptor.
 
-    Where one of these is closed, the next thing opened takes its number, and whatever is printed would go there.
+    If one of these is closed, the next opened file takes its number, and printed text would go there.
     """
     if descriptor > 2:
         return descriptor
-    import fcntl  # there is none on Windows
+    import fcntl  # not available on Windows
 
     moved = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 3)
     os.close(descriptor)
     return moved
 
 
-def _junk(found: object) -> WorkerLost:
-    """Return the error for what was found instead of an answer: an object, or the exception that came of reading."""
+def _invalid_answer(found: object) -> WorkerLost:
+    """Return the error for an invalid answer: an object, or the exception from reading it."""
     return WorkerLost(f"sent an answer that cannot be read ({type(found).__name__})")
 
 
 def _signal_name(number: int) -> str:
-    """Return the name of a signal, or its number: most real-time signals have no name."""
+    """Return the name of a signal, or its number, since most real-time signals have no name."""
     try:
         return signal.Signals(number).name
     except ValueError:

@@ -1,4 +1,4 @@
-"""The program of a worker process: it evaluates an objective at the points that come over a socket."""
+"""The program of a worker process, which evaluates an objective at the points that arrive over a socket."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ from bostruct.contracts import Json
 from bostruct.execution.clock import now
 from bostruct.execution.evaluation import evaluate_bytes, flush_output
 
-_sending = threading.Lock()  # threads of an objective may set attributes side by side
+_sending = threading.Lock()  # threads of an objective may set attributes concurrently
 
 
 def main() -> None:
     """Serve a socket until it closes; its descriptor is the first argument, that of the pickled objective the second.
 
-    Answers "ready", or why not, then the number of each trial with attributes as they are set, and with the evaluation.
+    It sends "ready" or an error, then the number of each trial with its attributes as they are set, and its evaluation.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the study, which ends its workers itself
     _die_with_parent(_take_stdin())
     connection = Connection(int(sys.argv[1]))
     os.set_inheritable(connection.fileno(), False)
-    os.register_at_fork(after_in_child=connection.close)  # nobody but this process may answer, or seem to be it
-    with contextlib.suppress(EOFError, ConnectionError):  # the study is gone: nobody is left to be told
+    os.register_at_fork(after_in_child=connection.close)  # only this process may answer
+    with contextlib.suppress(EOFError, ConnectionError):  # the study is gone
         _serve(connection, int(sys.argv[2]))
 
 
 def _serve(connection: Connection, descriptor: int) -> None:
     try:
         objective = _load(descriptor)
-    except BaseException:  # a module that leaves the program as it is imported does not load either
+    except BaseException:  # a module that exits while it is imported does not load either
         connection.send(traceback.format_exc())
         return
     connection.send("ready")
@@ -48,13 +48,13 @@ def _serve(connection: Connection, descriptor: int) -> None:
         number, point = connection.recv()
         send = partial(_send_attributes, connection, number)
         evaluation = evaluate_bytes(objective, point, send)._replace(ended=now())
-        flush_output()  # a worker may be killed at any time from here on
+        flush_output()  # a worker may be killed at any time from here onward
         with _sending:
             connection.send((number, evaluation))
 
 
 def _send_attributes(connection: Connection, number: int, attributes: dict[str, Json]) -> None:
-    """Send attributes at once, so that they are there if this process ends; a fork has nobody to send to."""
+    """Send attributes at once, so that they survive the end of this process; not in a forked child."""
     with _sending, contextlib.suppress(OSError):
         connection.send((number, attributes))
 
@@ -66,8 +66,8 @@ def _load(descriptor: int) -> Callable[[Any], Any]:
 
 
 def _take_stdin() -> int:
-    """Give the objective an empty stdin; returns the descriptor of what was there, the pipe from the study."""
-    pipe = fcntl.fcntl(0, fcntl.F_DUPFD_CLOEXEC, 3)  # not that of a stdout that is closed
+    """Give the objective an empty stdin; return the descriptor of the original one, the pipe from the study."""
+    pipe = fcntl.fcntl(0, fcntl.F_DUPFD_CLOEXEC, 3)  # not the number of a closed stdout
     empty = os.open(os.devnull, os.O_RDONLY)
     os.dup2(empty, 0)
     os.close(empty)
@@ -75,10 +75,10 @@ def _take_stdin() -> int:
 
 
 def _die_with_parent(pipe: int) -> None:
-    """Have this process, and all of its group, killed when the other end of the pipe closes: the study's has ended.
+    """Kill this process and its group when the other end of the pipe closes, because the study's process has ended.
 
-    Linux sends the signal itself, whatever the objective does. The thread is for other systems; it needs the
-    interpreter's lock, which a call of C code may hold.
+    On Linux, the kernel sends the signal itself. The thread is for other systems; it needs the interpreter's lock,
+    which a call of C code may hold.
     """
     if sys.platform == "linux":
         fcntl.fcntl(pipe, fcntl.F_SETOWN, -os.getpgrp())

@@ -184,7 +184,8 @@ def write_point(point: dict[str, Any], configuration_space: ConfigurationSpace) 
 
 def _find_reader(given: ConfigurationSpace) -> SpaceReader | None:
     """Return the reader of a space with conditions that `when=` may not express, which is kept until they change."""
-    if not _has_other_conditions(given):
+    kinds = (conditions.OrConjunction, conditions.NotEqualsCondition)
+    if not any(isinstance(part, kinds) for one in given.conditions for part in _split_conjunction(one)):
         return None
     parts = [*given.values(), *given.conditions]
     for reader, its_parts in LAST_READER:
@@ -193,14 +194,6 @@ def _find_reader(given: ConfigurationSpace) -> SpaceReader | None:
     reader = SpaceReader(given)
     LAST_READER[:] = [(reader, parts)]
     return reader
-
-
-def _has_other_conditions(configuration_space: ConfigurationSpace) -> bool:
-    """Tell whether conditions are joined by "or", or hold if a parent is inactive, which `when=` may not express."""
-    kinds = (conditions.OrConjunction, conditions.NotEqualsCondition)
-    return any(
-        isinstance(part, kinds) for given in configuration_space.conditions for part in _split_conjunction(given)
-    )
 
 
 def constant_value(given: Hyperparameter) -> tuple[Presented] | None:
@@ -334,8 +327,11 @@ class SpaceReader:
         """Return `when=` of a hyperparameter, empty for none, and the conditions that `when=` does not express."""
         parts = [part for given in self.given.parent_conditions_of[child] for part in _split_conjunction(given)]
         plain = [self._read_condition(child, part, is_active=True) for part in parts]
-        when, _ = self._split_clauses(plain)
-        needed = {_list_parents(part)[0] for part in parts if not _holds_of_nothing(part)}
+        alone = [part for part in parts if len(_list_parents(part)) == 1 and not _holds_of_nothing(part)]
+        needed = {_list_parents(part)[0] for part in alone}
+        needed |= {name for part in parts for name in _list_parents(part) if self.active[name] is True}
+        sure = [one for part, one in zip(parts, plain, strict=True) if needed.issuperset(_list_parents(part))]
+        when, _ = self._split_clauses(sure)
         found: list[Clause | bool] = []
         for part, clause in zip(parts, plain, strict=True):
             parents = _list_parents(part)
@@ -565,15 +561,7 @@ def _refuse_to_read(name: str, given: object) -> NoReturn:
 
 
 class SpaceWriter:
-    """The writing of one space.
-
-    Parameters
-    ----------
-    space : Space
-        The one to write.
-    name : str or None
-        Of the result; None for none.
-    """
+    """A writer of ConfigSpace; space: the one to write; name: that of the result, None for none."""
 
     def __init__(self, space: Space, name: str | None) -> None:
         if not isinstance(space, Space):
@@ -582,13 +570,7 @@ class SpaceWriter:
         self.result = ConfigurationSpace(name=name)
 
     def write(self) -> ConfigurationSpace:
-        """Return the space.
-
-        Raises
-        ------
-        DomainError
-            For what has no counterpart.
-        """
+        """Return the space; raise DomainError if a part has no counterpart."""
         default = self.space.present(self.space.sample(1, np.random.default_rng(0))[0])
         for name, variable in self.space.variables.items():
             self.result.add(_hyperparameter(name, variable, default.get(name, variable.present(variable.fallback()))))
@@ -651,6 +633,12 @@ class SpaceWriter:
         return _refuse_to_write(f"constraint {name}", "a forbidden clause; expected Not(...) of bostruct.domains")
 
     def _write_forbidden(self, clause: Clause) -> Any:
+        if isinstance(clause, Not) and isinstance(clause.clause, AllOf | AnyOf):
+            parts = tuple(map(Not, clause.clause.clauses))
+            clause = AnyOf(parts) if isinstance(clause.clause, AllOf) else AllOf(parts)
+        variables = self.space.variables
+        if isinstance(clause, Not) and isinstance(one := clause.clause, ValueOf) and not variables[one.name].when:
+            clause = ValueOf(one.name, Not(one.test))
         if isinstance(clause, AllOf | AnyOf):
             kind = cs.ForbiddenAndConjunction if isinstance(clause, AllOf) else cs.ForbiddenOrConjunction
             return kind(*map(self._write_forbidden, clause.clauses))

@@ -10,6 +10,7 @@ import json
 import math
 import os
 import re
+import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,8 +19,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from bostruct.checks import optional_import, short_repr
 from bostruct.contracts import DomainError, ParsedJson, Presented
-from bostruct.domains.space.clauses import ExpressionError, Restriction, evaluate_expression, parse_expression
+from bostruct.domains.space.clauses import Restriction
 from bostruct.domains.space.discrete import Binary, Categorical, Ordinal
+from bostruct.domains.space.expressions import ExpressionError, evaluate_expression, parse_expression
 from bostruct.domains.space.space import Space
 from bostruct.domains.space.variable import Variable
 from bostruct.goals.declared import Direction
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 MAX_MEMORY = 2**30  # bytes of a file and of what its JSON becomes
 MEMORY = {b"{": 240, b"[": 136, b",": 48, b'"': 32}  # bytes in memory, at most, by signs of JSON
 INFEASIBLE = ("InvalidConfig", "constraints")  # reasons of configurations that no kernel may have
+LONG = re.compile(b"[0-9]{4301}")  # more digits than Python reads
 VALID = (None, "", "correct")
 SCALARS = (bool, int, float, str)
 Names: TypeAlias = Mapping[str, Presented]
@@ -83,10 +86,12 @@ def read_space(file: str | os.PathLike[str]) -> Space:
     """
     data, where = _parse_file(file)
     parameters, conditions = _read_parameters(data, where)
-    variables = {name: _make_variable(where, name, own) for name, own in parameters.items() if len(own) > 1}
-    if not variables:
-        raise DomainError(f"{file}: expected a parameter with several values, got {short_repr(parameters)}")
-    return Space(variables, [_make_restriction(where, path, one, parameters) for path, one in conditions])
+    variables = _make_variables(where, parameters)
+    rules = [_make_restriction(where, path, one, parameters) for path, one in conditions]
+    try:
+        return Space(variables, rules)
+    except DomainError as error:
+        raise DomainError(f"{where.of()}: {error}") from None
 
 
 def read_constants(file: str | os.PathLike[str]) -> dict[str, Presented]:
@@ -159,7 +164,8 @@ def read_problem(file: str | os.PathLike[str], objective: str = "auto", directio
     if "tune_params" not in data:
         raise ValueError(f"{file}: expected a cache file of Kernel Tuner, with 'tune_params' and 'cache'")
     parameters = _read_parameters(data, where)[0]
-    names = [name for name, values in parameters.items() if len(values) > 1]
+    variables = _make_variables(where, parameters)
+    names = list(variables)
     table: dict[tuple[Presented, ...], Outcome] = {}
     for one in rows:
         for name, value in one.configuration.items():
@@ -177,10 +183,7 @@ def read_problem(file: str | os.PathLike[str], objective: str = "auto", directio
     values = [one.value for one in table.values() if isinstance(one.value, float)]
     problem = Problem(
         lookup,
-        Space(
-            {name: _make_variable(where, name, parameters[name]) for name in names},
-            [] if is_whole else [lookup.is_measured],
-        ),
+        Space(variables, [] if is_whole else [lookup.is_measured]),
         name=f"kernel-tuner:file={file},objective={measured},direction={direction}",
         direction=direction,
         optimum=(max if direction == "maximize" else min)(values, default=None),
@@ -260,7 +263,7 @@ def _parse_file(file: str | os.PathLike[str]) -> tuple[ParsedJson, _Source]:
         raise ValueError(f"{name}: expected JSON that takes at most {MAX_MEMORY:,} bytes of memory, got {needed:,}")
     text = ""
     try:
-        text = content.decode("utf-8-sig").rstrip()
+        text = content.decode(json.detect_encoding(content)).rstrip()
         text = f"{text[:-1]}}}}}" if text.endswith(",") else text
         return json.loads(text, object_pairs_hook=_read_object), _Source(name, text)
     except json.JSONDecodeError as error:
@@ -270,7 +273,10 @@ def _parse_file(file: str | os.PathLike[str]) -> tuple[ParsedJson, _Source]:
         lines = [1 + text.count("\n", 0, one.start()) for one in re.finditer(f"{re.escape(error.args[0])}\\s*:", text)]
         raise ValueError(f"{name}: {error.args[0]} is there twice in one object (lines {short_repr(lines)})") from None
     except (RecursionError, ValueError) as error:
-        raise ValueError(f"{name}: cannot be read: {str(error).partition(';')[0]}") from error
+        long = LONG.search(content)
+        before = bytes(content[: getattr(error, "start", long.start() if long else 0)])
+        place = f"line {before.count(10) + 1}, column {len(before) - before.rfind(10)}"
+        raise ValueError(f"{name}: {place}: cannot be read: {str(error).partition(';')[0]}") from error
 
 
 def _read_object(pairs: list[tuple[str, Presented]]) -> dict[str, Presented]:
@@ -285,26 +291,32 @@ def _read_object(pairs: list[tuple[str, Presented]]) -> dict[str, Presented]:
 def _read_parameters(data: ParsedJson, where: _Source) -> tuple[dict[str, list[Any]], Sequence[tuple[JsonPath, str]]]:
     """Return the values of each parameter, and the conditions with their paths."""
     found: dict[str, list[Any]] = {}
+    listed: list[tuple[str, JsonPath, Any]] = []
+    conditions: list[tuple[JsonPath, str]] = []
+    path: JsonPath = ()
     try:
         if "tune_params" in data:
-            listed, conditions = [(name, ("tune_params", name), own) for name, own in data["tune_params"].items()], []
+            path = ("tune_params",)
+            listed = [(name, (*path, name), own) for name, own in data["tune_params"].items()]
         else:
-            top = ("ConfigurationSpace",) if "ConfigurationSpace" in data else ()
+            path = top = ("ConfigurationSpace",) if "ConfigurationSpace" in data else ()
             space: Any = data.get("ConfigurationSpace", data)
-            listed = [
-                (one["Name"], (*top, "TuningParameters", i, "Values"), one["Values"])
-                for i, one in enumerate(space["TuningParameters"])
-            ]
-            rules = enumerate(space.get("Conditions") or ())
-            conditions = [((*top, "Conditions", i, "Expression"), one["Expression"]) for i, one in rules]
+            for i, one in enumerate(space["TuningParameters"]):
+                path = (*top, "TuningParameters", i)
+                listed.append((one["Name"], (*path, "Values"), one["Values"]))
+            for i, one in enumerate(space.get("Conditions") or []):
+                path = (*top, "Conditions", i)
+                conditions.append(((*path, "Expression"), one["Expression"]))
     except (AttributeError, KeyError, TypeError) as error:
         lacking = f"{error} is missing" if isinstance(error, KeyError) else f"got {short_repr(where.text[:80])}"
         raise ValueError(
-            f"{where.file}: expected 'TuningParameters' with 'Name' and 'Values', and 'Conditions' with 'Expression', "
-            f"or 'tune_params' of a cache file; {lacking}"
+            f"{where.of(*path)}: expected 'TuningParameters' with 'Name' and 'Values', and 'Conditions' with "
+            f"'Expression', or 'tune_params' of a cache file; {lacking}"
         ) from None
     for name, path, given in listed:
         try:
+            if not isinstance(name, str) or not name:
+                raise ExpressionError("expected a name that is a non-empty text")
             values = evaluate_expression(parse_expression(given)[0], {}) if isinstance(given, str) else given
             if not isinstance(values, list | range) or not all(isinstance(one, SCALARS) for one in values):
                 raise ExpressionError(f"expected a list of numbers or texts, got {short_repr(values)}")
@@ -314,6 +326,14 @@ def _read_parameters(data: ParsedJson, where: _Source) -> tuple[dict[str, list[A
             raise ValueError(f"{where.of(*path)}: {name}: {error}") from None
         where.paths[name] = path
     return found, conditions
+
+
+def _make_variables(where: _Source, parameters: Mapping[str, Sequence[Any]]) -> dict[str, Variable]:
+    """Return the parameters of several values as variables; raise DomainError if there is none."""
+    found = {name: _make_variable(where, name, own) for name, own in parameters.items() if len(own) > 1}
+    if not found:
+        raise DomainError(f"{where.of()}: expected a parameter with several values, got {short_repr(parameters)}")
+    return found
 
 
 def _make_variable(where: _Source, name: str, values: Sequence[Any]) -> Variable:
@@ -333,6 +353,8 @@ def _make_restriction(
     """Return a condition, tried on the first and the last values; raise ValueError with its place if it fails."""
     constants = tuple((name, own[0]) for name, own in parameters.items() if len(own) == 1)
     try:
+        if not isinstance(expression, str):
+            raise ExpressionError("expected a text")
         for name, column in parse_expression(expression)[1].items():
             if name not in parameters:
                 raise ExpressionError(f"there is no parameter {name!r} (column {column})")
@@ -347,31 +369,38 @@ def _make_restriction(
 def _read_measurements(data: ParsedJson, where: _Source, objective: str) -> tuple[list[Measurement], str]:
     """Return the outcomes that a T4 or a cache file holds, and the name of the objective."""
     rows: list[tuple[JsonPath, dict[str, Any], dict[str, Any], Any]] = []  # configuration, measurements, failure
+    path: JsonPath = ()
     try:
         if "results" in data:
-            named = [one["objectives"][0] for one in data["results"] if one.get("objectives")]
+            named = []
             for i, one in enumerate(data["results"]):
+                path = ("results", i)
+                named += (one.get("objectives") or [])[:1]
                 measured = {own["name"]: own["value"] for own in one.get("measurements", ())}
-                rows.append((("results", i), one["configuration"], measured, one.get("invalidity")))
+                rows.append((path, {**one["configuration"]}, measured, one.get("invalidity")))
         else:
             named = [data.get("objective", "time")]
             for key, entry in data["cache"].items():
+                path = ("cache", key)
                 configuration = {name: entry[name] for name in data["tune_params"]}
                 measured = {name: cell for name, cell in entry.items() if name not in configuration}
-                rows.append((("cache", key), configuration, measured, measured.pop("__error__", None)))
+                rows.append((path, configuration, measured, measured.pop("__error__", None)))
     except (AttributeError, LookupError, TypeError) as error:
+        lacking = f"; {error} is missing" if isinstance(error, KeyError) else ""
         raise ValueError(
-            f"{where.file}: expected 'results' of a T4 file, or 'tune_params' and 'cache' of a cache file, in which "
-            f"each configuration has all parameters; result {len(rows) + 1}: {error!r}"
+            f"{where.of(*path)}: expected 'results' of a T4 file, or 'tune_params' and 'cache' of a cache file, in "
+            f"which each configuration has all parameters{lacking}"
         ) from None
     chosen = next((one for one in named if isinstance(one, str)), "time") if objective == "auto" else objective
     known = dict.fromkeys(name for _, _, measured, _ in rows for name in measured)
     if chosen not in known:
-        raise ValueError(f"objective: expected one of {', '.join(known) or 'none'}, of {where.file}; got {chosen!r}")
+        names = ", ".join(known) or "none"
+        raise ValueError(f"objective: expected a measurement of {where.file}, which has {names}; got {chosen!r}")
     found = []
     for path, configuration, measured, why in rows:
         value = measured.pop(chosen, None)
-        if why in VALID and (isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value)):
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if why in VALID and not (is_number and abs(value) <= sys.float_info.max):
             why = value or f"{chosen} is missing"  # a text in its place is the reason
         reason: dict[str, Any] = {"infeasible" if why in INFEASIBLE else "failed": str(why)}
         outcome = Outcome(value) if why in VALID else Outcome(**reason)

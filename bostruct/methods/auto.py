@@ -50,6 +50,7 @@ LOG_SMOOTHNESS = 1.0  # by which lengthscales are expected to be larger where va
 SUBSET_ODDS = Normal(3.0, 1.0)  # log odds of the selected variables, beside small effects of all
 ORDER_ODDS = Normal(3.0, 1.0)  # log odds of an order that does not mislead
 MOST_POINTS = 1_000  # in a model of variables: a suggestion from 100,000 trials takes seconds
+MOST_FITTED = 300  # of these, that hyperparameters are fitted to: a likelihood of 1,000 points takes ten times as long
 FEWEST_SELECTED_FROM, MOST_SELECTED_FROM = 20, 1_000  # variables: lengthscales tell fewer apart, more share these
 LATEST_POINTS = 200  # of these, the last told: among many variables suggestions go far, and may fail there
 
@@ -157,7 +158,7 @@ def for_space(domain: Domain) -> BayesianSearch:
     kernel = build_kernel(domain)
     # means and initial values are log variances of standardized values
     latest = LATEST_POINTS if len(domain.variables) > MOST_BY_ONE else 0
-    quiet = MAPGP(kernel, domain.join, Normal(-5.0, 1.0), -5.0, tolerance=TOLERANCE, most=MOST_POINTS, latest=latest)
+    quiet = MAPGP(kernel, domain.join, Normal(-5.0, 1.0), -5.0, 60, TOLERANCE, MOST_POINTS, latest, MOST_FITTED)
     has_numbers = domain.n_continuous > 0
     climbs = has_numbers and domain.lists_many
     noisy = replace(quiet, noise_prior=Normal(-1.0, 1.0), initial_log_noise=-1.0)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import mmap
 import os
 import re
+import struct
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -21,7 +22,7 @@ from bostruct.problems.paths import check_regular
 MAX_FIELDS = 10 * MAX_OPERATIONS  # of a message
 MAX_BYTES = 1_000  # of a name, and of a list of numbers
 Message: TypeAlias = dict[int, list[Any]]  # the values of each field by its number: integers, or bytes
-Sizes: TypeAlias = dict[str, list[int]]  # of constants, by name
+Tensors: TypeAlias = dict[str, Message]  # of constants, by name
 NAMES = {  # of operators, by kind; others have their own name
     "linear": "Gemm MatMul",
     "batch-norm": "BatchNormalization",
@@ -32,10 +33,12 @@ NAMES = {  # of operators, by kind; others have their own name
     "flatten": "Reshape",
     "relu6": "Clip",
     "silu": "Swish",
-    "identity": "Cast Dropout Squeeze Unsqueeze",
+    "identity": "Cast Squeeze Unsqueeze",
 }
 KINDS = {name: kind for kind, names in NAMES.items() for name in names.split()}
-WITH_SETTINGS = {"flatten", "pad", "mean", "identity", "logsumexp"}  # whose further inputs are no tensors of a layer
+FLOATS = {1: (4, "<f"), 10: (4, "<e"), 11: (10, "<d")}  # the field of values, by the number of the type of a tensor
+# whose further inputs are no tensors of a layer
+WITH_SETTINGS = {"flatten", "pad", "mean", "identity", "logsumexp", "dropout"}
 
 
 class OnnxNode(NamedTuple):
@@ -68,8 +71,8 @@ def from_onnx(
 ) -> Architecture:
     """Return the architecture of the network in an ONNX file, read as by `from_torch`.
 
-    Dropout is not read. Exports often merge normalization into convolutions: if a file has none, its convolutions are
-    read as normalized.
+    Exports often leave out dropout, and merge normalization into convolutions: if a file has none, its convolutions
+    are read as normalized.
 
     Parameters
     ----------
@@ -98,7 +101,7 @@ def from_onnx(
             output, operations = _read_operations(_read_message(_read_message(data)[7][-1]))
         except DomainError as error:
             raise DomainError(f"{source}: {error}") from None
-        except (KeyError, IndexError, TypeError, ValueError):  # what other bytes are taken for
+        except (KeyError, IndexError, TypeError, ValueError, struct.error):  # what other bytes are taken for
             raise DomainError(f"{source}: expected an ONNX file, got other data") from None
     has_norms = any(one.kind == "batch-norm" for one in operations.values())
     return GraphReader(source, operations, family).read(output, decision, has_norms)
@@ -106,9 +109,8 @@ def from_onnx(
 
 def _read_operations(graph: Message) -> tuple[str, dict[str, GraphNode]]:
     """Return the name of the output, and the operations by the names of their outputs."""
-    nodes, constants = graph.get(1, []), Sizes()
-    for tensor in map(_read_message, graph.get(5, [])):
-        constants[_decode_text(tensor[8])] = _read_integers(tensor.get(1, []))
+    nodes = graph.get(1, [])
+    constants = {_decode_text(tensor[8]): tensor for tensor in map(_read_message, graph.get(5, []))}
     inputs, outputs = ([_decode_text(_read_message(one)[1]) for one in graph.get(number, [])] for number in (11, 12))
     inputs = [name for name in inputs if name not in constants]
     if len(inputs) != 1 or len(outputs) != 1 or len(nodes) > MAX_OPERATIONS:
@@ -118,18 +120,19 @@ def _read_operations(graph: Message) -> tuple[str, dict[str, GraphNode]]:
     for node in map(OnnxNode.read, nodes):
         one = _read_operator(node, operations, constants)
         operations.update(dict.fromkeys(node.outputs, one) if one.inputs else {})
-        constants.update({} if one.inputs else dict.fromkeys(node.outputs, _find_sizes(node, constants)))
+        constants.update({} if one.inputs else dict.fromkeys(node.outputs, _find_constant(node, constants)))
     if outputs[0] not in operations:
         raise DomainError(f"its output {short_repr(outputs[0])} does not depend on its input")
     return outputs[0], operations
 
 
-def _read_operator(node: OnnxNode, known: dict[str, GraphNode], constants: Sizes) -> GraphNode:
+def _read_operator(node: OnnxNode, known: dict[str, GraphNode], constants: Tensors) -> GraphNode:
     """Return the operation of a node, whose inputs are `known` operations or constants."""
     kind = KINDS.get(node.operator, re.sub("(?<=[a-z])(?=[A-Z])", "-", node.operator).lower())
     fed = tuple(each for each in (node.inputs[:1] if kind in WITH_SETTINGS else node.inputs) if each in known)
     one = GraphNode(node.name, kind, fed)
-    sizes = next((constants[key] for key in node.inputs[1:] if key in constants), [])  # of the weights
+    tensor = next((constants[key] for key in node.inputs[1:] if key in constants), {})  # the weights
+    sizes = _read_integers(tensor.get(1, []))
     if kind in SCALED and len(fed) == 1:
         return one
     if kind in ("conv", "linear") and len(fed) == 1:
@@ -143,6 +146,9 @@ def _read_operator(node: OnnxNode, known: dict[str, GraphNode], constants: Sizes
         return one._replace(units=sizes[0] if node.read_numbers("transB", 0)[0] else sizes[1])
     if kind in POOLS:
         one = one._replace(kernel=node.read_numbers("kernel_shape"), stride=node.read_numbers("strides", 1, 1))
+    if kind == "dropout":
+        rate = _read_rate(node, constants)
+        return one._replace(kind="dropout" if rate else "identity", rate=rate)
     if kind == "cat" and node.read_numbers("axis", 1) == (0,):
         return one._replace(kind="stack")
     is_strange = one.units is None if kind in ("conv", "linear") else len(one.kernel) != 2
@@ -150,11 +156,27 @@ def _read_operator(node: OnnxNode, known: dict[str, GraphNode], constants: Sizes
     return one._replace(kind=f"{node.operator} of another shape") if is_strange else one
 
 
-def _find_sizes(node: OnnxNode, constants: Sizes) -> list[int]:
-    """Return the sizes of a constant that a node makes; an empty list if they are not known."""
+def _find_constant(node: OnnxNode, constants: Tensors) -> Message:
+    """Return the tensor that a node makes of constants; an empty message if it is not known."""
     if node.operator == "Constant" and "value" in node.attributes:
-        return _read_integers(_read_message(node.attributes["value"][5][-1]).get(1, []))
-    return constants.get(node.inputs[0], []) if node.operator == "Identity" else []
+        return _read_message(node.attributes["value"][5][-1])
+    if node.operator == "Constant" and "value_float" in node.attributes:
+        return {2: [1], 4: node.attributes["value_float"][2]}
+    return constants.get(node.inputs[0], {}) if node.operator == "Identity" else {}
+
+
+def _read_rate(node: OnnxNode, constants: Tensors) -> float:
+    """Return the rate of dropout: its second input since version 12 of the operators, an attribute before."""
+    own, name = node.attributes.get("ratio"), "".join(node.inputs[1:2])
+    if own is None and not name:
+        return 0.5
+    given: Message = constants.get(name, {}) if own is None else {2: [1], 4: own[2]}
+    number, layout = FLOATS.get(given.get(2, [0])[-1], (0, ""))
+    values = given.get(9) or given.get(number)
+    rate = round(float(struct.unpack(layout, values[-1])[0]), 7) if values and layout else None
+    if rate is None or not 0.0 <= rate < 1.0:
+        raise DomainError(f"{node.name} (Dropout): expected a constant of at least 0, below 1, as its rate; got {rate}")
+    return rate
 
 
 def _read_message(data: memoryview) -> Message:

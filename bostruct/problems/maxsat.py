@@ -32,10 +32,11 @@ from bostruct.problems.base import (
     prove_by_enumeration,
     published_initial_seeds,
 )
-from bostruct.problems.paths import COMPRESSION, read_lines
+from bostruct.problems.paths import COMPRESSION, WrongWord, read_lines
 
 CHUNK_CELLS = 4_000_000
 EXACT = 2**53
+MAX_DIGITS = 20  # of a number in a header
 Floats = npt.NDArray[np.floating[Any]]
 MAX_QUADRATIC_VARIABLES = 28
 MAX_ENUMERATED_VARIABLES = 14
@@ -242,25 +243,25 @@ def read_wcnf(path: str | Path) -> Formula:
                 continue
             while place < len(tokens):
                 if weight is None and (header is None or header.is_weighted):
-                    weight, place = _weight(tokens[place], header), place + 1
+                    weight, place = _weight(tokens, place, header), place + 1
                 try:
                     end = tokens.index("0", place)
                 except ValueError:
                     end = len(tokens)
-                literals += _literals(tokens[place:end], header)
+                literals += _literals(tokens, range(place, end), header)
                 place, weight = end + 1, 1.0 if weight is None else weight
                 if header is None and place != len(tokens):
-                    raise ValueError("expected literals that end with one 0")
+                    raise WrongWord("expected literals that end with one 0", min(place, len(tokens) - 1))
                 if place <= len(tokens):
                     clauses.append(tuple(literals))
                     weights.append(weight)
                     weight, literals = None, []
         if weight is not None:
             raise ValueError("expected literals that end with one 0")
-    if header is not None and len(clauses) != header.n_clauses:
-        raise ValueError(f"{path}: the header promises {header.n_clauses} clauses, the file has {len(clauses)}")
-    if not clauses:
-        raise ValueError(f"{path}: expected at least one clause, got none")
+        if header is not None and len(clauses) != header.n_clauses:
+            raise ValueError(f"the header promises {header.n_clauses} clauses, the file has {len(clauses)}")
+        if not clauses:
+            raise ValueError("expected at least one clause, got none")
     largest = max((abs(literal) for clause in clauses for literal in clause), default=0)
     return Formula(header.n_variables if header else max(1, largest), tuple(clauses), tuple(weights))
 
@@ -287,7 +288,7 @@ def _header(tokens: list[str], before: Header | None, has_clauses: bool) -> Head
     if before is not None or has_clauses:
         raise ValueError("expected one header, before the clauses")
     lengths = {"wcnf": (4, 5), "cnf": (4,)}.get(tokens[1] if len(tokens) > 1 else "", ())
-    if len(tokens) not in lengths or not all(token.isdigit() for token in tokens[2:]):
+    if len(tokens) not in lengths or not all(token.isdigit() and len(token) <= MAX_DIGITS for token in tokens[2:]):
         raise ValueError("expected 'p wcnf variables clauses [top]' or 'p cnf variables clauses'")
     if int(tokens[2]) < 1:
         raise ValueError("expected at least one variable")
@@ -295,33 +296,36 @@ def _header(tokens: list[str], before: Header | None, has_clauses: bool) -> Head
     return Header(int(tokens[2]), int(tokens[3]), top, tokens[1] == "wcnf")
 
 
-def _weight(token: str, header: Header | None) -> float:
+def _weight(tokens: list[str], place: int, header: Header | None) -> float:
+    token = tokens[place]
     if token == "h":
         if header is not None:
-            raise ValueError("expected a weight, got 'h', which marks a hard clause only in files without a header")
+            raise WrongWord("expected a weight, got 'h', a hard clause only in files without a header", place)
         return math.inf
     try:
         weight = _read_dimacs_number(token, int if token.isdigit() else float)
     except ValueError:
-        raise ValueError(f"expected a weight{'' if header else ' or h'}, got {short_repr(token)}") from None
+        raise WrongWord(f"expected a weight{'' if header else ' or h'}, got {short_repr(token)}", place) from None
     if header is not None and weight >= header.top < math.inf:  # without a top no clause is hard
         return math.inf
     if not 0 <= weight <= EXACT:
-        raise ValueError(f"expected a weight of at least 0, at most 2^53, got {short_repr(token)}")
+        raise WrongWord(f"expected a weight of at least 0, at most 2^53, got {short_repr(token)}", place)
     return float(weight)
 
 
-def _literals(tokens: list[str], header: Header | None) -> list[int]:
-    try:
-        literals = [int(_read_dimacs_number(token, int)) for token in tokens]
-    except ValueError:
-        raise ValueError(
-            f"expected integers{' after the weight' if not header or header.is_weighted else ''}"
-        ) from None
-    if 0 in literals:  # such as 00
-        raise ValueError("expected literals that end with one 0")
-    if header is not None and any(abs(literal) > header.n_variables for literal in literals):
-        raise ValueError(f"expected literals of +-1..{header.n_variables}, as the header promises")
+def _literals(tokens: list[str], places: range, header: Header | None) -> list[int]:
+    literals, most = [], header.n_variables if header else math.inf
+    for place in places:
+        try:
+            literal = int(_read_dimacs_number(tokens[place], int))
+        except ValueError:
+            after = " after the weight" if not header or header.is_weighted else ""
+            raise WrongWord(f"expected integers{after}", place) from None
+        if literal == 0:  # such as 00
+            raise WrongWord("expected literals that end with one 0", place)
+        if abs(literal) > most:
+            raise WrongWord(f"expected literals of +-1..{most}, as the header promises", place)
+        literals.append(literal)
     return literals
 
 

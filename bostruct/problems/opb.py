@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -16,12 +15,13 @@ from bostruct.contracts import Array, IntArray
 from bostruct.domains.space.discrete import Binary
 from bostruct.domains.space.space import MAX_VARIABLES, Space
 from bostruct.problems.base import GENERATED_SEEDS, InitialPoints, SpaceProblem, evaluate_in_chunks
-from bostruct.problems.maxsat import CHUNK_CELLS, EXACT
-from bostruct.problems.paths import read_lines
+from bostruct.problems.maxsat import CHUNK_CELLS, EXACT, MAX_DIGITS
+from bostruct.problems.paths import WrongWord, read_lines
 
-PUNCTUATION = re.compile(r"(>=|<=|[=;:])")
+WORDS = re.compile(r"(?:min|max)\s*:|>=|<=|[=;:<>]|[^\s=;:<>]+")
 INTEGER = re.compile(r"[+-]?[0-9]+")
 NAME = re.compile(r"~?[A-Za-z_][^\s~<>=;:]*")
+TERM = "a coefficient and one variable, as in +2 x1 or -1 ~x2"
 
 
 def opb(file: str | Path) -> SpaceProblem:
@@ -80,74 +80,102 @@ def read_opb(path: str | Path) -> PseudoBoolean:
     has numbers above 2^53.
     """
     columns: dict[str, int] = {}
-    objective: dict[int, int] = {}
-    offset, n_objectives = 0, 0
+    objective: Statement | None = None
     cells, numbers, ends, low, high = array("q"), array("q"), array("q", [0]), array("q"), array("q")
-    statement: list[str] = []
     with read_lines(path) as lines:
+        one = Statement(columns)
         for line in lines:
             if line.lstrip().startswith("*"):
                 continue
-            for token in PUNCTUATION.sub(r" \1 ", line).split():
-                if token != ";":
-                    statement.append(token)
-                    continue
-                if statement[1:2] == [":"] and statement[0] in ("min", "max"):
-                    sums, constant = _read_sum(statement[2:], columns)
-                    sign = 1 if statement[0] == "min" else -1
-                    objective, offset = {i: sign * cost for i, cost in sums.items()}, sign * constant
-                    n_objectives += 1
-                    if n_objectives > 1:
+            for i, word in enumerate(WORDS.findall(line)):
+                try:
+                    if not one.take(word):
+                        continue
+                    if one.goal and objective is not None:
                         raise ValueError("expected at most one objective")
+                except ValueError as error:
+                    raise WrongWord(str(error), i, WORDS) from None
+                if one.goal:
+                    objective = one
                 else:
-                    sums, least, most = _read_constraint(statement, columns)
-                    cells.extend(sums)
-                    numbers.extend(sums.values())
+                    cells.extend(one.sums)
+                    numbers.extend(one.sums.values())
                     ends.append(len(cells))
-                    low.append(least)
-                    high.append(most)
-                statement = []
-            if len(statement) > 4 * MAX_VARIABLES:
-                raise ValueError(f"expected ';' after at most {2 * MAX_VARIABLES:,} terms")
-        if statement:
-            raise ValueError(f"expected ';' at the end of {short_repr(' '.join(statement))}")
+                    bound = (one.bound or 0) - one.constant
+                    low.append(-2 * EXACT if one.relation == "<=" else bound)
+                    high.append(2 * EXACT if one.relation == ">=" else bound)
+                one = Statement(columns)
+        if one.n_words:
+            raise ValueError("expected ';' at the end of the statement")
         if not columns:
             raise ValueError("expected a variable, got none")
     n = len(columns)
-    costs = np.zeros(n)
-    costs[list(objective)] = list(objective.values())
+    costs, offset = np.zeros(n), 0
+    if objective is not None:
+        sign = 1 if objective.goal == "min" else -1
+        costs[list(objective.sums)] = [sign * cost for cost in objective.sums.values()]
+        offset = sign * objective.constant
     table = csr_array((np.array(numbers), np.array(cells), np.array(ends)), shape=(len(low), n))
     return PseudoBoolean(tuple(columns), costs, float(offset), table, np.array(low), np.array(high))
 
 
-def _read_constraint(tokens: Sequence[str], columns: dict[str, int]) -> tuple[dict[int, int], int, int]:
-    """Return the coefficients of a constraint by variable, and between which numbers their sum must lie."""
-    if len(tokens) < 2 or tokens[-2] not in (">=", "<=", "=") or not INTEGER.fullmatch(tokens[-1]):
-        raise ValueError(f"expected a constraint such as '+1 x1 -2 x2 >= 1 ;', got {short_repr(' '.join(tokens))}")
-    sums, constant = _read_sum(tokens[:-2], columns)
-    bound = int(tokens[-1])
-    if abs(bound) > EXACT:
-        raise ValueError(f"expected a bound of at most 2^53, got {short_repr(tokens[-1])}")
-    bound -= constant
-    return sums, -2 * EXACT if tokens[-2] == "<=" else bound, 2 * EXACT if tokens[-2] == ">=" else bound
+@dataclass
+class Statement:
+    """An objective or a constraint, which takes its words one by one.
 
+    columns: of the variables, by name; a new variable gets the next one.
+    goal: ``min`` or ``max``; empty for a constraint.
+    sums: the coefficients by column, to which `constant` adds those of negated variables.
+    relation, bound: of a constraint.
+    """
 
-def _read_sum(tokens: Sequence[str], columns: dict[str, int]) -> tuple[dict[int, int], int]:
-    """Return the coefficients of a sum by variable, and its constant; variables that are new get the next column."""
-    sums: dict[int, int] = {}
-    constant = total = 0
-    for number, name in zip(tokens[::2], [*tokens[1::2], ""], strict=False):
-        if not INTEGER.fullmatch(number) or not NAME.fullmatch(name):
-            wrong = short_repr(f"{number} {name}".strip())
-            raise ValueError(f"expected a coefficient and one variable, as in +2 x1 or -1 ~x2, got {wrong}")
-        coefficient = int(number)
-        total += abs(coefficient)
-        column = columns.setdefault(name.removeprefix("~"), len(columns))
+    columns: dict[str, int]
+    goal: str = ""
+    sums: dict[int, int] = field(default_factory=dict)
+    constant: int = 0
+    relation: str = ""
+    bound: int | None = None
+    n_words: int = 0
+    total: int = 0
+    coefficient: int | None = None  # whose variable comes next
+
+    def take(self, word: str) -> bool:
+        """Add a word, and return True for the last one; raise ValueError for a word that cannot follow."""
+        self.n_words += 1
+        if self.n_words == 1 and word.startswith(("min", "max")) and word.endswith(":"):
+            self.goal = word[:3]
+        elif word == ";" and self.coefficient is None and (self.goal or self.bound is not None):
+            return True
+        elif word in (">=", "<=", "=") and self.coefficient is None and not self.goal and not self.relation:
+            self.relation = word
+        elif word == ";" or self.bound is not None:
+            raise ValueError(f"expected a constraint such as '+1 x1 -2 x2 >= 1 ;', got {short_repr(word)}")
+        elif self.relation:
+            self.bound = _read_integer("a bound", word)
+        elif self.coefficient is None:
+            self.coefficient = _read_integer(TERM, word)
+        else:
+            self._add_term(self.coefficient, word)
+            self.coefficient = None
+        return False
+
+    def _add_term(self, coefficient: int, name: str) -> None:
+        if not NAME.fullmatch(name):
+            raise ValueError(f"expected {TERM}, got {short_repr(f'{coefficient} {name}')}")
+        self.total += abs(coefficient)
+        if self.total > EXACT:
+            raise ValueError("expected coefficients of at most 2^53 in all")
+        column = self.columns.setdefault(name.removeprefix("~"), len(self.columns))
+        if len(self.columns) > MAX_VARIABLES:
+            raise ValueError(f"expected at most {MAX_VARIABLES} variables")
         if name.startswith("~"):  # a (1 - x)
-            constant, coefficient = constant + coefficient, -coefficient
-        sums[column] = sums.get(column, 0) + coefficient
-    if total > EXACT:
-        raise ValueError("expected coefficients of at most 2^53 in all")
-    if len(columns) > MAX_VARIABLES:
-        raise ValueError(f"expected at most {MAX_VARIABLES} variables")
-    return sums, constant
+            self.constant, coefficient = self.constant + coefficient, -coefficient
+        self.sums[column] = self.sums.get(column, 0) + coefficient
+
+
+def _read_integer(what: str, word: str) -> int:
+    if not INTEGER.fullmatch(word):
+        raise ValueError(f"expected {what}, got {short_repr(word)}")
+    if len(word) > MAX_DIGITS or abs(int(word)) > EXACT:
+        raise ValueError(f"expected integers of at most 2^53, got {short_repr(word)}")
+    return int(word)

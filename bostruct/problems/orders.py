@@ -109,7 +109,10 @@ def sop(file: str | Path) -> StructuredProblem:
     names, distances = read_tsplib(file, ("SOP",))
     if len(names) < 4:
         raise ValueError(f"{file}: expected at least two cities between the first and the last, got {len(names) - 2}")
-    before = (distances == PRECEDES)[1:-1, 1:-1]
+    precedes = distances == PRECEDES  # the city of the column that of the row
+    if precedes[0].any() or precedes[:, -1].any():
+        raise ValueError(f"{file}: expected no city before the first, {names[0]}, or after the last, {names[-1]}")
+    before = precedes[1:-1, 1:-1]
     graph = {i: np.flatnonzero(row).tolist() for i, row in enumerate(before)}
     try:
         order = tuple(TopologicalSorter(graph).static_order())  # valid, so that the space has a point to begin with

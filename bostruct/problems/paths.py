@@ -6,9 +6,11 @@ import bz2
 import gzip
 import lzma
 import os
+import re
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -18,6 +20,7 @@ MAX_CONTENT = 2**28  # bytes of a file that is read as a whole, compressed or no
 MAX_TEXT = 2**26  # characters of a file that is read by lines; as formulas or matrices they take up to 2 GB of memory
 MAX_LINE = 2**23
 MARK = "\xef\xbb\xbf"  # the byte-order mark of UTF-8, read as Latin-1
+WORDS = re.compile(r"\S+")
 COMPRESSION: dict[str, Any] = {".gz": gzip, ".bz2": bz2, ".xz": lzma}  # modules with `open` and `compress`, by suffix
 
 
@@ -69,27 +72,39 @@ def read_content(file: str | Path) -> bytearray:
     return content
 
 
+class WrongWord(ValueError):
+    """An error about a word of a line.
+
+    index: of the word among those that `words` finds in the line.
+    """
+
+    def __init__(self, message: str, index: int, words: re.Pattern[str] = WORDS) -> None:
+        super().__init__(message)
+        self.index, self.words = index, words
+
+
 @contextmanager
 def read_lines(file: str | Path) -> Iterator[Iterator[str]]:
     """Give the lines of a text file, one after the other: plain, .gz, .bz2 or .xz.
 
     file: at most 64 MiB of text, in lines of at most 8 MiB.
 
-    A ValueError from within is raised again with the file and the line that was read last. Raises OSError if the file
-    cannot be opened, and ValueError if it is too large, damaged or no regular file.
+    A ValueError from within is raised again with the file, the line that was read last, and the column of a
+    `WrongWord`, else of the first word, or of the end. Raises OSError if the file cannot be opened, and ValueError if
+    it is too large, damaged or no regular file.
     """
     path = Path(file)
-    number, line = 0, ""
+    number, line, is_over = 0, "", False
 
     def lines(stream: TextIO) -> Iterator[str]:
-        nonlocal number, line
+        nonlocal number, line, is_over
         left = MAX_TEXT
-        while line := stream.readline(MAX_LINE + 1):
-            number, left = number + 1, left - len(line)
-            line = line if number > 1 else line.removeprefix(MARK)
+        while text := stream.readline(MAX_LINE + 1):
+            number, line, left = number + 1, text if number else text.removeprefix(MARK), left - len(text)
             if len(line) > MAX_LINE or left < 0:
                 raise ValueError(f"expected at most {MAX_TEXT:,} characters, and {MAX_LINE:,} in a line")
             yield line
+        is_over = True
 
     with open_data(path, "rt", encoding="latin-1") as stream:  # comments hold any byte
         if (size := path.stat().st_size) > MAX_TEXT:
@@ -97,5 +112,9 @@ def read_lines(file: str | Path) -> Iterator[Iterator[str]]:
         try:
             yield lines(stream)
         except ValueError as error:
-            where, shown = (f", line {number}", f"; the line is {short_repr(line.rstrip())}") if number else ("", "")
-            raise ValueError(f"{path}{where}: {error}{shown}") from None
+            shown = "the file ends" if is_over else f"the line is {short_repr(line.rstrip())}"
+            column = len(line.rstrip()) if is_over else len(line) - len(line.lstrip())
+            if isinstance(error, WrongWord):
+                column = next(islice(error.words.finditer(line), error.index, None)).start()
+            where = f"line {max(number, 1)}, column {column + 1}"
+            raise ValueError(f"{path}, {where}: {error}; {shown}") from None

@@ -15,7 +15,7 @@ import numpy as np
 from bostruct.checks import check_choice, check_integer, short_repr
 from bostruct.contracts import Array
 from bostruct.domains.space.permutation import MAX_ITEMS
-from bostruct.problems.paths import read_lines
+from bostruct.problems.paths import WrongWord, read_lines
 
 EXACT = 2**53
 NUMBERS = re.compile(r"[+-]?\.?[0-9]")  # begin a line of data
@@ -58,11 +58,11 @@ def read_tsplib(path: str | Path, kinds: Collection[str]) -> Cities:
             if text == "EOF":
                 break
             if NUMBERS.match(text) and numbers is not None:
-                numbers += read_numbers(text)
+                numbers += read_numbers(line)
                 if len(numbers) > max(n * n + 1, 4 * n):
                     raise ValueError(f"expected at most {max(n * n + 1, 4 * n)} numbers for {n} cities")
             elif key in SECTIONS:
-                n = _read_size(facts)
+                _check_known(n)
                 if key in sections:
                     raise ValueError(f"expected one {key}, got a second")
                 numbers = sections[key] = []
@@ -72,15 +72,16 @@ def read_tsplib(path: str | Path, kinds: Collection[str]) -> Cities:
                 hint = "; qap:file= reads files of QAPLIB" if NUMBERS.match(text) and not facts else ""
                 raise ValueError(f"expected KEYWORD: value, a section or its numbers{hint}")
             elif text:
-                facts[key] = value
-                numbers = None
-                if key == "DIMENSION":
-                    _read_size(facts)  # many cities are refused before they are read
+                if facts.get(key, value) != value and key != "COMMENT":
+                    raise ValueError(f"expected one {key}, got a second")
+                facts[key], numbers = value, None
+                if key == "DIMENSION":  # many cities are refused before they are read
+                    n = _check_size(key, read_numbers(value))
                 elif key == "EDGE_WEIGHT_TYPE":
                     check_choice(key, value, ("EXPLICIT", *RULES))
                 elif key == "TYPE" and value.partition("(")[0].strip() not in kinds:
                     raise ValueError(f"TYPE: expected {' or '.join(kinds)}, got {short_repr(value)}")
-        n = _read_size(facts)
+        _check_known(n)
         rule = facts.get("EDGE_WEIGHT_TYPE", "EXPLICIT")
         if rule == "EXPLICIT":
             values = sections.get("EDGE_WEIGHT_SECTION", [])
@@ -104,7 +105,7 @@ def read_qaplib(path: str | Path) -> tuple[Array, Array]:
         for line in lines:
             numbers += read_numbers(line)
             if numbers and not n:
-                n = _check_size("size", numbers[0])
+                n = _check_size("size", numbers[:1])
                 numbers = numbers[:1] if len(numbers) == 2 else numbers  # some name the best known cost beside the size
             if len(numbers) > 2 * n * n + 1:
                 break
@@ -118,29 +119,28 @@ def read_qaplib(path: str | Path) -> tuple[Array, Array]:
 
 
 def read_numbers(text: str) -> list[float]:
-    """Return the numbers of a line; raise ValueError for anything else, and above 2^53."""
+    """Return the numbers of a line; raise WrongWord for anything else, and above 2^53."""
     found = []
-    for token in text.split():
+    for i, token in enumerate(text.split()):
         try:
             number = float("" if "_" in token else token)
         except ValueError:
-            raise ValueError(f"expected numbers, got {short_repr(token)}") from None
+            raise WrongWord(f"expected numbers, got {short_repr(token)}", i) from None
         if not abs(number) <= EXACT:
-            raise ValueError(f"expected numbers of at most 2^53, got {short_repr(token)}")
+            raise WrongWord(f"expected numbers of at most 2^53, got {short_repr(token)}", i)
         found.append(number)
     return found
 
 
-def _check_size(name: str, number: float) -> int:
-    if not number.is_integer():
-        raise ValueError(f"{name}: expected an integer, got {number}")
-    return check_integer(name, int(number), 2, MAX_ITEMS)
+def _check_size(name: str, numbers: list[float]) -> int:
+    if len(numbers) != 1 or not numbers[0].is_integer():
+        raise ValueError(f"{name}: expected an integer, got {' '.join(map(str, numbers)) or 'none'}")
+    return check_integer(name, int(numbers[0]), 2, MAX_ITEMS)
 
 
-def _read_size(facts: dict[str, str]) -> int:
-    if not facts.get("DIMENSION"):
+def _check_known(n: int) -> None:
+    if not n:
         raise ValueError("expected DIMENSION: number of cities, before the sections")
-    return _check_size("DIMENSION", read_numbers(facts["DIMENSION"])[0])
 
 
 def _fill_matrix(values: list[float], n: int, layout: str) -> Array:

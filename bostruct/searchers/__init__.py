@@ -1,4 +1,4 @@
-"""Searchers: one file a method, each suggesting the next point from a history."""
+"""Searchers: one file per method, each suggesting the next point from a history."""
 
 from __future__ import annotations
 

@@ -25,14 +25,14 @@ from bostruct.contracts import (
 )
 from bostruct.searchers.proposals import Design, draw_blindly, fall_back, mutate_unseen, random_design
 
-MUTATION_TRIES = 100  # of the center, if its neighbors cannot be listed
+MUTATION_TRIES = 100  # per center, if its neighbors cannot be listed
 
 
 @dataclass(frozen=True)
 class RandomSearch(Searcher):
-    """Random search without replacement: points that were never seen, drawn as the domain draws them.
+    """Random search without replacement: unseen points from the domain's own distribution.
 
-    note: goes on record with each suggestion; None for nothing.
+    note: stored with each suggestion; None for no note.
     """
 
     domain: Domain
@@ -45,15 +45,15 @@ class RandomSearch(Searcher):
 
 @dataclass(frozen=True)
 class HillClimbing(Searcher):
-    """Hill climbing: visit the neighbors of the best point in random order, and move to what improves on it.
+    """Hill climbing: evaluate the neighbors of the best point in random order, and move to the first better one.
 
     n_initial: number of random points before the climb starts from the best of them, at least 1.
 
-    A space with numbers is searched by mutations, too, for a point has more neighbors by its numbers than by all else.
+    Mutations are also tried in spaces with continuous variables, where a point has mostly numeric neighbors.
 
-    Where no neighbor of the center is unseen and none is better, the climb starts again at a random unseen point; it
-    then looks at observed values since that moment only. So it does where 100 mutations of the center led to seen
-    points alone. Raises TypeError, ValueError.
+    If the center has no unseen neighbor and no better one, the climb restarts at a random unseen point and ignores all
+    earlier values. It also restarts if 100 mutations of the center have only led to seen points. Raises TypeError,
+    ValueError.
     """
 
     domain: Domain
@@ -65,7 +65,7 @@ class HillClimbing(Searcher):
         check_bool("best_improvement", self.best_improvement)
 
     def initial_state(self) -> State:
-        """Return start, observed values before this climb, and center, the position of its center among these."""
+        """Return the state: `start`, the number of values before this climb, and `center`, its center's position."""
         return {"start": 0, "center": None}
 
     def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
@@ -86,7 +86,7 @@ class HillClimbing(Searcher):
         return Suggestion(chosen, restarted, {"origin": "random", "why": "restarted at a local optimum"})
 
     def _unseen_neighbor(self, history: HistoryView, center: int, rng: np.random.Generator) -> Point | None:
-        """Draw one of the unseen neighbors, uniformly; return None if all were seen."""
+        """Return a uniformly random unseen neighbor, or None if all were seen."""
         x = history.completed[center]
         local = self.domain.traits.local
         if local is None or (not self.best_improvement and self.domain.n_continuous > 0):
@@ -96,7 +96,7 @@ class HillClimbing(Searcher):
                 if self.domain.key(changed) not in history.seen:
                     return changed
             return None
-        # Of one more neighbor than there are seen points, one is unseen: so these bounds lose nothing.
+        # Of one more neighbor than there are seen points, one is unseen, so these limits lose nothing.
         for most in (16, len(history.seen) + 1):
             neighbors = local.sample_neighbors(x, most, rng)
             unseen = [i for i, key in enumerate(self.domain.keys(neighbors)) if key not in history.seen]
@@ -105,18 +105,18 @@ class HillClimbing(Searcher):
         return None
 
 
-ParentSelection = Callable[[Array], Array]  # fitness (m,), in the order told -> chances (m,)
+ParentSelection = Callable[[Array], Array]  # fitness (m,) in the order observed -> probabilities (m,)
 
 
 @dataclass(frozen=True)
 class EvolutionSearch(Searcher):
-    """Evolution as a searcher: each suggestion is a mutation of one evaluated point.
+    """An evolutionary algorithm: each suggestion is a mutation of one evaluated point.
 
-    selection: fitness (m,) of all completed trials, in the order observed -> the chance of each to be the parent (m,).
+    selection: fitness (m,) of all completed trials, in the order observed -> the probability of each as parent (m,).
     n_initial: number of points that `design` chooses first, at least 1.
     design: (domain, seen, rng) -> an unseen initial point.
-    tries: mutations tried, each of a parent drawn anew, until one was not seen, at least 1.
-    note: goes on record with each suggestion; None for nothing.
+    tries: mutations of newly sampled parents, at least 1, until one was not seen.
+    note: stored with each suggestion; None for no note.
 
     Raises TypeError, ValueError.
     """
@@ -156,17 +156,17 @@ class EvolutionSearch(Searcher):
 
 @dataclass(frozen=True)
 class Annealing(Searcher):
-    """Simulated annealing (Kirkpatrick, Gelatt and Vecchi 1983) as a searcher.
+    """Simulated annealing (Kirkpatrick, Gelatt and Vecchi 1983).
 
     n_initial: number of random points before the walk starts from the best of them, at least 1.
-    temperature: at the start of the walk, at least 0, in interquartile ranges of the observed values so far, so that a
-        rescaled objective is searched alike.
-    cooling: factor of the temperature for each observed value, in (0, 1].
-    free_steps: mutations tried for one suggestion, at least 1.
+    temperature: initial temperature, at least 0, in interquartile ranges of the observed values, so that the search
+        does not depend on the scale of the objective.
+    cooling: factor of the temperature per observed value, in (0, 1].
+    free_steps: maximum number of mutations per suggestion, at least 1.
 
-    A mutation that was evaluated before is accepted or rejected at its known value, at no cost, and the walk goes on
-    until it meets an unseen point. Where it meets none it is reheated once, then continues at a random unseen point.
-    Every observed value, in the order observed, is a proposal to the walk, whichever method suggested it.
+    A mutation that was evaluated before is accepted or rejected at its known value, without cost, and the walk
+    continues until it reaches an unseen point. If it reaches none, it is reheated once and then continues at a random
+    unseen point. Every observed value, in the order observed, is a proposal to the walk, whichever method suggested it.
     Raises TypeError, ValueError.
     """
 
@@ -191,14 +191,14 @@ class Annealing(Searcher):
         }
 
     def initial_state(self) -> State:
-        """Return current, if the walk stands; told, values proposed to it; steps, told since it was heated."""
+        """Return the state: the current position, and the numbers of values proposed in all and since heating."""
         return {"current": None, "told": 0, "steps": 0}
 
     def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
         if len(history.seen) < self.n_initial or not len(history.completed):
             origin = "initial" if len(history.seen) < self.n_initial else "random"
             return Suggestion(self.domain.sample_unseen(history.seen, rng), state, {"origin": origin})
-        current, steps = self._catch_up(history, state, rng)
+        current, steps = self._replay_observations(history, state, rng)
         for start in (steps, 0):
             heat = self._heat(history.values, start)
             current, proposal = self._walk(history, current, heat, rng)
@@ -216,8 +216,8 @@ class Annealing(Searcher):
     def _heat(self, values: Array, steps: int) -> float:
         return min(self.temperature * interquartile_range(values) * self.cooling**steps, sys.float_info.max)
 
-    def _catch_up(self, history: HistoryView, state: State, rng: np.random.Generator) -> tuple[Point, int]:
-        """Propose what was told since the last suggestion; the walk starts at the best of the first values."""
+    def _replay_observations(self, history: HistoryView, state: State, rng: np.random.Generator) -> tuple[Point, int]:
+        """Propose the values observed since the last suggestion; the walk starts at the best of the first values."""
         if state["current"] is None:
             return history.completed[int(np.argmin(history.values))], 0
         current = self.domain.decode(state["current"])
@@ -232,7 +232,7 @@ class Annealing(Searcher):
     def _walk(
         self, history: HistoryView, current: Point, heat: float, rng: np.random.Generator
     ) -> tuple[Point, Point | None]:
-        """Walk until an unseen point is met; return if the walk stands, and that point or None."""
+        """Walk until an unseen point is reached; return the position of the walk, and that point or None."""
         known = find_values(self.domain, history)
         value = known[self.domain.key(current)]
         for _ in range(self.free_steps):
@@ -247,7 +247,7 @@ class Annealing(Searcher):
 
 
 def interquartile_range(values: Array) -> float:
-    """Return the interquartile range: a scale of the values that a few penalties do not set.
+    """Return the interquartile range, a scale of the values that is robust to a few penalties.
 
     values: (n,), at least one.
     """
@@ -256,9 +256,9 @@ def interquartile_range(values: Array) -> float:
 
 
 def metropolis_accepts(rise: float, temperature: float, rng: np.random.Generator) -> bool:
-    """Tell whether a step is accepted: always downhill and level, uphill with probability exp(-rise / temperature).
+    """Return whether a step is accepted: if it is not worse, or with probability exp(-rise / temperature).
 
-    temperature: in the same units, at least 0.
+    temperature: in the units of `rise`, at least 0.
     rng: random number generator.
 
     Source: Metropolis et al. 1953.
@@ -267,5 +267,5 @@ def metropolis_accepts(rise: float, temperature: float, rng: np.random.Generator
 
 
 def find_values(domain: Domain, history: HistoryView) -> dict[Hashable, float]:
-    """Return the value last told of each completed point, by key."""
+    """Return the last observed value of each completed point, by key."""
     return dict(zip(domain.keys(history.completed), map(float, history.values), strict=True))

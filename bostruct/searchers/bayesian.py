@@ -1,4 +1,4 @@
-"""Bayesian optimization: from a history to the next point, by a surrogate, a score and a maximizer."""
+"""Bayesian optimization: suggest the next point with a surrogate, an acquisition score and a maximizer."""
 
 from __future__ import annotations
 
@@ -48,25 +48,25 @@ from bostruct.searchers.proposals import Design, draw_blindly, fall_back, neighb
 from bostruct.searchers.regret import ObservedFeasibility, bound_regret_probability
 from bostruct.searchers.views import keep
 
-UNUSED_DRAWS = 16  # of the variables that a model hardly uses
-LARGEST_LOSS = math.log(2.0)  # of a log improvement, for values that are random
-MAX_FALLBACK_DRAWS = 1_000  # random points, where all maxima and their neighbors were seen
-KEPT_MEMORY = 8 * 2**20  # bytes: a matrix of 1,000 points; glibc then keeps twice as many that are free
-MOST_JOINT = 8  # points of one search; a choice, as are the next two
-MOST_AROUND = 200  # points around one that are looked at in a step
-MOST_STEPS = 5  # of a climb
-LEAST_GAIN = 1e-3  # of a value that is asked again, in units of the spread of the posterior means told
-MOST = 16  # of the told points, those of the best means
+UNUSED_DRAWS = 16  # of the variables that the model hardly uses
+LARGEST_LOSS = math.log(2.0)  # of a log improvement, for randomized variables
+MAX_FALLBACK_DRAWS = 1_000  # random points, if all maxima and their neighbors were seen
+KEPT_MEMORY = 8 * 2**20  # bytes: a matrix of 1,000 points; glibc then keeps up to twice as many bytes
+MOST_JOINT = 8  # points per search; an arbitrary choice, like the next two
+MOST_AROUND = 200  # points examined around one per step
+MOST_STEPS = 5  # steps per climb
+LEAST_GAIN = 1e-3  # minimum gain of a repetition, in standard deviations of the posterior means at the observed points
+MOST = 16  # observed points considered, those with the best means
 ROOT_TWO_PI = math.sqrt(2.0 * math.pi)
 Neighborhood = Callable[[Any, Point, np.random.Generator], Batch]
 
 
 class ExplorationStep(NamedTuple):
-    """The answer of a rule of exploration.
+    """The result of an exploration rule.
 
-    point: unseen, to suggest in place of the model's; None if the model is to suggest one.
-    state: for its next call; plain JSON.
-    origin: how the point was chosen, for the record: ``random``, or ``mutation`` of a point that was told.
+    point: unseen point to suggest instead of the model's; None if the model is to suggest one.
+    state: for the next call; plain JSON.
+    origin: how the point was chosen, for the record: ``random``, or ``mutation`` of an observed point.
     """
 
     point: Point | None
@@ -76,45 +76,45 @@ class ExplorationStep(NamedTuple):
 
 
 class Exploration(ABC):
-    """A rule of exploration, the field `exploration` of a `BayesianSearch`."""
+    """A rule for exploration, the field `exploration` of a `BayesianSearch`."""
 
     @abstractmethod
     def __call__(self, domain: Any, history: HistoryView, state: State, rng: np.random.Generator) -> ExplorationStep:
-        """Return another point than the model's to suggest, if it is the rule's turn.
+        """Return a point to suggest instead of the model's, if exploration is due.
 
-        domain: the points to search, a `Domain`.
-        history: all that was observed so far, at least one value.
-        state: what the last call returned; None for the first.
+        domain: the `Domain` to search.
+        history: all observations, at least one value.
+        state: the state that the last call returned; None for the first call.
         rng: random number generator.
         """
 
 
 @lru_cache(maxsize=1)
 def keep_freed_memory() -> None:
-    """Have the C library keep freed memory for the next arrays of the same size, in this process from now on.
+    """Make the C library keep freed memory for arrays of the same size, from now on in this process.
 
-    A fit makes and frees hundreds of matrices. glibc gives freed matrices back to the system, which has to clear the
-    pages of the next ones: half the time of a fit to 300 points. It keeps blocks up to the size of the largest that was
-    ever freed (mallopt(3), `M_MMAP_THRESHOLD`), so one block is freed here that nothing was written to. Other C
-    libraries do not care.
+    A fit allocates and frees hundreds of matrices. glibc returns freed matrices to the system, which must clear their
+    pages for the next allocation: half of the time of a fit to 300 points. glibc keeps blocks up to the size of the
+    largest block ever freed (mallopt(3), `M_MMAP_THRESHOLD`), so this function frees one unused block. It has no effect
+    on other C libraries.
     """
     np.empty(KEPT_MEMORY, dtype=np.uint8)
 
 
 @dataclass(frozen=True)
 class BayesianSearch(Searcher):
-    """Bayesian optimization with interchangeable parts: surrogate, score and maximizer.
+    """Bayesian optimization with interchangeable parts: surrogate, acquisition score and maximizer.
 
-    maximizer: searches the domain for the points of the largest acquisition value.
-    n_initial: number of points seen before the surrogate is asked, at least 1. Points that were given, or added, and
-        failed trials count; `design` chooses the others.
-    n_starts: how many of the best completed points the maximizer is told of, at least 0; None for all.
+    maximizer: searches the domain for the points with the largest acquisition values.
+    n_initial: number of points before the surrogate is used, at least 1. Given, added and failed trials count; `design`
+        chooses the others.
+    n_starts: number of best completed points that the maximizer starts from, at least 0; None for all.
     design: (domain, seen, rng) -> an unseen initial point.
-    neighborhood: (domain, x, rng) -> points around x, suggested when all that the maximizer found was seen before.
-    exploration: whether another point is suggested than the model's; None never explores.
-    repeats: whether an observed point may be suggested again, if a value there is worth more than a new point, or no
-        new point is left; such a suggestion has the origin ``repeat``.
-    note: goes on record with each suggestion, as ``info["auto"]``; None for nothing.
+    neighborhood: (domain, x, rng) -> points around x, suggested if all maxima were seen before.
+    exploration: rule that may replace the model's suggestion; None to never explore.
+    repeats: whether to suggest an observed point again if another value there gains more than a new point, or no new
+        point is left; its suggestion has the origin ``repeat``.
+    note: stored with each suggestion, as ``info["auto"]``; None for no note.
 
     Raises TypeError, ValueError.
     """
@@ -160,11 +160,11 @@ class BayesianSearch(Searcher):
         return next(self.suggest_jointly(history, state, rng))
 
     def suggest_jointly(self, history: HistoryView, state: State, rng: np.random.Generator) -> Iterator[Suggestion]:
-        """Yield points to evaluate side by side; the first is the maximum of a search.
+        """Yield points to evaluate in parallel; the first is the maximum of a search.
 
-        Each after it is climbed to, once those before it are believed, from the best of the other maxima of the search
-        and of the points around those before it. ``info["joint"]`` is its place, from 1. Where the model did not choose
-        the first, that is the only one. Raises SpaceExhausted.
+        Each further point is the result of a climb that conditions on the points before it, and starts from the best of
+        the other maxima and the points around the earlier ones. ``info["joint"]`` is its position, from 1. If the model
+        did not choose the first point, there is no other. Raises SpaceExhausted.
         """
         return map(self.with_note, self._search(history, state, rng))
 
@@ -212,9 +212,9 @@ class BayesianSearch(Searcher):
     def appraise(self, history: HistoryView, state: State, rng: np.random.Generator) -> TrainingPrediction:
         """Predict the completed points by the surrogate; raises NumericalError.
 
-        A surrogate of several outputs predicts the first objective, and the points that `find_kept` finds are eligible.
-        Any other one learns from the points that satisfy all limits alone, which are eligible. Where no point keeps
-        all, all are.
+        A surrogate with several outputs predicts the first objective, and the points of `find_kept` are eligible. Any
+        other surrogate learns only from the feasible points, which are eligible. If no point is feasible, all are
+        eligible.
         """
         kept = is_feasible(history.violations)
         eligible = kept if kept.any() else np.ones(len(kept), dtype=np.bool_)
@@ -244,10 +244,10 @@ class BayesianSearch(Searcher):
         return bound_regret_probability(posterior, self.domain, completed, regret, self.neighborhood, rng, told)
 
     def predict(self, history: HistoryView, state: State, xs: Batch, rng: np.random.Generator) -> Predicted:
-        """Predict points by the surrogate, and the chance that they succeed by the score; raises NumericalError.
+        """Predict points by the surrogate, and their probability of success by the score; raises NumericalError.
 
-        Means and variances are in the user's units. Where the surrogate compresses values, the mean of a point far
-        above the median is the median of what is expected there.
+        Means and variances are in the user's units. If the surrogate compresses values, the mean of a point far above
+        the median is the median of its predictive distribution.
         """
         posterior = self._learn(history, state, rng)
         values = history.values[None] if self.surrogate.n_outputs is None else history.objectives.T
@@ -266,10 +266,10 @@ class BayesianSearch(Searcher):
     def cross_validate(
         self, history: HistoryView, state: State, objective: int, rng: np.random.Generator
     ) -> LeaveOneOut:
-        """Predict each observed value from all others, in the user's units, at the hyperparameters learned from all.
+        """Predict each observed value from all others, in the user's units, with the hyperparameters fitted to all.
 
-        Points that are told several times, of which the model keeps some, are left out. Raises BostructError if the
-        model is no Gaussian process, learns from other studies, too, or has no model of the limits; NumericalError.
+        Repeated points of which the model keeps only some are omitted. Raises BostructError if the model is not a
+        Gaussian process, also learns from other studies, or does not model the constraints; NumericalError.
         """
         held_out = self._learn(history, state, rng).outputs[objective].leave_one_out()
         if held_out is None:
@@ -282,9 +282,9 @@ class BayesianSearch(Searcher):
         return LeaveOneOut(positions, self.surrogate.restore_units(found, history.objectives[:, objective]))
 
     def _learn(self, history: HistoryView, state: State, rng: np.random.Generator) -> Posterior:
-        """Return the posterior of all that was told; raise NumericalError, or BostructError if limits have no model.
+        """Return the posterior of all observations; raise NumericalError, or BostructError for unmodeled constraints.
 
-        A surrogate of one output learns a constrained rank if there are limits, which is no objective.
+        With constraints, a surrogate with one output learns a constrained rank, which is not an objective.
         """
         if not len(history.values):
             raise NumericalError("no trial has completed")
@@ -293,13 +293,13 @@ class BayesianSearch(Searcher):
         return self._condition(history, state, rng)[0]
 
     def _condition(self, history: HistoryView, state: State, rng: np.random.Generator) -> tuple[Posterior, State, Info]:
-        """Condition the surrogate on the completed points, all their outputs, and what is known of their noise."""
+        """Condition the surrogate on the completed points, all their outputs, and the known noise."""
         surrogate, values = self.surrogate, history.values
         variances, of_outputs = history.variances, surrogate.n_outputs is not None
         if variances is not None:
             is_known = of_outputs | is_feasible(
                 history.violations
-            )  # the constrained rank of what breaks a limit is no objective
+            )  # the constrained rank of an infeasible point is not an objective
             surrogate = surrogate.with_variances(np.where(is_known, variances, np.nan))
         if of_outputs:
             values = np.hstack([history.objectives, history.violations])
@@ -307,7 +307,7 @@ class BayesianSearch(Searcher):
         return check_part("surrogate: what it learns", posterior, Posterior), learned, info
 
     def _design_initial(self, history: HistoryView, rng: np.random.Generator) -> Point | None:
-        """Return an initial point; None once there are enough, or none is left and observed points may be repeated.
+        """Return an initial point; None once there are enough, or none is left and repetitions are allowed.
 
         Raises SpaceExhausted.
         """
@@ -323,7 +323,7 @@ class BayesianSearch(Searcher):
     def _choose_point(
         self, maxima: Batch, score: Score, believed: Posterior, history: HistoryView, rng: np.random.Generator
     ) -> tuple[Point, str]:
-        """Return a new point, or a told one if that is worth more or no new one is left, and its origin.
+        """Return a new point, or an observed one if that gains more or no new point is left, and its origin.
 
         Raises SpaceExhausted.
         """
@@ -340,13 +340,13 @@ class BayesianSearch(Searcher):
     def _vary_unused(
         self, x: Point, posterior: Posterior, score: Score, history: HistoryView, rng: np.random.Generator
     ) -> Point:
-        """Draw the variables that the model hardly uses at random, so that the data go on to show whether they matter.
+        """Randomize the variables that the model hardly uses, so that the data keep showing whether they matter.
 
-        Of several unseen draws the one of the largest score is returned, if its improvement is at least half that of x.
+        The unseen draw with the best score is returned if its improvement is at least half of that of x.
         """
         if not posterior.unused:
             return x
-        domain: Any = self.domain  # a space, which has the variables
+        domain: Any = self.domain  # a space with variables
         drawn = [domain.resample(x, posterior.unused, rng) for _ in range(UNUSED_DRAWS)]
         fresh = self._unseen(self.domain.join(drawn), history)
         scores = score(self.domain.join([x], fresh))
@@ -354,7 +354,7 @@ class BayesianSearch(Searcher):
         return fresh[best] if len(fresh) and scores[1 + best] >= scores[0] - LARGEST_LOSS else x
 
     def _first_unseen(self, maxima: Batch, score: Score, history: HistoryView, rng: np.random.Generator) -> Point:
-        """Return the best new maximum; else, maximum by maximum, its best new neighbor; else the best of new draws.
+        """Return the best new maximum, or else the best new neighbor of a maximum, or else the best random point.
 
         Raises SpaceExhausted.
         """
@@ -365,7 +365,7 @@ class BayesianSearch(Searcher):
             fresh = self._unseen(self.neighborhood(self.domain, x, rng), history)
             if len(fresh):
                 return _best(fresh, score)
-        one = self.domain.sample_unseen(history.seen, rng)  # first: if none is left it says so before many draws do
+        one = self.domain.sample_unseen(history.seen, rng)  # first, because it finds out quickly if no point is left
         drawn_too = self.domain.sample_candidates(MAX_FALLBACK_DRAWS, maxima, rng)
         return _best(self._unseen(self.domain.join([one], drawn_too), history), score)
 
@@ -374,10 +374,10 @@ class BayesianSearch(Searcher):
 
 
 def _find_learned(domain: Domain, completed: Batch, learned: Batch) -> tuple[IntArray, IntArray]:
-    """Return if the points that a model learned from are among those told, and among those learned.
+    """Return the positions of the points that a model learned from, among the observed and among the learned points.
 
-    Of observed points several times those are left out of which the model did not keep all: no value says which it
-    kept. Raises BostructError if the model learned from more points than were told.
+    Points that were observed several times are omitted if the model did not keep all of them, since their values do not
+    identify them. Raises BostructError if the model learned from more points than were observed.
     """
     if len(learned) > len(completed):
         raise BostructError("cross_validate: the model learns from earlier studies, too, and mixes them with this one")
@@ -404,12 +404,12 @@ def select_batch(
     seen: AbstractSet[Hashable],
     neighborhood: Callable[[Point], Batch],
 ) -> Iterator[Point]:
-    """Yield up to seven points to evaluate beside x: each by a climb once x, and those before it, are believed.
+    """Yield up to seven points to evaluate with x, each by a climb that conditions on x and the points before it.
 
-    A climb begins at the best of the maxima and of the points around those before, and steps to the best point around
-    for as long as that is better. A score that cannot believe leads to none.
+    A climb starts at the best of the maxima and of the points around the earlier points, and moves to the best point
+    around it until none is better. A score that cannot be conditioned yields no points.
 
-    neighborhood: a point -> points around it; of more than 200 the same share is looked at everywhere.
+    neighborhood: a point -> points around it; if there are more than 200, each step examines the same share.
     """
     candidates, chosen = maxima, {domain.key(x)}
 
@@ -446,15 +446,15 @@ def _climb(xs: Batch, score: Score, look_around: Callable[[Point], Batch]) -> Po
 
 
 def choose_repeat(domain: Domain, posterior: Posterior, history: HistoryView, x: Point | None) -> Point | None:
-    """Return the observed point that is worth more to ask again than a new point is to ask; None if there is none.
+    """Return the point to evaluate again by knowledge gradient, or None if a new point gains more.
 
-    Both are judged by the knowledge gradient: by how much the best posterior mean among the observed points of the best
-    means and the new point is expected to fall with one more value.
+    The knowledge gradient is the expected decrease of the best posterior mean, among the best observed points and the
+    new point, by one more value.
 
-    posterior: of the objective, with the running points believed; one without covariances or noise repeats nothing.
-    history: at least one completed point; with several objectives, or limits, nothing is repeated.
-    x: the new point; None if none is left: then the observed point of the largest gain is returned, however small
-        that is. Whether values are noisy, repeats alone can tell.
+    posterior: of the objective, conditioned on the running points; one without covariances or noise repeats nothing.
+    history: at least one completed point; with several objectives or constraints, nothing is repeated.
+    x: the new point, or None if none is left. The observed point with the largest gain is then returned, however small
+        the gain: only repetitions show whether values are noisy.
 
     Source: Frazier, Powell and Dayanik 2009, section 2.
     """
@@ -473,23 +473,23 @@ def choose_repeat(domain: Domain, posterior: Posterior, history: HistoryView, x:
     if history.variances is not None:
         keys = domain.keys(history.completed)
         exact = {key for key, variance in zip(keys, history.variances, strict=True) if variance == 0.0}
-        again = np.where([keys[firsts[i]] in exact for i in order], -np.inf, again)  # an exact value stays as it is
+        again = np.where([keys[firsts[i]] in exact for i in order], -np.inf, again)  # an exact value does not change
     least = -np.inf if x is None else max(gains[-1], LEAST_GAIN * float(np.std(means)))
     best = int(np.argmax(again))
     return some[best] if again[best] > least else None
 
 
 def knowledge_gradients(mean: Array, covariance: Array, noise: Array) -> Array:
-    """Return by how much the smallest posterior mean of m points is expected to fall with one more value at each (m,).
+    """Return the expected decrease of the smallest posterior mean of m points by one more value at each (m,).
 
-    mean: (s, m), of posterior samples, over which the fall is averaged.
+    mean: (s, m), of posterior samples; the decrease is averaged over them.
     covariance: among the points (s, m, m).
     noise: variance of the noise of a value (s, 1).
 
     Source: Frazier, Powell and Dayanik 2009.
     """
     falls = [
-        expected_falls(one, among / np.sqrt(among.diagonal() + of_noise))  # column j: the means' change by a value at j
+        expected_falls(one, among / np.sqrt(among.diagonal() + of_noise))  # column j: effect of a value at j
         for one, among, of_noise in zip(mean, covariance, noise, strict=True)
     ]
     return np.mean(falls, axis=0)
@@ -498,9 +498,9 @@ def knowledge_gradients(mean: Array, covariance: Array, noise: Array) -> Array:
 def expected_falls(starts: Array, slopes: Array) -> Array:
     """Return min(a) - E[min(a + b Z)] for each column b of the slopes (k,), exactly, where Z is standard normal.
 
-    A line a + b z is the lowest on one interval of z, between its crossings with other lines. So the expectation is a
-    sum of normal integrals, one over the interval of each line. The line that is lowest at 0 is subtracted from all
-    lines. The interval of any other line is then on one side of 0, and gains in the far tails keep their digits.
+    A line a + b z is the lowest on one interval of z, between its crossings with other lines. The expectation is
+    therefore a sum of normal integrals, one over the interval of each line. The line that is lowest at 0 is subtracted
+    from all lines. The interval of any other line is then on one side of 0, so that small gains keep their digits.
 
     starts: a, of m lines (m,).
     slopes: b, of the same lines in each of k cases (m, k).
@@ -516,7 +516,7 @@ def expected_falls(starts: Array, slopes: Array) -> Array:
     begin = np.where(steeper < 0.0, crossing, -np.inf).max(axis=1)
     earlier = np.tri(len(a), k=-1, dtype=np.bool_)[:, :, None]  # of two equal lines, the first is kept
     is_above = ((steeper == 0.0) & ((higher < 0.0) | (higher == 0.0) & earlier)).any(axis=1)
-    near, far = np.where(b < 0.0, begin, -end), np.where(b < 0.0, end, -begin)  # as distances from 0, on its side
+    near, far = np.where(b < 0.0, begin, -end), np.where(b < 0.0, end, -begin)  # distances from 0, on its side
     parts = np.abs(b) * (_density(near) - _density(far)) - a * (scipy.special.ndtr(-near) - scipy.special.ndtr(-far))
     return np.where((near < far) & ~is_above, np.maximum(parts, 0.0), 0.0).sum(axis=0)
 

@@ -29,11 +29,11 @@ Minimizer = Callable[[Any, Any, np.random.Generator], Batch]
 
 @dataclass(frozen=True)
 class BOCS(Searcher):
-    """Thompson sampling: suggest the minimum of one sample from the posterior of a sparse regression.
+    """Thompson sampling: suggest the minimum of a sample from the posterior of a sparse regression.
 
-    The best unseen candidate of the minimizer is taken; if all were seen, the best unseen neighbor of the best one.
+    The best unseen candidate of the minimizer is suggested; if all were seen, the best unseen neighbor of the best one.
 
-    n_initial: number of random points first, at least 1; 20 as published.
+    n_initial: number of initial random points, at least 1; 20 as published.
 
     Raises TypeError, ValueError.
     """

@@ -1,9 +1,9 @@
-"""Searchers over a `Fidelity`: many points are evaluated cheaply, the best of them more thoroughly.
+"""Searchers over a `Fidelity`: many points are evaluated cheaply, and the best of them more thoroughly.
 
 Hyperband and successive halving are asynchronous: brackets as in Li et al. 2018 (JMLR 18-185), promotion as in ASHA (Li
-et al. 2020, MLSys, algorithm 2). Whenever a point is asked for, a point among the best share of its rung goes up; if
-there is none, a new point begins. Nobody waits. Successive narrowing goes round by round: the searcher of that name in
-the code of Negrinho et al. 2019, which is successive halving in rounds (Jamieson and Talwalkar 2016).
+et al. 2020, MLSys, algorithm 2). Each suggestion promotes a point among the best share of its rung, or, if there is
+none, starts a new point, so that no worker waits. Successive narrowing proceeds in rounds: it is the searcher of that
+name in the code of Negrinho et al. 2019, a synchronous successive halving (Jamieson and Talwalkar 2016).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ LARGEST_COUNTS = "the largest fidelity counts"  # in `TrainingPrediction.why`
 
 
 def move_to_level(fidelities: FidelityLevels, x: Point, level: int) -> Point | None:
-    """Return a point at another level; None if a constraint ties the fidelity to the rest.
+    """Return a point at another level; None if a constraint prevents it.
 
     level: of the fidelity, from 0.
     """
@@ -52,18 +52,18 @@ def move_to_level(fidelities: FidelityLevels, x: Point, level: int) -> Point | N
 
 @dataclass(frozen=True)
 class Hyperband(Searcher):
-    """Asynchronous Hyperband, or successive halving, as a searcher (Li et al. 2018, 2020).
+    """Asynchronous Hyperband or successive halving (Li et al. 2018, 2020).
 
-    New points begin at the lowest level of their bracket. There is one bracket for each level.
+    New points start at the lowest level of their bracket. There is one bracket per level.
 
-    reduction: eta, above 1: of n points at a level, n / eta go up.
+    reduction: eta, above 1: n / eta of n points at a level are promoted.
     halving: use only the bracket of the lowest level (successive halving).
-    proposals: searcher that proposes new points, None for random ones; if it names a point that was evaluated at
-        some level, that point goes up by one (MOBSTER: Klein et al. 2020).
+    proposals: searcher that proposes new points, None for random points; a proposed point that was evaluated at a lower
+        level is promoted by one level (MOBSTER: Klein et al. 2020).
 
-    A bracket that begins at level b gets in proportion reduction^(top - b) * (levels / (top - b + 1)) new points, top
-    the highest level. All is read off the history: a point's bracket is the lowest level at which it was evaluated.
-    Raises ValueError.
+    A bracket that starts at level b receives new points in proportion to reduction^(top - b) * (levels / (top - b +
+    1)), where top is the highest level. The state is derived from the history: a point's bracket is the lowest level at
+    which it was evaluated. Raises ValueError.
     """
 
     domain: Domain
@@ -107,7 +107,7 @@ class Hyperband(Searcher):
         brackets = self._brackets(rungs)
         if self.proposals is not None:
             found, state, info = self.proposals.suggest(history, state, rng)
-            # where its bracket begins, or a level above if it was evaluated
+            # the first level of its bracket, or one level above if it was evaluated
             key = self.fidelities.keys([found])[0]
             level = brackets[0] if key not in rungs.bracket else rungs.highest[key] + 1
             x = move_to_level(self.fidelities, found, level) if level < len(self.fidelities.costs) else None
@@ -127,7 +127,7 @@ class Hyperband(Searcher):
         return TrainingPrediction(levels == levels.max(), prediction, LARGEST_COUNTS)
 
     def predict(self, history: HistoryView, state: State, xs: Batch, rng: np.random.Generator) -> Predicted:
-        """Predict points at the highest level, by the model that proposes."""
+        """Predict points at the highest level by the model of `proposals`."""
         if self.proposals is None:
             return super().predict(history, state, xs, rng)
         top = len(self.fidelities.costs) - 1
@@ -141,7 +141,7 @@ class Hyperband(Searcher):
         return [] if self.proposals is None else self.proposals.sample_hyperparameters(history, state, rng)
 
     def _promote(self, rungs: Rungs, seen: AbstractSet[Hashable]) -> Point | None:
-        """Return the best point that may go up, moved up, looking from the highest level down; None if none may."""
+        """Return the best point of the highest level with promotable points, promoted; None if there are none."""
         for level in range(len(self.fidelities.costs) - 2, -1, -1):
             for bracket in range(level + 1):
                 found = sorted(rungs.completed(bracket, level), key=lambda one: one[0])
@@ -152,7 +152,7 @@ class Hyperband(Searcher):
         return None
 
     def _brackets(self, rungs: Rungs) -> list[int]:
-        """Return the levels at which new points may begin, the bracket that lags behind its share most first."""
+        """Return the levels at which new points may start, the bracket furthest below its share first."""
         if self.halving:
             return [0]
         levels = len(self.fidelities.costs)
@@ -171,7 +171,7 @@ class Hyperband(Searcher):
 
 
 def merits_of(history: HistoryView, places: Sequence[int]) -> list[float]:
-    """Return one number to minimize for some completed points, by how they compare with each other alone."""
+    """Return a number to minimize for each of some completed points, ranked only among each other."""
     return constrained_rank(history.objectives[places], history.violations[places]).tolist()
 
 
@@ -179,9 +179,9 @@ def merits_of(history: HistoryView, places: Sequence[int]) -> list[float]:
 class Rungs:
     """The points of a history by bracket and level.
 
-    bracket, highest: the lowest and the highest level of each point, by its key without fidelity. bracket_sizes: number
-    of points in each bracket. entries: (rank, order, point) of completed trials, by bracket and level; the constrained
-    rank is among those of the same bracket and level, since values at other levels do not compare.
+    bracket, highest: the lowest and the highest level of each point, by its key without fidelity.
+    bracket_sizes: number of points in each bracket.
+    entries: (rank, order, point) of completed trials, by bracket and level. The constrained rank is among these trials.
     """
 
     bracket: dict[Hashable, int]
@@ -191,7 +191,7 @@ class Rungs:
 
     @classmethod
     def of(cls, history: HistoryView, fidelities: FidelityLevels) -> Rungs:
-        """Read the bracket and the levels of each point off a history."""
+        """Derive the bracket and the levels of each point from a history."""
         told = [*history.completed]
         every = [*told, *history.failed, *history.running]
         keys, levels = fidelities.keys(every), [fidelities.level(x) for x in every]
@@ -215,17 +215,17 @@ class Rungs:
     def completed(self, bracket: int, level: int) -> list[tuple[float, int, Point]]:
         """Return (rank, order, point) of the completed trials at one level of a bracket, in the order observed.
 
-        bracket: the level at which its points begin, from 0.
+        bracket: the level at which its points start, from 0.
         level: at least `bracket`.
         """
         return self.entries.get((bracket, level), [])
 
 
-DRAWS = 100  # of a point whose lowest level is unseen
+DRAWS = 100  # for a point whose lowest level is unseen
 
 
 class Narrowing(NamedTuple):
-    """The state of a narrowing: what the next suggestion needs."""
+    """The state of a narrowing."""
 
     level: int
     members: tuple[Point, ...]
@@ -237,13 +237,13 @@ class Narrowing(NamedTuple):
 class SuccessiveNarrowing(Searcher):
     """Successive narrowing over a `Fidelity`, in rounds, as in the code of Negrinho et al. 2019.
 
-    A narrowing begins with random points at the lowest level. When all points of a round are finished, the best share
-    of them, rounded down, is evaluated at the next level, until the highest, or until none is left. Then another
-    narrowing begins; published, the search ends. The published searcher refuses whoever asks while a round has points
-    that run; here that worker gets a random point of the next narrowing. A failed point is not kept.
+    A narrowing starts with random points at the lowest level. When all points of a round are finished, the best share
+    of them, rounded down, is evaluated at the next level, until the highest level is reached or no point is left. Then
+    another narrowing starts, while the published search ends. If points of a round are still running, the published
+    searcher rejects further calls; this one returns a random point of the next narrowing. Failed points are dropped.
 
     n_initial: number of points of the first round, at least 1.
-    share: of a round's points that are kept, above 0 and below 1.
+    share: fraction of a round's points that is kept, above 0 and below 1.
 
     Raises TypeError, ValueError.
     """
@@ -283,7 +283,7 @@ class SuccessiveNarrowing(Searcher):
         return TrainingPrediction(levels == levels.max(), None, LARGEST_COUNTS)
 
     def _advance(self, now: Narrowing, history: HistoryView) -> Narrowing:
-        """Return the next round if all points of this one are finished, the same one elsewhere."""
+        """Return the next round if all points of this round are finished, otherwise this round."""
         is_full = now.level > 0 or len(now.members) >= self.n_initial
         if not is_full or now.asked < len(now.members):
             return now
@@ -305,7 +305,7 @@ class SuccessiveNarrowing(Searcher):
         return self._advance(Narrowing(0, first, len(first), now.waiting[self.n_initial :]), history)
 
     def _draw(self, history: HistoryView, rng: np.random.Generator) -> Point:
-        """Draw an unseen point at the lowest level; where 100 draws find none, one at the level it is drawn at."""
+        """Return a random unseen point at the lowest level; if 100 draws find none, one at the level of its draw."""
         for _ in range(DRAWS):
             lowest = move_to_level(self.fidelities, self.domain.sample(1, rng)[0], 0)
             if lowest is not None and self.domain.key(lowest) not in history.seen:

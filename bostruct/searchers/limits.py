@@ -1,4 +1,4 @@
-"""Scores under limits: what a point promises, times the chance that it keeps them all."""
+"""Acquisition scores under outcome constraints: a score times the probability of feasibility."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from bostruct.goals.pareto import is_feasible
 from bostruct.searchers.scores import AcquisitionScore, ProductScore, ScoredFeasibility
 from bostruct.searchers.views import Take, keep
 
-BOUND = 0.0  # of a violation: a limit is kept at and below it
-LEAST_CHANCE = 0.1  # that a limit is kept which was told to be: with noise a lucky number is no proof
+BOUND = 0.0  # of a violation: a constraint is satisfied at and below it
+LEAST_CHANCE = 0.1  # of satisfying a constraint that was observed as satisfied, since a noisy value is uncertain
 
 
 @dataclass(frozen=True)
 class WithinLimits(ScoreBuilder):
-    """A builder of scores that multiplies what a point promises by the chance that it satisfies all limits.
+    """A builder of scores that multiplies an acquisition value by the probability of feasibility.
 
-    What it promises is measured against the points that satisfy all limits (Gelbart et al. 2014, Gardner et al. 2014),
-    as `find_kept` finds them. Where no point does yet, the chance alone is the score.
+    Improvements are relative to the feasible points (Gelbart et al. 2014, Gardner et al. 2014) of `find_kept`. While no
+    point is feasible, the probability alone is the score.
 
-    score: of the objectives, given the points that satisfy all limits; its scores must be logarithms.
+    score: of the objectives, given the feasible points; its scores must be logarithms.
     chance: log P(f < incumbent) of a violation and of the incumbent 0, such as `ProbabilityOfImprovement`; a logarithm.
     n_objectives: the number of outputs that are objectives, at least 1; all further outputs are violations.
 
-    Raises ValueError if `score` or `chance` are no logarithms.
+    Raises ValueError if `score` or `chance` are not logarithms.
     """
 
     score: ScoreBuilder
@@ -49,9 +49,9 @@ class WithinLimits(ScoreBuilder):
         return True
 
     def __call__(self, posterior: Posterior, history: HistoryView, rng: np.random.Generator) -> Score:
-        """Return the score of a posterior; raises NumericalError, and TypeError for a posterior of one output.
+        """Return the score of a posterior; raises NumericalError, and TypeError for a posterior with one output.
 
-        history: all that was observed so far, at least one value.
+        history: all observations, at least one value.
         """
         violations = self._violations_of(posterior)
         chances = self._score_chances(violations)
@@ -59,7 +59,7 @@ class WithinLimits(ScoreBuilder):
         if not kept:
             return ProductScore(chances)
         target = posterior.outputs[0] if self.n_objectives == 1 else posterior
-        running = []  # those that are believed to satisfy all limits
+        running = []  # points that are predicted to be feasible
         if len(history.running):
             means = [violation.predict(history.running).mean.mean(axis=0) for violation in violations]
             running = np.flatnonzero(np.all(np.array(means) <= BOUND, axis=0)).tolist()
@@ -69,7 +69,7 @@ class WithinLimits(ScoreBuilder):
     def learn_feasibility(
         self, posterior: Posterior, history: HistoryView, state: State, rng: np.random.Generator
     ) -> Feasibility | None:
-        """Return the chance that points satisfy all limits; raises TypeError for one output."""
+        """Return the probability of feasibility; raises TypeError for one output."""
         return ScoredFeasibility(ProductScore(self._score_chances(self._violations_of(posterior))))
 
     def _violations_of(self, posterior: Posterior) -> tuple[Posterior, ...]:
@@ -82,11 +82,11 @@ class WithinLimits(ScoreBuilder):
 
 
 def find_kept(violations: Sequence[Posterior], history: HistoryView, take: Take) -> list[int]:
-    """Return the positions of the completed points that satisfy all limits, as observed, and likely by the model.
+    """Return the positions of the completed points that are feasible as observed, and not unlikely so by the model.
 
-    A number that was measured with noise may keep its limit by luck. So each limit has to be kept with a chance of at
-    least a tenth by the model, which leaves in what lies on the limit, and most of what a rough limit makes the model
-    wrong of. Where no point that was told to keep all does so, all of these are returned.
+    A noisy measurement may satisfy its constraint by luck. Each constraint must therefore be satisfied with a
+    probability of at least a tenth by the model, which keeps points on the bound, and tolerates most errors of a model
+    of a rough constraint. If no feasible point passes, all feasible points are returned.
 
     history: at least one completed point.
     """

@@ -1,4 +1,4 @@
-"""Tree search over the decisions that make a point: UCT on the objective and on predictions (Negrinho et al. 2019)."""
+"""Monte Carlo tree search over decisions: UCT on the objective and on predictions (Negrinho et al. 2019)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ COPIES_PER_TRY = 10  # walks to points that were seen by other decisions, which 
 
 @dataclass
 class TreeNode:
-    """A choice that was made. visits: by finished and running trials. told: finished ones. total: of their rewards.
+    """A node of the tree. visits: by finished and running trials. told: finished trials. total: sum of their rewards.
 
     children: by the position of the next choice, None until the node is expanded.
     """
@@ -48,14 +48,14 @@ class TreeNode:
 
 @dataclass(frozen=True)
 class CachedDecisions:
-    """A cache of a domain's answers, which are always the same, and asked for anew at every suggestion."""
+    """A cache of a domain's deterministic answers, which each suggestion needs again."""
 
     domain: TreeDomain
     ways: dict[Hashable, tuple[int, ...]] = field(default_factory=dict)
     known: dict[tuple[int, ...], int] = field(default_factory=dict)
 
     def decisions(self, xs: Sequence[Point]) -> list[tuple[int, ...]]:
-        """Return the way to each point, as the domain's `decisions` does."""
+        """Return the decisions of each point, as `Domain.decisions` does."""
         keys = self.domain.keys(self.domain.join(xs))
         for key, x in zip(keys, xs, strict=True):
             if key not in self.ways:
@@ -63,7 +63,7 @@ class CachedDecisions:
         return [self.ways[key] for key in keys]
 
     def options(self, made: tuple[int, ...]) -> int:
-        """Count the choices that follow; 0 at an end, and where what was chosen leads nowhere."""
+        """Return the number of options of the next decision; 0 at an end, or if the decisions are infeasible."""
         if made not in self.known:
             try:
                 self.known[made] = self.domain.options(made)
@@ -74,16 +74,17 @@ class CachedDecisions:
 
 @dataclass(frozen=True)
 class ExhaustedPrefixes:
-    """The choices, from the first on, below which nothing unseen is left.
+    """The decision prefixes below which no unseen point is left.
 
-    options: choices made -> the number of choices that follow. prefixes: the choices below which nothing is left.
+    options: decisions made -> the number of options of the next decision.
+    prefixes: the prefixes below which nothing is left.
     """
 
     options: Callable[[tuple[int, ...]], int]
     prefixes: set[tuple[int, ...]] = field(default_factory=set)
 
     def add(self, made: tuple[int, ...]) -> None:
-        """Add choices below which nothing unseen is left, and all shorter ones that they complete."""
+        """Add a prefix below which no unseen point is left, and all shorter prefixes that it completes."""
         self.prefixes.add(made)
         while made:
             made = made[:-1]
@@ -94,22 +95,22 @@ class ExhaustedPrefixes:
 
 @dataclass(frozen=True)
 class MCTS(Searcher):
-    """Monte Carlo tree search over decisions, UCT (Negrinho et al. 2019, section 7.2).
+    """Monte Carlo tree search over decisions with UCT (Negrinho et al. 2019, section 7.2).
 
-    Each suggestion walks down a tree of decisions, to the child with the largest mean reward plus
-    exploration * sqrt(2 log(visits of the parent) / visits of the child). An unvisited child comes first, and ties are
-    drawn. Below the first node that was never expanded, decisions are drawn.
+    Each suggestion descends a tree of decisions, to the child with the largest mean reward plus exploration * sqrt(2
+    log(visits of the parent) / visits of the child). Unvisited children come first, and ties are broken at random.
+    Below the first unexpanded node, decisions are random.
 
     The published rewards are accuracies. The default is a variant: the reward of a trial is the share of completed
-    trials that it is no worse than, so that the scale of the values means nothing. The tree is grown again from the
-    history at every suggestion, one node a trial, in the order observed: O(trials x decisions), and nothing to store.
-    Running trials count as visits; infeasible and failed ones as visits with reward 0. Ends that were seen are not
-    visited again, nor choices all of whose ends were seen.
+    trials that it is no worse than, which is independent of the scale of the values. The tree is rebuilt from the
+    history for each suggestion, one node per trial, in the order observed: O(trials x decisions), without stored state.
+    Running trials count as visits; infeasible and failed trials as visits with reward 0. Points that were seen are not
+    visited again, nor decisions that only lead to them.
 
     exploration: weight of the second term, at least 0.
     rewards: "rank", or "value", 1 minus the value, which is the published accuracy if values are errors from 0 to 1.
-    tries: walks for one suggestion, until a point was not seen, at least 1. Walks by new decisions to points that were
-        seen do not count; there may be ten of these for each try.
+    tries: maximum number of walks per suggestion until a point was not seen, at least 1. Walks by new decisions to seen
+        points do not count; there may be ten of them per try.
 
     Raises TypeError, ValueError.
     """
@@ -129,7 +130,7 @@ class MCTS(Searcher):
         return CachedDecisions(self.domain)
 
     def settings(self) -> dict[str, Json]:
-        rewards = {} if self.rewards == "rank" else {"rewards": self.rewards}  # older studies have none
+        rewards = {} if self.rewards == "rank" else {"rewards": self.rewards}  # older studies lack it
         return {"exploration": self.exploration, "tries": self.tries} | rewards
 
     def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
@@ -145,7 +146,7 @@ class MCTS(Searcher):
                 copies -= 1
                 continue
             tries -= 1
-            if not self._cache.options(made):  # an end that leads nowhere; below others another draw may help
+            if not self._cache.options(made):  # infeasible decisions; at others, another draw may succeed
                 exhausted.add(made)
         why = "the tree is exhausted" if () in exhausted.prefixes else "no walk met an unseen point"
         return fall_back(self.domain, history, state, rng, why)
@@ -171,9 +172,9 @@ def descend(
     exploration: float,
     rng: np.random.Generator,
 ) -> tuple[int, ...]:
-    """Return the decisions that a tree makes, by UCT. Visits are left on the way, also if it leads nowhere.
+    """Return the decisions of a UCT descent; it adds visits along the path, even if the path is infeasible.
 
-    options: choices made -> the number of choices that follow.
+    options: decisions made -> the number of options of the next decision.
     exploration: weight of the second term of UCT, at least 0.
     """
     node, made = root, ()
@@ -188,7 +189,7 @@ def descend(
 
 
 def roll_out(domain: TreeDomain, made: tuple[int, ...], rng: np.random.Generator) -> Point | None:
-    """Draw the remaining decisions; return None if they lead nowhere, so that the next walk goes elsewhere.
+    """Draw the remaining decisions; return None if they are infeasible.
 
     rng: random number generator.
     """
@@ -211,9 +212,9 @@ def _select_child(node: TreeNode, left: list[int], exploration: float, rng: np.r
 
 
 def rank_rewards(values: Array) -> Array:
-    """Return the reward of each value: the share of all values that are no smaller.
+    """Return the reward of each value: the share of all values that are not smaller.
 
-    values: (n,), minimized. Returns (n,), in (0, 1]; the smallest value gets 1.
+    values: (n,), minimized. Returns (n,), in (0, 1]; the smallest value has reward 1.
     """
     if not len(values):
         return np.zeros(0)
@@ -222,7 +223,7 @@ def rank_rewards(values: Array) -> Array:
 
 
 def accuracies(values: Array) -> Array:
-    """Return the reward of each value as published: 1 minus the value, the accuracy if values are errors.
+    """Return the published reward of each value: 1 minus the value, the accuracy if values are errors.
 
     values: (n,), errors from 0 to 1. Returns (n,).
     """
@@ -233,7 +234,7 @@ REWARDS: dict[str, Callable[[Array], Array]] = {"rank": rank_rewards, "value": a
 
 
 def _backpropagate(root: TreeNode, decisions: tuple[int, ...], reward: float | None) -> None:
-    """Add a trial to the expanded nodes on its way, and to the next one, which is expanded for the next time."""
+    """Add a trial to the expanded nodes on its path, and expand the next node."""
     node = root
     path = [node]
     for choice in decisions:
@@ -255,18 +256,17 @@ def _count_nodes(root: TreeNode) -> int:
     return 1 + sum(_count_nodes(child) for child in (root.children or {}).values())
 
 
-Predict = Callable[[Batch], Array]  # points (m,) -> predicted values (m,), in standard deviations of those told
+Predict = Callable[[Batch], Array]  # points (m,) -> predicted values (m,), in standard deviations of the values
 
 
 @dataclass(frozen=True)
 class TreeSearch:
     """Monte Carlo tree search for points with small predicted values.
 
-    Each walk goes down a tree of decisions by UCT, draws the decisions below it, and leaves on its way a reward between
-    0 and 1: how little is predicted, by the logistic function of the predicted value in standard deviations of the
-    observed values. The published rewards are predicted accuracies, which are between 0 and 1 without it. A tree begins
-    with nothing at every suggestion (published: after every evaluation), so there is nothing to store. The tree
-    does not go to an end again; where draws do, its reward counts again.
+    Each walk descends a tree of decisions by UCT, draws the decisions below it, and adds a reward between 0 and 1 to
+    its path, the logistic function of the negative predicted value in standard deviations of the observed values. The
+    published rewards are predicted accuracies. Each suggestion starts with an empty tree (published: each evaluation).
+    The tree does not descend to the same end twice; if random decisions reach it again, its reward counts again.
 
     exploration: weight of the second term of UCT, at least 0; 1 is published for this use.
 
@@ -279,10 +279,10 @@ class TreeSearch:
         check_number("exploration", self.exploration, 0.0)
 
     def __call__(self, domain: TreeDomain, m: int, predict: Predict, rng: np.random.Generator) -> tuple[Batch, Array]:
-        """Return the ends of the walks, fewer than m if some met, and their predicted values.
+        """Return the points that the walks reached, fewer than m if some coincide, and their predicted values.
 
         m: number of walks, at least 1.
-        predict: points -> predicted values, in standard deviations of those told.
+        predict: points -> predicted values, in standard deviations of the observed values.
         rng: random number generator.
         """
         options = CachedDecisions(domain).options
@@ -294,7 +294,7 @@ class TreeSearch:
                 break
             made = descend(root, options, exhausted, self.exploration, rng)
             x = roll_out(domain, made, rng)
-            if x is None:  # the visits that it left make the next walk go elsewhere
+            if x is None:  # its visits direct the next walk elsewhere
                 if not options(made):
                     exhausted.add(made)
                 continue
@@ -303,12 +303,12 @@ class TreeSearch:
                 found.append(x)
                 values[way] = float(predict(domain.join([x]))[0])
                 exhausted.add(way)
-            _leave_reward(root, way, len(made), 1.0 / (1.0 + np.exp(np.clip(values[way], -500.0, 500.0))))
+            _add_reward(root, way, len(made), 1.0 / (1.0 + np.exp(np.clip(values[way], -500.0, 500.0))))
         return domain.join(found), np.array([*values.values()])
 
 
-def _leave_reward(root: TreeNode, way: tuple[int, ...], depth: int, reward: float) -> None:
-    """Add a reward to the nodes that a walk went through, which count its visit, and to a new one below them."""
+def _add_reward(root: TreeNode, way: tuple[int, ...], depth: int, reward: float) -> None:
+    """Add a reward to the nodes on a walk's path, whose visits were counted, and to a new node below them."""
     path = [root]
     for choice in way[:depth]:
         path.append((path[-1].children or {})[choice])

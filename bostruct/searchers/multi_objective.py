@@ -1,4 +1,4 @@
-"""Several objectives: the hypervolume by which a point is expected to improve the front, and random weightings."""
+"""Multiple objectives: expected hypervolume improvement of the Pareto front, and random scalarization."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ from bostruct.goals.hypervolume import Boxes, LogHypervolumeImprovement, divide_
 from bostruct.goals.pareto import choose_spread, constrained_rank, distant_reference, find_nondominated, is_feasible
 from bostruct.searchers.views import revalue
 
-SUM_WEIGHT = 0.05  # of the weighted sum beside the weighted maximum, as published
-MOST_FRONT = 100  # points of a front of up to three objectives: 200 boxes, and 300 of four to six objectives
+SUM_WEIGHT = 0.05  # of the weighted sum relative to the weighted maximum, as published
+MOST_FRONT = 100  # points of a front with up to three objectives: 200 boxes, and 300 with four to six objectives
 FEWEST_FRONT = 8  # points that count in any case
 
 
 @dataclass(frozen=True)
 class HypervolumeImprovement(ScoreBuilder):
-    """A builder of scores: the logarithm of the hypervolume by which a point is expected to improve the front.
+    """A builder of scores: the logarithm of the expected hypervolume improvement of the Pareto front.
 
-    The front is that of the posterior means at the completed points, and at the running ones, which are believed. They
-    are on the scale of the predictions, on which a surrogate may compress values, and noise does not flatter them. The
-    reference point is `bostruct.goals.pareto.distant_reference` of them. Of a long front the points count that cover it
-    best: up to three objectives 100 of them, with each further objective half as many, and at least eight.
+    The front is that of the posterior means at the completed points, and at the running points, which are assumed at
+    their means. Means are on the scale of the predictions, on which a surrogate may compress values, and are not biased
+    by noise. The reference point is their `bostruct.goals.pareto.distant_reference`. Of a long front, only the points
+    that cover it best count: 100 for up to three objectives, then half as many per objective, and at least 8.
 
     n_objectives: the number of outputs that are objectives, at least 1.
     """
@@ -52,9 +52,9 @@ class HypervolumeImprovement(ScoreBuilder):
         return True
 
     def __call__(self, posterior: Posterior, history: HistoryView, rng: np.random.Generator) -> FrontScore:
-        """Return the score of a posterior; raises TypeError for a posterior of one output.
+        """Return the score of a posterior; raises TypeError for a posterior with one output.
 
-        history: all that was observed so far, at least one value.
+        history: all observations, at least one value.
         """
         if len(posterior.outputs) < self.n_objectives:
             raise TypeError(f"posterior: objectives need one of several outputs, got {type(posterior).__name__}")
@@ -65,7 +65,7 @@ class HypervolumeImprovement(ScoreBuilder):
 
 @dataclass(frozen=True, eq=False)
 class FrontScore(Score):
-    """The score of a point by what the predictions of its objectives add to a front."""
+    """The score of a point: the expected improvement of a front by its predicted objectives."""
 
     posteriors: Sequence[Posterior]
     front: Front
@@ -74,13 +74,13 @@ class FrontScore(Score):
         return self.front.acquisition([one.predict(xs) for one in self.posteriors])
 
     def upper_bounds(self, xs: Batch) -> Array:
-        """Return bounds never below the score, without the O(n^2) cost of a variance (m,)."""
+        """Return upper bounds of the score, without the O(n^2) cost of a variance (m,)."""
         return self.front.acquisition.upper_bounds([one.bound(xs) for one in self.posteriors])
 
     def believe(self, xs: Batch) -> FrontScore:
-        """Return the score of posteriors that were told their means at points that are being evaluated.
+        """Return the score conditioned on the posterior means at points that are being evaluated.
 
-        The means join the front, so that the volume they add is not counted twice. All limits are believed to be kept.
+        The means join the front, so that their volume is not counted twice. The points are assumed to be feasible.
         """
         believing = [one.believe(xs) for one in self.posteriors]
         return FrontScore(believing, self.front.extend(_predict_means(self.posteriors, xs)))
@@ -100,10 +100,10 @@ class FrontScore(Score):
 
 @dataclass(frozen=True, eq=False)
 class Front:
-    """Means of points that no other mean dominates, and what a further point is worth beside them.
+    """Nondominated means, and the acquisition function of further points.
 
     means: of each objective (n, k).
-    reference: up to which volume counts (k,).
+    reference: upper corner of the hypervolume (k,).
     """
 
     means: Array
@@ -112,13 +112,13 @@ class Front:
 
     @cached_property
     def acquisition(self) -> LogHypervolumeImprovement:
-        """From predictions of the objectives to the logarithm of a worth."""
+        """Return the log expected hypervolume improvement as a function of the predicted objectives."""
         k = self.means.shape[1]
         spread = choose_spread(self.means, max(MOST_FRONT >> max(k - 3, 0), FEWEST_FRONT))
         return self.worth(divide_nondominated(spread, self.reference))
 
     def extend(self, means: Array) -> Front:
-        """Return the front with more means, up to the same reference.
+        """Return the front with further means and the same reference.
 
         means: of m points (m, k).
         """
@@ -131,16 +131,16 @@ def _keep_nondominated(means: Array) -> Array:
 
 def _predict_means(posteriors: Sequence[Posterior], xs: Batch) -> Array:
     """Return the mean of each objective at m points (m, k)."""
-    return np.stack([one.screen(xs).mean.mean(axis=0) for one in posteriors], axis=1)  # O(n) a point
+    return np.stack([one.screen(xs).mean.mean(axis=0) for one in posteriors], axis=1)  # O(n) per point
 
 
 @dataclass(frozen=True)
 class Scalarized(Searcher):
-    """A searcher of one objective that searches for the points which no other one dominates.
+    """A single-objective searcher that finds nondominated points by random scalarization.
 
-    Each suggestion draws weights of the objectives uniformly, and the searcher sees their augmented Chebyshev norm: the
-    largest weighted objective plus 0.05 times their weighted sum, objectives being shares of their range. Points that
-    break a limit come after all others, as `bostruct.goals.pareto.constrained_rank` orders them.
+    Each suggestion draws weights of the objectives uniformly, and the searcher minimizes their augmented Chebyshev
+    norm: the largest weighted objective plus 0.05 times the weighted sum, with objectives scaled by their ranges.
+    Infeasible points rank after all others, by `bostruct.goals.pareto.constrained_rank`.
 
     Source: ParEGO (Knowles 2006), equation 2.
     """
@@ -180,7 +180,7 @@ def scalarize(objectives: Array, violations: Array, weights: Array) -> Array:
     if not len(objectives):
         return np.zeros(0)
     feasible = is_feasible(violations)
-    known = 0.5 * (objectives[feasible] if feasible.any() else objectives)  # ranges of the largest floats are infinite
+    known = 0.5 * (objectives[feasible] if feasible.any() else objectives)  # ranges of the largest floats overflow
     low, range_ = known.min(axis=0), np.ptp(known, axis=0)
     weighted = weights * (0.5 * objectives - low) / np.where(range_ > 0.0, range_, 1.0)
     return constrained_rank((weighted.max(axis=1) + SUM_WEIGHT * weighted.sum(axis=1))[:, None], violations)

@@ -1,4 +1,4 @@
-"""Proposals that methods share: initial designs, neighborhoods of a point, a random point where all else fails."""
+"""Proposals that methods share: initial designs, neighborhoods of a point, and random fallbacks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Design = Callable[[Domain, AbstractSet[Hashable], np.random.Generator], Point]
 
 
 def random_design(domain: Domain, seen: AbstractSet[Hashable], rng: np.random.Generator) -> Point:
-    """Draw a random unseen point; raises SpaceExhausted if none is left.
+    """Return a random unseen point; raises SpaceExhausted if none is left.
 
     rng: random number generator.
     """
@@ -28,7 +28,7 @@ def random_design(domain: Domain, seen: AbstractSet[Hashable], rng: np.random.Ge
 
 @dataclass(frozen=True)
 class PoolFirst:
-    """The points of a pool in their order, then random ones."""
+    """The points of a pool in their order, then random points."""
 
     pool: Batch
 
@@ -40,7 +40,7 @@ class PoolFirst:
 
 
 def neighbors_of(domain: LocalDomain, x: Point, rng: np.random.Generator) -> Batch:
-    """Return the neighbors of a point, or 5,000 of them, drawn at random.
+    """Return the neighbors of a point, or 5,000 random ones of them.
 
     rng: random number generator.
     """
@@ -48,7 +48,7 @@ def neighbors_of(domain: LocalDomain, x: Point, rng: np.random.Generator) -> Bat
 
 
 def mutations_of(domain: Domain, x: Point, rng: np.random.Generator) -> Batch:
-    """Return 50 mutations of a point; none if the domain leaves none.
+    """Return 50 mutations of a point; no points if the domain has no mutations.
 
     rng: random number generator.
     """
@@ -63,9 +63,9 @@ def mutations_of(domain: Domain, x: Point, rng: np.random.Generator) -> Batch:
 def mutate_unseen(
     domain: Domain, history: HistoryView, parents: Iterable[int], rng: np.random.Generator
 ) -> tuple[Point, int] | None:
-    """Return the first mutation that was not seen, and its parent's position; None if all tries met seen points.
+    """Return the first unseen mutation and the position of its parent; None if all tries led to seen points.
 
-    parents: positions of completed points, one a try.
+    parents: positions of completed points, one per try.
     """
     for parent in parents:
         x = try_mutation(domain, history.completed[parent], rng)
@@ -75,15 +75,15 @@ def mutate_unseen(
 
 
 def nothing_around(domain: Domain, x: Point, rng: np.random.Generator) -> Batch:
-    """Return no points: the neighborhood of a point in a domain that has neither neighbors nor mutations."""
+    """Return no points: the neighborhood in a domain without neighbors and mutations."""
     del x, rng
     return domain.join()
 
 
 def draw_blindly(domain: Domain, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
-    """Suggest a random unseen point, as no trial has completed; raises SpaceExhausted if none is left.
+    """Suggest a random unseen point, because no trial has completed; raises SpaceExhausted if none is left.
 
-    That is a fallback where trials have failed, and the usual start of a run with many workers if they still run.
+    It is a fallback if trials have failed, and the usual start of a run with many workers.
 
     rng: random number generator.
     """
@@ -101,10 +101,10 @@ def fall_back(
     why: str,
     has_model_failed: bool = False,
 ) -> Suggestion:
-    """Suggest a random unseen point, and say why; raises SpaceExhausted if none is left.
+    """Suggest a random unseen point and record the reason; raises SpaceExhausted if none is left.
 
     rng: random number generator.
-    has_model_failed: True if numbers were the reason, which a study warns of.
+    has_model_failed: True if the reason is numerical, which a study logs as a warning.
     """
     info: dict[str, Json] = {"origin": "fallback", "why": why}
     if has_model_failed:
@@ -112,10 +112,10 @@ def fall_back(
     return Suggestion(domain.sample_unseen(history.seen, rng), state, info)
 
 
-RANDOM_DESIGN_SIZE = 12  # points before a model of architectures is asked, if there is no pool
+RANDOM_DESIGN_SIZE = 12  # points before a model of architectures is used, without a pool
 
 
 def initial_design(domain: Domain) -> tuple[Design, int]:
-    """Return the design that begins with the domain's pool, and its size; without a pool, 12 random points."""
+    """Return the design that starts with the domain's pool, and its size; without a pool, 12 random points."""
     pool = domain.pool
     return (PoolFirst(pool), len(pool)) if len(pool) else (random_design, RANDOM_DESIGN_SIZE)

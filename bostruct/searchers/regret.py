@@ -1,4 +1,4 @@
-"""The probability that the best point known is worse than the optimum by more than a given amount."""
+"""The probability that the regret of the best known point exceeds a given amount."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ import scipy
 from bostruct.checks import first_occurrences
 from bostruct.contracts import Array, Batch, BostructError, Domain, Feasibility, NumericalError, Point, Posterior
 
-N_DRAWS = 2_000  # of the posterior: at a probability of 0.05 its standard error is 0.005
-CONFIDENCE = 0.95  # that the bound is not below the probability, at each look
-MOST_LISTED = 1_000  # points of a domain that are all drawn together
-N_CANDIDATES = 600  # of a larger domain, drawn together
-N_RANDOM = 2_000  # points that these are chosen from, beside points around good ones
-N_AROUND = 100  # points around each
-ROUNDS = 3  # of looking around the most promising points
-CENTERS = 10  # of each round
-LEAST_LOG_CHANCE = math.log(0.01)  # of success, of candidates of a larger domain
-JITTER = (0.0, 1e-12, 1e-10, 1e-8, 1e-6)  # of the largest variance
+N_DRAWS = 2_000  # of the posterior: at a probability of 0.05, the standard error is 0.005
+CONFIDENCE = 0.95  # that each bound is at least the probability
+MOST_LISTED = 1_000  # points of a domain that are all sampled jointly
+N_CANDIDATES = 600  # points of a larger domain, sampled jointly
+N_RANDOM = 2_000  # points from which candidates are chosen, in addition to points around good ones
+N_AROUND = 100  # points around each center
+ROUNDS = 3  # rounds of examining points around the most promising ones
+CENTERS = 10  # centers per round
+LEAST_LOG_CHANCE = math.log(0.01)  # of feasibility, for candidates of a larger domain
+JITTER = (0.0, 1e-12, 1e-10, 1e-8, 1e-6)  # relative to the largest variance
 
 
 @dataclass(frozen=True, eq=False)
 class ObservedFeasibility(Feasibility):
-    """The chance that points have a value, which is known of those that were told."""
+    """The probability that points have a value, which is known at the observed points."""
 
     chance: Feasibility
     domain: Domain
@@ -36,13 +36,13 @@ class ObservedFeasibility(Feasibility):
     completed: Batch
 
     def log_probability(self, xs: Batch) -> Array:
-        """Return the logarithm of the chance of each of m points (m,): 0 and -inf if it is known."""
+        """Return the log probability at each of m points (m,): 0 or -inf if it is known."""
         learned = self.chance.log_probability(xs).tolist()
         return np.array([self._known.get(key, one) for key, one in zip(self.domain.keys(xs), learned, strict=True)])
 
     @cached_property
     def _known(self) -> dict[Hashable, float]:
-        """The logarithm of the chance of each point told, by its key."""
+        """The log probability of each observed point, by its key."""
         failed, completed = self.domain.keys(self.failed), self.domain.keys(self.completed)
         return dict.fromkeys(failed, -math.inf) | dict.fromkeys(completed, 0.0)
 
@@ -56,23 +56,23 @@ def bound_regret_probability(
     rng: np.random.Generator,
     chance: Feasibility | None = None,
 ) -> float:
-    """Return a bound of the probability that the regret of the best completed point exceeds `regret`.
+    """Return an upper bound of the probability that the regret of the best completed point exceeds `regret`.
 
     This is the probabilistic regret bound of Wilson (2024), "Stopping Bayesian optimization with probabilistic regret
-    bounds": P(f(s) - min f > regret) under the posterior, s the completed point of the best posterior mean. It is
-    estimated from 2,000 draws, and bounded at a confidence of 95 % (Clopper and Pearson 1934). The minimum of a draw is
-    over all points of a domain that lists at most 1,000 of them; of a larger one over 600 points, the most promising
-    of random points and of points around good ones. There the probability is underestimated by what they miss. Where
-    points may fail, each draw has a value at each point with its chance, independent of other points.
+    bounds": P(f(s) - min f > regret) under the posterior, where s is the completed point with the best posterior mean.
+    It is estimated from 2,000 posterior draws, with a 95% confidence bound (Clopper and Pearson 1934). The minimum of a
+    draw is over all points of a domain that lists at most 1,000; in a larger domain, over 600 points, the most
+    promising of random points and of points around good ones, which underestimates the probability. If points may fail,
+    each draw has a value at each point with its probability of success, independently of other points.
 
-    The confidence is that of one look. The chance that some bound is below the probability grows with the looks.
+    The confidence is for a single check. The probability that some bound is too small grows with the number of checks.
 
     posterior: of the objective, with covariances.
     completed: points with a value, at least one.
     regret: at least 0, in the user's units.
     around: (domain, x, rng) -> points around x.
-    rng: the only source of randomness.
-    chance: that points have a value; None for certainty.
+    rng: random number generator.
+    chance: the probability that points have a value; None for certainty.
 
     Raises NumericalError, and BostructError if the posterior has no covariances.
     """
@@ -96,14 +96,14 @@ def _choose_candidates(
     rng: np.random.Generator,
     chance: Feasibility | None,
 ) -> Batch:
-    """Return the points of the smallest lower confidence bounds, mean - 2 sd, after some rounds of looking around.
+    """Return the points with the smallest lower confidence bounds, mean - 2 sd, after several rounds of local search.
 
-    Points that hardly succeed come last.
+    Points that rarely succeed come last.
     """
     pool = domain.join(best, domain.sample_candidates(N_RANDOM, best, rng))
     centers = best
     for _ in range(ROUNDS):
-        found = [_take_some(domain, around(domain, x, rng), rng) for x in centers]
+        found = [_subsample(domain, around(domain, x, rng), rng) for x in centers]
         pool = _drop_repeats(domain, domain.join(pool, *found))
         mean, variance = posterior.predict(pool)
         bounds = (mean - 2.0 * np.sqrt(variance)).mean(axis=0)
@@ -114,7 +114,7 @@ def _choose_candidates(
     return pool[:N_CANDIDATES]
 
 
-def _take_some(domain: Domain, xs: Batch, rng: np.random.Generator) -> Batch:
+def _subsample(domain: Domain, xs: Batch, rng: np.random.Generator) -> Batch:
     return domain.take(xs, rng.permutation(len(xs))[:N_AROUND])
 
 
@@ -123,7 +123,7 @@ def _drop_repeats(domain: Domain, xs: Batch) -> Batch:
 
 
 def _draw_functions(posterior: Posterior, xs: Batch, rng: np.random.Generator) -> Array:
-    """Draw functions from the posterior at m points, at least N_DRAWS of them, as many under each posterior sample."""
+    """Return joint draws at m points, at least N_DRAWS in all, equally many per posterior sample."""
     mean, covariance = posterior.predict(xs).mean, posterior.covariance(xs)
     if covariance is None:
         raise BostructError("regret: the method's model has no covariances, and cannot draw functions")
@@ -133,9 +133,9 @@ def _draw_functions(posterior: Posterior, xs: Batch, rng: np.random.Generator) -
 
 
 def _factor(covariance: Array) -> Array:
-    """Return a Cholesky factor; if it has none, that with the least jitter; raises NumericalError."""
+    """Return a Cholesky factor with the least jitter that is needed; raises NumericalError."""
     largest = float(covariance.diagonal().max())
-    if largest <= 0.0:  # all is known
+    if largest <= 0.0:  # all values are known
         return np.zeros(covariance.shape)
     for jitter in JITTER:
         try:
@@ -147,5 +147,5 @@ def _factor(covariance: Array) -> Array:
 
 
 def _bound_share(n_found: int, n: int) -> float:
-    """Return the upper bound of Clopper and Pearson (1934) of a probability, of n_found in n draws."""
+    """Return the upper Clopper-Pearson (1934) bound of a probability, for n_found in n draws."""
     return 1.0 if n_found == n else float(scipy.special.betaincinv(n_found + 1, n - n_found, CONFIDENCE))

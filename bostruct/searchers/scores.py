@@ -1,6 +1,6 @@
-"""Scores, all that a maximizer sees of the model, and the builders that make them of a posterior.
+"""Acquisition scores, the interface between model and maximizer, and the builders that derive them from a posterior.
 
-A score of another form is a class of its own, a `Score`, and has a builder of its own, a `ScoreBuilder`.
+A new form of score is a subclass of `Score`, with a subclass of `ScoreBuilder`.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from bostruct.contracts import (
     VariedValues,
 )
 
-MOST_FAILED = 0.2  # of all points: beyond it no more are asked that are likelier to fail than to succeed
-CAUTION = 1_000.0  # by which a log chance counts more below a half, then
+MOST_FAILED = 0.2  # of all points: beyond it, points with a probability of success below one half are avoided
+CAUTION = 1_000.0  # multiplier of a log probability below one half, followed by
 LOG_HALF = math.log(0.5)
-CHANCE_ROUNDING = 1e-5  # relative: what a chance in another batch, in single precision, may differ by
+CHANCE_ROUNDING = 1e-5  # relative: maximum difference of a probability between batches, in single precision
 
 IncumbentRule = Callable[[HistoryView, Posterior], float]
 
 
 def best_observed(history: HistoryView, posterior: Posterior) -> float:
-    """Return the smallest observed value, noise and all.
+    """Return the smallest observed value, including its noise.
 
     Parameters
     ----------
@@ -46,17 +46,17 @@ def best_observed(history: HistoryView, posterior: Posterior) -> float:
     posterior : Posterior
         The posterior of the model, which is ignored.
     """
-    del posterior  # what was seen counts, not what is believed
+    del posterior  # the incumbent is an observation, not a prediction
     return float(np.min(history.values))
 
 
 def best_predicted(history: HistoryView, posterior: Posterior) -> float:
-    """Return the smallest posterior mean at the completed points, which noise cannot flatter.
+    """Return the smallest posterior mean at the completed points, which noise does not bias.
 
-    A posterior may have learned from a part of the completed points. Then the others do not count, because it does not
-    know their values; under limits, if it cannot tell the parts apart, they do. The
-    running points never count, though their means are believed. With a kriging believer they would (Ginsbourger et al.
-    2010); no gain by it was measured.
+    If the posterior was conditioned on a subset of the completed points, the other points do not count, because it does
+    not know their values; under constraints, they do count if the posterior cannot identify the subset. The running
+    points never count, although they are conditioned on. A kriging believer would count them (Ginsbourger et al. 2010),
+    but we measured no gain.
 
     history: at least one completed point.
     """
@@ -65,7 +65,7 @@ def best_predicted(history: HistoryView, posterior: Posterior) -> float:
 
 @dataclass(frozen=True, eq=False)
 class AcquisitionScore(Score):
-    """The score of a point by an acquisition function of the posterior there, averaged over posterior samples.
+    """The score of a point: an acquisition function of the posterior, averaged over posterior samples.
 
     incumbent: the value to improve on, in the user's units.
     """
@@ -78,13 +78,13 @@ class AcquisitionScore(Score):
         return self.acquisition.average(self.acquisition(self.posterior.predict(xs), self.incumbent))
 
     def upper_bounds(self, xs: Batch) -> Array:
-        """Return bounds never below the score, without the O(n^2) cost of a variance (m,)."""
+        """Return upper bounds of the score, without the O(n^2) cost of a variance (m,)."""
         return self.acquisition.average(self.acquisition.upper_bounds(self.posterior.bound(xs), self.incumbent))
 
     def believe(self, xs: Batch) -> AcquisitionScore:
-        """Return the score of the posterior that was told its mean at points that are being evaluated.
+        """Return the score conditioned on the posterior means at points that are being evaluated.
 
-        The incumbent stays, where a kriging believer lowers it to the believed means (Ginsbourger et al. 2010).
+        The incumbent does not change, while a kriging believer lowers it to these means (Ginsbourger et al. 2010).
         """
         return replace(self, posterior=self.posterior.believe(xs))
 
@@ -105,9 +105,9 @@ class AcquisitionScore(Score):
 
 @dataclass(frozen=True, eq=False)
 class ProductScore(Score):
-    """A product of worths, as the sum of their logarithms.
+    """A product of acquisition values, as the sum of their logarithms.
 
-    scores: of each worth, at least one; they must be logarithms.
+    scores: of each factor, at least one; they must be logarithms.
     """
 
     scores: Sequence[Score]
@@ -136,9 +136,9 @@ class ProductScore(Score):
 
 @dataclass(frozen=True, eq=False)
 class ScoredFeasibility(Feasibility):
-    """A chance whose logarithm is a score.
+    """A probability of feasibility whose logarithm is a score.
 
-    score: the logarithm of a chance.
+    score: the logarithm of a probability.
     """
 
     score: Score
@@ -149,7 +149,7 @@ class ScoredFeasibility(Feasibility):
 
 @dataclass(frozen=True, eq=False)
 class FeasibilityScore(Score):
-    """The logarithm of a chance as a score: points that are believed to be running leave it as it is."""
+    """A log probability as a score; conditioning on running points does not change it."""
 
     chance: Feasibility
 
@@ -168,12 +168,12 @@ class FeasibilityScore(Score):
 
 @dataclass(frozen=True, eq=False)
 class CautiousFeasibility(Feasibility):
-    """A chance that counts for less if it is below a half, so that points that hardly succeed are left alone."""
+    """A probability that is lowered if it is below one half, so that points that rarely succeed are avoided."""
 
     chance: Feasibility
 
     def log_probability(self, xs: Batch) -> Array:
-        """Return the logarithm of the chance of each of m points (m,), lowered if it is below a half."""
+        """Return the log probability of each of m points (m,), lowered if it is below one half."""
         return _lower(self.chance.log_probability(xs))
 
     def log_probability_bound(self, xs: Batch) -> Array:
@@ -192,15 +192,15 @@ class CautiousFeasibility(Feasibility):
 
 
 def allow_for_rounding(log_bound: Array) -> Array:
-    """Return bounds of log chances that hold for the same points in other batches, too.
+    """Return bounds of log probabilities that also hold for the same points in other batches.
 
-    log_bound: bounds of the chances of m points in one batch (m,).
+    log_bound: bounds of the log probabilities of m points in one batch (m,).
     """
     return log_bound + CHANCE_ROUNDING * (1.0 - log_bound)
 
 
 def _lower(log_probability: Array) -> Array:
-    """Return log chances that are lower the more they are below that of a half; their order stays."""
+    """Lower log probabilities below one half, more so the smaller they are; their order is unchanged."""
     return log_probability + CAUTION * np.minimum(log_probability - LOG_HALF, 0.0)
 
 
@@ -211,11 +211,10 @@ class Improvement(ScoreBuilder):
     Parameters
     ----------
     acquisition : AcquisitionFunction
-        From the posterior's predictions to acquisition values; one that depends on the noise gets that of the
-        posterior.
+        Function from predictions to acquisition values. One that depends on the noise receives the posterior's noise.
     incumbent : IncumbentRule, default best_observed
-        (history, posterior) -> the value against which an improvement is measured; `best_observed` or `best_predicted`,
-        or your own.
+        Function of (history, posterior) that returns the value to improve on: `best_observed`, `best_predicted`, or
+        your own.
     """
 
     acquisition: AcquisitionFunction
@@ -238,19 +237,19 @@ class Improvement(ScoreBuilder):
 
 @dataclass(frozen=True)
 class Feasible(ScoreBuilder):
-    """A builder of scores that learns the chance of success from failed points, of which the posterior knows nothing.
+    """A builder of scores that learns the probability of success from failed points, which have no values.
 
     Parameters
     ----------
     score : ScoreBuilder
-        Of the points that succeed; its scores must be logarithms.
+        Builder for the points that succeed; its scores must be logarithms.
     success : SuccessModel
-        Learns where points succeed.
+        Model of the probability of success.
     join : callable
-        The domain's.
+        The domain's `join` method.
     growth : float
-        What the model of success learned last serves until the points that succeeded, or those that failed, have grown
-        by this share since, at least 0; with 0 each score learns anew, and from nothing before.
+        The success model is fitted again once the number of successes or failures has grown by this share, at least 0.
+        With 0, it is fitted from scratch for each score.
 
     Raises
     ------
@@ -281,18 +280,18 @@ class Feasible(ScoreBuilder):
         return replace(self, score=self.score.around(change))
 
     def __call__(self, posterior: Posterior, history: HistoryView, rng: np.random.Generator) -> Score:
-        """Return the score times the chance of success, if a point has failed; raises NumericalError.
+        """Return the score times the probability of success, if a point has failed; raises NumericalError.
 
         posterior: of the objective.
-        history: all that was observed so far.
-        rng: given to the model of success.
+        history: all observations.
+        rng: random number generator of the success model.
         """
         return self.build_from(posterior, history, None, rng)[0]
 
     def build_from(
         self, posterior: Posterior, history: HistoryView, state: State, rng: np.random.Generator
     ) -> tuple[Score, State]:
-        """Return the score as a call does, and what was learned of success."""
+        """Return the score and the state of the success model."""
         score = self.score(posterior, history, rng)
         chance, state = self._learn_success(history, state, rng)
         if chance is None:
@@ -304,7 +303,7 @@ class Feasible(ScoreBuilder):
     def learn_feasibility(
         self, posterior: Posterior, history: HistoryView, state: State, rng: np.random.Generator
     ) -> Feasibility | None:
-        """Return the chance that points have a value, and that the score knows of; None for certainty."""
+        """Return the probability of success, multiplied by the score's own; None for certainty."""
         inner = self.score.learn_feasibility(posterior, history, None, rng)
         found = [self._learn_success(history, state, rng)[0], inner]
         scores = [FeasibilityScore(one) for one in found if one is not None]
@@ -313,7 +312,7 @@ class Feasible(ScoreBuilder):
     def _learn_success(
         self, history: HistoryView, state: State, rng: np.random.Generator
     ) -> tuple[Feasibility | None, State]:
-        """Return the chance that points have a value, and the state for the next call; None if no point failed."""
+        """Return the probability of success and the next state; None if no point failed."""
         counts = [len(history.completed), len(history.failed)]
         if not counts[1]:
             return None, None
@@ -331,15 +330,15 @@ LatentDraw = Callable[[Posterior, np.random.Generator], Posterior | None]
 
 @dataclass(frozen=True)
 class NoisyImprovement(ScoreBuilder):
-    """A builder of scores: noisy expected improvement where values are noisy, another score if they are not.
+    """A builder of scores: noisy expected improvement if values are noisy, otherwise another score.
 
-    The objective without noise is drawn at the observed points. Expected improvement on the smallest drawn value is
-    averaged over draws. No method begins with it, for it was level with log EI on the best predicted mean (`python -m
-    benchmarks.noisy_improvement`); pass it as the score of a `BayesianSearch`.
+    The latent objective is sampled at the observed points. Expected improvement on the smallest sampled value is
+    averaged over samples. No method uses it by default, because it was not better than log EI on the best predicted
+    mean (`python -m benchmarks.noisy_improvement`); pass it as the score of a `BayesianSearch`.
 
-    draw: (posterior, rng) -> the posterior of the objective less the best latent value, given draws of these; None
-        where it cannot draw.
-    least_noise: share of the noise in the variance of a value from which on values are noisy, in 0..1.
+    draw: (posterior, rng) -> the posterior of the objective minus the best latent value, given samples of these; None
+        if it cannot sample.
+    least_noise: share of the noise in the variance of a value, in 0..1, from which onward values count as noisy.
 
     Raises TypeError or ValueError for `least_noise`. Source: Letham et al. 2019; Ament et al. 2023 for logarithms.
     """
@@ -374,7 +373,7 @@ class NoisyImprovement(ScoreBuilder):
 
 
 def noise_share(posterior: Posterior, history: HistoryView) -> float:
-    """Return the share of the noise in the variance of a value, by the posterior; 0 if it knows no noise.
+    """Return the share of the noise in the variance of a value, by the posterior; 0 if the model has no noise.
 
     history: at least one completed point.
     """

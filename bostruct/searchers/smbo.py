@@ -1,4 +1,4 @@
-"""Sequential model-based optimization on drawn candidates: Negrinho et al. 2019, section 7.2."""
+"""Sequential model-based optimization with random candidates: Negrinho et al. 2019, section 7.2."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from bostruct.searchers.proposals import Design, draw_blindly, fall_back, random
 
 @dataclass(frozen=True)
 class SMBO(Searcher):
-    """Sequential model-based optimization: suggest the best of many candidates by the mean of a surrogate.
+    """Sequential model-based optimization: suggest the candidate with the best predicted mean of a surrogate.
 
-    Defaults are as published, if nothing is learned from before one value is told.
+    The defaults are as published, except that no model is fitted before the first observation.
 
-    candidates: number of candidates for one suggestion, at least 1; fewer if the domain says that their tokens
-        are costly (`Domain.most_described`).
+    candidates: number of candidates per suggestion, at least 1; fewer if their tokens are expensive
+        (`Domain.most_described`).
     exploration: probability of suggesting a random point instead, in [0, 1].
     n_initial: number of points that `design` chooses first, at least 1.
     design: (domain, seen, rng) -> an unseen initial point.
-    tree: finds the candidates, by walks down a tree of decisions; None for random candidates.
+    tree: searches candidates in a tree of decisions; None for random candidates.
 
     Raises TypeError, ValueError.
     """
@@ -74,7 +74,7 @@ class SMBO(Searcher):
             return fall_back(self.domain, history, state, rng, str(error), has_model_failed=True)
         state = {"surrogate": learned}
         xs, means = self._find_candidates(posterior, history, rng)
-        for i in np.argsort(means, kind="stable"):  # keys are looked at one by one: some take milliseconds
+        for i in np.argsort(means, kind="stable"):  # keys are computed lazily: some take milliseconds
             if self.domain.key(xs[i]) not in history.seen:
                 return Suggestion(xs[i], state, {"origin": "model", "predicted": float(means[i]), **info})
         return fall_back(self.domain, history, state, rng, f"{len(xs)} draws met seen points alone")

@@ -1,4 +1,4 @@
-"""The tree-structured Parzen estimator (Bergstra et al. 2011), as Optuna has it."""
+"""The tree-structured Parzen estimator (Bergstra et al. 2011) of Optuna."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ ASKS = 32
 
 @dataclass(frozen=True)
 class TPE(Searcher):
-    """Optuna's `TPESampler` as a searcher, told all trials anew at every suggestion; running trials count as bad.
+    """Optuna's `TPESampler` as a searcher; each suggestion passes it all trials, and running trials count as bad.
 
-    Ordered choices are integers there, continuous ones floats. A choice whose number of values depends on others is one
-    parameter of Optuna's for each number. Where a suggested point was seen or breaks a constraint, Optuna is asked
-    again, 32 times at most.
+    Ordered choices become integers and continuous ones floats. A choice whose number of values depends on other choices
+    becomes one Optuna parameter per number. If a suggested point was seen or is invalid, Optuna is called again, at
+    most 32 times.
 
-    n_startup: number of random points first, at least 1; 10 as in Optuna.
+    n_startup: number of initial random points, at least 1; 10 as in Optuna.
 
-    Raises TypeError, ValueError, and MissingExtra without Optuna.
+    Raises TypeError, ValueError, and MissingExtra if Optuna is not installed.
     """
 
     domain: TreeDomain
@@ -87,16 +87,16 @@ def _distribution(one: Choice) -> Any:
 
 
 def _parameter(one: Choice, counts: dict[str, float]) -> str:
-    """Return the name of a choice in Optuna: its path, and its number of values if the first one had another.
+    """Return Optuna's name of a choice: its path, with its number of values if an earlier choice had another number.
 
-    counts: the number of values of the first choice met at each path, which this adds to.
+    counts: the number of values of the first choice at each path; this function adds to it.
     """
     is_first = counts.setdefault(one.path, one.count) == one.count
     return one.path if is_first else f"{one.path} of {one.count:g}"
 
 
 def _suggest_with_optuna(trial: Any, one: Choice, counts: dict[str, float]) -> float:
-    """Have Optuna choose a value of one coordinate."""
+    """Suggest a value of one coordinate by Optuna."""
     name = _parameter(one, counts)
     if math.isinf(one.count):
         return trial.suggest_float(name, 0.0, 1.0)

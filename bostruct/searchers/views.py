@@ -1,4 +1,4 @@
-"""Histories as a part of a searcher is to see them."""
+"""Views of a history that contain part of its data."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Take = Callable[[Batch, Sequence[int]], Batch]
 
 
 def keep(history: HistoryView, completed: Sequence[int], running: Sequence[int], take: Take) -> HistoryView:
-    """Return a history with some of its completed and of its running points."""
+    """Return a history with some of its completed and running points."""
     kept = list(completed)
     names = ("values", "objectives", "violations", *([] if history.variances is None else ["variances"]))
     of_kept: Any = {name: getattr(history, name)[kept] for name in names}
@@ -21,9 +21,9 @@ def keep(history: HistoryView, completed: Sequence[int], running: Sequence[int],
 
 
 def revalue(history: HistoryView, values: Array) -> HistoryView:
-    """Return a history of one objective, with the same points.
+    """Return the history with other values of a single objective.
 
     values: one for each completed point, minimized (n,).
     """
-    # what is known of the noise is known of other values
+    # the known noise belongs to the original values
     return replace(history, values=values, objectives=values[:, None], variances=None, whole=None)

@@ -27,8 +27,8 @@ from bostruct.searchers.proposals import fall_back
 
 MODES = ("shared", "independent", "single", "auto")
 MAX_CHANGES = 200
-STALL_FACTOR = 4  # trials a variable without improvement, before two may change at once
-DRAWS = 1_024  # points that stand for a domain whose points differ in their choices
+STALL_FACTOR = 4  # trials per variable without improvement, before several variables may change at once
+DRAWS = 1_024  # sample of a domain whose points have different choices
 Choices = Sequence[Sequence[Choice]]  # of each point
 Effects = Callable[[Choices, Array, int, Choices], Mapping[str, float]]
 """(choices of each point, values, seed, draws) -> how much each choice matters by itself, by path.
@@ -39,25 +39,24 @@ The draws are the choices of points drawn from the domain, none where all points
 
 @dataclass(frozen=True)
 class WeightedRandomSearch(Searcher):
-    """Weighted random search: random points, then random changes of the incumbent, of important variables more often.
+    """Weighted random search: random points, then random changes of the incumbent, preferably of important variables.
 
     effects: (choices of each point, values, seed, draws) -> the main effect of each choice, from the first phase. The
-        draws are choices of points drawn from the domain, none if all points have the same choices.
+        draws are choices of points sampled from the domain, empty if all points have the same choices.
     n_random: trials of the first phase, at least 2. Published is the number of trials divided by e (`wrs_trials`),
-        which is too many where trials are many: docs/wrs.md has both.
-    mode: how a step decides which variables change. ``shared``, as published: one uniform number decides for all, and a
-        variable changes if its probability is at least that number. ``independent``: one number for each variable.
-        ``single``: exactly one variable changes, drawn by the probabilities. ``auto``: ``single``, but every second
-        step ``independent`` once four times as many trials as there are variables brought no improvement, because a
-        single change may not lead on from where the search stands.
-    floor: the least probability, in (0, 1], without which a variable would freeze.
+        which is too large for long runs: docs/wrs.md compares both.
+    mode: how a step selects the variables to change. ``shared``, as published: one uniform number for all variables,
+        and a variable changes if its probability is at least that number. ``independent``: one number per variable.
+        ``single``: exactly one variable, sampled by the probabilities. ``auto``: ``single``, but every second step is
+        ``independent`` once the trials without improvement exceed four times the number of variables, because a single
+        change may not improve a local optimum.
+    floor: minimum probability, in (0, 1], so that no variable stays fixed.
 
-    A variable's probability is its main effect over the largest one; if all effects are 0 every variable changes
-    in every step. Choices that a point does not have, and those that a change opens, are drawn. Ties count as
-    improvements, as published. Unlike the published search it suggests no point twice: a change that leads to a point
-    seen before is drawn again, up to 200 times, and then a random unseen point is suggested. A variable that changes
-    alone is drawn among its other values if the domain's `resample` does so, as that of a `Space`. Raises
-    TypeError, ValueError.
+    A variable's probability is its main effect over the largest one; if all effects are 0, every variable changes in
+    every step. Choices that a point lacks, and choices that a change opens, are sampled. Ties count as improvements, as
+    published. Unlike the published search, no point is suggested twice: a change that leads to a seen point is sampled
+    again, up to 200 times, and then a random unseen point is suggested. A variable that changes alone takes another
+    value if the domain's `resample` ensures this, as a `Space` does. Raises TypeError, ValueError.
     """
 
     domain: ChoiceDomain
@@ -90,7 +89,7 @@ class WeightedRandomSearch(Searcher):
             points = [self.domain.coordinates(x) for x in history.completed]
             seed = int(rng.integers(2**31))
             state = dict(self.effects(points, history.values, seed, self._draw(points, seed)))
-        best = len(history.values) - 1 - int(np.argmin(history.values[::-1]))  # of equals, the one observed last
+        best = len(history.values) - 1 - int(np.argmin(history.values[::-1]))  # the last of equal values
         for _ in range(MAX_CHANGES):
             x = self._change(history.completed[best], state, n_told, len(history.values) - 1 - best, rng)
             if self.domain.key(x) not in history.seen:
@@ -101,9 +100,9 @@ class WeightedRandomSearch(Searcher):
     def probabilities(self, weights: Mapping[str, float], names: Sequence[str]) -> Array:
         """Return the probability that each variable changes: its weight over the largest, at least `floor` (d,).
 
-        Where no weight is positive, every probability is 1.
+        If no weight is positive, every probability is 1.
 
-        names: of the d variables; one that was not met in the first phase has probability 1.
+        names: of the d variables; one that the first phase did not include has probability 1.
         """
         largest = max(weights.values(), default=0.0)
         if largest <= 0.0:
@@ -112,7 +111,7 @@ class WeightedRandomSearch(Searcher):
         return np.maximum(found / largest, self.floor)
 
     def _draw(self, points: Choices, seed: int) -> Choices:
-        """Return the choices of points drawn from the domain; none if all of some points have the same choices."""
+        """Return the choices of points sampled from the domain; empty if all given points have the same choices."""
         if len({frozenset(one.path for one in point) for point in points}) == 1:
             return []
         drawn = self.domain.sample(DRAWS, np.random.default_rng(seed))
@@ -138,11 +137,11 @@ class WeightedRandomSearch(Searcher):
 
 
 def wrs_trials(n_trials: int) -> int:
-    """Return how many trials are random in the published search: n_trials / e, rounded, and at least 2.
+    """Return the number of random trials in the published search: n_trials / e, rounded, at least 2.
 
     Parameters
     ----------
     n_trials : int
-        Trials in all.
+        Total number of trials.
     """
     return max(round(n_trials / math.e), 2)

@@ -1,4 +1,4 @@
-"""Studies on disk."""
+"""Persistent storage of studies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The back end that a user's `storage=` names."""
+"""Select the storage back end for the argument `storage=`."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from bostruct.storage.sqlite import SqliteStorage
 
 
 def open_storage(given: str | os.PathLike[str] | Storage | None) -> Storage:
-    """Return the storage that an argument names; raise StorageError if it names none.
+    """Return the storage for an argument; raise StorageError for an invalid one.
 
-    given: the path of a file, the URL of a PostgreSQL database, None for memory alone, or a back end of the user's own.
+    given: a file path, the URL of a PostgreSQL database, None for memory, or a custom back end.
     """
     if given is None:
         return MemoryStorage()

@@ -1,4 +1,4 @@
-"""Studies as documents, each of which is written anew at each step: the base of a back end, and the one in memory."""
+"""Storage of each study as one document, rewritten for each change: the base class, and a back end in memory."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from bostruct.storage.protocol import (
 
 
 class DocumentStorage(Storage):
-    """A storage that reads and writes a study as a whole. It has one writer at a time."""
+    """A storage that reads and writes a study as a whole. A study has one writer at a time."""
 
     @abstractmethod
     def names(self) -> list[str]:
@@ -36,7 +36,7 @@ class DocumentStorage(Storage):
 
     @abstractmethod
     def load(self, name: str) -> StoredStudy:
-        """Return a study as it was last written.
+        """Return the last written state of a study.
 
         Parameters
         ----------
@@ -56,7 +56,7 @@ class DocumentStorage(Storage):
         Parameters
         ----------
         stored : StoredStudy
-            The study; later steps change its list of trials.
+            The study; later changes modify its list of trials.
 
         Raises
         ------
@@ -91,7 +91,7 @@ class DocumentStorage(Storage):
         Returns
         -------
         callable
-            A function that releases the lock; the end of the process releases it, too.
+            A function that releases the lock. The end of the process also releases it.
 
         Raises
         ------
@@ -137,7 +137,7 @@ class DocumentStorage(Storage):
 
 
 class DocumentWriter(StudyWriter):
-    """The only writer of a study that is one document."""
+    """The exclusive writer of a study that is one document."""
 
     def __init__(self, storage: DocumentStorage, stored: StoredStudy, release: Callable[[], object]) -> None:
         self._storage, self._stored, self._release = storage, stored, release
@@ -174,13 +174,13 @@ class DocumentWriter(StudyWriter):
             self._release()
 
     def _trials(self) -> list[TrialRow]:
-        """Return the trials, by number; raise StorageError if the writer was closed, or this is a forked child."""
+        """Return the trials by number; raise StorageError if the writer was closed, or in a forked child."""
         if not self.is_open:
             raise StorageError(f"{self._storage.label}: the study is closed; open it again")
         return self._stored.trials
 
     def _write(self, rows: Sequence[TrialRow], state: str | None = None, *changes: SpaceChange) -> None:
-        """Write rows that are new or changed; if that fails, the trials are as they were."""
+        """Write new or changed rows; if that fails, the trials are unchanged."""
         study, trials, before = self._stored
         replaced = [(row.number, trials[row.number : row.number + 1]) for row in rows]
         after = StoredStudy(study if state is None else study._replace(state=state), trials, (*before, *changes))
@@ -196,13 +196,13 @@ class DocumentWriter(StudyWriter):
 
 
 class MemoryStorage(DocumentStorage):
-    """Studies by name, in the memory of this process."""
+    """Studies by name in the memory of this process."""
 
     label = "storage in memory"
 
     def __init__(self) -> None:
         self._kept: dict[str, StoredStudy] = {}
-        self._open: set[str] = set()  # names of studies that have a writer
+        self._open: set[str] = set()  # names of studies with a writer
 
     def names(self) -> list[str]:
         return list(self._kept)

@@ -1,4 +1,4 @@
-"""JSON text, in which storage holds domains, methods, points, states and info."""
+"""JSON text, the stored form of domains, methods, points, states and info."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ import numpy as np
 
 from bostruct.contracts import Json, ParsedJson
 
-# Errors of code that meets JSON of another form than it wrote.
+# Errors of code that reads unexpected JSON.
 MALFORMED = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
 
 
 def dump(value: object) -> str:
-    """Return JSON text; numpy numbers and arrays as what they hold. Raises TypeError for what JSON cannot hold.
+    """Return JSON text; NumPy numbers and arrays are converted. Raises TypeError for unsupported values.
 
-    value: plain JSON, with numpy numbers and arrays anywhere in it.
+    value: plain JSON, with NumPy numbers and arrays anywhere in it.
     """
     return _ENCODER.encode(value)
 
 
 def dump_compactly(value: object) -> str:
-    """Return JSON text as `dump` does, without spaces.
+    """Return JSON text like `dump`, without spaces.
 
-    value: plain JSON, with numpy numbers and arrays anywhere in it.
+    value: plain JSON, with NumPy numbers and arrays anywhere in it.
     """
     return _COMPACT_ENCODER.encode(value)
 
@@ -40,7 +40,7 @@ def dump_rows(rows: Iterable[Sequence[Json]]) -> Iterator[str]:
 
 
 def parse(text: str) -> ParsedJson:
-    """Return what JSON text holds; raise ValueError if it is none, or is nested too deeply to be read."""
+    """Return the value of JSON text; raise ValueError if it is invalid or too deeply nested."""
     try:
         try:
             found, end = _scan(text, 0)  # all of a text of `dump`, of which a long study has many

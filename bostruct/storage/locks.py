@@ -1,4 +1,4 @@
-"""File locks for concurrent writers on one host; the kernel releases them when their holder dies, however it dies."""
+"""File locks for concurrent writers on one host; the kernel releases them when their holder dies."""
 
 from __future__ import annotations
 
@@ -25,81 +25,81 @@ from bostruct.execution.interrupts import hook_forks
 from bostruct.storage.files import check_system, find_network_filesystem
 from bostruct.storage.protocol import StorageError, StudyLocked
 
-OWNER = re.compile(r"[0-9]{1,10}-[0-9a-f]{12}")  # a file may name anything as the owner of a trial
-_deciders: dict[Hashable, tuple[int, int]] = {}  # process and thread, by what is decided on
-_descriptors: set[int] = set()  # descriptors that this process locks with
+OWNER = re.compile(r"[0-9]{1,10}-[0-9a-f]{12}")  # a file may contain any string as the owner of a trial
+_lock_holders: dict[Hashable, tuple[int, int]] = {}  # process and thread that hold the ask lock, by its key
+_descriptors: set[int] = set()  # descriptors of the locks of this process
 log = logging.getLogger(__name__)
 
 
 class WriterLock(ABC):
-    """The place of one writer of a study beside the others: who is there, and who decides."""
+    """The locks of one writer of a study: presence, and the ask lock."""
 
     def __init__(self) -> None:
         self.owner = f"{os.getpid()}-{secrets.token_hex(6)}"
 
     @abstractmethod
     def ask_lock(self) -> AbstractContextManager[None]:
-        """Wait until no other writer decides, and decide for as long as a block lasts, or the block that it is in.
+        """Wait until no other writer is asking, and hold the lock during a block, or during the enclosing one.
 
-        Raises BostructError if this thread decides already, through another object.
+        Raises BostructError if this thread already holds the lock by another object.
         """
 
     @abstractmethod
     def find_dead_writers(self, owners: AbstractSet[str]) -> set[str]:
-        """Return those writers that have closed, or that give no sign of life."""
+        """Return the writers that have closed, or that show no activity."""
 
     @abstractmethod
     def find_other(self) -> str | None:
-        """Return another writer that is there, for messages; None if there is none."""
+        """Return another active writer, for messages; None if there is none."""
 
     @abstractmethod
     def leave(self) -> None:
-        """Give all locks back; nothing in a forked child, or when repeated."""
+        """Release all locks; no effect in a forked child, or when repeated."""
 
 
 class FileWriterLock(WriterLock):
-    """The place of a writer on one machine, by locks that end with its process.
+    """The locks of a writer on one machine, which end with its process.
 
-    Each writer locks a file of its own, ``FILE.STUDY.OWNER.writer``, for as long as it is there. Who decides locks
-    ``FILE.STUDY.lock``. The kernel gives the locks back when a process ends, so no clock has to tell whether it has.
-    A network file system may lose locks: there one writer holds the second lock all the time.
+    Each active writer locks a file of its own, ``FILE.STUDY.OWNER.writer``. The writer that asks locks
+    ``FILE.STUDY.lock``. The kernel releases the locks when a process ends, so no timeout is needed. On a network file
+    system, which may lose locks, a single writer holds the second lock all the time.
 
-    Raises StudyLocked on a network file system where somebody else writes the study, StorageError.
+    Raises StudyLocked on a network file system if another process writes the study, StorageError.
     """
 
     def __init__(self, path: Path, study: int, name: str) -> None:
         super().__init__()
-        self._file = file = path.resolve()  # one lock however the file is spelled
+        self._file = file = path.resolve()  # one lock for all paths of the file
         self._prefix = file.with_name(f"{file.name}.{study}")
-        self._decider = file.with_name(f"{self._prefix.name}.lock")
+        self._ask_lock_file = file.with_name(f"{self._prefix.name}.lock")
         self._what = f"study {name!r} in {path}"
-        self._held: dict[str, int] = {}  # descriptors of the locks that are ours, by path
+        self._held: dict[str, int] = {}  # descriptors of our locks, by path
         if (network := find_network_filesystem(file)) is not None:
             try:
-                self._take(self._decider)
+                self._take(self._ask_lock_file)
             except StudyLocked as error:
                 raise StudyLocked(
                     f"{error}. Several writers need a local disk, and this one is a network file system ({network}): "
                     "its locks are not to be relied on"
                 ) from None
-        self._take(self._path_of(self.owner), wait=True)  # while another one looks whether it is left behind
+        self._take(self._path_of(self.owner), wait=True)  # while another writer checks whether it is stale
 
     @contextmanager
     def ask_lock(self) -> Iterator[None]:
-        path = self._decider
+        path = self._ask_lock_file
         if str(path) in self._held:
             yield
             return
-        check_turn(path, self._what)
+        check_not_held(path, self._what)
         try:
-            self._take(path, wait=True, signed=False)  # nobody is told who decides
+            self._take(path, wait=True, signed=False)  # its holder is never reported
             with lock_owner(path):
                 yield
         finally:
             self._give_back(path)
 
     def check_there(self) -> None:
-        """Make the writer's file anew where somebody removed it: without it others take the writer for gone."""
+        """Create the writer's file again if it was removed: otherwise, others take the writer for dead."""
         path = self._path_of(self.owner)
         before = self._held[str(path)]
         if not is_same_file(path, before):
@@ -111,21 +111,21 @@ class FileWriterLock(WriterLock):
         return {owner for owner in owners if self.is_gone(owner)}
 
     def is_gone(self, owner: str) -> bool:
-        """Tell whether a writer has closed, or its process has ended."""
+        """Return whether a writer has closed, or its process has ended."""
         return not OWNER.fullmatch(owner) or find_holder(self._path_of(owner)) is None
 
     def find_other(self) -> str | None:
         return next(self._find_others(), None)
 
     def leave(self) -> None:
-        """Give all locks back, and remove the files of those that were killed."""
+        """Release all locks, and remove the files of killed writers."""
         for path in list(self._held):
             self._give_back(Path(path))
         for _ in self._find_others():
             pass
 
     def _find_others(self) -> Iterator[str]:
-        """Look for other writers, and remove the files of those that are gone."""
+        """Yield other writers, and remove the files of dead ones."""
         for path in sorted(self._prefix.parent.glob(f"{_escape_pattern(self._prefix.name)}.*.writer")):
             if str(path) not in self._held and (holder := find_holder(path)) is not None:
                 yield holder
@@ -134,7 +134,7 @@ class FileWriterLock(WriterLock):
         return self._prefix.with_name(f"{self._prefix.name}.{owner}.writer")
 
     def _take(self, path: Path, *, wait: bool = False, signed: bool = True) -> None:
-        name = str(path)  # Python code, such as the hash of a path, is where a signal could come with the lock unnoted
+        name = str(path)  # computed first: a signal in Python code could leave the lock unrecorded
         self._held[name] = acquire(path, self._what, like=self._file, wait=wait, signed=signed)
 
     def _give_back(self, path: Path) -> None:
@@ -143,26 +143,26 @@ class FileWriterLock(WriterLock):
 
 
 def find_writers(path: Path) -> frozenset[str] | None:
-    """Return the owners of trials in a file whose processes are there; None if its locks are not to be relied on."""
+    """Return the owners of trials in a file whose processes are alive; None if its locks are not reliable."""
     file = path.resolve()
     if not has_posix() or find_network_filesystem(file) is not None:
         return None
     locks = file.parent.glob(f"{_escape_pattern(file.name)}.*.writer")
     try:
         return frozenset(lock.name.split(".")[-2] for lock in locks if find_holder(lock) is not None)
-    except OSError as error:  # no locks on this file system
+    except OSError as error:  # the file system has no locks
         check_system(error)
         return None
 
 
 def _escape_pattern(name: str) -> str:
-    """Return a name as a pattern of `glob` that matches it alone."""
+    """Return a `glob` pattern that matches only this name."""
     return re.sub(r"([*?\[])", r"[\1]", name)
 
 
-def check_turn(key: Hashable, what: str) -> None:
-    """Raise BostructError if this thread, which is about to wait for its turn, has the turn already."""
-    if _deciders.get(key) == _name_thread():
+def check_not_held(key: Hashable, what: str) -> None:
+    """Raise BostructError if this thread, which is about to wait for the ask lock, already holds it."""
+    if _lock_holders.get(key) == _name_thread():
         raise BostructError(
             f"{what}: this thread decides already, through another Study object; ask that one, or end its "
             "`ask_lock` block first"
@@ -171,20 +171,20 @@ def check_turn(key: Hashable, what: str) -> None:
 
 @contextmanager
 def lock_owner(key: Hashable) -> Iterator[None]:
-    """Note for as long as a block lasts that this thread decides."""
-    _deciders[key] = _name_thread()
+    """Record during a block that this thread holds the ask lock."""
+    _lock_holders[key] = _name_thread()
     try:
         yield
     finally:
-        _deciders.pop(key, None)
+        _lock_holders.pop(key, None)
 
 
 def _name_thread() -> tuple[int, int]:
-    return os.getpid(), threading.get_ident()  # a forked child is not the one that decides
+    return os.getpid(), threading.get_ident()  # a forked child does not hold the lock
 
 
 def _close_locks_in_child() -> None:
-    """Close the locks' files in a forked child, so that it does not keep a lock after its parent ends."""
+    """Close the lock files in a forked child, so that it does not hold a lock after its parent ends."""
     for descriptor in _descriptors:
         os.close(descriptor)
     _descriptors.clear()
@@ -194,14 +194,14 @@ hook_forks(after_in_child=_close_locks_in_child)
 
 
 def acquire(path: Path, what: str, *, like: Path | None = None, wait: bool = False, signed: bool = True) -> int:
-    """Take a lock, and return the descriptor of its file.
+    """Acquire a lock, and return the descriptor of its file.
 
-    like: a file, whose users may all take the lock; None for those whom the umask allows.
-    signed: whether the file says who holds it, which takes longer.
+    like: a file whose users may all acquire the lock; None to apply the umask.
+    signed: whether to write the holder into the file, which takes longer.
 
-    Raises StudyLocked naming the holder if it is taken, StorageError if the file cannot be made.
+    Raises StudyLocked, with the holder, if the lock is held, StorageError if the file cannot be created.
     """
-    fcntl = importlib.import_module("fcntl")  # there is none on Windows, if no file is opened for writing
+    fcntl = importlib.import_module("fcntl")  # not available on Windows, where files are only read
     while True:
         try:
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
@@ -212,7 +212,7 @@ def acquire(path: Path, what: str, *, like: Path | None = None, wait: bool = Fal
                 f"{path}: the lock of {what} cannot be made: {why}; the directory must be one to write in, with free "
                 "space"
             ) from error
-        _descriptors.add(descriptor)  # at once: another thread may fork
+        _descriptors.add(descriptor)  # at once, because another thread may fork
         try:
             if like is not None:
                 _share(descriptor, like)
@@ -226,7 +226,7 @@ def acquire(path: Path, what: str, *, like: Path | None = None, wait: bool = Fal
                     os.ftruncate(descriptor, 0)
                     os.write(descriptor, json.dumps({"pid": os.getpid(), "host": platform.node()}).encode())
                 return descriptor
-        except OSError as error:  # no locks on this file system, no space left ...
+        except OSError as error:  # no locks on this file system, no space left, ...
             holder = _holder(descriptor)
             _drop(descriptor)
             check_system(error)
@@ -235,17 +235,17 @@ def acquire(path: Path, what: str, *, like: Path | None = None, wait: bool = Fal
             raise StorageError(
                 f"{path}: the lock of {what} cannot be taken: {error.strerror}; try a local disk with free space"
             ) from error
-        except BaseException:  # an interrupt while we waited, too
+        except BaseException:  # including an interrupt while waiting
             _drop(descriptor)
             raise
-        _drop(descriptor)  # its last holder removed the file between our open and our lock
+        _drop(descriptor)  # its last holder removed the file before we locked it
 
 
 def _share(descriptor: int, like: Path) -> None:
-    """Give a file of ours the group and the rights of another one."""
+    """Give a file the group and the permissions of another one."""
     try:
         wanted = os.stat(like)
-    except OSError as error:  # it was moved, as is said if it is written
+    except OSError as error:  # the file was moved, which the next write reports
         check_system(error)
         return
     found = os.fstat(descriptor)
@@ -256,31 +256,31 @@ def _share(descriptor: int, like: Path) -> None:
             os.fchown(descriptor, -1, wanted.st_gid)
         if stat.S_IMODE(found.st_mode) != (mode := wanted.st_mode & 0o666):
             os.fchmod(descriptor, mode)
-    except OSError as error:  # its user is in no such group, or the file system has no rights
+    except OSError as error:  # the user is not in the group, or the file system has no permissions
         check_system(error)
 
 
 def release(path: Path, descriptor: int) -> None:
-    """Give a lock back, and remove its file while it is still ours; do nothing in a forked child, whose it is not."""
+    """Release a lock, and remove its file if it is still ours; no effect in a forked child, which does not own it."""
     if descriptor not in _descriptors:
         return
-    with contextlib.suppress(OSError):  # a file that is left behind locks nothing
+    with contextlib.suppress(OSError):  # an abandoned file does not lock anything
         if is_same_file(path, descriptor):
             path.unlink()
     _drop(descriptor)
 
 
 def find_holder(path: Path) -> str | None:
-    """Return who holds a lock, for messages; None if nobody does, and the file is removed then."""
+    """Return the holder of a lock, for messages; None if there is none, and its file is then removed."""
     fcntl = importlib.import_module("fcntl")
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-    except OSError as error:  # none is there, it is no lock of ours, or that of another user, who may be there
+    except OSError as error:  # it does not exist, is not a lock file, or belongs to another user, who may hold it
         check_system(error)
         return "a process of another user" if isinstance(error, PermissionError) else None
     _descriptors.add(descriptor)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)  # another one that looks is no holder
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)  # another process that checks is not a holder
     except BlockingIOError as error:
         holder = _holder(descriptor)
         _drop(descriptor)
@@ -299,7 +299,7 @@ def _drop(descriptor: int) -> None:
 
 
 def is_same_file(path: Path, descriptor: int) -> bool:
-    """Tell whether a path leads to an open file."""
+    """Return whether a path refers to an open file."""
     try:
         return os.path.samestat(os.stat(path), os.fstat(descriptor))
     except FileNotFoundError:
@@ -310,7 +310,7 @@ def _holder(descriptor: int) -> str:
     try:
         holder = json.loads(os.pread(descriptor, 1000, 0))
         pid, host = int(holder["pid"]), str(holder["host"])
-    except (ValueError, LookupError, TypeError, RecursionError):  # it has not yet written who it is, or is not ours
+    except (ValueError, LookupError, TypeError, RecursionError):  # holder not yet written, or not a lock file
         return "another process"
     named = f"process {pid} on {host!r}" if not host.isprintable() else f"process {pid} on {host}"
     if host != platform.node():
@@ -325,6 +325,6 @@ def _is_alive(pid: int) -> bool:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    except (PermissionError, OverflowError):  # somebody else's, or no process of this machine
+    except (PermissionError, OverflowError):  # of another user, or not a process of this machine
         return True
     return True

@@ -1,4 +1,4 @@
-"""Database files, opened without harming what is not ours or is not sound; older versions are brought forward."""
+"""Open database files safely: validate them without changes, and migrate older versions."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from bostruct.storage.writing import insert_study
 
 OLD_VERSIONS = range(1, SCHEMA_VERSION)
 SQLITE_MAGIC = b"SQLite format 3\0"
-WRITE_AHEAD_LOG = 2  # the format that the header names of files of schema version 1
+WRITE_AHEAD_LOG = 2  # the format number in the header of files of schema version 1
 BUSY_SECONDS = 30.0  # for the locks of other connections while a file is opened
-TRY_SECONDS = 0.1  # for a lock within SQLite, which hears no signals; whoever waits longer tries again
+TRY_SECONDS = 0.1  # for a lock within SQLite, which does not handle signals; longer waits are repeated
 STOPPED = (
     "another process is reading or writing it, and one that was stopped, as by Ctrl-Z, keeps others waiting until it "
     "goes on or is ended"
@@ -50,9 +50,9 @@ _sound: dict[tuple[int, ...], float] = {}  # when it was found, of the last file
 
 
 class OpenedFile(NamedTuple):
-    """A database file that is open.
+    """An open database file.
 
-    is_new: whether the file was not there before.
+    is_new: whether the file did not exist before.
     """
 
     connection: sqlite3.Connection
@@ -61,11 +61,11 @@ class OpenedFile(NamedTuple):
 
 
 def open_file(path: Path, *, read_only: bool) -> OpenedFile:
-    """Open a database, created where absent and not read only.
+    """Open a database; it is created if it does not exist, unless `read_only`.
 
-    Raises StorageError for anything that is not a sound database of ours, and leaves it as it was.
+    Raises StorageError, without changes, for any file that is not a valid database of bostruct.
     """
-    if not read_only and not has_posix():  # before anything is made
+    if not read_only and not has_posix():  # before anything is created
         raise StorageError(f"storage={str(path)!r}: study files need a POSIX system (flock); use storage=None")
     while (opened := _open_once(path, read_only)) is None:
         pass
@@ -73,18 +73,18 @@ def open_file(path: Path, *, read_only: bool) -> OpenedFile:
 
 
 def migrate(connection: sqlite3.Connection, path: Path) -> None:
-    """Bring a file of an older schema version to the current one, in one transaction; a newer file stays as it is.
+    """Migrate a file of an older schema version in one transaction; a newer file is not changed.
 
-    The file as it was is kept as ``NAME.v1`` or ``NAME.v2``, or as ``NAME.v1-2`` and so on if that exists.
+    The original file is kept as ``NAME.v1`` or ``NAME.v2``, or as ``NAME.v1-2`` and so on if that exists.
 
-    connection: to the file, outside a transaction, with a rollback journal: nobody else may have a log open.
+    connection: to the file, outside a transaction, with a rollback journal: no other connection may have a log open.
 
-    Raises StorageError if a row cannot be read, OSError or sqlite3.Error if nothing can be written; the file is
-    left as it was then.
+    Raises StorageError if a row cannot be read, OSError or sqlite3.Error if nothing can be written; the file is then
+    not changed.
     """
     with _writing(connection):
         version = read_version(connection)
-        if version in OLD_VERSIONS:  # another process may have been quicker
+        if version in OLD_VERSIONS:  # another process may have migrated it
             studies = {
                 one.progress.study: read_study(connection, one.study.name, str(path), version).stored
                 for one in read_studies(connection, str(path), version)
@@ -99,7 +99,7 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
 
 @contextmanager
 def _writing(connection: sqlite3.Connection) -> Iterator[None]:
-    """Make all changes of a block at its end, or none."""
+    """Commit all changes at the end of a block, or none."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -111,7 +111,7 @@ def _writing(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def _keep_copy(path: Path, version: int) -> None:
-    """Copy an old file as it was before this transaction, for which another bostruct that would do so waits."""
+    """Copy the original file; another bostruct that would migrate it waits for this transaction."""
     descriptor, name = tempfile.mkstemp(f".v{version}", f"{path.name}-", path.resolve().parent)
     try:
         source = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
@@ -145,15 +145,15 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _open_once(path: Path, read_only: bool) -> OpenedFile | None:
-    """Open a database; None if it was removed meanwhile, as by who had made it, and could not put a study in it."""
+    """Open a database; None if it was removed meanwhile, such as by a process that failed to create a study."""
     try:
         is_new = not path.exists()
-        with recognition:  # and not while another thread opens the file
+        with recognition:  # not while another thread opens the file
             header = _recognize(path, read_only)
             if is_cut_off(path):
                 raise StorageError(f"{path}: {CUT_OFF}")
             file = OpenFile(path)
-    except (OSError, RuntimeError) as error:  # RuntimeError of a loop of links
+    except (OSError, RuntimeError) as error:  # RuntimeError for a cycle of links
         check_system(error)
         why = getattr(error, "strerror", None) or str(error)
         raise StorageError(f"{short_repr(str(path))}: cannot be opened: {why}") from error
@@ -175,14 +175,14 @@ def _open_once(path: Path, read_only: bool) -> OpenedFile | None:
 
 
 def _remove_empty(path: Path) -> None:
-    """Remove a file that was made for a database which could not be, as if the disk is full."""
+    """Remove a file that was created for a database that could not be, for example because the disk is full."""
     with suppress(OSError), recognition:
         if not is_open_here(path) and os.stat(path).st_size == 0:
             os.unlink(path)
 
 
 def _await_connection(path: Path, header: bytes, read_only: bool) -> sqlite3.Connection:
-    """Return a connection, and wait for others that hold the locks of the database."""
+    """Return a connection; wait for other connections that hold the locks of the database."""
     until = monotonic() + BUSY_SECONDS
     while True:
         try:
@@ -204,7 +204,7 @@ def _connect(path: Path, header: bytes, read_only: bool) -> sqlite3.Connection:
         except BaseException:
             connection.close()
             raise
-    except (sqlite3.Error, UnicodeDecodeError, OSError) as error:  # text of SQLite about damage may be no UTF-8
+    except (sqlite3.Error, UnicodeDecodeError, OSError) as error:  # SQLite's messages about damage may not be UTF-8
         check_system(error)
         hint = f"; {STOPPED}" if isinstance(error, sqlite3.Error) and is_busy(error) else ""
         raise StorageError(f"{path}: cannot be used as a study database: {error}{hint}") from error
@@ -212,12 +212,12 @@ def _connect(path: Path, header: bytes, read_only: bool) -> sqlite3.Connection:
 
 
 def is_busy(error: sqlite3.Error) -> bool:
-    """Tell whether a statement failed because another connection holds a lock."""
+    """Return whether a statement failed because another connection holds a lock."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY  # errors of the module have no code
 
 
 def _recognize(path: Path, read_only: bool) -> bytes:
-    """Return the raw header, by which a file is known before SQLite may touch it; empty for one that is to be made."""
+    """Return the file header, checked before SQLite reads the file; empty for a file to be created."""
     try:
         mode = os.stat(path).st_mode
     except FileNotFoundError:
@@ -228,13 +228,13 @@ def _recognize(path: Path, read_only: bool) -> bytes:
         return b""
     if stat.S_ISDIR(mode):
         raise StorageError(f"{path}: is a directory; expected a file")
-    if not stat.S_ISREG(mode):  # to open a FIFO would wait for its other end
+    if not stat.S_ISREG(mode):  # opening a FIFO would block
         raise StorageError(f"{path}: is no regular file but a device, FIFO or socket")
     _check_companions(path.resolve())
-    header = b"" if is_open_here(path) else _read_header(path, read_only)  # where it is open, it was recognized then
+    header = b"" if is_open_here(path) else _read_header(path, read_only)  # an open file was validated before
     if not read_only:
         names = path.stat().st_nlink
-        if names > 1:  # its journal and its lock would be other files under each name
+        if names > 1:  # SQLite would use another journal and lock for each name
             raise StorageError(f"{path}: has {names} names (hard links); remove all but one, or copy the file")
         if not os.access(path, os.W_OK):
             raise StorageError(f"{path}: is read-only; to look at its studies use Study.load(..., read_only=True)")
@@ -242,7 +242,7 @@ def _recognize(path: Path, read_only: bool) -> bytes:
 
 
 def _check_companions(path: Path) -> None:
-    """Refuse what SQLite would follow, wait for, or overwrite in the place of its journal."""
+    """Raise for files that SQLite would follow, wait for, or overwrite as its journal."""
     for ending in COMPANIONS:
         companion = path.with_name(path.name + ending)
         try:
@@ -280,12 +280,12 @@ def _open_database(path: Path, mode: str) -> sqlite3.Connection:
 
 
 def _decode(text: bytes) -> str:
-    return text.decode("utf-8", "surrogateescape")  # damaged text is refused with the row that holds it
+    return text.decode("utf-8", "surrogateescape")  # damaged text is rejected with its row
 
 
 def _open_to_read(path: Path, header: bytes) -> sqlite3.Connection:
-    # A reader rolls back what a killed writer left half written, and may have to share a log. Where it may not write,
-    # a file with a log that is not there is not being written. Both lie beside the file itself, not beside a link.
+    # A reader rolls back the transaction of a killed writer, and may have to share a log. If it may not write, a file
+    # whose log is missing is not being written. Both lie next to the file itself, not next to a link.
     path = path.resolve()
     if os.access(path, os.W_OK) and os.access(path.parent, os.W_OK):
         mode = "rw"
@@ -301,20 +301,20 @@ def _prepare_to_write(connection: sqlite3.Connection, path: Path) -> None:
     version = read_version(connection)
     if version == 0:
         with _writing(connection):
-            if read_version(connection) == 0:  # another process may have been quicker
+            if read_version(connection) == 0:  # another process may have created them
                 create_tables(connection)
     elif version in OLD_VERSIONS:
-        connection.execute("PRAGMA journal_mode = DELETE")  # refused while anybody has the log open
+        connection.execute("PRAGMA journal_mode = DELETE")  # fails while any connection has the log open
         migrate(connection, path)
-    # A journal that is overwritten, not removed, after each commit costs least; it is gone once the file is closed.
+    # Overwriting the journal after each commit, instead of removing it, is fastest; closing the file removes it.
     connection.execute("PRAGMA journal_mode = PERSIST")
-    connection.execute("PRAGMA synchronous = FULL")  # a commit survives power loss
+    connection.execute("PRAGMA synchronous = FULL")  # commits survive power loss
     connection.execute("PRAGMA foreign_keys = ON")
 
 
 def _check_sound(connection: sqlite3.Connection, path: Path) -> None:
     """Raise StorageError if a file is not as SQLite wrote it; one that was sound seconds ago is, if nobody wrote it."""
-    connection.execute("BEGIN")  # all of one moment
+    connection.execute("BEGIN")  # a consistent snapshot
     try:
         check_schema(connection, path)
         mark = _find_mark(path)

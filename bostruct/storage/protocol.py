@@ -1,7 +1,7 @@
-"""The bases of a storage back end: where studies are kept, and what a study writes there.
+"""Base classes of storage back ends and of the writers of a study.
 
 A back end is one file with a `Storage` and its `StudyWriter`, and one line in `storage/backends.py`. Its laws are
-`bostruct.testing.check_storage`.
+checked by `bostruct.testing.check_storage`.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from bostruct.checks import did_you_mean, short_repr
 from bostruct.contracts import BostructError
 from bostruct.outcome import Outcome
 
-SEED_DIGITS = 3999  # at most, of a study's seed; Python reads up to 4,300 from text
-LONGEST_NAME = 500  # characters of a new study's name; an index of PostgreSQL holds 2,692 bytes, 4 for a character
+SEED_DIGITS = 3999  # maximum digits of a study's seed; Python parses up to 4,300
+LONGEST_NAME = 500  # characters of a new study's name; an index of PostgreSQL allows 2,692 bytes, 4 per character
 
 
 class StorageError(BostructError):
@@ -24,11 +24,11 @@ class StorageError(BostructError):
 
 
 class StorageLost(StorageError):
-    """The file was removed, renamed, replaced or emptied while a study had it open; what is told stays in memory."""
+    """Raised if the file of an open study was removed, renamed, replaced or emptied; results stay in memory."""
 
 
 class RolledBack(StorageError):
-    """The connection was lost in the middle of a step, of which nothing was written; it may be made again."""
+    """Raised if the connection was lost during a transaction that was rolled back; it may be repeated."""
 
 
 class StudyLocked(StorageError):
@@ -40,15 +40,15 @@ class NameTooLong(StorageError, ValueError):
 
 
 class NoStorage(StorageError, TypeError):
-    """The object is neither a path nor made of the base of all storages."""
+    """Raised if an object is neither a path nor a `Storage`."""
 
 
 class StudyMismatch(BostructError, ValueError):
-    """A study of this name exists and was made otherwise; the message names the difference."""
+    """Raised if a study of this name exists with other settings; the message describes the difference."""
 
 
 class StudyRow(NamedTuple):
-    """A study as it is stored; domain, method, initial and state are JSON text.
+    """The stored form of a study; domain, method, initial and state are JSON text.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class StudyRow(NamedTuple):
 
 
 class TrialRow(NamedTuple):
-    """A trial as it is stored; point and info are JSON text.
+    """The stored form of a trial; point and info are JSON text.
 
     Attributes
     ----------
@@ -93,11 +93,11 @@ class TrialRow(NamedTuple):
     point : str
         The point as encoded by the domain.
     info : str
-        How the point was chosen, and at what cost.
+        How the point was chosen, and the cost of its suggestion.
     started : float
         Start time in seconds since the epoch.
     attempts : int
-        Number of times handed out, less the attempts that were released.
+        Number of times handed out, minus the attempts that were released.
     outcome : Outcome, optional
         The outcome; None while it runs.
     finished : float, optional
@@ -105,7 +105,7 @@ class TrialRow(NamedTuple):
     told : int, optional
         Position in the order of completion, from 0; None while it runs.
     owner : str, optional
-        The writer that handed it out; None for a trial that waits to be handed out, and if there is a single writer.
+        The writer that handed it out; None for a queued trial, and if there is a single writer.
     """
 
     number: int
@@ -155,7 +155,7 @@ class SpaceChange(NamedTuple):
 
 
 class StoredStudy(NamedTuple):
-    """A study and its trials at one moment.
+    """A consistent snapshot of a study and its trials.
 
     Attributes
     ----------
@@ -173,7 +173,7 @@ class StoredStudy(NamedTuple):
 
 
 class RemoteChanges(NamedTuple):
-    """All that other writers of a study wrote since this one last looked.
+    """All changes by other writers of a study since the last poll.
 
     state: the searcher's, as JSON text.
     n_changes: the number of changes of the study's space.
@@ -185,7 +185,7 @@ class RemoteChanges(NamedTuple):
 
 
 class StudyWriter(ABC):
-    """The base of all writers of one study. A change is stored once its method returns.
+    """The base class of all writers of a study. A change is stored once its method returns.
 
     The defaults are correct for a writer with exclusive access. A writer that shares the study overrides all of
     `owner`, `ask_lock`, `changing`, `poll` and `find_dead_writers`. A closed writer raises StorageError at each change.
@@ -208,7 +208,7 @@ class StudyWriter(ABC):
 
     @abstractmethod
     def insert(self, row: TrialRow, state: str | None = None) -> None:
-        """Write a new trial and the searcher's new state in one step.
+        """Write a new trial and the searcher's new state in one transaction.
 
         Parameters
         ----------
@@ -267,7 +267,7 @@ class StudyWriter(ABC):
 
     @abstractmethod
     def release(self, *numbers: int) -> None:
-        """Release running trials that a writer returned in good order: they lose one attempt and their owner.
+        """Release running trials that a writer returned regularly: they lose one attempt and their owner.
 
         Parameters
         ----------
@@ -277,7 +277,7 @@ class StudyWriter(ABC):
 
     @abstractmethod
     def change_space(self, change: SpaceChange, state: str) -> None:
-        """Write a change of the study's space and the searcher's new state in one step.
+        """Write a change of the study's space and the searcher's new state in one transaction.
 
         Parameters
         ----------
@@ -309,13 +309,13 @@ class StudyWriter(ABC):
     def changing(self) -> AbstractContextManager[RemoteChanges | None]:
         """Combine all changes in a block into one transaction, rolled back if the block raises.
 
-        Yields what others wrote until then; None if there are no others. Nobody else writes the study during the block.
-        If it raises, the same changes are returned again later. By default each change is a step of its own.
+        Yields the changes of other writers so far; None if there are no others. Other writers are locked out during the
+        block. If it raises, the same changes are returned again later. By default, each change is separate.
         """
         return nullcontext()
 
     def poll(self) -> RemoteChanges | None:
-        """Return what other writers changed since the last poll or change; None if there are no others."""
+        """Return the changes of other writers since the last poll or change; None if there are no others."""
         return None
 
     def find_dead_writers(self, owners: AbstractSet[str]) -> set[str]:
@@ -330,9 +330,9 @@ class StudyWriter(ABC):
 
 
 class Storage(ABC):
-    """The base of all storage back ends, which hold studies by name.
+    """The base class of all storage back ends, which contain studies by name.
 
-    A back end that writes a study as a whole at each step needs less: see `bostruct.storage.documents`.
+    A back end that rewrites a study for each change needs fewer methods: see `bostruct.storage.documents`.
 
     Parameters
     ----------
@@ -426,14 +426,14 @@ class Storage(ABC):
         """
 
     def rename(self, name: str, new: str) -> None:
-        """Rename a study; by default by writing it anew and deleting the old one.
+        """Rename a study; by default, write a copy and delete the original.
 
         Parameters
         ----------
         name : str
             Name of an existing study without a writer; StudyLocked is raised otherwise.
         new : str
-            A name that no study there has; StorageError is raised otherwise.
+            A name that no study in the storage has; StorageError is raised otherwise.
         """
         stored = self.read(name)
         self.save(stored._replace(study=stored.study._replace(name=new))).close()
@@ -444,7 +444,7 @@ class Storage(ABC):
             raise
 
     def change_goals(self, name: str, goals: str) -> None:
-        """Change the goals of a study to rename its objectives; by default by writing it anew and deleting the old one.
+        """Change the goals of a study to rename its objectives; by default, write a copy and delete the original.
 
         Parameters
         ----------
@@ -472,12 +472,12 @@ class Storage(ABC):
 
 
 def explain_second(label: str, name: str) -> StorageError:
-    """Return what `Storage.save` raises if a study of this name is there."""
+    """Return the error of `Storage.save` if a study of this name exists."""
     return StorageError(f"{label}: holds a study {name!r} already; choose another name, or another file")
 
 
 def check_new_name(name: str, where: str = "") -> str:
-    """Return the name of a new study; raise NameTooLong if some back end cannot hold it, ValueError if it is blank."""
+    """Return the name of a new study; raise NameTooLong if a back end does not support it, ValueError if blank."""
     if not name.strip():
         raise ValueError(f"{where}name: expected a name that is not blank, got {name!r}")
     if len(name) > LONGEST_NAME:
@@ -489,7 +489,7 @@ def check_new_name(name: str, where: str = "") -> str:
 
 
 def find_study(rows: list[StudyRow], name: str | None, label: str) -> StudyRow:
-    """Return the study of a name, or the only one; raise StorageError, which says what there is.
+    """Return the study of a name, or the only one; raise StorageError with the existing names.
 
     name: of the study; None for the only one.
     """

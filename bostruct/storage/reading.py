@@ -1,4 +1,4 @@
-"""Studies read from the database: each row typed and proved, and all of them together."""
+"""Read studies from the database, with types and checksums of all rows validated."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from bostruct.storage.rows import (
 )
 from bostruct.storage.schema import SCHEMA_VERSION
 
-# A study that was deleted and made anew may have the id of the first.
+# A study that was deleted and created again may have the id of the first.
 SELECT_PROGRESS = f"""SELECT {", ".join((*PROGRESS_COLUMNS, "checksum"))} FROM progress WHERE study = ?
 AND EXISTS (SELECT 1 FROM studies WHERE id = progress.study AND checksum = ?)"""
 _READ_TRIAL = f"SELECT {', '.join((*TRIAL_COLUMNS, 'checksum'))} FROM trials WHERE study = ? AND number = ?"
-_stopped_by: set[int] = set()  # the threads that have stopped it and are to start it again
+_stopped_by: set[int] = set()  # the threads that have stopped the collector and are to start it again
 
 
 class FoundStudy(NamedTuple):
@@ -62,10 +62,10 @@ class WholeStudy(NamedTuple):
 
 
 def read_studies(connection: Connection, where: str, version: int, name: str | None = None) -> list[FoundStudy]:
-    """Return the studies of a database, oldest first; raise StorageError, naming the one that cannot be read.
+    """Return the studies of a database, oldest first; raise StorageError, with the name of an unreadable one.
 
     version: of the schema, 0 if there are no tables.
-    name: of the only one to read; None for all.
+    name: of the only study to read; None for all.
     """
     if version == 0:
         return []
@@ -82,7 +82,7 @@ def read_studies(connection: Connection, where: str, version: int, name: str | N
 
 
 def find_in(connection: Connection, name: str | None, where: str, version: int) -> FoundStudy:
-    """Return a study of a database; raise StorageError if it is not there.
+    """Return a study of a database; raise StorageError if it does not exist.
 
     name: of the study; None for the only one.
     version: of the schema, 0 if there are no tables.
@@ -106,7 +106,7 @@ def read_progress(connection: Connection, study: int, where: str, version: int) 
 
 
 class StudyKey(NamedTuple):
-    """A mark by which a study is told from all others of its database, also from a later one of its name and id."""
+    """A key that identifies a study in its database, even against a later one with the same name and id."""
 
     study: int
     checksum: int
@@ -118,21 +118,21 @@ class StudyKey(NamedTuple):
         return self.study, self.checksum
 
     def check_there(self, row: Columns | None) -> Progress:
-        """Return the progress of the study; raise StorageLost if it is not there any more.
+        """Return the progress of the study; raise StorageLost if it no longer exists.
 
-        row: that SELECT_PROGRESS selects; None for none.
+        row: result of SELECT_PROGRESS; None if there is none.
         """
         if row is None:
             raise StorageLost(f"{self.where} was removed while it was open")
         return read_progress_columns(row, self.where)
 
     def read_progress(self, connection: Connection) -> Progress:
-        """Return the progress of the study; raise StorageLost if it is not there any more."""
+        """Return the progress of the study; raise StorageLost if it no longer exists."""
         return self.check_there(connection.execute(SELECT_PROGRESS, self.parameters).fetchone())
 
 
 def find_study_key(connection: Connection, name: str, where: str, version: int) -> StudyKey:
-    """Return the key of a study of a database; raise StorageError if it is not there.
+    """Return the key of a study of a database; raise StorageError if it does not exist.
 
     version: of the schema, at least 2.
     """
@@ -142,7 +142,7 @@ def find_study_key(connection: Connection, name: str, where: str, version: int) 
 
 
 def read_study(connection: Connection, name: str | None, where: str, version: int) -> WholeStudy:
-    """Return a study with its trials by number, and its progress; raise StorageError if that is not all of it.
+    """Return a study with its trials by number, and its progress; raise StorageError if it is incomplete.
 
     name: of the study; None for the only one.
     version: of the schema, 0 if there are no tables.
@@ -152,7 +152,7 @@ def read_study(connection: Connection, name: str | None, where: str, version: in
     sealed = version > 1
     with pause_collector():
         lacking = () if sealed else ("outcome", "owner", "revision")
-        stands = {} if version >= SHARED_SINCE else {"revision": "lease"}  # the column of earlier versions in its place
+        stands = {} if version >= SHARED_SINCE else {"revision": "lease"}  # column of earlier versions
         columns = ", ".join("NULL" if name in lacking else stands.get(name, name) for name in TRIAL_COLUMNS)
         select = f"SELECT {columns}{', checksum' if sealed else ''} FROM trials WHERE study = ? ORDER BY number"
         rows: list[Columns] = connection.execute(select, (progress.study,)).fetchall()
@@ -175,7 +175,7 @@ def read_study(connection: Connection, name: str | None, where: str, version: in
 
 
 def read_later(connection: Connection, progress: Progress, revision: int, where: str) -> list[FoundTrial]:
-    """Return the trials that were changed after a step, by number; raise StorageError if one cannot be read."""
+    """Return the trials that were changed after a revision, by number; raise StorageError if one cannot be read."""
     columns = ", ".join((*TRIAL_COLUMNS, "checksum"))
     later = f"SELECT {columns} FROM trials WHERE study = ? AND revision > ? ORDER BY number"
     rows = connection.execute(later, (progress.study, revision)).fetchall()
@@ -183,13 +183,13 @@ def read_later(connection: Connection, progress: Progress, revision: int, where:
 
 
 def find_trial(connection: Connection, study: int, number: int, where: str) -> FoundTrial | None:
-    """Return a trial as it is in the database, None if it is not; raise StorageError if it cannot be read."""
+    """Return a trial in the database, None if it does not exist; raise StorageError if it cannot be read."""
     found = connection.execute(_READ_TRIAL, (study, number)).fetchone()
     return None if found is None else FoundTrial(read_trial_columns(found, where, SCHEMA_VERSION), found[-1])
 
 
 def read_checksums(connection: Connection, table: Literal["trials", "changes"], study: int) -> list[int]:
-    """Return the checksums of the trials of a study, or of the changes of its space, as they stand beside the rows."""
+    """Return the stored checksums of the trials of a study, or of the changes of its space."""
     rows = connection.execute(f"SELECT checksum FROM {table} WHERE study = ?", (study,)).fetchall()
     return [checksum for (checksum,) in rows]
 
@@ -214,10 +214,10 @@ def _check_numbering(trials: list[TrialRow], where: str) -> None:
 
 @contextmanager
 def pause_collector() -> Iterator[None]:
-    """Keep the garbage collector from running for as long as a block lasts, unless somebody else has stopped it.
+    """Stop the garbage collector during a block, unless other code has stopped it.
 
-    It looks at all objects whenever their number has grown by a quarter, a third of the time of reading a long study.
-    What was made counts as old afterwards, unless the user has frozen objects, so that it is not looked at once more.
+    It visits all objects whenever their number has grown by a quarter, which is a third of the time to read a long
+    study. The new objects then count as old, unless the user has frozen objects, so that they are not visited again.
     """
     was_enabled, thread = gc.isenabled(), threading.get_ident()
     try:
@@ -229,21 +229,21 @@ def pause_collector() -> Iterator[None]:
         if was_enabled:
             try:
                 _make_old()
-            finally:  # an interrupt may have come
+            finally:  # after an interrupt too
                 gc.enable()
                 _stopped_by.discard(thread)
 
 
 @defer_signals
 def _make_old() -> None:
-    """Count all objects as old, unless the user has frozen some."""
+    """Move all objects into the oldest generation, unless the user has frozen some."""
     if gc.get_freeze_count() == 0:
         gc.freeze()  # moves all objects out of the young generations,
         gc.unfreeze()  # and into the oldest
 
 
 def _start_in_child() -> None:
-    """Start the collector in a forked child, if the thread that stopped it is not there."""
+    """Start the collector in a forked child, if the thread that stopped it does not exist there."""
     if _stopped_by and threading.get_ident() not in _stopped_by:
         gc.enable()
         _stopped_by.clear()

@@ -1,8 +1,8 @@
-"""Databases of studies: what their storages and writers share, whichever connection they have.
+"""The shared part of database storages and their writers, independent of the connection.
 
-A server that crashes may lose steps that it had committed, an administrator may put an earlier copy in the place of a
-database, or make a study of the same name anew. Who went on there would write values to the points of others. So each
-writer keeps the checksum of each trial, and proves at each step that the database holds them.
+A crashed server may lose committed transactions, and an administrator may restore an earlier copy of a database or
+create a study of the same name again. A writer that continued would assign values to the points of others. Each writer
+therefore keeps the checksum of each trial, and verifies in each transaction that the database contains them.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ P = ParamSpec("P")
 
 
 class RowStorage(Storage):
-    """A database of studies, to which each call connects: the base of back ends that share the rows and their SQL."""
+    """A database of studies, opened for each call: the base class of back ends that share the rows and their SQL."""
 
     def studies(self) -> list[StudyRow]:
         return self._read(lambda found, version: [one.study for one in read_studies(found, self.label, version)])
@@ -73,7 +73,7 @@ class RowStorage(Storage):
 
     @contextmanager
     def _opening_alone(self, name: str) -> Iterator[RowWriter]:
-        """Give the only writer of a study that is there; raise StudyLocked if it has another one, StorageError."""
+        """Yield the exclusive writer of an existing study; raise StudyLocked if it has another writer, StorageError."""
         row = find_study(self.studies(), name, self.label)
         with closing(self._open_writer(StoredStudy(row, []), is_new=False)) as writer:
             writer.check_alone("cannot be deleted or renamed")
@@ -89,29 +89,29 @@ class RowStorage(Storage):
 
     @abstractmethod
     def _read(self, work: Callable[[Connection, int], T]) -> T:
-        """Return what a function finds that sees one moment of the database; raise StorageError.
+        """Return the result of a function on a consistent snapshot of the database; raise StorageError.
 
-        work: called with a connection and the version of the rows there, 0 if there are no tables.
+        work: called with a connection and the version of the rows, 0 if there are no tables.
         """
 
     @abstractmethod
     def _open_writer(self, stored: StoredStudy, *, is_new: bool) -> RowWriter:
-        """Write a study unless it is there, and return a writer of it.
+        """Write a study if it does not exist, and return a writer of it.
 
-        is_new: whether StorageError is raised if it is there.
+        is_new: whether to raise StorageError if it exists.
         """
 
 
 class RowWriter(StudyWriter):
-    """A writer of a study in a database, one of any number."""
+    """A writer of a study in a database, which may have several."""
 
     def __init__(self, key: StudyKey, name: str, label: str, lock: WriterLock) -> None:
         self._key, self._name, self._label, self._lock = key, name, label, lock
         self._snapshot = Snapshot(key)
-        self._step: Transaction | None = None  # that is being made
+        self._step: Transaction | None = None  # the current one
 
     def read(self) -> StoredStudy:
-        """Return the study as it is now, from which on `poll` tells what changed."""
+        """Return the current study; later calls of `poll` return changes after it."""
         return self._snapshot.take_all(
             self._read(lambda connection: read_study(connection, self._name, self._label, SCHEMA_VERSION))
         )
@@ -129,7 +129,7 @@ class RowWriter(StudyWriter):
 
     @contextmanager
     def changing(self) -> Iterator[RemoteChanges]:
-        with self._stepping() as step:
+        with self._open_transaction() as step:
             yield self._snapshot.read_news(step)
 
     def poll(self) -> RemoteChanges:
@@ -150,15 +150,15 @@ class RowWriter(StudyWriter):
 
     @retry_rolled_back
     def _change(self, change: Callable[Concatenate[Transaction, P], None], *given: P.args, **named: P.kwargs) -> None:
-        """Make a change within the step that is being made, or a step of its own."""
-        with self._stepping() as step:
+        """Apply a change in the current transaction, or in a separate one."""
+        with self._open_transaction() as step:
             change(step, *given, **named)
 
     @contextmanager
-    def _stepping(self) -> Iterator[Transaction]:
-        """Give the step that is being made, or make one of its own of the block.
+    def _open_transaction(self) -> Iterator[Transaction]:
+        """Yield the current transaction, or a new one for the block.
 
-        Raises RolledBack if the connection was lost before it was made.
+        Raises RolledBack if the connection was lost before the commit.
         """
         if self._step is not None:
             yield self._step
@@ -168,20 +168,20 @@ class RowWriter(StudyWriter):
                 self._step = step = Transaction(connection, before, self._key.where)
                 self._snapshot.begin(step)
                 yield step
-                after, self._step = step.finish(), None  # nothing more belongs to it while it is committed
+                after, self._step = step.finish(), None  # nothing is added to it during the commit
                 self._sign(step, after)
         finally:
             self._step = None
         self._snapshot.end(step, after)
 
     def delete(self) -> None:
-        """Remove the study and all its trials; nothing but `close` can be done then."""
+        """Remove the study and all its trials; only `close` is possible afterwards."""
         with self._transaction() as (connection, _):
             for table, column in (("trials", "study"), ("changes", "study"), ("progress", "study"), ("studies", "id")):
                 connection.execute(f"DELETE FROM {table} WHERE {column} = ?", (self._key.study,))
 
     def rewrite(self, **changes: str) -> None:
-        """Give the study another name or other goals; nothing but `close` can be done then."""
+        """Give the study another name or other goals; only `close` is possible afterwards."""
         study = self._read(lambda connection: read_study(connection, self._name, self._label, SCHEMA_VERSION)).stored
         row = study.study._replace(**changes)
         *_, checksum = seal(study_columns(self._key.study, row))
@@ -190,16 +190,16 @@ class RowWriter(StudyWriter):
             connection.execute("UPDATE studies SET name = ?, goals = ?, checksum = ? WHERE id = ?", values)
 
     def check_alone(self, refused: str = "its space cannot be changed") -> None:
-        """Raise StudyLocked if another writer is there.
+        """Raise StudyLocked if there is another writer.
 
-        refused: what cannot be done then.
+        refused: the operation that is then impossible.
         """
         if (holder := self._lock.find_other()) is not None:
             raise StudyLocked(f"{self._key.where}: {refused} while it is open in {holder}")
 
     @contextmanager
     def _noting_loss(self) -> Iterator[None]:
-        """Write nothing any more once the study is lost, and leave the locks to whoever opens another in its place."""
+        """Stop writing once the study is lost, and release the locks for a new study in its place."""
         try:
             yield
         except StorageLost as error:
@@ -208,40 +208,40 @@ class RowWriter(StudyWriter):
 
     @abstractmethod
     def _read(self, work: Callable[[Connection], T]) -> T:
-        """Return what a function finds that sees one moment of the database; raise StorageError."""
+        """Return the result of a function on a consistent snapshot of the database; raise StorageError."""
 
     @abstractmethod
     def _transaction(self) -> AbstractContextManager[tuple[Connection, Progress]]:
-        """Keep others from writing the study, and make all changes of a block at its end, or none."""
+        """Lock out other writers of the study, and commit all changes of a block at its end, or none."""
 
     def _sign(self, step: Transaction, after: Progress) -> None:
-        """Write, at the end of a transaction, what proves later that it was made."""
+        """Write, at the end of a transaction, the data that later prove its commit."""
 
     @abstractmethod
     def _lose(self, error: StorageLost) -> StorageLost:
-        """Write nothing any more, and return what is to be raised now."""
+        """Stop writing, and return the error to raise."""
 
 
 class Snapshot:
-    """The study as the holder of a writer knows it: up to which step, and the checksum of each trial."""
+    """The study as a writer knows it: its revision, and the checksum of each trial."""
 
     def __init__(self, key: StudyKey) -> None:
         self._key = key
         self._mark = Mark(0, 0, 0, 0)
         self._checksums = array("q")  # of the trials, by number
-        self._pending: Update | None = None  # in the step that is being made, which may never be done
+        self._pending: Update | None = None  # in the current transaction, which may be rolled back
 
     def take_all(self, found: WholeStudy) -> StoredStudy:
-        """Know a study as it was read, and return it."""
+        """Record a study that was read, and return it."""
         self._checksums = array("q", found.checksums)
         revision, digest = found.progress.revision, found.progress.digest
         self._mark = Mark(revision, digest, len(found.stored.changes), add_checksums(*found.checksums))
         return found.stored
 
     def find_unchanged(self, progress: Progress) -> RemoteChanges | None:
-        """Return the news if nothing was written, as it is most of the time; None if they are to be read.
+        """Return empty changes if nothing was written, the common case; None if changes must be read.
 
-        Raises StorageLost if the database does not hold the step that the holder knows.
+        Raises StorageLost if the database lacks the known revision.
         """
         mark = self._mark
         if progress.revision > mark.revision:
@@ -251,9 +251,9 @@ class Snapshot:
         return RemoteChanges([], progress.state, mark.n_changes)
 
     def read_update(self, connection: Connection, progress: Progress | None = None) -> Update:
-        """Return what was written since; raise StorageLost if the rest is not what the holder knows.
+        """Return the later changes; raise StorageLost if the rest differs from the known data.
 
-        progress: of the study as it is there; None to read it.
+        progress: of the study in the database; None to read it.
         """
         progress = self._key.read_progress(connection) if progress is None else progress
         if (unchanged := self.find_unchanged(progress)) is not None:
@@ -263,16 +263,16 @@ class Snapshot:
         checksums = {one.row.number: one.checksum for one in found}
         rest = add_checksums(progress.digest, *(-one for one in changes))
         if self._find_sum(self._mark.sum, checksums) != rest:
-            # The mark lags behind the checksums if an exception of another thread's making cut `take` short.
+            # The mark lags behind the checksums if an exception from another thread interrupted `take`.
             known = add_checksums(*self._checksums)
             if self._find_sum(known, checksums) != rest:
                 raise self._explain_loss()
         return Update(RemoteChanges([one.row for one in found], progress.state, len(changes)), progress, checksums)
 
     def check_rows(self, connection: Connection) -> None:
-        """Raise StorageLost if trials are not in the database that were written, by whomever.
+        """Raise StorageLost if trials that any writer wrote are missing from the database.
 
-        It takes milliseconds, as it reads the checksum of each trial.
+        It takes milliseconds, since it reads the checksum of each trial.
         """
         progress = self._key.read_progress(connection)
         self.find_unchanged(progress)
@@ -281,7 +281,7 @@ class Snapshot:
             raise self._explain_loss()
 
     def take(self, update: Update) -> RemoteChanges:
-        """Know what was read, and return the news."""
+        """Record an update, and return its changes."""
         news, progress, checksums = update
         known = self._find_sum(self._mark.sum, checksums)
         for number in sorted(checksums):
@@ -290,17 +290,17 @@ class Snapshot:
         return news
 
     def begin(self, step: Transaction) -> None:
-        """Begin to follow a step; raise StorageLost if the database does not hold the step that the holder knows."""
+        """Start to record a transaction; raise StorageLost if the database lacks the known revision."""
         news = self.find_unchanged(step.before)
         self._pending = None if news is None else Update(news, step.before, {})
 
     def read_news(self, step: Transaction) -> RemoteChanges:
-        """Return what others wrote before a step, which the holder knows once the step is done; raise StorageLost."""
+        """Return the changes of others before a transaction, recorded once it is committed; raise StorageLost."""
         self._pending = self.read_update(step.connection, step.before)
         return self._pending.news
 
     def end(self, step: Transaction, after: Progress) -> None:
-        """Take in a finished step, unless the holder has not read earlier changes of others."""
+        """Record a committed transaction, unless earlier changes of others have not been read."""
         if (before := self._pending) is not None:
             news = before.news._replace(n_changes=before.news.n_changes + step.n_changes)
             self.take(Update(news, after, {**before.checksums, **step.checksums}))
@@ -312,13 +312,13 @@ class Snapshot:
         )
 
     def _find_sum(self, known: int, checksums: Mapping[int, int]) -> int:
-        """Return the sum of all checksums if some are new, by the sum of those that are kept."""
+        """Return the sum of all checksums, computed incrementally from the known sum."""
         replaced = (-self._checksums[number] for number in checksums if number < len(self._checksums))
         return add_checksums(known, *replaced, *checksums.values())
 
 
 class Update(NamedTuple):
-    """All that was written after the step that the holder knows."""
+    """All changes after the known revision."""
 
     news: RemoteChanges
     progress: Progress
@@ -326,7 +326,7 @@ class Update(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """The step up to which a study is known.
+    """The known revision of a study.
 
     sum: of the checksums of the trials, modulo 2 to the 64, signed.
     """

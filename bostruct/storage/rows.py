@@ -1,7 +1,7 @@
-"""Rows of the database: every column is typed at the door, and proved by a checksum.
+"""Rows of the database, with a type check of every column and a checksum.
 
-The checksum of a row is the first 64 bits of BLAKE2b over the JSON array of its columns, as a signed integer. That of a
-trial or of a change includes the id of its study. Files of schema version 1 have none.
+The checksum of a row is the first 64 bits of BLAKE2b over the JSON array of its columns, as a signed integer. The
+checksum of a trial or of a change includes the id of its study. Files of schema version 1 have none.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ TRIAL_COLUMNS = (
     "attempts", "owner", "revision",
 )  # fmt: skip
 CHANGE_COLUMNS = ("study", "number", "domain", "method", "initial", "trials", "unread", "changed", "version")
-Column: TypeAlias = Any  # of a row, as SQLite gives it: text, a number or None
+Column: TypeAlias = Any  # a string, a number or None, as returned by SQLite
 Columns: TypeAlias = tuple[Column, ...]
 GOALS_SINCE = 4  # version of the schema
-SHARED_SINCE = 5  # that several writers share, and that counts their steps
+SHARED_SINCE = 5  # with shared writers and a revision counter
 _VALUE_TYPES = (
     int, int, str, str, float, NoneType, NoneType, str, float, float, int, int, NoneType, int, int,
 )  # fmt: skip  # of the columns of a trial that has nothing but a value, with its checksum
@@ -40,12 +40,12 @@ OUTCOME_PARTS = ("values", "constraints", "cost", "sd", "repeats")
 
 
 class Progress(NamedTuple):
-    """The part of a study that changes at each step.
+    """The part of a study that changes in each transaction.
 
     state: the searcher's, as JSON text.
-    told: the number of trials that have been told.
+    told: the number of finished trials.
     digest: the sum of the checksums of all its trials and changes, modulo 2 to the 64, signed.
-    revision: the number of steps; each row holds that of the step that changed it last.
+    revision: the number of transactions; each row contains the revision of its last change.
     """
 
     study: int
@@ -55,10 +55,10 @@ class Progress(NamedTuple):
     revision: int = 0
 
     def advance(self, change: int, told: int, state: str | None = None) -> Progress:
-        """Return the progress after a step.
+        """Return the progress after a transaction.
 
-        told: by which the number of told trials grew.
-        state: the searcher's new one; None leaves it as it is.
+        told: number of newly finished trials.
+        state: the searcher's new state; None for no change.
         """
         digest, state = add_checksums(self.digest, change), self.state if state is None else state
         return self._replace(state=state, told=self.told + told, digest=digest)
@@ -72,7 +72,7 @@ def add_checksums(*parts: int) -> int:
 def checksum(columns: Columns) -> int:
     """Return the checksum of a row, a signed integer of 64 bits.
 
-    columns: all of the row but the checksum itself, text, numbers and None.
+    columns: all columns except for the checksum: strings, numbers and None.
     """
     text = dump_compactly(list(columns))
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big", signed=True)
@@ -84,7 +84,7 @@ def seal(columns: Columns) -> Columns:
 
 
 def study_columns(number: int, row: StudyRow) -> Columns:
-    """Return a study as STUDY_COLUMNS hold it.
+    """Return the columns STUDY_COLUMNS of a study.
 
     number: its id, from 1.
     """
@@ -93,11 +93,11 @@ def study_columns(number: int, row: StudyRow) -> Columns:
 
 
 def trial_columns(study: int, row: TrialRow, revision: int) -> Columns:
-    """Return a trial as TRIAL_COLUMNS hold it."""
+    """Return the columns TRIAL_COLUMNS of a trial."""
     value = reason = parts = None
     if row.outcome is not None:
         value, reason = row.outcome.value, row.outcome.reason
-        every = {  # what value and reason do not say
+        every = {  # parts that value and reason do not contain
             "values": list(row.outcome.values) if len(row.outcome.values) > 1 else [],
             "constraints": dict(row.outcome.constraints),
             "cost": row.outcome.cost,
@@ -112,7 +112,7 @@ def trial_columns(study: int, row: TrialRow, revision: int) -> Columns:
 
 
 def change_columns(study: int, number: int, row: SpaceChange) -> Columns:
-    """Return a change of a space as CHANGE_COLUMNS hold it.
+    """Return the columns CHANGE_COLUMNS of a change of a space.
 
     number: of the change, from 0.
     """
@@ -120,10 +120,10 @@ def change_columns(study: int, number: int, row: SpaceChange) -> Columns:
 
 
 def read_study_columns(columns: Columns, where: str, version: int) -> tuple[int, StudyRow]:
-    """Return the id of a study, and the study without its state; raise StorageError if a column cannot be.
+    """Return the id of a study, and the study without its state; raise StorageError if a column is invalid.
 
-    columns: those of STUDY_COLUMNS and, from version 2 on, their checksum.
-    version: of the schema; up to 3 the goals are a direction.
+    columns: STUDY_COLUMNS and, from version 2 onward, their checksum.
+    version: of the schema; up to 3, the goals are a direction.
     """
     door = _Door(where, "study", columns[1])
     number = door.integer("id", columns[0], 1)
@@ -142,9 +142,9 @@ def read_study_columns(columns: Columns, where: str, version: int) -> tuple[int,
 
 
 def read_progress_columns(columns: Columns, where: str) -> Progress:
-    """Return the progress of a study; raise StorageError if a column cannot be.
+    """Return the progress of a study; raise StorageError if a column is invalid.
 
-    columns: those of PROGRESS_COLUMNS, up to version 4 of the schema without the revision, and their checksum.
+    columns: PROGRESS_COLUMNS, up to version 4 of the schema without the revision, and their checksum.
     """
     door = _Door(where, "progress")
     number, state = door.integer("study", columns[0], 1), door.text("state", columns[1])
@@ -155,16 +155,16 @@ def read_progress_columns(columns: Columns, where: str) -> Progress:
 
 
 def read_trial_columns(columns: Columns, where: str, version: int) -> TrialRow:
-    """Return a trial; raise StorageError if a column cannot be.
+    """Return a trial; raise StorageError if a column is invalid.
 
-    columns: those of TRIAL_COLUMNS, and from version 2 on their checksum.
-    version: of the schema; up to 4 the last column is a time, which nothing used.
+    columns: TRIAL_COLUMNS, and from version 2 onward their checksum.
+    version: of the schema; up to 4, the last column is an unused time.
     """
     door = _Door(where, "trial", columns[1])
     number, status, point = door.integer("number", columns[1], 0), columns[2], door.text("point", columns[3])
     info, started = door.text("info", columns[7]), as_time(columns[8])
     outcome = door.outcome(status, *columns[4:7])
-    attempts = door.integer("attempts", columns[11], -(2**63))  # one told while it waits counts below 0
+    attempts = door.integer("attempts", columns[11], -(2**63))  # negative after a trial was told while it was queued
     finished = told = None
     if outcome is not None:
         finished, told = as_time(columns[9]) or started, door.integer("told", columns[10], 0)
@@ -206,7 +206,7 @@ def _find_checksums(rows: Sequence[Columns]) -> Columns:
 
 
 def read_change_columns(columns: Columns, position: int, where: str) -> SpaceChange:
-    """Return a change of a space; raise StorageError if a column cannot be."""
+    """Return a change of a space; raise StorageError if a column is invalid."""
     door = _Door(where, f"change {position} of its space")
     door.integer("study", columns[0], 1)
     if columns[1] != position:
@@ -219,9 +219,9 @@ def read_change_columns(columns: Columns, position: int, where: str) -> SpaceCha
 
 
 class _Door:
-    """Checks of one row, whose name opens each message.
+    """Checks of one row, with its name as prefix of messages.
 
-    key: its own name or number; None if there is one such row.
+    key: its own name or number; None if there is only one such row.
     """
 
     def __init__(self, where: str, kind: str, key: object = None) -> None:
@@ -248,13 +248,13 @@ class _Door:
         return given
 
     def direction(self, given: str) -> str:
-        """Return the goals, JSON text, of a study that has a direction in their place."""
+        """Return the goals, JSON text, of a study that stores a direction instead."""
         if given not in DIRECTIONS:
             self.refuse("direction", "minimize or maximize", given)
         return dump(Goals((cast(Direction, given),)).to_json())
 
     def outcome(self, status: Column, value: Column, parts: Column, reason: Column) -> Outcome | None:
-        """Return the outcome of a trial; None if it runs."""
+        """Return the outcome of a trial; None if it is running."""
         if status == "running" and (value, parts, reason) == (None, None, None):
             return None
         try:
@@ -266,7 +266,7 @@ class _Door:
         return found
 
     def check_seal(self, columns: Columns, sealed: bool, *times: int) -> None:
-        """Raise StorageError unless the checksum is that of the columns, or of the times as given."""
+        """Raise StorageError unless the checksum matches the columns, or the original numbers in them."""
         if bytes in map(type, columns):
             raise StorageError(f"{self._name} is damaged: it holds a blob, which no version writes")
         if not sealed or columns[-1] == checksum(columns[:-1]):
@@ -281,7 +281,7 @@ class _Door:
 
 
 def _list_given(stored: Column) -> Sequence[Column]:
-    """Return what a database may have been given if a column of numbers now holds this."""
+    """Return the possible original values of a numeric column with this stored value."""
     if stored is None:
         return stored, math.nan
     numbers = (stored, int(stored)) if isinstance(stored, float) and stored.is_integer() else (stored,)
@@ -291,7 +291,7 @@ def _list_given(stored: Column) -> Sequence[Column]:
 
 def _parse_outcome(status: Column, value: Column, parts: Column, reason: Column) -> Outcome:
     if status == "completed" and value is not None and (parts, reason) == (None, None):
-        return Outcome.of_value(value)  # as of most trials
+        return Outcome.of_value(value)  # the common case
     given = {} if parts is None else parse(parts)
     if not isinstance(given, dict) or not given.keys() <= set(OUTCOME_PARTS):
         raise ValueError(f"outcome: expected a JSON object of {', '.join(OUTCOME_PARTS)}, got {short_repr(given)}")

@@ -1,4 +1,4 @@
-"""The schema of the database: its tables, version by version, and whether a file has these and nothing else."""
+"""The schema of the database by version, and its validation."""
 
 from __future__ import annotations
 
@@ -102,19 +102,19 @@ TABLES = {
     },
 }
 SCHEMA_VERSION = max(TABLES)
-# Steps were not counted; a column of trials was there that nothing used.
+# Transactions were not counted, and trials had an unused column.
 TABLES[4] = TABLES[5] | {
     "progress": TABLES[5]["progress"].replace("revision  INTEGER NOT NULL,", ""),
     "trials": TABLES[5]["trials"].replace("revision  INTEGER NOT NULL,", "lease REAL,"),
 }
-_DIRECTION = "direction TEXT NOT NULL CHECK (direction IN ('minimize', 'maximize')),"  # in place of goals
+_DIRECTION = "direction TEXT NOT NULL CHECK (direction IN ('minimize', 'maximize')),"  # instead of goals
 TABLES[3] = TABLES[4] | {"studies": TABLES[4]["studies"].replace("goals     TEXT NOT NULL,", _DIRECTION)}
 TABLES[2] = {name: table for name, table in TABLES[3].items() if name != "changes"}
-INDEXES = {5: {"steps": "CREATE INDEX steps ON trials (study, revision)"}}  # those that a version has
+INDEXES = {5: {"steps": "CREATE INDEX steps ON trials (study, revision)"}}  # indexes by version
 
 
 def create_tables(connection: sqlite3.Connection) -> None:
-    """Make the tables of the current version in an empty database, within the caller's transaction."""
+    """Create the tables of the current version in an empty database, within the caller's transaction."""
     for statement in (*TABLES[SCHEMA_VERSION].values(), *INDEXES[SCHEMA_VERSION].values()):
         connection.execute(statement)
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
@@ -127,7 +127,7 @@ def read_version(connection: sqlite3.Connection) -> int:
 
 
 def check_version(where: Path | str, version: int, newest: int = SCHEMA_VERSION) -> None:
-    """Raise StorageError for a schema version that this bostruct does not know."""
+    """Raise StorageError for an unsupported schema version."""
     if version > newest:
         raise StorageError(
             f"{where}: was written by a newer bostruct (schema version {version}; this one knows up to {newest}); "
@@ -136,10 +136,10 @@ def check_version(where: Path | str, version: int, newest: int = SCHEMA_VERSION)
 
 
 def check_schema(connection: sqlite3.Connection, path: Path) -> None:
-    """Raise StorageError unless the database has the tables of its version as we make them, and nothing else.
+    """Raise StorageError unless the database has exactly the tables of its version.
 
-    A trigger would change what is written, and a view or the expression of another table could run without end. So
-    this comes before any query of the tables.
+    A trigger would change written data, and a view or an expression in another table might never terminate. This check
+    therefore precedes any query of the tables.
     """
     version = read_version(connection)
     check_version(path, version)
@@ -149,7 +149,7 @@ def check_schema(connection: sqlite3.Connection, path: Path) -> None:
     expected |= {("index", name): sql for name, sql in indexes.items()}
     for kind, name, table, sql in rows:
         if kind == "index" and sql is None and table in tables and str(name).startswith("sqlite_autoindex_"):
-            continue  # of a UNIQUE or PRIMARY KEY of ours
+            continue  # of a UNIQUE or PRIMARY KEY constraint
         if _squeeze(sql) != _squeeze(expected.pop((kind, name), None)) or sql is None:
             raise StorageError(f"{path}: holds a {kind} {name!r} that bostruct did not make so; it is left as it is")
     if expected or version < 1 < len(rows):
@@ -158,5 +158,5 @@ def check_schema(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _squeeze(sql: str | None) -> str:
-    """Return a statement without comments and the space between its words."""
+    """Return a statement without comments and spaces between its words."""
     return "" if sql is None else re.sub(r"\s+", "", re.sub(r"--[^\n]*", "", sql))

@@ -1,6 +1,6 @@
-"""Studies on disk: one SQLite file for several of them, one row a trial, JSON and never a pickle.
+"""Studies in a SQLite file: several studies per file, one row per trial, as JSON, never as a pickle.
 
-What a method here has returned from is committed, and survives kill -9 and power loss.
+When a method has returned, its changes are committed and survive kill -9 and power loss.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from bostruct.storage.schema import SCHEMA_VERSION, read_version
 from bostruct.storage.writing import insert_study, next_study
 
 T = TypeVar("T")
-PATIENCE_SECONDS = 300.0  # for a step of another process, which takes milliseconds
-LONG_SECONDS = 10.0  # of waiting, which is said once
+PATIENCE_SECONDS = 300.0  # for a transaction of another process, which takes milliseconds
+LONG_SECONDS = 10.0  # after which a wait is logged, once
 log = logging.getLogger(__name__)
 
 
 class SqliteStorage(RowStorage):
-    """A file of studies, which is opened for each call."""
+    """A file of studies, opened for each call."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -44,7 +44,7 @@ class SqliteStorage(RowStorage):
         return find_writers(self._path)
 
     def find_revisions(self) -> object:
-        """Return when the file was written last, its size and its number; None if it is not there."""
+        """Return the modification time, size and inode of the file; None if it does not exist."""
         try:
             facts = os.stat(self._path)
         except OSError:
@@ -63,7 +63,7 @@ class SqliteStorage(RowStorage):
         return self._read(count)
 
     def open_to_read(self) -> AbstractContextManager[Database]:
-        """Open the file for as long as a block lasts; raise StorageError."""
+        """Open the file during a block; raise StorageError."""
         return closing(Database(self._path, read_only=True))
 
     def _read(self, work: Callable[[Connection, int], T]) -> T:
@@ -87,9 +87,9 @@ class SqliteStorage(RowStorage):
 
 
 class SqliteWriter(RowWriter):
-    """A writer of a study in a file; it is gone when its process ends, however that ends.
+    """A writer of a study in a file; it ends with its process, even if that is killed.
 
-    Raises StudyLocked if the file is on a network file system and somebody else writes the study, StorageError.
+    Raises StudyLocked if the file is on a network file system and another process writes the study, StorageError.
     """
 
     _lock: FileWriterLock
@@ -109,12 +109,12 @@ class SqliteWriter(RowWriter):
         return self._database.is_open
 
     def change_space(self, change: SpaceChange, state: str) -> None:
-        with self._stepping() as step:
+        with self._open_transaction() as step:
             self.check_alone()
             step.change_space(change, state)
 
     def check_place(self) -> None:
-        """Raise StorageLost, now and at every later change, where file, study or trials are not there any more."""
+        """Raise StorageLost, now and at every later change, if the file, the study or trials no longer exist."""
         with self._noting_loss():
             self._database.check_place()
             if self.is_open:
@@ -142,20 +142,20 @@ class SqliteWriter(RowWriter):
 
 
 class Database:
-    """A connection to a file of studies, which is closed in the process that opened it alone.
+    """A connection to a file of studies, closed only in the process that opened it.
 
-    read_only: whether it must be there, and is not to be changed.
+    read_only: whether the file must exist and must not be changed.
 
-    Raises StorageError if the file is not a sound one of ours, or is refused by the system.
+    Raises StorageError if the file is not a valid database of bostruct, or the system denies access.
     """
 
     def __init__(self, path: Path, *, read_only: bool) -> None:
         self.path = path
         if not read_only:
             check_writable(path)
-        self.lost: StorageLost | None = None  # why nothing is written any more
+        self.lost: StorageLost | None = None  # the reason why nothing can be written
         self._read_only = read_only
-        # SQLite in a child that is forked in the middle of a transaction would take its file for locked for ever.
+        # SQLite in a child that is forked during a transaction would consider its file locked forever.
         self._mutex = make_lock(delays_forks=True)
         with self._mutex:
             self.connection, file, self._is_new = open_file(path, read_only=read_only)
@@ -170,7 +170,7 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """Give the connection for queries that see one moment; raise StorageError if they fail."""
+        """Yield the connection for queries on a consistent snapshot; raise StorageError if they fail."""
         try:
             with self._transaction("BEGIN", "SELECT 1 FROM sqlite_master"):
                 yield self.connection
@@ -181,7 +181,7 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """Give the connection for changes that are all on disk at the end, or none; raise StorageError then."""
+        """Yield the connection for changes that are committed together at the end; raise StorageError if that fails."""
         if self._process not in (os.getpid(), 0):
             raise StorageError(f"{self.path}: a forked process has no part in a study of its parent; tell the parent")
         if self.lost is not None:
@@ -190,16 +190,16 @@ class Database:
             with self._transaction("BEGIN IMMEDIATE") as patience:
                 self.check_place()
                 yield self.connection
-                while not patience.is_free(self.connection, "COMMIT"):  # others read, and it stays as it is
+                while not patience.is_free(self.connection, "COMMIT"):  # others read; the transaction stays
                     patience.wait()
         except sqlite3.Error as error:
             self.check_place()
             raise self._explain(error, "written") from error
 
     def check_place(self) -> None:
-        """Raise StorageLost, now and at every later change, if the file is not in its place any more.
+        """Raise StorageLost, now and at every later change, if the file was removed or replaced.
 
-        Nothing in a forked child.
+        No effect in a forked child.
         """
         if self.lost is None and self._file is not None and self.is_open:
             try:
@@ -213,17 +213,17 @@ class Database:
             raise StorageLost(str(self.lost))
 
     def lose(self, error: StorageLost) -> StorageLost:
-        """Write nothing any more, and return what is to be raised now."""
+        """Stop writing, and return the error to raise."""
         if self.lost is None:
             self.lost = StorageLost(
                 f"{error}. Nothing is written there any more. All trials are in memory, and so is every value that you "
                 "tell; study.save(path) writes them to another file"
             )
-            self._disconnect()  # not to disturb who opens a new file in its place
+            self._disconnect()  # so as not to disturb a new file in its place
         return StorageLost(str(self.lost))
 
     def close(self) -> None:
-        """Close the file; nothing in a forked child, or when repeated."""
+        """Close the file; no effect in a forked child, or when repeated."""
         if not self.is_open:
             return
         with self._mutex:
@@ -237,7 +237,7 @@ class Database:
                 self._process = 0
 
     def undo(self) -> None:
-        """Close a file that was opened in vain; remove it if it was made then, and nobody has put a study in it."""
+        """Close a file after a failed opening; remove it if it was created then and contains no study."""
         with self._mutex, suppress(sqlite3.Error, OSError):
             if self._is_new and self._file is not None and self._file.find_change() is None:
                 self.connection.execute("BEGIN EXCLUSIVE")
@@ -246,20 +246,20 @@ class Database:
                 else:
                     path = self.path.resolve()
                     path.with_name(f"{path.name}-journal").unlink(missing_ok=True)
-                    path.unlink()  # whoever waits for its lock finds that it is not there any more
+                    path.unlink()  # processes that wait for its lock find it removed
                     self._disconnect()
         self.close()
 
     @contextmanager
     def _transaction(self, *statements: str) -> Iterator[_Patience]:
-        """Begin a transaction by these statements, and roll back behind a block what is left of it.
+        """Begin a transaction with these statements, and roll back uncommitted changes after a block.
 
         Raises sqlite3.Error if others keep its lock for minutes, StorageError within another transaction.
         """
         patience = _Patience(self.path, self._file)
         while True:
             with self._mutex:
-                if self.connection.in_transaction:  # only in a signal handler, which comes while a COMMIT waits
+                if self.connection.in_transaction:  # only in a signal handler, during a COMMIT that waits
                     raise StorageError(f"{self.path}: a signal handler cannot use a study that waits to be written")
                 file = self._file
                 try:
@@ -287,9 +287,9 @@ class Database:
 
 
 class _Patience:
-    """The time that a transaction waits for the locks of others, which the log mentions once.
+    """The waiting time of a transaction for the locks of others, which is logged once.
 
-    file: that is open; None if it is closed.
+    file: the open file; None if it is closed.
     """
 
     def __init__(self, path: Path, file: OpenFile | None) -> None:
@@ -298,7 +298,7 @@ class _Patience:
         self._is_told = False
 
     def is_free(self, connection: sqlite3.Connection, *statements: str) -> bool:
-        """Run statements, and tell whether their locks were free; raise sqlite3.Error if the time is over."""
+        """Run statements, and return whether their locks were free; raise sqlite3.Error after a timeout."""
         try:
             for statement in statements:
                 connection.execute(statement).fetchall()
@@ -309,9 +309,9 @@ class _Patience:
         return True
 
     def wait(self) -> None:
-        """Wait a moment, let signals be handled if they cut nothing in two, and say once that it takes long.
+        """Sleep briefly, handle signals if that is safe, and log once that waiting takes long.
 
-        Raises StorageError if this thread itself has the lock, as a finalizer or a signal handler may find.
+        Raises StorageError if this thread itself holds the lock, as a finalizer or a signal handler may find.
         """
         if self._file is not None and self._file.is_used_by_caller():
             raise StorageError(f"{self._path}: this thread is in the middle of a step of another study of the file")

@@ -1,4 +1,4 @@
-"""Steps of a study: rows written with their checksums, all that are changed together in one transaction."""
+"""Transactions of a study: changed rows are written together, with their checksums."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from bostruct.storage.rows import (
     trial_columns,
 )
 
-SECONDS = 120.0  # after the first loss, in which a connection is made again each time
+SECONDS = 120.0  # after the first loss, during which a connection is restored each time
 _TRIALS = (*TRIAL_COLUMNS, "checksum")
 _MARKS = ", ".join("?" * len(_TRIALS))
 _INSERT_TRIAL = f"INSERT INTO trials ({', '.join(_TRIALS)}) VALUES ({_MARKS})"
@@ -34,7 +34,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class Transaction:
-    """A step that is being made, within a transaction of the caller, who keeps all others from writing meanwhile."""
+    """A current transaction; the caller has locked out all other writers."""
 
     def __init__(self, connection: Connection, before: Progress, where: str) -> None:
         self.connection = connection
@@ -46,29 +46,29 @@ class Transaction:
         self._where = where
 
     def insert(self, row: TrialRow, state: str | None) -> None:
-        """Write a new trial and, with it or not at all, the searcher's new state.
+        """Write a new trial and, in the same transaction, the searcher's new state.
 
-        state: as JSON text; None leaves it as it is.
+        state: as JSON text; None for no change.
         """
         progress, self.checksums[row.number] = insert_trial(self.connection, self._progress, row)
         self._progress = progress.advance(0, 0, state)
 
     def change(self, row: TrialRow, status: str) -> None:
-        """Change a trial, all but its point; raise StorageError if no such trial has this status."""
+        """Change a trial, except for its point; raise StorageError if no such trial has this status."""
         before = find_trial(self.connection, self._progress.study, row.number, self._where)
         if before is None or before.row.status != status:
             raise StorageError(f"{self._where}: trial {row.number} is not {status} there any more; load it again")
         self._write(before, row._replace(point=before.row.point))
 
     def release(self, numbers: tuple[int, ...]) -> None:
-        """Count an attempt less for those trials that run; nobody owns them then."""
+        """Decrease the attempts of running trials by one and remove their owner."""
         for number in dict.fromkeys(numbers):
             before = find_trial(self.connection, self._progress.study, number, self._where)
             if before is not None and before.row.status == "running":
                 self._write(before, before.row._replace(attempts=before.row.attempts - 1, owner=None))
 
     def change_space(self, change: SpaceChange, state: str) -> None:
-        """Write that the study is over another space, and the searcher's new state.
+        """Write a change of the study's space, and the searcher's new state.
 
         state: as JSON text.
         """
@@ -77,14 +77,14 @@ class Transaction:
         self.n_changes += 1
 
     def finish(self) -> Progress:
-        """Write the progress that goes with the changes, if there were any, and return it."""
+        """Write the progress after the changes, if there were any, and return it."""
         if self._progress is self._begun:
             return self.before
         write_progress(self.connection, self._progress)
         return self._progress
 
     def _write(self, before: FoundTrial, after: TrialRow) -> None:
-        """Write a trial as it is to be in the place of the row that is there."""
+        """Replace the row of a trial."""
         progress = self._progress
         values = seal(trial_columns(progress.study, after, progress.revision))
         self.connection.execute(_UPDATE_TRIAL, (*values, progress.study, after.number))
@@ -106,13 +106,13 @@ def insert_study(connection: Connection, number: int, stored: StoredStudy) -> Pr
 
 
 def next_study(connection: Connection) -> int:
-    """Return the id of the next study that is made."""
+    """Return the id of the next new study."""
     ((number,),) = connection.execute("SELECT COALESCE(MAX(id), 0) + 1 FROM studies").fetchall()
     return number
 
 
 def insert_change(connection: Connection, progress: Progress, number: int, change: SpaceChange) -> Progress:
-    """Write a change of a study's space, and return the progress of the study after it, which is not written.
+    """Write a change of a study's space, and return the study's progress after it, which is not written.
 
     number: of the change, from 0.
     """
@@ -128,7 +128,7 @@ def _insert(connection: Connection, table: str, names: tuple[str, ...], values: 
 
 
 def write_progress(connection: Connection, progress: Progress) -> None:
-    """Write what changes of a study at each step."""
+    """Write the part of a study that changes in each transaction."""
     names = (*PROGRESS_COLUMNS, "checksum")
     new = ", ".join(f"excluded.{name}" for name in names)
     replace = f" ON CONFLICT (study) DO UPDATE SET ({', '.join(names)}) = ({new})"
@@ -150,7 +150,7 @@ def insert_trial(connection: Connection, progress: Progress, row: TrialRow) -> W
 
 
 def retry_rolled_back(step: Function) -> Function:
-    """Make a function begin again if it raises RolledBack, for two minutes at most."""
+    """Repeat a function that raises RolledBack, for two minutes at most."""
 
     @wraps(step)
     def whole(*args: Any, **kwargs: Any) -> Any:
@@ -167,7 +167,7 @@ def retry_rolled_back(step: Function) -> Function:
 
 
 def defer_signals_and_note(step: Function) -> Function:
-    """Make signals wait for a function, and note its failure with what a signal raises then, which takes its place."""
+    """Defer signals during a function, and attach its failure as a note to an exception from a signal handler."""
 
     def note(failures: list[StorageError], *args: Any, **kwargs: Any) -> Any:
         try:

@@ -1,4 +1,4 @@
-"""Studies: ask, tell, and what is never lost."""
+"""Studies: the ask-and-tell interface, the optimization loop, results, and their persistence."""
 
 from __future__ import annotations
 

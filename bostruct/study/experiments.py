@@ -1,7 +1,7 @@
-"""Earlier experiments in a CSV file become a study: the file is read, its space guessed, and `add_frame` does the rest.
+"""Create a study from earlier experiments in a CSV file, with a guessed space; `add_frame` adds the rows.
 
-A file is read as data, up to a size that memory holds. Tables of `Result.to_csv`, Optuna, Ax, Ray Tune, MLflow,
-Weights & Biases, KTT and CLTune are known by the names of their columns.
+A file is parsed as data and must fit into memory. Tables of `Result.to_csv`, Optuna, Ax, Ray Tune, MLflow, Weights &
+Biases, KTT and CLTune are recognized by their column names.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ from bostruct.study.frames import (
 from bostruct.study.saving import write_copy
 
 MAX_ROWS, MAX_CELLS, MAX_DIGITS = 100_000, 5_000_000, 400
-MAX_GAPS = 0.25  # of the rows, which are left out so that a column with gaps is a variable
-FEW_LEVELS = 10  # numbers that are repeated, and so were chosen
-FEW_NAMES = 20  # texts that are categories, whatever the number of rows
-DECADES = {"Real": 10, "Integer": 100}  # the ratio of numbers on a logarithmic scale
+MAX_GAPS = 0.25  # of the rows, which are omitted so that a column with gaps can be a variable
+FEW_LEVELS = 10  # distinct numbers that are repeated, and so were chosen
+FEW_NAMES = 20  # strings that are categories, whatever the number of rows
+DECADES = {"Real": 10, "Integer": 100}  # minimum ratio of numbers on a logarithmic scale
 NUMBER = re.compile(r"[+-]?(?!0\d)(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?")  # 007 is a code
 THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+")
-WRITTEN = re.compile(  # a number as people write it
+WRITTEN = re.compile(  # a number in common notation
     r"(?P<number>[+-]?(\d{1,3}(?P<sign>[ '’   .,])\d{3}((?P=sign)\d{3})*|\d+)"
     r"(?P<decimals>[.,]\d+)?)( ?(?P<percent>%))?"
 )
@@ -63,14 +63,14 @@ RESULTS = re.compile(r"(?i)(.*[_ .-])?(acc|accuracy|auc|error|f1|loss|mae|mse|r2
 DATE = re.compile(r"\d{4}-\d\d?-\d\d?([T ].*)?|\d\d?[./]\d\d?[./]\d{2,4}( .*)?")
 UNIT = re.compile(r"\s*(\([^()]*\)|\[[^][]*\])$")
 PREFIXES = ("point.", "params_", "config/", "params.", "config.")  # of variables: ours, Optuna, Ray, MLflow, W&B
-BEFORE = (*PREFIXES, "metrics.", "metrics/", "values_", "summary.")  # names of variables and of objectives
+BEFORE = (*PREFIXES, "metrics.", "metrics/", "values_", "summary.")  # prefixes of variables and objectives
 STATUS_NAMES = ("status", "state", "trial_status")  # in lower case
-NO_VARIABLES = frozenset((  # columns of Ax, MLflow and Weights & Biases, whatever other columns a table has
+NO_VARIABLES = frozenset((  # columns of Ax, MLflow and Weights & Biases that are never variables
     "trial_index", "arm_name", "generation_method", "generation_node", "fail_reason", "ID", "Name", "Notes", "User",
     "Tags", "Created", "Runtime", "Sweep", "_step", "_runtime", "_timestamp", "_wandb", "Run ID", "Source Type",
     "Source Name", "Source Version", "reason", "no_data",
 ))  # fmt: skip
-NO_VARIABLES_BESIDE = {  # names, without units, that are no variables if a table has all columns of the key
+NO_VARIABLES_BESIDE = {  # names, without units, that are not variables if a table has all columns of the key
     ("arm_name",): r".*_sem",  # Ax: standard errors
     ("Run ID", "Source Type"): "Duration|Start Time|Run Name",  # MLflow's web page
     ("Kernel name",): (  # KTT: times, sizes and profiling counters
@@ -84,14 +84,14 @@ Cells = Sequence[Any]  # values of a column
 
 
 class Guess(NamedTuple):
-    """The variable that a column is guessed to be.
+    """The guessed variable of a column.
 
-    kind: of variables, such as ``Real``.
+    kind: class name of the variable, such as ``Real``.
     arguments: of its class.
-    log: whether it lies on a logarithmic scale.
-    when: the name of another column, and its values for which this one has values; None if it always has.
-    note: why, and what else it may be.
-    total: of shares or integers; None for other kinds.
+    log: whether it has a logarithmic scale.
+    when: another column and its values for which this column has values; None if it always has.
+    note: the reason, and the alternatives.
+    total: of shares or integers; None for other classes.
     """
 
     kind: str
@@ -102,7 +102,7 @@ class Guess(NamedTuple):
     total: float | None = None
 
     def make(self) -> Variable:
-        """Return the variable; raise DomainError for one that there cannot be."""
+        """Return the variable; raise DomainError if it is invalid."""
         make: Callable[..., Variable] = KINDS[self.kind]
         options = {} if self.when is None else {"when": {self.when[0]: OneOf(*self.when[1])}}
         return make(*self.arguments, **options, **self._list_settings())
@@ -119,7 +119,7 @@ class Guess(NamedTuple):
 
 
 class SpaceGuessed(UserWarning):
-    """Shows the space that was guessed from a table, as Python."""
+    """Warns with the guessed space of a table, as Python code."""
 
 
 def import_experiments(
@@ -136,13 +136,13 @@ def import_experiments(
     storage: str | os.PathLike[str] | Storage | None = None,
     **settings: Any,
 ) -> AnyStudy:
-    """Make a study of a CSV file: see `Study.from_csv`, whose arguments these are.
+    """Make a study from a CSV file; `Study.from_csv` describes the arguments.
 
     make: the class of the study.
-    storage: of `Study`; None keeps all in memory.
+    storage: of `Study`; None to keep the study in memory.
     settings: of `Study`.
 
-    Warns of a guessed space and of rows that are left out.
+    Warns of a guessed space and of omitted rows.
     """
     pandas = optional_import("pandas", "pandas")
     place = os.fspath(file)
@@ -171,14 +171,14 @@ def import_experiments(
     if storage is None:
         return study
     stored = open_storage(storage)
-    write_copy(study._ledger, stored)  # all rows in one step, or none
+    write_copy(study._ledger, stored)  # all rows in one transaction, or none
     return make(domain, direction=direction, storage=stored, **settings)
 
 
 def _guess_space(
     place: str, columns: dict[str, Cells], value: str, failed: str | None
 ) -> tuple[dict[str, Variable], dict[str, Cells]]:
-    """Return the guessed variables, and the columns that are read, under their names; warn, showing them as Python."""
+    """Return the guessed variables and the columns that are read, by name; warn with the variables as Python code."""
     prefix = next((one for one in PREFIXES if any(name.startswith(one) for name in columns)), "")
     others = (value, failed, "status", "reason", "no_data", SD)
     guessed = {
@@ -202,7 +202,7 @@ def _guess_space(
 
 
 def _find_whole_rows(place: str, domain: Domain, columns: Mapping[str, Cells], lines: Sequence[int]) -> list[int]:
-    """List the rows in which no variable lacks its value, with a warning of the others; all if there is no such row."""
+    """Return the rows in which no variable lacks its value, and warn of the others; all if there is no such row."""
     gaps: dict[int, str] = {}
     for name, one in domain.named_values.items():
         column = name if name in columns else f"point.{name}"
@@ -217,7 +217,7 @@ def _find_whole_rows(place: str, domain: Domain, columns: Mapping[str, Cells], l
 
 
 def _find_outcomes(columns: dict[str, Cells], value: str, taken: Iterable[str | None]) -> None:
-    """Name the columns of statuses, reasons and standard errors as `add_frame` does; leave out values of failures."""
+    """Rename the columns of statuses, reasons and standard errors as for `add_frame`; drop the values of failures."""
     for name in [one for one in columns if one.casefold() in STATUS_NAMES and one not in (value, *taken)]:
         words = [read_status(str(cell)) for cell in columns[name]]
         if STATUSES.issuperset(words):
@@ -240,17 +240,17 @@ def _find_outcomes(columns: dict[str, Cells], value: str, taken: Iterable[str | 
 
 
 def read_csv_columns(file: str, decimal: str | None = None) -> tuple[list[int], dict[str, Cells]]:
-    """Read a CSV file, with cells between commas, semicolons, tabs or bars, plain or compressed.
+    """Read a CSV file with a comma, semicolon, tab or bar as separator, plain or compressed.
 
-    file: in UTF-8, UTF-16 with a mark, else Windows-1252. Lines with `#` before the header are skipped.
-    decimal: "," or "."; None to find out.
+    file: in UTF-8, UTF-16 with a byte-order mark, or Windows-1252. Lines with `#` before the header are skipped.
+    decimal: "," or "."; None to detect it.
 
-    Returns the line in which each row ends, and by the names of the columns a value for each row, None for an empty
-    cell. Raises OSError, and ValueError, which names the line and the column, also for a file that is too large.
+    Returns the line in which each row ends, and the values of each column by name, None for an empty cell. Raises
+    OSError, and ValueError, with line and column, also for a file that is too large.
     """
     text = _decode_file(file)
     separator, skipped = _find_separator(text)
-    size = 0  # of the row so far
+    size = 0  # characters of the current row
 
     def split_lines() -> Iterator[str]:
         nonlocal size
@@ -297,7 +297,7 @@ def read_csv_columns(file: str, decimal: str | None = None) -> tuple[list[int], 
 
 
 def _decode_file(file: str) -> str:
-    """Return the text of a file; raise ValueError for other data."""
+    """Return the text of a file; raise ValueError for binary data."""
     content = read_content(file)
     try:
         text = content.decode("utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
@@ -309,7 +309,7 @@ def _decode_file(file: str) -> str:
 
 
 def _expand_dicts(columns: dict[str, Cells]) -> dict[str, Cells]:
-    """Give each key of the dicts that W&B's interface returns in a column ``config`` or ``summary`` a column."""
+    """Expand the dicts in the columns ``config`` and ``summary`` of W&B's interface into one column per key."""
     for name in ("config", "summary"):
         cells = columns.get(name, ())
         if any(cells) and all(cell is None or isinstance(cell, dict) for cell in cells):
@@ -320,9 +320,9 @@ def _expand_dicts(columns: dict[str, Cells]) -> dict[str, Cells]:
 
 
 def _find_separator(text: str) -> tuple[str, set[int]]:
-    """Return the character that cuts the first rows into equally many cells, a comma if none does; lines to skip."""
+    """Return the separator that splits the first rows into equally many cells, or a comma; and lines to skip."""
     first = [line[0] for line in islice(LINE.finditer(text), 1_000)]
-    if first and (named := re.fullmatch(r"sep=(.)\s*", first[0])):  # by Excel
+    if first and (named := re.fullmatch(r"sep=(.)\s*", first[0])):  # written by Excel
         return named[1], {0}
     notes = next((i for i, line in enumerate(first) if not line.startswith("#")), 0)
     found = ","
@@ -337,7 +337,7 @@ def _find_separator(text: str) -> tuple[str, set[int]]:
 
 
 def _tidy_numbers(cells: Sequence[str]) -> Sequence[str]:
-    """Return a column of numbers without percent signs and signs between thousands; any other column as it is."""
+    """Remove percent signs and thousands separators from a column of numbers; return any other column unchanged."""
     if all(NUMBER.fullmatch(cell) for cell in cells if cell not in NA_TEXTS):
         return cells
     found = {cell: WRITTEN.fullmatch(cell.replace("−", "-")) for cell in cells if cell not in NA_TEXTS}
@@ -359,8 +359,8 @@ def _tidy_numbers(cells: Sequence[str]) -> Sequence[str]:
 
 
 def _find_decimal(file: str, lines: Sequence[int], cells: Mapping[str, Sequence[str]], separator: str) -> str:
-    """Return the sign before the decimals; raise ValueError, naming line and column, if it may be either."""
-    first: dict[str, tuple[str, str]] = {}  # a cell with the sign, and where it stands
+    """Return the decimal mark; raise ValueError, with line and column, if it is ambiguous."""
+    first: dict[str, tuple[str, str]] = {}  # a cell with the mark, and its position
     are_thousands = separator == ","
     for name, column in cells.items():
         if all(NUMBER.fullmatch(cell) for cell in column if cell not in NA_TEXTS):
@@ -376,7 +376,7 @@ def _find_decimal(file: str, lines: Sequence[int], cells: Mapping[str, Sequence[
 
 
 def _convert_cells(cells: Sequence[str], has_comma: bool) -> Cells:
-    """Return the values of a column, None for an empty cell: of one kind if all cells can be read so, else texts."""
+    """Return the values of a column, None for an empty cell; they have one type if all cells allow it, else strings."""
     given = [cell for cell in cells if cell not in NA_TEXTS]
     if given and all(NUMBER.fullmatch(cell) and (has_comma or "," not in cell) for cell in given):
         plain = [None if cell in NA_TEXTS else cell.replace(",", ".") for cell in cells]
@@ -385,7 +385,7 @@ def _convert_cells(cells: Sequence[str], has_comma: bool) -> Cells:
     if given and all(cell.lower() in ("true", "false") for cell in given):
         return [None if cell in NA_TEXTS else cell.lower() == "true" for cell in cells]
     if given and all(cell[0] in "[{" for cell in given):
-        for read in (json.loads, ast.literal_eval):  # which runs nothing
+        for read in (json.loads, ast.literal_eval):  # which executes nothing
             with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
                 return [None if cell in NA_TEXTS else read(cell) for cell in cells]
     return [unquote_cell(cell) if cell else None for cell in cells]
@@ -394,11 +394,11 @@ def _convert_cells(cells: Sequence[str], has_comma: bool) -> Cells:
 def guess_variables(
     columns: Mapping[str, Cells], header: Iterable[str] = (), values: Cells = ()
 ) -> tuple[dict[str, Guess], dict[str, str]]:
-    """Guess which variable each column is; return the variables, and why the other columns are none.
+    """Guess the variable of each column; return the variables, and the reasons why other columns are none.
 
-    columns: a value for each row, None for an empty cell.
+    columns: values by column name, None for an empty cell.
     header: names of all columns of the file, which may be more.
-    values: of the objective, for each row; a column that is empty only where these are is another result.
+    values: of the objective, for each row; a column that is only empty where these are is another result.
     """
     guesses: dict[str, Guess] = {}
     left_out: dict[str, str] = {}
@@ -438,7 +438,7 @@ def guess_variables(
 
 
 def _guess(cells: Cells) -> Guess | str:
-    """Return the variable that a column is guessed to be, or why it is none."""
+    """Return the guessed variable of a column, or the reason why it is none."""
     found = [cell for cell in cells if cell is not None]
     if all(cell == found[0] for cell in found):
         return f"always {short_repr(found[0])}" if found else "empty"
@@ -463,7 +463,7 @@ def _guess_number(cells: Cells, found: Cells) -> Guess | str:
         return "counts the rows"
     kind = "Integer" if isinstance(low, int) else "Real"
     is_log = False
-    if low > 0:  # and the median is nearer to the geometric mean of the ends than to the arithmetic one
+    if low > 0:  # the median is nearer to the geometric mean of the ends than to the arithmetic mean
         first, middle, last = map(math.log, (low, statistics.median_low(found), high))
         center = (first + last) / 4 + math.log(low / 2 + high / 2) / 2 if high < 1e300 else last
         is_log = last - first >= math.log(DECADES[kind]) - 1e-9 and middle <= center
@@ -490,7 +490,7 @@ def _guess_list(found: Cells) -> Guess | str:
 
 
 def _join_shares(guesses: Mapping[str, Guess], columns: Mapping[str, Cells]) -> dict[str, Guess]:
-    """Join numbers such as of the columns ``blend.resin`` and ``blend.acid``, whose sum is the same in all rows."""
+    """Join columns such as ``blend.resin`` and ``blend.acid``, whose sum is equal in all rows."""
     members: dict[str, list[str]] = {}
     for name in guesses:
         members.setdefault(name.rpartition(".")[0], []).append(name)
@@ -517,11 +517,11 @@ def _guess_shares(stem: str, names: Sequence[str], cells: Sequence[Cells]) -> Gu
     return Guess(kind, (parts,), note="each row has this sum", total=round(total, 6))
 
 
-CHOSEN = ("Categorical", "Binary", "Ordinal")  # kinds whose value may decide about others
+CHOSEN = ("Categorical", "Binary", "Ordinal")  # classes of variables that conditions may depend on
 
 
 def _guess_condition(cells: Cells, others: Mapping[str, Cells]) -> tuple[str, Cells] | None:
-    """Return the other column, and its values, with which a column has values; None if none decides about that."""
+    """Return the other column, and its values, for which a column has values; None if there is none."""
     for name, parents in others.items():
         present = {parent for parent, cell in zip(parents, cells, strict=True) if cell is not None}
         if not any(cell is None and parent in present for parent, cell in zip(parents, cells, strict=True)):
@@ -530,13 +530,13 @@ def _guess_condition(cells: Cells, others: Mapping[str, Cells]) -> tuple[str, Ce
 
 
 def format_space(file: str, guesses: Mapping[str, Guess], left_out: Mapping[str, str]) -> str:
-    """Return guessed variables as Python, to be corrected and passed as `space=`.
+    """Return guessed variables as Python code, to be corrected and passed as `space=`.
 
     file: the source.
     guesses: by name.
-    left_out: why a column is no variable, by name.
+    left_out: reasons why columns are not variables, by name.
     """
-    shown = file if file.isprintable() else repr(file)  # a line break would end the comment, and the rest would be run
+    shown = file if file.isprintable() else repr(file)  # after a line break, the rest would be executed
     head = f"# Guessed from {shown}. Correct it, and pass it as space= (--space FILE.py:space)."
     if any(guess.kind in ("Integer", "Real") for guess in guesses.values()):
         head += "\n# Numbers have the range of the data; widen it to search beyond."
@@ -550,9 +550,9 @@ def format_space(file: str, guesses: Mapping[str, Guess], left_out: Mapping[str,
 
 
 def match_column(name: str, columns: Iterable[str]) -> str | None:
-    """Return the column of a name, with a unit behind it or a prefix of another program before it; None for none.
+    """Return the column of a name, ignoring its unit or a prefix of another program; None if there is none.
 
-    name: of a variable, or as an argument gives it.
+    name: of a variable, or the value of an argument.
     columns: all names.
     """
     plain = UNIT.sub("", name).casefold()
@@ -563,11 +563,11 @@ def match_column(name: str, columns: Iterable[str]) -> str | None:
 
 
 def find_column(file: str, argument: str, name: str, columns: Iterable[str]) -> str:
-    """Return the column that an argument names; raise ValueError without one.
+    """Return the column of an argument; raise ValueError if there is none.
 
     file: for the message.
-    argument: that gives the name.
-    name: as `match_column` reads it.
+    argument: name of the argument.
+    name: value of the argument, as in `match_column`.
     columns: all names.
     """
     if (column := match_column(name, columns)) is None:

@@ -27,22 +27,22 @@ from bostruct.study.space_changes import warn_of_rounded
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-POINT = "point"  # the column of points that are no dicts, and before a dot and a name that of a part of a dict
-LIMIT = "constraint."  # before the name of a limit
-ATTRIBUTE = "attribute."  # before the name of an attribute
-SD = "value.sd"  # the standard deviation of the noise of the one value
-EXACT_INTEGER, LARGEST_INTEGER = 2**53, 2**63  # below which a float, and a column of integers, hold an integer
+POINT = "point"  # column of points that are not dicts, and prefix of columns of their parts
+LIMIT = "constraint."  # prefix of the name of an outcome constraint
+ATTRIBUTE = "attribute."  # prefix of the name of an attribute
+SD = "value.sd"  # standard deviation of the noise of a single value
+EXACT_INTEGER, LARGEST_INTEGER = 2**53, 2**63  # below these, floats, or integer columns, are exact
 NO_REASON = "the data frame gives no reason"
 # fmt: off
-NA_TEXTS = frozenset((  # texts that pandas reads as missing by default
+NA_TEXTS = frozenset((  # strings that pandas reads as missing by default
     "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA",
     "NULL", "NaN", "None", "n/a", "nan", "null",
 ))
-UNMEASURED = frozenset((  # texts in the place of a value, in lower case
+UNMEASURED = frozenset((  # strings that mean no value, in lower case
     *map(str.lower, NA_TEXTS), "-", "--", "?", "candidate", "generated", "missing", "open", "pending", "planned",
     "queued", "running", "scheduled", "staged", "tbd", "todo", "waiting",
 ))
-NOT_FAILED = UNMEASURED | frozenset((  # texts of a column of failures, in lower case
+NOT_FAILED = UNMEASURED | frozenset((  # strings in a column of failures that mean no failure, in lower case
     "0", "0.0", "abandoned", "active", "canceled", "complete", "completed", "done", "early_stopped", "false",
     "finished", "in progress", "in_progress", "killed", "n", "new", "no", "no error", "ok", "okay", "pass", "passed",
     "paused", "preempted", "pruned", "skipped", "succeeded", "success", "successful", "terminated", "unfinished",
@@ -64,21 +64,21 @@ Unmeasured = Literal["skip", "queue"]
 class FrameRow(NamedTuple):
     """A row of a data frame.
 
-    outcome: of its evaluation; None for a trial that waits for one.
+    outcome: of its evaluation; None for a queued trial.
     """
 
     point: Presented
     outcome: Outcome | None
     measured: dict[str, float]
-    attributes: Mapping[str, Json] = {}  # never written to
+    attributes: Mapping[str, Json] = {}  # never modified
 
 
 class _FrameColumns(NamedTuple):
     """The columns of a frame that are read.
 
-    points: by the name of the part of a point; None for one column of whole points.
+    points: by the name of the part of a point; None for a single column of points.
     attributes: by the name of the attribute.
-    status, reason, failed, no_data: None for none.
+    status, reason, failed, no_data: None if absent.
     """
 
     points: dict[str, str] | None
@@ -99,10 +99,10 @@ def read_frame(
     domain: Domain,
     goals: Goals,
 ) -> list[FrameRow]:
-    """Read rows of a data frame, each of which a study with this domain and these goals can add.
+    """Read rows of a data frame that a study with this domain and these goals can add.
 
-    Warns of rows that are left out, or that lack some of their values, and of rounded numbers. Raises TypeError,
-    ValueError and PointError, which name the column or the row.
+    Warns of rows that are omitted or lack some of their values, and of rounded numbers. Raises TypeError, ValueError
+    and PointError, with the column or the row.
     """
     if unmeasured not in ("skip", "queue"):
         raise ValueError(f"unmeasured: expected 'skip' or 'queue', got {short_repr(unmeasured)}")
@@ -114,10 +114,10 @@ def read_frame(
     for column in columns.attributes.values():
         cells: Any = frame[column]
         if cells.dtype.kind == "f" and cells.isna().any() and (cells.dropna() % 1 == 0).all():
-            frame[column] = cells.astype("Int64")  # integers, which are read as floats because of the gaps
+            frame[column] = cells.astype("Int64")  # integers that were read as floats because of gaps
     records = frame.astype(object).where(frame.notna(), None).to_dict("records")
     reader, found = _CellReader(domain, columns.points), []
-    unfinished: dict[str, list[object]] = {"none": [], "some": []}  # the labels of rows by what they have of the values
+    unfinished: dict[str, list[object]] = {"none": [], "some": []}  # row labels by availability of values
     for place, (label, record) in enumerate(zip(frame.index, records, strict=True)):
         try:
             outcome, measured = _read_outcome(record, columns, goals)
@@ -136,7 +136,7 @@ def read_frame(
 
 
 def _check_frame(frame: Any) -> None:
-    """Raise TypeError for what is no frame, ValueError for one whose columns have no names of their own."""
+    """Raise TypeError unless the object is a frame, ValueError if its column names are not unique."""
     pandas = optional_import("pandas", "pandas")
     if not isinstance(frame, pandas.DataFrame):
         raise TypeError(f"frame: expected a pandas DataFrame, got {short_repr(frame)}")
@@ -151,9 +151,9 @@ def _check_frame(frame: Any) -> None:
 
 
 def _join_parts(frame: DataFrame, variables: Mapping[str, Variable]) -> DataFrame:
-    """Return a frame in which the columns of the parts of a value, with its name before a dot or alone, are one column.
+    """Join the columns of the parts of a value, named with or without its prefix, into one column.
 
-    An empty cell counts as no part; a row of empty cells has no value.
+    An empty cell is a missing part; a row of empty cells has no value.
     """
     names = set(frame.columns)
     for name, variable in variables.items():
@@ -174,7 +174,7 @@ def _join_parts(frame: DataFrame, variables: Mapping[str, Variable]) -> DataFram
 def _find_columns(
     frame: DataFrame, value: str | Sequence[str], failed: str | None, domain: Domain, goals: Goals
 ) -> _FrameColumns:
-    """Return the columns that are read; raise ValueError, naming the argument, if one is missing."""
+    """Return the columns that are read; raise ValueError, with the argument, if one is missing."""
     names = list(frame.columns)
     points = _find_point_columns(names, domain)
     taken = {POINT} if points is None else set(points.values())
@@ -184,7 +184,7 @@ def _find_columns(
         raise ValueError(f"failed: expected one of the columns {short_repr(names, 200)}, got {short_repr(failed)}")
     ours = {name: name if name in names and name not in taken else None for name in ("status", "reason", "no_data")}
     if ours["status"] is not None and not _has_statuses(frame[ours["status"]], failed):
-        ours["status"] = None  # of something else, such as a pump
+        ours["status"] = None  # of other objects, such as pumps
     others = [str(name) for name in names if name not in taken and str(name).startswith(ATTRIBUTE)]
     attributes = {name.removeprefix(ATTRIBUTE): name for name in others if name not in values.values()}
     return _FrameColumns(
@@ -198,7 +198,7 @@ def _find_columns(
 
 
 def _read_attribute_cells(record: Mapping[str, Presented], columns: Mapping[str, str]) -> dict[str, Json]:
-    """Return the attributes of a row, without empty cells; a text that is JSON is what it says, as in our tables."""
+    """Return the attributes of a row, without empty cells; JSON strings are parsed, as in our tables."""
     found = {}
     for name, column in columns.items():
         if (cell := unquote_cell(record[column])) is not None:
@@ -210,22 +210,22 @@ def _read_attribute_cells(record: Mapping[str, Presented], columns: Mapping[str,
 
 
 def write_attribute(value: object, is_exact: bool, as_text: bool) -> object:
-    """Return the cell of an attribute: what other programs would read as something else is JSON text.
+    """Return the cell of an attribute: JSON if other programs would read the plain value differently.
 
-    is_exact: whether its column holds numbers exactly, as `find_inexact` tells.
-    as_text: True in a file; in a frame, None alone and some texts are JSON text.
+    is_exact: whether its column represents numbers exactly, as `find_inexact` determines.
+    as_text: True for a file; for a frame, only None and some strings become JSON.
     """
     if isinstance(value, str):
         return value if _is_plain(value) else dump(value)
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if value is not None and (not as_text or (is_number and is_exact)):
         return value
-    # behind a tab, no program takes it for a number, or a missing one
+    # after a tab, no program reads it as a number or a missing value
     return f"\t{dump(value)}" if as_text and (is_number or value is None) else dump(value)
 
 
 def _is_plain(text: str) -> bool:
-    """Tell whether a cell with a text is read as this text: it looks like no number, JSON or literal of Python."""
+    """Return whether a string cell is read unchanged: it does not look like a number, JSON or a Python literal."""
     with suppress(ValueError):
         float(text.replace(",", "."))
         return False
@@ -234,7 +234,7 @@ def _is_plain(text: str) -> bool:
 
 
 def find_inexact(trials: Sequence[Trial]) -> frozenset[str]:
-    """Return the attributes with numbers that a column of numbers, with gaps or of one type, would change."""
+    """Return the attributes with numbers that a numeric column would change, because of gaps or mixed types."""
     columns: dict[str, list[object]] = {}
     for trial in trials:
         for name, value in trial.attributes.items():
@@ -244,7 +244,7 @@ def find_inexact(trials: Sequence[Trial]) -> frozenset[str]:
 
 def _is_inexact(values: Sequence[Any], is_full: bool) -> bool:
     kinds = set(map(type, values))
-    if kinds == {int}:  # with gaps they are read as floats, and taken back
+    if kinds == {int}:  # with gaps they are read as floats and converted back
         return max(map(abs, values)) >= (LARGEST_INTEGER if is_full else EXACT_INTEGER)
     if kinds == {float}:
         return not is_full and all(value.is_integer() for value in values)
@@ -252,7 +252,7 @@ def _is_inexact(values: Sequence[Any], is_full: bool) -> bool:
 
 
 def _has_statuses(column: Any, failed: str | None) -> bool:
-    """Tell whether a column says what became of trials; raise ValueError if some of its words only do."""
+    """Return whether a column contains statuses of trials; raise ValueError if only some of its words are statuses."""
     words = {read_status(cell): cell for cell in column.dropna().map(str)}
     unknown = [cell for word, cell in words.items() if word not in STATUSES]
     known = [cell for word, cell in words.items() if word in FAILED_STATUSES]
@@ -266,7 +266,7 @@ def _has_statuses(column: Any, failed: str | None) -> bool:
 
 
 def read_status(text: str) -> str:
-    """Return a word of a status as our tables write it: Optuna's and Ax's may begin with the name of a class."""
+    """Return a status in the words of our tables; those of Optuna and Ax may start with a class name."""
     return text.strip().lower().removeprefix("trialstate.").removeprefix("trialstatus.").replace("cancell", "cancel")
 
 
@@ -293,12 +293,12 @@ def _find_value_columns(
 
 
 def list_value_names(goals: Goals) -> list[str]:
-    """Return what tables call the values of a study, one name for each objective."""
+    """Return the column names of a study's values in tables, one for each objective."""
     return ["value"] if goals.n_objectives == 1 else [f"value.{i}" for i in range(goals.n_objectives)]
 
 
 def _find_limits(names: Iterable[object], goals: Goals) -> dict[str, str]:
-    """Return the column of each limit of the study; raise ValueError without one, and if there is any other."""
+    """Return the column of each outcome constraint; raise ValueError if one is missing or undeclared."""
     expected = [LIMIT + limit.name for limit in goals.limits]
     found = [str(name) for name in names if str(name).startswith(LIMIT)]
     for column in (column for column in found if column not in expected):
@@ -312,10 +312,10 @@ def _find_limits(names: Iterable[object], goals: Goals) -> dict[str, str]:
 
 
 def _find_point_columns(names: Sequence[Any], domain: Domain) -> dict[str, str] | None:
-    """Return the column of each part of a point; None if one column has whole points.
+    """Return the column of each part of a point; None if one column contains whole points.
 
-    A table of ours has `point.NAME` for each part, whatever it is called; any other has NAME. So a column of the name
-    of a variable is that of the variable, unless `point.NAME` is there and can be nothing else.
+    Our tables have `point.NAME` for each part; other tables have NAME. The column with the name of a variable therefore
+    contains it, unless a column `point.NAME` can have no other meaning.
     """
     known = domain.named_values
     prefixed = {str(name).removeprefix(f"{POINT}."): name for name in names if str(name).startswith(f"{POINT}.")}
@@ -339,7 +339,7 @@ def _find_point_columns(names: Sequence[Any], domain: Domain) -> dict[str, str] 
 
 
 def _suggest_column(name: str, names: Iterable[object]) -> object | None:
-    """Return the column of the same name in another case, or behind a prefix as other programs write one."""
+    """Return the column with the same name in another case, or with a prefix of another program."""
     plain = name.casefold().strip()
     texts = {one: str(one).casefold().strip() for one in names}
     same = [one for one, text in texts.items() if text == plain]
@@ -350,7 +350,7 @@ def _suggest_column(name: str, names: Iterable[object]) -> object | None:
 def _read_outcome(
     record: Mapping[str, Presented], columns: _FrameColumns, goals: Goals
 ) -> tuple[Outcome | None, dict[str, float]]:
-    """Return the outcome of a row, None if its evaluation is not finished, and what was measured of that."""
+    """Return the outcome of a row, None if its evaluation is not finished, and its measured quantities."""
     said = "" if columns.status is None else read_status(str(record[columns.status] or ""))
     reason = None if columns.reason is None else unquote_cell(record[columns.reason])
     if columns.failed is not None and (why := _read_failure(columns.failed, record[columns.failed])) is not None:
@@ -378,9 +378,9 @@ def _read_outcome(
 
 
 def _read_number(column: str, cell: object, has_failed: bool) -> float | None:
-    """Return the number of a cell; None if nothing was measured, or for an infinity in a row that has failed.
+    """Return the number in a cell; None if nothing was measured, or for an infinity in a failed row.
 
-    Raise TypeError, ValueError for anything else.
+    Raise TypeError, ValueError for any other content.
     """
     if cell is None:
         return None
@@ -407,7 +407,7 @@ def _hint_at_comma(text: str) -> str:
 
 
 def _read_failure(column: str, cell: object) -> str | None:
-    """Return the reason why a row has failed, "" for one without a reason; None if it has not failed."""
+    """Return the reason why a row has failed, "" if there is none; None if it has not failed."""
     if isinstance(cell, str):
         text, word = cell.strip(), read_status(cell)
         if word in NOT_FAILED:
@@ -422,7 +422,7 @@ def _read_failure(column: str, cell: object) -> str | None:
 class _CellReader:
     """A reader of the points of a frame.
 
-    columns: by the name of the part of a point; None for one column of whole points.
+    columns: by the name of the part of a point; None for a single column of points.
     """
 
     def __init__(self, domain: Domain, columns: dict[str, str] | None) -> None:
@@ -430,12 +430,12 @@ class _CellReader:
         self._domain, self._columns = domain, columns
         self._known = domain.named_values
         own = domain.parts.get(OWN, domain)
-        self._own = Space(own.variables) if own.variables else None  # without its constraints
+        self._own = Space(own.variables) if own.variables else None  # without constraints
 
     def read(self, record: Mapping[str, Presented]) -> Presented:
-        """Return the point of a row; raise PointError if it is none.
+        """Return the point of a row; raise PointError if it is invalid.
 
-        record: a cell for each column; None for a missing one.
+        record: a cell for each column; None for a missing value.
         """
         if self._columns is None:
             point = unquote_cell(record[POINT])
@@ -451,7 +451,7 @@ class _CellReader:
         return point
 
     def _read_cell(self, given: Presented, name: str, column: str) -> Presented:
-        """Return the value that a cell means, None for a missing one; a rounded number is its level."""
+        """Return the value of a cell, None if it is missing; a rounded number becomes its level."""
         one = self._known.get(name)
         if one is None or given is None:
             return given
@@ -465,8 +465,8 @@ class _CellReader:
         return found
 
     def _read_missing(self, name: str, cell: Presented) -> list[Presented]:
-        """Return the choice that is missing in a table; raise PointError if it may be one of several."""
-        texts = [] if isinstance(cell, str) else [*NA_TEXTS]  # a cell that is a text was not read as missing
+        """Return the choice that a missing cell represents; raise PointError if it is ambiguous."""
+        texts = [] if isinstance(cell, str) else [*NA_TEXTS]  # a string cell was not read as missing
         found = [choice for choice in get_choices(self._known.get(name)) if choice is None or choice in texts]
         if len(found) > 1:
             raise PointError(
@@ -476,7 +476,7 @@ class _CellReader:
         return found
 
     def _check_required(self, point: Presented, missing: Iterable[str]) -> None:
-        """Raise PointError if a variable that each point has is missing."""
+        """Raise PointError if an unconditional variable is missing."""
         for name in missing:
             if name in self._known and name not in point and not self._known[name].when:
                 raise PointError(
@@ -494,19 +494,19 @@ def _is_value(one: Any, value: object) -> bool:
 
 
 def get_choices(one: object) -> tuple[Presented, ...]:
-    """Return the choices of a variable that lists them; () for any other."""
+    """Return the choices of a variable that lists them; () for any other variable."""
     return one.choices if isinstance(one, Variable) and isinstance(one.choices, tuple) else ()
 
 
 def _read_text(given: str, one: Any) -> Presented:
-    """Return what a text such as ``('a', 'b')`` stands for, unless the text is a value; None for a missing one."""
+    """Parse a string such as ``('a', 'b')`` as a literal, unless it is itself a value; None if it is missing."""
     if (text := unquote_cell(given)) != given and _is_value(one, text):
         return text
     if _is_value(one, given):
         return given
     try:
         literal = ast.literal_eval(given.strip())
-    except (ValueError, SyntaxError, MemoryError, RecursionError):  # a misspelled value, which is refused as it is
+    except (ValueError, SyntaxError, MemoryError, RecursionError):  # a misspelled value, which is rejected unchanged
         return None if given.strip() in NA_TEXTS else given
     if isinstance(literal, tuple) and not given.strip().startswith("("):
         return given
@@ -514,7 +514,7 @@ def _read_text(given: str, one: Any) -> Presented:
 
 
 def _read_value(given: Presented, one: Any) -> Presented:
-    """Return the value that a cell stands for: pandas makes floats of integers, and numbers and bools of texts."""
+    """Return the value of a cell: pandas converts integers to floats, and strings to numbers and bools."""
     if not isinstance(given, int | float) or _is_value(one, given):
         return given
     texts = [choice for choice in get_choices(one) if isinstance(choice, str) and _is_read_as(choice, given)]
@@ -525,7 +525,7 @@ def _read_value(given: Presented, one: Any) -> Presented:
 
 
 def _is_read_as(text: str, value: float) -> bool:
-    """Tell whether pandas reads a text in a file as a number or a bool."""
+    """Return whether pandas reads a string in a file as a number or a bool."""
     if isinstance(value, bool):
         return text.lower() == str(value).lower()
     with suppress(ValueError):
@@ -534,7 +534,7 @@ def _is_read_as(text: str, value: float) -> bool:
 
 
 def _warn_of_unfinished(left_out: Sequence[object], begun: Sequence[object], n_rows: int) -> None:
-    """Warn of rows without a value, and of rows with some of their values."""
+    """Warn of rows without a value, and of rows with only some values."""
     said = []
     if left_out:
         said.append(

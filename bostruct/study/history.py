@@ -1,4 +1,4 @@
-"""Trials, and the history that a searcher sees: its points and measurements grow by one trial at a time."""
+"""Trials, and the history that a searcher receives: points and measurements, extended by one trial at a time."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from bostruct.goals.pareto import LARGEST, constrained_rank
 from bostruct.outcome import Outcome
 
 TrialStatus = Literal["running", "completed", "failed", "infeasible"]
-CANCELED = "canceled"  # in the info of a trial that was given up
-MACHINE = "machine_failure"  # of one that was given back since the machine failed: the cause, how many had completed
-NO_DATA = "no_data"  # of one that failed because of the machine once more: the cause
-ATTRIBUTES = "attributes"  # in the info of a trial: what the user keeps with it
-SHOWN_AT_ONCE = 1_000  # points of trials that are read
-DOUBLE = "double"  # the origin of a second outcome of a trial that was handed out again
+CANCELED = "canceled"  # in the info of a canceled trial
+MACHINE = "machine_failure"  # of a trial requeued after a machine failure: cause, and number of completed trials
+NO_DATA = "no_data"  # of a trial that failed again because of the machine: the cause
+ATTRIBUTES = "attributes"  # in the info of a trial: the user's data
+SHOWN_AT_ONCE = 1_000  # maximum points of trials decoded together
+DOUBLE = "double"  # origin of a second outcome of a requeued trial
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Trial:
     number : int
         The position in the study, from 0.
     point : Presented
-        The point, in the values of the user.
+        The point, as the objective receives it.
     status : {"running", "completed", "failed", "infeasible"}
         The status.
     value : float or None
@@ -40,17 +40,17 @@ class Trial:
     reason : str or None
         Why the trial failed or is infeasible.
     info : dict
-        How the point was chosen (`origin`), and what it cost.
+        How the point was chosen (`origin`), and the cost of its suggestion.
     started, finished : float or None
         Seconds since the epoch.
     unread : str or None
-        Why the point is invalid in the study's changed space; the point is shown as it is stored.
+        Why the point is invalid in the study's changed space. The point is then shown in its stored form.
     values : tuple of float
         One value for each objective. Empty unless completed.
     constraints : mapping of str to float
-        The measured quantities with limits, by name.
+        The measured quantities of the constraints, by name.
     broken : tuple of str
-        The names of the limits that are broken.
+        The names of the violated constraints.
     sd : float or None
         Known standard deviation of the noise in the value.
     repeats : tuple of float
@@ -78,12 +78,12 @@ class Trial:
 
     @classmethod
     def shown_later(cls, show: Callable[[Info], Presented], **fields: object) -> Trial:
-        """Create a trial whose point is made when it is first read, because most points of a large study never are.
+        """Create a trial whose point is created on first access, because most points of a large study are never read.
 
         Parameters
         ----------
         show : callable
-            Makes the point.
+            Function of the trial's info that returns the point.
         fields : object
             The other fields that differ from their defaults.
         """
@@ -93,11 +93,11 @@ class Trial:
         return trial
 
     def __getattr__(self, name: str) -> Presented:
-        """Make the point, where it is not there yet."""
+        """Create the point on first access."""
         fields = self.__dict__
         if name == "point" and (show := fields.get("_show")) is not None:
-            fields.setdefault("point", show(self.info))  # another thread may have been quicker
-            fields.pop("_show", None)  # not before: what shows the point may be interrupted
+            fields.setdefault("point", show(self.info))  # another thread may have created it
+            fields.pop("_show", None)  # not earlier, because `show` may be interrupted
         if name not in fields:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return fields[name]
@@ -108,7 +108,7 @@ class Trial:
 
     @property
     def is_feasible(self) -> bool:
-        """True if the trial has completed and breaks no limit."""
+        """True if the trial has completed and satisfies all constraints."""
         return self.status == "completed" and not self.broken
 
     @property
@@ -124,7 +124,7 @@ class Trial:
 
     @property
     def choice(self) -> str:
-        """The origin in words, such as ``exploring a branch`` for a random point of a branch with few trials."""
+        """A description of the origin, such as ``exploring a branch`` for a random point of a rare branch."""
         is_exploring = self.origin == "random" and str(self.info.get("why", "")).endswith(BRANCH_REASON)
         return "exploring a branch" if is_exploring else self.origin
 
@@ -135,7 +135,7 @@ class Trial:
 
     @property
     def is_canceled(self) -> bool:
-        """True if `Study.cancel` canceled the trial: its status is failed, and the method learns nothing from it."""
+        """True if `Study.cancel` canceled the trial: its status is failed, and the method ignores it."""
         return CANCELED in self.info
 
     @property
@@ -145,7 +145,7 @@ class Trial:
 
     @property
     def is_no_data(self) -> bool:
-        """True if the failure says nothing about the point, because the trial was canceled or its machine failed."""
+        """True if the failure is unrelated to the point, because the trial was canceled or its machine failed."""
         return self.is_canceled or NO_DATA in self.info
 
     @property
@@ -171,28 +171,28 @@ class Trial:
 
 
 def show_points(trials: Sequence[Trial]) -> Iterator[Presented]:
-    """Yield the points of trials, which keep none that was not read before: many of them take much memory."""
+    """Yield the points of trials without caching them, since many points need much memory."""
     for start in range(0, len(trials), SHOWN_AT_ONCE):
         some = trials[start : start + SHOWN_AT_ONCE]
         shows = [trial.__dict__.get("_show") for trial in some]
         methods = {getattr(show, "func", None) for show in shows}
-        if len(methods) == 1 and (show := methods.pop()) is not None:  # all are of one form of points
+        if len(methods) == 1 and (show := methods.pop()) is not None:  # all have one form of points
             yield from show.__self__.show_all([one.args[0] for one in shows if one], [trial.info for trial in some])
         else:
             yield from (t.point if show is None else show(t.info) for t, show in zip(some, shows, strict=True))
 
 
 def tell_stop(trial: Trial) -> str:
-    """Write that a stopping rule ended a trial, and at which step; empty if none did."""
+    """Describe at which step a stopping rule ended the trial; "" if none did."""
     return "" if trial.stopped_at is None else f", which was stopped at step {trial.stopped_at}"
 
 
 @dataclass(frozen=True, eq=False)
 class History(HistoryView):
-    """The history of a study, or one that is made by hand.
+    """The history of a study, or one constructed manually.
 
-    objectives: None for the values.
-    violations: None for no limit.
+    objectives: None to use the values.
+    violations: None without constraints.
     """
 
     objectives: Array = field(default=cast(Array, None))
@@ -217,8 +217,8 @@ class History(HistoryView):
     ) -> History:
         """Make a history from batches of points; all of them count as seen.
 
-        values: one for each completed point, to be minimized.
-        measured: all that was measured at the completed points; None for the values alone.
+        values: one for each completed point, minimized.
+        measured: all measurements at the completed points; None if there are only values.
         """
         batches = [domain.join(completed), domain.join(running), domain.join(failed)]
         seen = frozenset(key for batch in batches for key in domain.keys(batch))
@@ -227,12 +227,12 @@ class History(HistoryView):
 
     @property
     def best(self) -> int:
-        """The index of the smallest value; the first of equals."""
+        """The index of the smallest value, the first of equal values."""
         return int(np.argmin(self.values))
 
 
-LEAST_FREEDOM = 5  # degrees of freedom from which repeats tell the noise, whose sd is then off by about a third
-ROUNDING = 1e-24  # of a variance to the square of the values: what rounding may make of repeats that agree
+LEAST_FREEDOM = 5  # minimum degrees of freedom of an estimated noise, whose sd has an error of about a third
+ROUNDING = 1e-24  # of a variance relative to the squared values: rounding errors of equal repeats
 
 
 class Measured(NamedTuple):
@@ -240,8 +240,8 @@ class Measured(NamedTuple):
 
     values: of the only objective, or a constrained rank that orders the points (n,).
     objectives: (n, k).
-    violations: by how much each limit is broken (n, c), at most 0 if it is kept.
-    variances: of the noise of the values (n,), NaN if unknown; None if none is known.
+    violations: of each constraint (n, c), at most 0 if it is satisfied.
+    variances: of the noise of the values (n,), NaN if unknown; None if all are unknown.
     """
 
     values: Array
@@ -251,17 +251,17 @@ class Measured(NamedTuple):
 
 
 class Measurements:
-    """The measurements of a study in the order told, which grow by one outcome at a time."""
+    """The measurements of a study in the order observed, extended by one outcome at a time."""
 
     def __init__(self, goals: Goals) -> None:
         self._goals = goals
         self._rows: list[tuple[float, ...]] = []  # not yet in the array
-        widths = (goals.n_objectives, len(goals.limits), 4)  # objectives, violations, as of `_describe_noise`
+        widths = (goals.n_objectives, len(goals.limits), 4)  # objectives, violations, and noise as in `_describe_noise`
         self._parts = [ArrayBuffer(np.empty((0, width))) for width in widths]
         self._has_noise = False
 
     def append(self, outcome: Outcome) -> None:
-        """Take the outcome of one more completed trial."""
+        """Append the outcome of a completed trial."""
         oriented, violations = self._goals.orient(outcome.values), self._goals.violations(outcome)
         self._rows.append((*oriented, *violations, *_describe_noise(outcome)))
         self._has_noise |= outcome.sd is not None or len(outcome.repeats) > 1
@@ -287,8 +287,8 @@ def measure(goals: Goals, outcomes: Sequence[Outcome]) -> Measured:
 
 
 def _describe_noise(outcome: Outcome) -> tuple[float, float, float, float]:
-    """Return a known variance or NaN, the number of repeats, and their sum of squared deviations and largest square."""
-    told = np.nan if outcome.sd is None else min(outcome.sd * outcome.sd, LARGEST)  # an old file may hold any sd
+    """Return the known variance or NaN, and the number, sum of squared deviations and largest square of repeats."""
+    told = np.nan if outcome.sd is None else min(outcome.sd * outcome.sd, LARGEST)  # an old file may contain any sd
     if not outcome.repeats:
         return told, 1.0, 0.0, 0.0
     repeats = np.array(outcome.repeats)
@@ -298,26 +298,25 @@ def _describe_noise(outcome: Outcome) -> tuple[float, float, float, float]:
 
 
 def _find_variances(noise: Array) -> Array | None:
-    """Return the variance of each value: as told, or the pooled variance of repeats over their number; None for none.
+    """Return the variance of each value: as given, or the pooled variance over the number of repeats; None if unknown.
 
-    A single value counts as one repeat: a model that learned its noise would know nothing of the scatter within points
-    (docs/evidence/auto.md). Repeats that all agree, up to the rounding of their mean, may be one measurement, read
-    several times. They tell nothing of the noise, which is learned then.
+    A single value counts as one repeat; otherwise, a model that fits its noise would not know the scatter within points
+    (docs/evidence/auto.md). Repeats that are all equal, up to rounding of their mean, may be copies of one measurement.
+    They do not determine the noise, which is then fitted.
 
-    noise: told variance, number of repeats, sum of their squared deviations, square of the largest, of each value
-        (n, 4).
+    noise: given variance, number of repeats, sum of squared deviations and largest square of each value (n, 4).
     """
     told, counts, squares, largest = noise.T
     freedom = float((counts - 1.0).sum())
     with np.errstate(over="ignore"):
         pooled = float(squares.sum()) / freedom if freedom >= LEAST_FREEDOM else np.nan
-    tells = np.isfinite(pooled) and pooled > ROUNDING * float(np.max(largest))  # squares of the largest floats do not
+    tells = np.isfinite(pooled) and pooled > ROUNDING * float(np.max(largest))  # squares may overflow
     variances = np.where(np.isnan(told), pooled / counts, told) if tells else told
     return None if np.isnan(variances).all() else variances
 
 
 class ArrayBuffer:
-    """An array that is appended to along its first axis; what was read of it before stays as it was.
+    """A growing array along its first axis; earlier views are not affected.
 
     rows: the first rows (n, ...), which are copied.
     """
@@ -327,7 +326,7 @@ class ArrayBuffer:
         self._n = len(self._buffer)
 
     def extend(self, rows: Batch) -> None:
-        """Append rows, in amortized constant time each.
+        """Append rows, in amortized constant time per row.
 
         rows: (m, ...), of the same form as the first.
         """
@@ -340,7 +339,7 @@ class ArrayBuffer:
         self._n = n
 
     def read(self) -> Batch:
-        """Return the rows so far (n, ...), a view that cannot be written to."""
+        """Return the current rows (n, ...) as a read-only view."""
         rows = self._buffer[: self._n]
         rows.flags.writeable = False
         return rows
@@ -349,7 +348,7 @@ class ArrayBuffer:
 class BatchBuffer:
     """Points of a domain, appended one at a time and read as one batch.
 
-    join: makes a batch of what is appended; None if these are points.
+    join: makes a batch of the appended items; None if these are points.
     """
 
     def __init__(self, domain: Domain, join: Callable[[list[Point]], Batch] | None = None) -> None:
@@ -364,7 +363,7 @@ class BatchBuffer:
         self._fresh.append(x)
 
     def read(self) -> Batch:
-        """Return the points so far as a batch of the domain, the same object while none is appended."""
+        """Return the current points as a batch of the domain, the same object until a point is appended."""
         if self._fresh:
             fresh = self._join_fresh(self._fresh)
             if self._rows is not None:

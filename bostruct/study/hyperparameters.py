@@ -1,4 +1,4 @@
-"""The posterior of a model's hyperparameters as a table: which variables matter to the model, and how much."""
+"""A table of the posterior of a model's hyperparameters, which shows the relevance of the variables."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ HEADER = ("hyperparameter", "variable", "mean", "95% interval")
 class Hyperparameter(NamedTuple):
     """The posterior of one hyperparameter.
 
-    name: of the hyperparameter.
-    variable: that it belongs to, or choices whose coefficient it is; empty for one of the whole model.
-    samples: of its posterior (s,); s = 1 for a point estimate. A relevance is in [0, 2]; coefficients, means and
-        standard deviations are in the user's units, or those that `auto` compresses values to.
-    output: the objective or constraint whose model has it; empty if there is one objective.
+    name: name of the hyperparameter.
+    variable: its variable, or the choices that its coefficient belongs to; "" if it belongs to the whole model.
+    samples: posterior samples (s,); s = 1 for a point estimate. A relevance is in [0, 2]; coefficients, means and
+        standard deviations are in the user's units, or in the units to which `auto` compresses values.
+    output: the objective or constraint of its model; "" if there is one objective.
     """
 
     name: str
@@ -52,10 +52,10 @@ class Hyperparameter(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class HyperparameterTable:
-    """The hyperparameters of a model, those of variables by relevance, or by the size of the coefficient.
+    """The hyperparameters of a model, those of variables sorted by relevance or by coefficient size.
 
-    ``relevance`` is 1 minus the mean correlation, under the model, of two points that differ in that variable alone:
-    near 0 the variable does not matter to the model. It does not depend on how a method scales its own parameters.
+    ``relevance`` is 1 minus the mean prior correlation of two points that differ only in that variable: near 0, the
+    variable does not matter to the model. It does not depend on how a method parameterizes its kernels.
     """
 
     rows: tuple[Hyperparameter, ...]
@@ -68,7 +68,7 @@ class HyperparameterTable:
 
     @property
     def relevance(self) -> dict[str, float]:
-        """The mean relevance of each variable to the first output, largest first; empty for a model without any."""
+        """The mean relevance of each variable to the first output, largest first; empty for other models."""
         found: dict[str, float] = {}
         for row in self.rows:
             if row.name == "relevance":
@@ -78,7 +78,7 @@ class HyperparameterTable:
     def to_dataframe(self) -> pd.DataFrame:
         """Return a pandas DataFrame with output, name, variable, mean, low, high and samples of each hyperparameter.
 
-        Raises MissingExtra without pandas.
+        Raises MissingExtra if pandas is not installed.
         """
         records = [
             {
@@ -95,11 +95,11 @@ class HyperparameterTable:
         return optional_import("pandas", "pandas").DataFrame.from_records(records)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the relevance of each variable, or the largest coefficients, with 95% intervals.
+        """Plot the relevance of each variable, or the largest coefficients, with 95% intervals.
 
-        ax: axes to draw on, None for those of a new figure.
+        ax: axes to draw on, None for a new figure.
 
-        Returns the matplotlib axes. Raises MissingExtra without matplotlib.
+        Returns the matplotlib axes. Raises MissingExtra if matplotlib is not installed.
         """
         return load_by_name("bostruct.analysis.importances:draw_hyperparameters")(self, ax)
 
@@ -130,7 +130,7 @@ class HyperparameterTable:
 def tabulate_hyperparameters(
     outputs: Sequence[Sequence[HyperparameterSamples]], domain: Domain, goals: Goals
 ) -> HyperparameterTable:
-    """Return the table of the hyperparameters of each output, with names of variables, in the user's directions."""
+    """Return the table of the hyperparameters of each output, with variable names, in the user's directions."""
     objectives = [goals.name_objective(k) for k in range(goals.n_objectives)]
     labels = [*objectives, *(limit.name for limit in goals.limits)] if len(outputs) > 1 else [""]
     rows = list[Hyperparameter]()
@@ -151,7 +151,7 @@ def _is_ranked(row: Hyperparameter) -> bool:
 
 
 def _name_variable(one: HyperparameterSamples, domain: Domain) -> str:
-    """Return the name of the variable of a hyperparameter, behind the name of its part if there are several."""
+    """Return the name of a hyperparameter's variable, prefixed by its part if there are several."""
     if one.variable is None or isinstance(one.variable, str):
         return one.variable or ""
     part = one.name.partition(": ")[0]

@@ -1,4 +1,4 @@
-"""The ledger: the trials of a study as they are asked, told, added, given back and tried again."""
+"""The ledger: the trials of a study and their transitions: ask, tell, add, requeue and retry."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ from bostruct.study.history import ATTRIBUTES, CANCELED, DOUBLE, MACHINE, NO_DAT
 from bostruct.study.point_forms import Kept, find_moved_numbers, find_names, restore_numbers, write_point_text
 from bostruct.study.records import read_goals, read_initial, read_trial, show_outcome, write_trial
 from bostruct.study.space_changes import current_row, is_over, reread_trials
-from bostruct.study.trial_table import Record, TrialTable
+from bostruct.study.trial_records import Record, TrialRecords
 
-RETRIES = 2  # of a failure that is no fault of the point, unless another number is asked for
+RETRIES = 2  # default for a failure that the point did not cause
 MAX_ATTEMPTS = 2
-OF_ONE_EVALUATION = ("reports", ATTRIBUTES, CANCELED, NO_DATA)  # in the info of a trial, until it is handed out again
+OF_ONE_EVALUATION = ("reports", ATTRIBUTES, CANCELED, NO_DATA)  # in a trial's info until it is asked again
 log = logging.getLogger(__name__)
 
 
 class NextPoint(NamedTuple):
     """The next point of a study.
 
-    info: for people, plain JSON.
-    state: the searcher's after it, as JSON text.
-    may_repeat: whether the point may have been asked for before.
+    info: description for the user, plain JSON.
+    state: the searcher's next state, as JSON text.
+    may_repeat: whether the point may be a repetition.
     """
 
     point: Point
@@ -55,14 +55,14 @@ class NextPoint(NamedTuple):
     may_repeat: bool = False
 
 
-class Ledger(TrialTable):
-    """The trials of a study as a storage holds them: asked, told, added, given back; each change is on disk first.
+class Ledger(TrialRecords):
+    """The trials of a study in a storage: asked, told, added, and requeued; each change is written to disk first.
 
-    It learns what other writers wrote, and takes over what they left.
+    It reads the changes of other writers, and requeues the trials of dead ones.
 
-    store: the right to write it, None if it is only read.
+    store: the study's writer, None if it is read only.
 
-    Raises StorageError, naming the trial, if a point cannot be decoded.
+    Raises StorageError, with the trial, if a point cannot be decoded.
     """
 
     def __init__(self, domain: Domain, stored: StoredStudy, store: StudyWriter | None, label: str) -> None:
@@ -70,14 +70,14 @@ class Ledger(TrialTable):
         super().__init__(domain, read_goals(row, label))
         self.name = row.name
         self.label = label
-        self.state = row.state  # the searcher's, as JSON text
+        self.state = row.state  # of the searcher, as JSON text
         self.store = store
         self.changes = stored.changes
-        self.is_resumed = bool(stored.trials)  # nothing that this process made has been asked since
-        self._wanted: Callable[[], bool] | None = None  # asked before a trial is handed out
-        self._folder = _find_folder()  # in which the label is a path
-        self._is_stepping = False
-        self._contradiction: StorageLost | None = None  # between the storage and what is here
+        self.is_resumed = bool(stored.trials)  # until this process asks
+        self._wanted: Callable[[], bool] | None = None  # called before a trial is handed out
+        self._folder = _find_folder()  # for relative paths in the label
+        self._in_transaction = False
+        self._contradiction: StorageLost | None = None  # contradiction between the storage and this object
         self._made = stored.study
         self._names = find_names(parse(row.domain))
         self._where = where = f"{label}: study {row.name!r}"
@@ -94,42 +94,42 @@ class Ledger(TrialTable):
 
     @property
     def writer(self) -> StudyWriter:
-        """The right to write the study; raises BostructError if it is only read."""
+        """The study's writer; raises BostructError if the study is read only."""
         if self.store is None:
             raise BostructError(f"study {self.name!r} was loaded with read_only=True; it cannot be asked or told")
         return self.store
 
     @property
     def first_space(self) -> str:
-        """The description of the domain that the study was made with, as JSON text."""
+        """The description of the domain at the study's creation, as JSON text."""
         return self._made.domain
 
     @property
     def is_writable(self) -> bool:
-        """Tell whether the study can be written: it is open for that, and its storage is there."""
+        """Return whether the study is open for writing and its storage exists."""
         return self.store is not None and self.store.is_open and self.store.lost is None
 
     @property
     def owner(self) -> str | None:
-        """The name of this writer in the rows of trials that it hands out; None if it is the only one."""
+        """The name of this writer in the rows of its trials; None if there is only one writer."""
         return None if self.store is None else self.store.owner
 
     @property
     def out(self) -> list[int]:
-        """The numbers of the running trials that this object handed out, and nobody else since, ascending."""
+        """The numbers of the running trials that this object handed out last, ascending."""
         return sorted(number for number in self._running if self._is_out(number))
 
     @property
     def n_remote(self) -> int:
-        """The number of running trials that other writers handed out."""
+        """The number of running trials of other writers."""
         return len(self.evaluated) - len(self.out)
 
     @contextmanager
     def ask_lock(self, wanted: Callable[[], bool] | None = None) -> Iterator[None]:
-        """Wait until no other writer decides on a trial, and keep them waiting for as long as a block lasts.
+        """Wait until no other writer is choosing a trial, and lock them out for the duration of a block.
 
-        wanted: tells whether a trial is to be handed out, by all that others wrote; it is asked in the same step, since
-            others may decide, too, if a connection is lost. None for always.
+        wanted: returns whether a trial is wanted, given the changes of other writers. It is called in the transaction
+            that starts a trial, because other writers may ask if a connection is lost. None if one is always wanted.
         """
         block = self.writer.ask_lock() if self.is_writable else nullcontext()
         block.__enter__()
@@ -138,33 +138,33 @@ class Ledger(TrialTable):
             yield
         finally:
             self._wanted = before
-            held = [block]  # which others would wait for as long as this process lives
+            held = [block]  # others would wait for it until this process ends
             try:
                 _leave(held)
-            except BaseException:  # of a signal that came before it had begun
+            except BaseException:  # from a signal that arrived before it started
                 _leave(held)
                 raise
 
     def check_wanted(self) -> None:
-        """Raise NotWanted if the block that decides wants no trial any more."""
+        """Raise NotWanted if the block that holds the lock does not want another trial."""
         if self._wanted is not None and not self._wanted():
             raise NotWanted(f"{self._where}: no further trial is wanted")
 
     @defer_signals_once_begun
     def sync(self) -> None:
-        """Learn what other writers wrote; do nothing within a step, and if nothing can be written."""
-        if self.is_writable and not self._is_stepping:
-            with suppress(StorageLost):  # as the next change says
+        """Read the changes of other writers; do nothing within a transaction, or if nothing can be written."""
+        if self.is_writable and not self._in_transaction:
+            with suppress(StorageLost):  # the next change raises it
                 self._learn(self.writer.poll())
 
     def learn_of(self, trial: object) -> None:
-        """Learn what other writers wrote if a trial that somebody means is not known to run."""
+        """Read the changes of other writers if a given trial is not known to be running."""
         number = getattr(trial, "number", trial)
         if isinstance(number, int) and number not in self._running:
             self.sync()
 
     def requeue_stale(self) -> None:
-        """Let trials wait that a writer left running which is gone; fail those that were left so for the second time.
+        """Requeue the running trials of dead writers; fail those that were requeued before.
 
         With one writer, these are the trials that were running when the study was opened.
         """
@@ -178,7 +178,7 @@ class Ledger(TrialTable):
                 self._take_from(record.owner, number)
 
     def note_writers(self, present: AbstractSet[str]) -> None:
-        """Show the trials of a study that is only read as waiting if their writers are gone, and write nothing."""
+        """Show trials of dead writers as waiting in a read-only study, without writing."""
         for number in self._running:
             if self._records[number].owner not in present:
                 self._records[number].owner = None
@@ -186,13 +186,13 @@ class Ledger(TrialTable):
     @defer_signals_once_begun
     @retry_rolled_back
     def _take_from(self, owner: str | None, number: int) -> None:
-        """Let a trial wait whose owner is gone, or fail it if that is the second time; nothing if others did.
+        """Requeue a trial of a dead owner, or fail it the second time; do nothing if another writer has.
 
-        owner: who had it when that was found; None for nobody.
+        owner: the owner when the trial was found; None if it had none.
         """
         record, failed = self._records[number], None
         with self._step() as writer:
-            if number not in self._running or record.owner != owner:  # told after all, or in the hands of another
+            if number not in self._running or record.owner != owner:  # told after all, or taken over by another writer
                 return
             if record.attempts >= MAX_ATTEMPTS:
                 times = record.attempts
@@ -208,7 +208,7 @@ class Ledger(TrialTable):
         log.warning("study %r: trial %d %s, as the process that ran it gives no sign of life", self.name, number, fate)
 
     def adopt_store(self, store: StudyWriter, label: str, name: str) -> None:
-        """Go on in another storage, which has just been given the study; this object keeps the trials that it holds."""
+        """Continue in another storage that has just received the study; this object keeps its running trials."""
         out = self.out
         self.name, self._made, self._where = name, self._made._replace(name=name), f"{label}: study {name!r}"
         self.store, self.label = store, label
@@ -219,12 +219,12 @@ class Ledger(TrialTable):
             record.owner = self.owner
 
     def export(self, name: str | None = None) -> StoredStudy:
-        """Return the study as a storage holds it, for another one to hold.
+        """Return the study as a record for another storage.
 
-        name: of the study there; None for the name that it has.
+        name: name of the study there; None to keep its name.
         """
         told = {number: place for place, number in enumerate(self.order)}
-        rows = [  # nobody owns a trial there
+        rows = [  # trials have no owner there
             write_trial(one.trial, one.outcome, self._encode(one), told.get(number), one.attempts)
             for number, one in enumerate(self._records)
         ]
@@ -232,24 +232,24 @@ class Ledger(TrialTable):
 
     @contextmanager
     def _step(self) -> Iterator[StudyWriter]:
-        """One step on disk, before which all is here that others wrote."""
+        """Open a transaction, after reading the changes of other writers."""
         if not self.is_writable:
             yield self.writer
             return
         with self.writer.changing() as news:
-            self._is_stepping = True
+            self._in_transaction = True
             try:
                 self._learn(news)
                 yield self.writer
             finally:
-                self._is_stepping = False
+                self._in_transaction = False
 
     def _is_out(self, number: int) -> bool:
-        """Tell whether a running trial is in the hands of who was given it here."""
+        """Return whether a running trial is still owned by this object."""
         return number in self._held and self._records[number].owner == self.owner
 
     def _learn(self, news: RemoteChanges | None) -> None:
-        """Take in what other writers wrote, once or several times alike; None if there are no others."""
+        """Apply changes of other writers, idempotently; None if there are none."""
         if news is None:
             return
         if news.n_changes != len(self.changes):
@@ -263,7 +263,7 @@ class Ledger(TrialTable):
             record = self._records[row.number]
             if record.outcome is not None:
                 if _is_known(record, row):
-                    continue  # and with what only this process works out
+                    continue  # including derived data of this process
                 self._reopen(record)
             if trial.started != record.trial.started:
                 record.earlier |= {record.trial.started}
@@ -275,9 +275,9 @@ class Ledger(TrialTable):
         self.state = news.state
 
     def _check_agreement(self, news: RemoteChanges, found: Sequence[tuple[Trial, Kept]]) -> None:
-        """Raise StorageLost, from now on, if a trial has another point than here, or another value.
+        """Raise StorageLost, from now on, if a trial has another point or value than here.
 
-        Neither ever changes. A server that lost steps that this process knows may have made others in their place.
+        Neither ever changes. A server that lost transactions may have accepted others in their place.
         """
         for row, (trial, kept) in zip(news.trials, found, strict=True):
             if row.number < len(self) and self._contradiction is None:
@@ -302,7 +302,7 @@ class Ledger(TrialTable):
         return is_readable and self._form.key(kept) != self._form.key(record.kept)
 
     def _close_stored(self, rows: list[TrialRow]) -> None:
-        """Take in the outcomes of trials that are here already, in the order told."""
+        """Apply the outcomes of known trials, in the order observed."""
         for position, row in sorted(((row.told, row) for row in rows if row.told is not None), key=itemgetter(0)):
             try:
                 self.goals.check_stored(row.outcome or Outcome(failed="running"))
@@ -313,7 +313,7 @@ class Ledger(TrialTable):
     def _write_outcome(
         self, record: Record, outcome: Outcome, ended: float | None, noted: Info, begun: float | None
     ) -> tuple[TrialRow, Trial]:
-        """Return what came of a trial: its own row, or that of another trial of its point where it is over."""
+        """Return the outcome of a trial as its row, or as another trial of its point if it is over."""
         first, attempts, point = record.trial, record.attempts, ""
         if first.number in self._running:
             running = replace(first, info=first.info | noted)
@@ -332,7 +332,7 @@ class Ledger(TrialTable):
 
     @contextmanager
     def requeue_on_error(self, lock: AbstractContextManager[object]) -> Iterator[None]:
-        """Give back the trials of a block that ends in an error, such as an interrupt, since nobody received them."""
+        """Requeue the trials of a block that raises, such as by an interrupt, since the caller did not receive them."""
         with lock:
             before = set(self._find_out())
         try:
@@ -353,7 +353,7 @@ class Ledger(TrialTable):
                 note_unreturned(error, [number for number, _ in asked], another)
 
     def next_initial(self) -> Point | None:
-        """Return the first of the user's initial points that was neither asked nor added; None if none is left."""
+        """Return the first initial point of the user that was neither asked nor added; None if none is left."""
         while self._initial and self.seen(self._initial[0]):
             self._initial.pop(0)
         return self._initial[0] if self._initial else None
@@ -361,15 +361,15 @@ class Ledger(TrialTable):
     @defer_signals_once_begun
     @retry_rolled_back
     def ask_again(self, missing: Callable[[], int] | None = None) -> Trial | None:
-        """Hand out the first trial that waits once more, and return it; None if there is none.
+        """Ask the first waiting trial again, and return it; None if there is none.
 
-        missing: counts the trials that are wanted, if anybody knows: one that a failure of the machine defers is handed
-            out if no more are. None leaves it to wait until another trial completes.
+        missing: returns the number of wanted trials, if known. If it is 0, a trial that waits after a machine failure
+            is asked now; without it, such a trial waits until another trial completes.
         """
         while (number := self._find_waiting(missing)) is not None:
             record = self._records[number]
             with self._step() as writer:
-                if not self._is_waiting(number):  # somebody told of it
+                if not self._is_waiting(number):  # it was told meanwhile
                     continue
                 self.check_wanted()
                 attempts = record.attempts + 1
@@ -386,9 +386,9 @@ class Ledger(TrialTable):
     @defer_signals_once_begun
     @retry_rolled_back
     def begin(self, found: NextPoint, waits: bool = False) -> Trial | None:
-        """Enter a new trial, running, and return it; None if another writer added the point meanwhile.
+        """Record a new running trial and return it; None if another writer added the point meanwhile.
 
-        waits: whether it is to be handed out by a later `ask_again`, not now.
+        waits: True to queue it for a later `ask_again`.
         """
         x, info = found.point, found.info
         with self._step() as writer:
@@ -417,16 +417,16 @@ class Ledger(TrialTable):
         noted: Info | None = None,
         begun: float | None = None,
     ) -> Trial:
-        """Record what came of a running trial, and return the trial.
+        """Record the outcome of a running trial, and return the trial.
 
         ended: seconds since the epoch, None for now.
-        noted: what the trial has on record besides, plain JSON.
-        begun: when it was handed out to whoever tells; None for the last time.
+        noted: additional info of the trial, plain JSON.
+        begun: when the trial was asked by the caller; None for the last time.
 
-        Where another told of it meanwhile, the outcome is another trial of its point, which names the first in
-        ``info["double_of"]``. Where the file was lost the outcome is kept here, and StorageLost is raised then.
+        If the trial was told meanwhile, the outcome becomes another trial of its point, with the number of the first in
+        ``info["double_of"]``. If the file was lost, the outcome is kept in memory and StorageLost is raised.
 
-        Raises ValueError if another told of it, and who tells now was not handed the trial here.
+        Raises ValueError if the trial was told and the caller had not asked it here.
         """
         record, lost = self._records[number], None
         begun = self._held.get(number) if begun is None else begun
@@ -455,7 +455,7 @@ class Ledger(TrialTable):
         return self._records[trial.number].trial
 
     def cancel(self, number: int) -> Trial:
-        """Give a running trial up, and return it."""
+        """Cancel a running trial, and return it."""
         self.sync()
         if number in self._running:
             self.finish(number, Outcome(failed="canceled"), None, {CANCELED: True})
@@ -466,9 +466,9 @@ class Ledger(TrialTable):
     @defer_signals_and_note
     @retry_rolled_back
     def add(self, x: Point, outcome: Outcome, given: Presented, noted: Info | None = None) -> Trial:
-        """Enter a trial that was never asked for, with its outcome, and return it.
+        """Record a trial that was never asked, with its outcome, and return it.
 
-        noted: what the trial has on record besides, plain JSON.
+        noted: additional info of the trial, plain JSON.
         """
         presented = self._domain.present(x)
         info: Info = {"origin": "added", **(noted or {})}
@@ -489,9 +489,9 @@ class Ledger(TrialTable):
     @defer_signals_once_begun
     @retry_rolled_back
     def give_back(self, begun: Iterable[tuple[int, float]]) -> None:
-        """Give running trials back, those alone that nobody told, gave up or took over since they were handed out here.
+        """Requeue running trials, except those that were told, canceled or taken over since they were asked here.
 
-        begun: the number of each, and when it was handed out.
+        begun: the number of each trial, and when it was asked.
         """
         held = sorted({number for number, when in begun if self._held.get(number) == when})
         if not held:
@@ -509,7 +509,7 @@ class Ledger(TrialTable):
     @defer_signals_once_begun
     @retry_rolled_back
     def requeue(self, number: int) -> None:
-        """Give a running trial back, or a failed one another chance."""
+        """Requeue a running trial, or retry a failed one."""
         record = self._records[number]
         with self._step() as writer:
             if self._is_waiting(number):
@@ -535,10 +535,10 @@ class Ledger(TrialTable):
     @defer_signals_once_begun
     @retry_rolled_back
     def retry(self, number: int, reason: str, begun: float | None = None, noted: Info | None = None) -> Trial:
-        """Give a running trial back whose evaluation failed, and return the trial; that and the reason are on record.
+        """Requeue a running trial whose evaluation failed, and return it; the retry and its reason are recorded.
 
-        begun: when it was handed out to whoever tells; None for the last time.
-        noted: on record besides, of `blame_machine`; None counts the retry as one of the point.
+        begun: when the trial was asked by the caller; None for the last time.
+        noted: additional info, from `blame_machine`; None to count the retry as caused by the point.
         """
         record = self._records[number]
         begun = self._held.get(number) if begun is None else begun
@@ -547,7 +547,7 @@ class Ledger(TrialTable):
             if number not in self._running or has_another or (number in self._held and not self._is_out(number)):
                 record.open -= {begun}
                 if not has_another:
-                    self._held.pop(number, None)  # another writer was told a value, or has taken it over
+                    self._held.pop(number, None)  # another writer told it or has taken it over
                 return record.trial
             attempts = record.attempts - (not self._is_waiting(number))
             info = _note_failure(record.trial.info, reason)
@@ -558,10 +558,10 @@ class Ledger(TrialTable):
         return trial
 
     def blame_machine(self, number: int, cause: str) -> Info:
-        """Return what to note of a running trial whose evaluation failed because of the machine.
+        """Return the info of a running trial whose evaluation failed because of the machine.
 
-        At first that is `MACHINE`, with which `retry` gives the trial back. If it failed in the same way before, and
-        another trial has completed since, that is nothing: the point is at fault, unless the process had met the cause
+        It is first `MACHINE`, with which `retry` requeues the trial. If the trial failed in the same way before, and
+        another trial has completed since, it is empty: the point is at fault, unless the process had met the cause
         before. Otherwise it is `NO_DATA`.
         """
         before = self._records[number].trial.info.get(MACHINE)
@@ -571,7 +571,7 @@ class Ledger(TrialTable):
         return {} if is_same and before["completed"] < self.n_completed else {NO_DATA: cause}
 
     def _find_out(self) -> list[tuple[int, float]]:
-        """Return the number of each trial that is out, and when it was handed out."""
+        """Return the number of each trial in flight, and when it was asked."""
         return [(number, self._held[number]) for number in self.out]
 
     def _hold(self, record: Record) -> None:
@@ -593,17 +593,17 @@ def _leave(blocks: list[AbstractContextManager[None]]) -> None:
 def _find_folder() -> Path:
     try:
         return Path.cwd()
-    except FileNotFoundError:  # removed by others
+    except FileNotFoundError:  # removed by another process
         return Path()
 
 
 def _is_known(record: Record, row: TrialRow) -> bool:
-    """Tell whether what came of a trial is what a row says."""
+    """Return whether the recorded outcome equals that of a row."""
     return (record.told, record.outcome, record.trial.finished) == (row.told, row.outcome, row.finished)
 
 
 def apply_outcome(trial: Trial, outcome: Outcome, ended: float | None = None) -> Trial:
-    """Return a running trial with what came of it.
+    """Return a running trial with its outcome.
 
     ended: seconds since the epoch, None for now.
     """
@@ -611,7 +611,7 @@ def apply_outcome(trial: Trial, outcome: Outcome, ended: float | None = None) ->
 
 
 def _find_new_time(record: Record) -> float:
-    """Return the time of day, or the next float at which the trial was not begun before: it names who has the trial."""
+    """Return the time of day, or the next float after the last start: the time identifies the owner."""
     moment = now()
     while moment in {record.trial.started, *record.earlier, *record.open}:
         moment = math.nextafter(moment, math.inf)
@@ -619,17 +619,17 @@ def _find_new_time(record: Record) -> float:
 
 
 def note_unreturned(error: BaseException, numbers: Sequence[int], why: BostructError) -> None:
-    """Add to an error that trials could not be given back, which does not take its place."""
+    """Add a note to an error that trials could not be requeued."""
     which = f"Trials {', '.join(map(str, numbers))} are" if len(numbers) > 1 else f"Trial {numbers[0]} is"
     add_note(error, f"{which} handed out again once this process has ended: {why}")
 
 
 def count_retries(info: Info) -> int:
-    """Return how often a trial was handed out again by `Ledger.retry`."""
+    """Return the number of retries of a trial by `Ledger.retry`."""
     return info.get("retries", 0)
 
 
 def _note_failure(info: Info, reason: str | None) -> Info:
-    """Return the info of a trial that is handed out again after it failed, or, without a reason, was canceled."""
+    """Return the info of a retried trial with the reason of its failure, or without a reason if it was canceled."""
     kept = {key: part for key, part in info.items() if key not in OF_ONE_EVALUATION}
     return kept if reason is None else kept | {"failed_before": [*info.get("failed_before", ()), reason]}

@@ -1,6 +1,6 @@
-"""The loop of `Study.optimize`: tell what has finished, ask while there is room, until there is a reason to stop.
+"""The loop of `Study.optimize`: tell finished trials, and ask while workers are free, until a stopping condition holds.
 
-`FailureWatch` counts the failures of a run, `ThroughputEstimate` compares seconds of suggestions and evaluations.
+`FailureWatch` counts the failures of a run, `ThroughputEstimate` compares the durations of suggestions and evaluations.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ from bostruct.study.run_settings import RunSettings
 from bostruct.study.stopping import Curves, Patience, StoppingCallback
 
 log = logging.getLogger(__name__)
-NOTHING_TO_DO = "nothing to do"  # how the reason of a run begins that had all its trials before
-POLL_SECONDS = 0.02  # between looks at whether a trial has finished, of a run whose deadline cancels what is running
+NOTHING_TO_DO = "nothing to do"  # start of the reason of a run whose trials had all finished before
+POLL_SECONDS = 0.02  # between polls, in a run whose deadline cancels running trials
 # The trials in flight of each run of a study, since threads may share it.
 _in_flight: weakref.WeakKeyDictionary[Any, list[dict[int, float]]] = weakref.WeakKeyDictionary()
-# Those of its runs that ended, which were given back unless another interrupt came in between.
+# Runs that have ended; their trials were requeued unless another interrupt prevented it.
 _left: weakref.WeakKeyDictionary[Any, list[dict[int, float]]] = weakref.WeakKeyDictionary()
 
 
 @exit_on_sigterm()
 def run_trials(study: Any, settings: RunSettings) -> str:
-    """Drive a study until so many trials are finished, or another reason ends it, and return the reason.
+    """Run a study until a number of trials is finished, or another condition ends it, and return the reason.
 
-    A `StoppingCallback` is asked before the first trial, and may stop the study then.
+    A `StoppingCallback` is called before the first trial, and may stop the study then.
 
-    Raises what `check_study` raises.
+    Raises the errors of `check_study`.
     """
     deadline = None if settings.timeout is None else monotonic() + settings.timeout
     study.sync()
@@ -57,13 +57,13 @@ def run_trials(study: Any, settings: RunSettings) -> str:
     if study.n_finished >= total:
         asked = f"n_trials is {total}" if settings.n_more is None else f"n_more is {settings.n_more}"
         return f"{NOTHING_TO_DO}: {asked}, and {study.n_finished} are finished already"
-    _give_back_left(study)
+    _requeue_abandoned(study)
     skip = 0 if settings.n_more is None else len(study.result.order)
     callbacks = (*settings.callbacks, *(() if settings.patience is None else (Patience(settings.patience, skip),)))
     for callback in callbacks:
         if isinstance(callback, StoppingCallback):
             callback.check_study(study)  # may fit a model
-    if study.stopping:  # as an earlier run of the same callbacks was: nothing is paid for again
+    if study.stopping:  # as in an earlier run of the same callbacks: nothing is evaluated
         return study.stopping
     pool = settings.pool()
     loop = _Loop(study, settings, pool, total, deadline)
@@ -81,7 +81,7 @@ def run_trials(study: Any, settings: RunSettings) -> str:
 
 @defer_signals_once_begun
 def _give_back(study: Any, loop: _Loop, error: BaseException) -> None:
-    """Tell what has finished, and give back what is in flight; the error that ended the run is still the one seen."""
+    """Tell finished trials and requeue those in flight, without replacing the error that ended the run."""
     in_flight: list[Trial] = []
     try:
         try:
@@ -96,29 +96,29 @@ def _give_back(study: Any, loop: _Loop, error: BaseException) -> None:
         loop.leave()
 
 
-def _give_back_left(study: Any) -> None:
-    """Give back what earlier runs began and left behind, as two interrupts may do; what others asked for is theirs."""
+def _requeue_abandoned(study: Any) -> None:
+    """Requeue trials of interrupted earlier runs; trials of other writers are not affected."""
     for pending in list(left := _left.get(study, [])):
-        with suppress(BostructError):  # the run comes upon it, too
+        with suppress(BostructError):  # the run will raise it too
             if held := _find_held(study, pending):
                 study.give_back(held)
             left[:] = [one for one in left if one is not pending]
 
 
 def _find_held(study: Any, pending: dict[int, float]) -> list[Trial]:
-    """Return those trials of a run that nobody told, gave up or took over since it began them."""
+    """Return the trials of a run that were not told, canceled or taken over since."""
     begun = sorted((number, when) for number, when in pending.items() if study.in_flight.get(number) == when)
     trials = study.trials if begun else ()
     return [replace(trials[number], started=when) for number, when in begun]
 
 
 class _Loop:
-    """One run: the trials in flight, and what has been met that ends it once they are back."""
+    """The state of one run: its trials in flight, and the error that ends it once they have finished."""
 
     def __init__(
         self, study: Any, settings: RunSettings, pool: Pool, total: float, deadline: float | None = None
     ) -> None:
-        """Begin a run that ends at a total number of trials, and begins none after the deadline, by `monotonic`."""
+        """Start a run with a total number of trials and a deadline, by `monotonic`, after which no trial starts."""
         self.pending: dict[int, float] = {}
         self._study = study
         self._settings = settings
@@ -129,74 +129,74 @@ class _Loop:
         self._sign = -1.0 if study.goals.directions[0] == "maximize" else 1.0
         self._curves = Curves(self._sign)
         self._failures = FailureWatch(study, settings)
-        self._warned: set[str] = set()  # of attributes that are not kept
+        self._warned: set[str] = set()  # names of attributes that were not stored
         self._exhausted: SpaceExhausted | None = None
-        self._lost: StorageLost | None = None  # then what is in flight is waited for, and kept in memory
-        self._collected: FinishedTrials = []  # the last that had finished, told or not
+        self._lost: StorageLost | None = None  # if set, trials in flight are awaited and kept in memory
+        self._collected: FinishedTrials = []  # the trials that finished last, told or not
         self._is_collecting = False
         self._runs = _in_flight.setdefault(study, [])
         self._runs.append(self.pending)
 
     def leave(self) -> None:
-        """Let other runs of the study know that nothing is in flight here any more; a later one gives back the rest."""
+        """Record that this run has ended; a later run requeues its remaining trials."""
         if self.pending:
             _left.setdefault(self._study, []).append(self.pending)
         self._runs[:] = [pending for pending in self._runs if pending is not self.pending]
 
     def run(self, callbacks: Sequence[Callable[[Any, Trial], None]]) -> str:
-        """Ask and tell to the end, and say why it came."""
+        """Ask and tell until the run ends, and return the reason."""
         while True:
-            for number in [number for number in self.pending if self._is_given_up(number)]:
+            for number in [number for number in self.pending if self._is_canceled(number)]:
                 self._pool.cancel(number)
                 del self.pending[number]
-            room = self._room  # read once: another run of the study may take it meanwhile
+            room = self._room  # read once, because another run of the study may change it
             if room > 0 and not self._is_ending():
                 self._submit(room if self._pace.is_behind else 1, callbacks)
-            elif self.pending and self._prepares():
+            elif self.pending and self._prefetches():
                 self._take(self._collect(self._pool.poll), callbacks)
             elif self.pending and self._settings.cancel_running:
                 self._take(self._collect(self._poll_until_deadline), callbacks)
-                if self._is_late():
+                if self._is_past_deadline():
                     self._cancel_running()
             elif self.pending:
                 self._take(self._collect(self._pool.wait), callbacks)
-            elif not self._finds_left_behind():
+            elif not self._finds_stale_trial():
                 break
         if self._lost is not None:
             raise self._lost
         if self._study.stopping or self._exhausted:
             return self._study.stopping or str(self._exhausted)
-        if self._study.n_finished < self._total and self._is_late():
+        if self._study.n_finished < self._total and self._is_past_deadline():
             return f"timeout of {self._settings.timeout:g} s reached"
         return _stop_reason(self._total, self._study.n_remote)
 
-    def _is_late(self) -> bool:
+    def _is_past_deadline(self) -> bool:
         """Return True once the deadline has passed."""
         return self._deadline is not None and monotonic() >= self._deadline
 
     def _poll_until_deadline(self) -> FinishedTrials:
         """Wait until a trial has finished or the deadline has passed, and return the finished trials."""
-        while not (finished := self._pool.poll()) and not self._is_late():
+        while not (finished := self._pool.poll()) and not self._is_past_deadline():
             sleep(POLL_SECONDS)
         return finished
 
     def _cancel_running(self) -> None:
-        """Give back what is running; the next run evaluates these points first."""
+        """Requeue the running trials; the next run evaluates these points first."""
         self._study.give_back(_find_held(self._study, self.pending))
         for number in list(self.pending):
             self._pool.cancel(number)
             del self.pending[number]
 
-    def _is_given_up(self, number: int) -> bool:
-        """Tell whether a trial was given up in this process, or was handed out again since we began it.
+    def _is_canceled(self, number: int) -> bool:
+        """Return whether a trial was canceled in this process, or asked again since this run started it.
 
-        What other processes make of it is no reason to lose a value.
+        Changes by other processes are no reason to lose a value.
         """
         return self._study.in_flight.get(number) != self.pending.get(number)
 
     @property
     def _missing(self) -> float:
-        """The number of trials that this run has still to evaluate, with those in flight."""
+        """The number of trials that this run must still evaluate, including those in flight."""
         beside = sum(len(pending) for pending in list(self._runs) if pending is not self.pending)
         return self._total - self._study.n_finished - self._study.n_remote - beside
 
@@ -206,15 +206,15 @@ class _Loop:
         return int(min(self._pool.slots, self._missing)) - len(self.pending)
 
     def _is_ending(self) -> bool:
-        """Tell whether no more points are to be asked for."""
-        return bool(self._exhausted or self._study.stopping or self._lost or self._is_late())
+        """Return whether no more points are to be asked."""
+        return bool(self._exhausted or self._study.stopping or self._lost or self._is_past_deadline())
 
     def _has_room(self) -> bool:
-        """Tell whether to ask for another trial."""
+        """Return whether to ask for another trial."""
         return self._room > 0 and not self._is_ending()
 
-    def _prepares(self) -> bool:
-        """Choose the point that is needed next, while all workers are busy; tell whether it was worth it."""
+    def _prefetches(self) -> bool:
+        """Choose the next point while all workers are busy; return whether that was worthwhile."""
         n_waiting = self._study.n_waiting
         wanted = min(self._pace.n_ahead, self._missing - len(self.pending))
         if n_waiting >= wanted or self._is_ending():
@@ -225,15 +225,15 @@ class _Loop:
             self._lost = error
             return False
 
-    def _finds_left_behind(self) -> bool:
-        """Tell whether a trial that counts as running elsewhere is to be evaluated here, as its process has ended."""
+    def _finds_stale_trial(self) -> bool:
+        """Return whether a trial of another process is to be evaluated here, because the process has ended."""
         if self._is_ending() or not self._study.n_remote:
             return False
         with self._study.ask_lock():
             return self._has_room()
 
     def _submit(self, n: int, callbacks: Sequence[Callable[[Any, Trial], None]]) -> None:
-        """Submit up to n trials of one fit; between two of them, tell what has finished."""
+        """Submit up to n trials of one fit; between two trials, tell those that have finished."""
         asked = self._study.ask_jointly(n, lambda: self._missing - len(self.pending))
         for _ in range(n):
             if (trial := self._take_next(asked)) is None:
@@ -244,10 +244,10 @@ class _Loop:
 
     def _take_next(self, asked: Iterator[Trial]) -> Trial | None:
         try:
-            with suppress(NotWanted), self._study.ask_lock(self._has_room):  # others may have been quicker
+            with suppress(NotWanted), self._study.ask_lock(self._has_room):  # another process may have asked first
                 trial = next(asked, None)
-                if trial is not None:  # noted within the block, whose end an interrupt may be waiting for
-                    if trial.number in self.pending:  # given back while it was in flight
+                if trial is not None:  # recorded within the block, because an interrupt may wait for its end
+                    if trial.number in self.pending:  # requeued while it was in flight
                         self._pool.cancel(trial.number)
                     self.pending[trial.number] = trial.started
                 return trial
@@ -258,10 +258,10 @@ class _Loop:
         return None
 
     def _watch(self, point: object) -> object:
-        """Give the point a judge, which knows the trials that have completed by now and decides if the trial runs.
+        """Attach a judge to the point, with the trials completed so far, that runs with the evaluation.
 
-        A question to this process at each report would wait as long as this process suggests the next point, and no
-        foreign executor could ask it.
+        If it ran in this process, each report would wait while the process suggests a point, and a foreign executor
+        could not call it.
         """
         if self._settings.stopping_rule is None:
             return point
@@ -269,9 +269,9 @@ class _Loop:
         return WatchedPoint(point, self._settings.stopping_rule.judge(curves), self._sign)
 
     def tell_rest(self) -> None:
-        """Tell the values of those that had finished when an error ended the run, so that nobody pays for them again.
+        """Tell the values of trials that finished before an error ended the run, so that they are not evaluated again.
 
-        Failures are left, since they may be due to that end. A pool that was interrupted is not asked once more.
+        Failures are skipped, because the error may have caused them. An interrupted pool is not polled again.
 
         Raises BostructError if a value cannot be told.
         """
@@ -280,31 +280,31 @@ class _Loop:
             self._tell_values(self._pool.poll())
 
     def _tell_values(self, finished: FinishedTrials) -> None:
-        untold = [(number, one) for number, one in finished if number in self.pending and not self._is_given_up(number)]
+        untold = [(number, one) for number, one in finished if number in self.pending and not self._is_canceled(number)]
         judged = [(number, _judge(one, self._study.goals)) for number, one in untold]
         self._tell([(number, one) for number, one in judged if one.outcome.values or one.stopped_at is not None])
 
     def _collect(self, look: Callable[[], FinishedTrials]) -> FinishedTrials:
-        """Return the trials that have finished, and note them until they are told."""
+        """Return the finished trials, and record them until they are told."""
         self._is_collecting = True
         self._collected = look()
         self._is_collecting = False
         return self._collected
 
     def _take(self, finished: FinishedTrials, callbacks: Sequence[Callable[[Any, Trial], None]]) -> None:
-        """Tell what came of trials, and call back; raise if that shows a mistake, or an error to be raised."""
+        """Tell finished trials and call the callbacks; raise mistakes of the objective and errors to be reraised."""
         goals = self._study.goals
-        finished = [(number, _judge(one, goals)) for number, one in finished if not self._is_given_up(number)]
+        finished = [(number, _judge(one, goals)) for number, one in finished if not self._is_canceled(number)]
         mistakes = self._failures.find_mistakes(finished)
         told = self._tell([pair for pair in finished if pair[0] not in mistakes])
         if self._lost is not None:
             for number in mistakes:
-                del self.pending[number]  # as if they were still running: to be handed out again
+                del self.pending[number]  # treat as still running, so that it is asked again
             return
         for trial, evaluation in told:
             self._failures.note(trial, evaluation)
             if trial.status == "running":
-                continue  # it is handed out again
+                continue  # it is retried
             if evaluation.error is not None and isinstance(evaluation.error, self._settings.reraise):
                 raise evaluation.error
             for callback in callbacks:
@@ -313,10 +313,10 @@ class _Loop:
             raise_mistake(*next(iter(mistakes.items())))
 
     def _tell(self, finished: list[tuple[int, Evaluation]]) -> list[tuple[Trial, Evaluation]]:
-        """Tell the study what came of these; those that the file did not take are kept in memory alone.
+        """Tell finished trials; those that the file did not accept are kept in memory.
 
-        Returns the trials that were told: a failed one runs again if it is to be handed out once more. One that another
-        thread gave up since is not told.
+        Returns the recorded trials. A failed trial that is retried is running again. Trials that another thread
+        canceled are skipped.
         """
         told = []
         for number, evaluation in finished:
@@ -328,7 +328,7 @@ class _Loop:
             except StorageLost as error:
                 self._lost = error
             except ValueError:
-                if not self._is_given_up(number):
+                if not self._is_canceled(number):
                     raise
             del self.pending[number]
         return told
@@ -341,7 +341,7 @@ class _Loop:
         elif isinstance(evaluation.error, Transient | TrialLost):
             retries = max(RETRIES, retries)
         for why in evaluation.refused:
-            if (which := why.partition(":")[0]) in self._warned:  # once for each attribute
+            if (which := why.partition(":")[0]) in self._warned:  # once per attribute
                 continue
             self._warned.add(which)
             warnings.warn(f"trial {number}: {why}", stacklevel=count_own_frames())
@@ -351,7 +351,7 @@ class _Loop:
 
 
 def _judge(evaluation: Evaluation, goals: Goals) -> Evaluation:
-    """Return an evaluation as it is, or the failure that it is where it tells another thing than the study asks for."""
+    """Return an evaluation, or a failure if its outcome does not match the goals of the study."""
     try:
         goals.check(evaluation.outcome)
     except (TypeError, ValueError) as error:
@@ -371,12 +371,12 @@ def _stop_reason(total: float, n_remote: int) -> str:
     return f"n_trials reached ({total}){elsewhere}"
 
 
-# from the first trial: of the objective, not a property of points
+# of the objective, from the first trial onward, not a property of points
 MISTAKES = (TypeError, AttributeError, NameError, LimitError)
-MAX_EQUAL_ERRORS = 5  # first trials with one and the same error: a mistake in the objective, not a property of points
-MIN_INITIAL_FAILURES = 10  # of any kind, before a run ends in which nothing has completed
+MAX_EQUAL_ERRORS = 5  # first trials with the same error: a mistake in the objective, not a property of points
+MIN_INITIAL_FAILURES = 10  # of any type, before a run without completed trials ends
 MAX_MACHINE_FAILURES = 5  # in a row, after which a run ends
-MANY_FAILURES = 20  # of one kind in a row, after which a warning is given
+MANY_FAILURES = 20  # of one type in a row, after which a warning is logged
 GO_ON = "to let a run go on all the same, pass max_initial_failures=None (--max-initial-failures none)"
 
 
@@ -394,14 +394,14 @@ class FailureWatch:
         if self._limit == "auto":
             self._limit = max(MIN_INITIAL_FAILURES, 2 * settings.workers, study.n_initial)
         self._equal_errors: list[tuple[str, int]] = []
-        self._kinds: Counter[str] = Counter()  # of the failures so far, for as long as nothing has completed
-        self._row = ("", 0)  # the kind of the last failures, and their number
+        self._kinds: Counter[str] = Counter()  # of the failures, until a trial completes
+        self._row = ("", 0)  # the type of the last failures, and their number
         self._n_machine = 0  # failures of the machine in a row
         self._has_warned = False
-        self._any_completed = any(trial.status == "completed" for trial in study.trials)  # also an added one
+        self._any_completed = any(trial.status == "completed" for trial in study.trials)  # including an added one
 
     def find_mistakes(self, finished: list[tuple[int, Evaluation]]) -> dict[int, Evaluation]:
-        """Return the trials whose errors no point explains, as long as nothing has completed.
+        """Return the trials with errors that no point explains, until a trial has completed.
 
         finished: evaluations, by the number of their trial.
         """
@@ -411,7 +411,7 @@ class FailureWatch:
         return {number: one for number, one in found.items() if not isinstance(one.error, self._settings.reraise)}
 
     def note(self, trial: Trial, evaluation: Evaluation) -> None:
-        """Count an evaluation, and raise an error if it is one too many of its kind.
+        """Count an evaluation, and raise an error if there are too many of its type.
 
         Raises ObjectiveError, and BostructError for failures of the machine.
         """
@@ -453,10 +453,10 @@ class FailureWatch:
             )
 
     def _check_limit(self, limit: int, evaluation: Evaluation) -> None:
-        """Raise ObjectiveError if so many trials have failed and none, in any run, has completed."""
+        """Raise ObjectiveError if `limit` trials have failed and no trial of the study has completed."""
         if (n := self._kinds.total()) < limit:
             return
-        self._any_completed = any(one.status == "completed" for one in self._study.trials)  # by others meanwhile
+        self._any_completed = any(one.status == "completed" for one in self._study.trials)  # by another process
         if not self._any_completed:
             kinds = ", ".join(f"{kind} ({times})" for kind, times in self._kinds.most_common(5))
             raise ObjectiveError(
@@ -467,9 +467,9 @@ class FailureWatch:
             ) from evaluation.error
 
     def _check_equal_errors(self, trial: Trial, evaluation: Evaluation) -> None:
-        """Raise ObjectiveError if nothing has ever completed and the same error came `MAX_EQUAL_ERRORS` times.
+        """Raise ObjectiveError if no trial has completed and the same error occurred `MAX_EQUAL_ERRORS` times.
 
-        The trials are given back then: they say nothing about their points.
+        The trials are then requeued, because the error is unrelated to their points.
         """
         kind = "" if evaluation.trace is None else _name_kind(evaluation)
         if not kind or (self._equal_errors and self._equal_errors[-1][0] != kind):
@@ -479,7 +479,7 @@ class FailureWatch:
         if len(self._equal_errors) < MAX_EQUAL_ERRORS or self._limit is None or _has_completed_own(self._study):
             return
         for _, number in self._equal_errors:
-            with suppress(ValueError):  # another process gave it another chance, which completed
+            with suppress(ValueError):  # another process retried it successfully
                 self._study.requeue(number)
         raise ObjectiveError(
             f"the objective raised {kind} in each of the first {len(self._equal_errors)} trials, which are given back; "
@@ -488,7 +488,7 @@ class FailureWatch:
 
 
 def raise_mistake(number: int, evaluation: Evaluation) -> NoReturn:
-    """Raise ObjectiveError for a mistake that the first trial shows."""
+    """Raise ObjectiveError for a mistake in the first trial."""
     raise ObjectiveError(
         f"trial {number} ended in {_name_kind(evaluation)}, and none has completed before: this is taken for a mistake "
         "in the objective. The trial is given back, and so are those in flight; mend the objective, and make the same "
@@ -497,27 +497,27 @@ def raise_mistake(number: int, evaluation: Evaluation) -> NoReturn:
 
 
 def _has_completed_own(study: Any) -> bool:
-    """Return True if any trial has completed, but for added ones, which this objective may never have seen."""
+    """Return whether a trial has completed, other than added ones, which may come from another objective."""
     return any(trial.status == "completed" and trial.origin != "added" for trial in study.trials)
 
 
 def _name_kind(evaluation: Evaluation) -> str:
-    """Return the class of an error, or the first words of another reason; all values that are not finite are alike."""
+    """Return the class of an error, or the first words of another reason; all nonfinite values are equal."""
     kind = (evaluation.outcome.failed or "").partition(":")[0]
     return "value that is not finite" if kind.startswith("objective returned") else kind
 
 
-RECENT = 16  # suggestions, and evaluations, that the pace is the mean of
-LOST_SHARE = 0.02  # of an evaluation: a suggestion that takes more is worth to be made before a worker waits for it
-BUSY_SHARE = 0.5  # of the time, from which on suggestions queue: one search then serves several points
-MOST_AHEAD = 8  # points that wait, each of which knows less than one that is chosen when it is needed
-WORKERS_FOR_EACH = 4  # that is ahead: the points that are evaluated are not known either
+RECENT = 16  # suggestions and evaluations that are averaged
+LOST_SHARE = 0.02  # of an evaluation: a slower suggestion is prefetched
+BUSY_SHARE = 0.5  # of the time: above it, suggestions queue, so one search serves several points
+MOST_AHEAD = 8  # queued points, each of which has less information than one chosen when needed
+WORKERS_FOR_EACH = 4  # workers per queued point, since the points being evaluated also lack information
 
 
 class ThroughputEstimate:
-    """The mean seconds of the last suggestions and of the last evaluations of a run.
+    """The mean durations of the last suggestions and evaluations of a run.
 
-    slots: evaluations at once, at least 1.
+    slots: number of concurrent evaluations, at least 1.
     """
 
     def __init__(self, slots: int) -> None:
@@ -526,28 +526,28 @@ class ThroughputEstimate:
         self._evaluations: deque[float] = deque(maxlen=RECENT)
 
     def note_suggestion(self, trial: Trial) -> None:
-        """Take in how long a point took to be chosen, unless the search for another one served it."""
+        """Record the duration of a suggestion, unless it came from the search for another point."""
         if "joint" not in trial.info and (seconds := trial.info.get("suggest_seconds")) is not None:
             self._suggestions.append(float(seconds))
 
     def note_evaluation(self, seconds: float) -> None:
-        """Take in an evaluation."""
+        """Record the duration of an evaluation."""
         self._evaluations.append(max(seconds, 0.0))
 
     @property
     def is_behind(self) -> bool:
-        """Tell whether suggestions one by one would leave workers waiting for each other's points."""
+        """Return whether workers would wait if points were suggested one by one."""
         return self._takes_more_than(BUSY_SHARE / self._slots)
 
     @property
     def n_ahead(self) -> int:
-        """The number of points to have ready before a worker needs them; 0 if a suggestion takes next to no time."""
+        """The number of points to prefetch; 0 if suggestions are fast."""
         if not self._takes_more_than(min(LOST_SHARE, BUSY_SHARE / self._slots)):
             return 0
         return min(self._slots // WORKERS_FOR_EACH, MOST_AHEAD)
 
     def _takes_more_than(self, share: float) -> bool:
-        """Tell whether a suggestion takes more than a share of an evaluation; False while neither is known."""
+        """Return whether a suggestion takes more than a share of an evaluation; False while either is unknown."""
         if not self._suggestions or not self._evaluations:
             return False
         return fmean(self._suggestions) > share * fmean(self._evaluations)

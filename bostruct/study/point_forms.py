@@ -1,4 +1,4 @@
-"""The forms of points: as a study keeps them, as text on disk, and with the numbers that the user gave."""
+"""Representations of points: in memory, as text on disk, and with the user's numbers."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from bostruct.domains.space.space import Space
 from bostruct.domains.space.variable import Variable
 from bostruct.storage.json_text import dump, dump_compactly, parse
 
-Kept: TypeAlias = Any  # a point as it is kept: its key, or the point itself; None for one that cannot be read
+Kept: TypeAlias = Any  # a point's key, or the point itself; None if it is unreadable
 
 
 class PointForm:
-    """The form of the kept points of a domain."""
+    """The in-memory representation of a domain's points."""
 
     def __init__(self, domain: Domain) -> None:
         self.domain = domain
@@ -24,15 +24,15 @@ class PointForm:
 
     @property
     def is_complete(self) -> bool:
-        """True if a kept point is a key, from which all that is stored of the point can be written again."""
+        """True if points are kept as keys from which their stored form can be written."""
         return self._by_key is not None
 
     def keep(self, x: Point) -> Kept:
-        """Return what is kept of a point."""
+        """Return the representation of a point."""
         return x if self._by_key is None else self._by_key.key(x)
 
     def keep_all(self, batch: Batch) -> list[Kept]:
-        """Return what is kept of points."""
+        """Return the representations of points."""
         return list(batch) if self._by_key is None else self._by_key.keys(batch)
 
     def key(self, kept: Kept) -> Hashable:
@@ -48,17 +48,17 @@ class PointForm:
         return kept if self._by_key is None else self._by_key.from_keys([kept])[0]
 
     def show(self, kept: Kept, info: Info) -> Presented:
-        """Return a point as the user sees it, with the numbers that the user gave."""
+        """Return a point as the objective receives it, with the user's numbers."""
         return restore_numbers(self.domain.present(self.restore(kept)), info.get("given"))
 
     def show_all(self, kept: Sequence[Kept], infos: Sequence[Info]) -> list[Presented]:
-        """Return points as the user sees them, as `show` does one by one."""
+        """Return points as the objective receives them, as `show` does one by one."""
         points = self.domain.present_all(self.join(kept)) if self.is_complete else map(self.domain.present, kept)
         return [restore_numbers(one, info.get("given")) for one, info in zip(points, infos, strict=True)]
 
 
 class PointStore(NamedTuple):
-    """The points of all trials at one moment.
+    """The points of all trials at one time.
 
     kept: by number of the trial.
     """
@@ -72,11 +72,11 @@ class PointStore(NamedTuple):
 
 
 def find_moved_numbers(given: object, presented: object, domain: Domain | None = None) -> dict[str, ParsedJson]:
-    """Return the numbers of a point that its domain holds as others, by name, as plain JSON; none give {}.
+    """Return the numbers of a point that its domain rounds, by name, as plain JSON; {} if there are none.
 
-    A listed number is the one of the list, however it was given.
+    A listed number is stored as in the list, however it was given.
 
-    domain: of the point; None for one that lists no numbers.
+    domain: of the point; None if it lists no numbers.
     """
     if not isinstance(given, Mapping) or not isinstance(presented, Mapping):
         return {}
@@ -95,13 +95,13 @@ def find_moved_numbers(given: object, presented: object, domain: Domain | None =
             continue
         number = own.item() if isinstance(own, np.generic) else own
         is_moved = _is_real_number(kept) and _is_real_number(number) and number != kept
-        if is_moved and (choices is None or choices.low <= number <= choices.high):  # no end that rounding moved out
+        if is_moved and (choices is None or choices.low <= number <= choices.high):  # not rounded beyond an end
             moved[name] = number
     return moved
 
 
 def restore_numbers(presented: Presented, moved: ParsedJson) -> Presented:
-    """Return a point with the numbers that its user gave."""
+    """Return a point with the numbers that the user gave."""
     if not isinstance(presented, Mapping) or not isinstance(moved, Mapping) or not moved:
         return presented
     known = {name: number for name, number in moved.items() if name in presented}
@@ -114,7 +114,7 @@ def _is_real_number(value: object) -> bool:
 
 
 def find_names(description: ParsedJson) -> tuple[str, ...] | None:
-    """Return the names that all points of a domain may have, in their order; None if points have no names.
+    """Return the possible names of a domain's points, in their order; None if points have no names.
 
     description: of the domain, as JSON.
     """
@@ -125,7 +125,7 @@ def find_names(description: ParsedJson) -> tuple[str, ...] | None:
 
 
 def write_point_text(domain: Domain, x: Point, names: Sequence[str] | None) -> str:
-    """Return a point as it is stored; one that lacks a variable, as conditions allow, is stored with its names."""
+    """Return a point as text; one with inactive variables is stored with its names."""
     data = domain.encode(x)
     if names is not None and isinstance(data, dict) and tuple(data) == names:
         return dump_compactly(list(data.values()))
@@ -133,7 +133,7 @@ def write_point_text(domain: Domain, x: Point, names: Sequence[str] | None) -> s
 
 
 def read_point_texts(texts: Sequence[str], domain: Domain, names: Sequence[str] | None) -> Batch | None:
-    """Return points as a batch of their domain; None if one has to be read by itself, or cannot be read."""
+    """Return points as a batch of their domain; None if one must be read separately, or cannot be read."""
     if names is None or type(domain) is not Space:
         return None
     try:
@@ -144,7 +144,7 @@ def read_point_texts(texts: Sequence[str], domain: Domain, names: Sequence[str] 
 
 
 def read_point_text(text: str, names: Sequence[str] | None) -> ParsedJson:
-    """Return what the domain of a point encoded; raise ValueError if the text is none, or has too many values."""
+    """Return the encoding of a point; raise ValueError if the text is not JSON or has too many values."""
     data = parse(text)
     if names is None or not isinstance(data, list):
         return data

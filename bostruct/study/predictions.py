@@ -1,6 +1,6 @@
-"""Predictions of a study's model, the trial that it recommends, and a bound of the regret.
+"""Predictions of a study's model, its recommended trial, and a bound of the regret.
 
-The recommended trial is the best by the model, which noise flatters less than an observed value.
+The recommended trial is the best by the model, whose mean is less biased by noise than the best observed value.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ from bostruct.study.records import parse_points
 from bostruct.study.threads import ThreadLimit
 
 HALF_WIDTH = 1.959963984540054  # of a 95% interval, in standard deviations of a normal distribution
-FEWEST_VALIDATED = 3  # completed trials: of two, each is predicted by one value
-STREAM = 2**32 - 1  # keeps the generator apart from those that suggestions are drawn from
-PREDICTION_STREAM = 2**32 - 2  # keeps the generator apart from those of suggestions and recommendations
-REGRET_STREAM = 2**32 - 3  # keeps the generator apart from those of suggestions, recommendations and predictions
+FEWEST_VALIDATED = 3  # completed trials: with two, each would be predicted from one value
+STREAM = 2**32 - 1  # separates the generator from those of suggestions
+PREDICTION_STREAM = 2**32 - 2  # separates the generator from those of suggestions and recommendations
+REGRET_STREAM = 2**32 - 3  # separates the generator from those of suggestions, recommendations and predictions
 NO_SINGLE = "not: of several objectives none is the best, see pareto_front"
 NO_MEAN = "by its observed value: the method gives no posterior mean"
 
@@ -48,9 +48,9 @@ NO_MEAN = "by its observed value: the method gives no posterior mean"
 class Predictions(NamedTuple):
     """The prediction of a method at m points.
 
-    mean: of the objective, noise aside (m,), in the user's units; (m, k) of k objectives.
-    sd: its standard deviations, of the same shape.
-    chance: that the point has a value and keeps all limits (m,), in [0, 1].
+    mean: posterior mean of the objective without noise (m,), in the user's units; (m, k) for k objectives.
+    sd: posterior standard deviation, of the same shape.
+    chance: probability that the point has a value and is feasible (m,), in [0, 1].
     """
 
     mean: Array
@@ -59,12 +59,12 @@ class Predictions(NamedTuple):
 
 
 class LeftOutTrials(NamedTuple):
-    """Predictions of the values of n trials, each made by a model that was not told the value.
+    """Leave-one-out predictions of the values of n trials.
 
     numbers: of the trials (n,).
-    told: their values (n,), in the user's units.
-    mean: predicted of each (n,).
-    sd: standard deviations of what would be told, noise included (n,).
+    told: observed values (n,), in the user's units.
+    mean: predictive means (n,).
+    sd: predictive standard deviations, including noise (n,).
     """
 
     numbers: IntArray
@@ -74,11 +74,11 @@ class LeftOutTrials(NamedTuple):
 
     @property
     def residuals(self) -> Array:
-        """The differences of told and predicted values, in standard deviations (n,)."""
+        """The differences of observed and predicted values, in standard deviations (n,)."""
         return (self.told - self.mean) / self.sd
 
     def coverage(self, level: float = 0.95) -> float:
-        """Return the share of the values told that lie in the central intervals of their predictions, in [0, 1].
+        """Return the share of the observed values in the central intervals of their predictions, in [0, 1].
 
         level: probability of an interval, in (0, 1).
         """
@@ -87,10 +87,10 @@ class LeftOutTrials(NamedTuple):
 
 
 class Recommendation(NamedTuple):
-    """The completed trial with the best posterior mean or, without a model, the one with the best value told.
+    """The completed trial with the best posterior mean or, without a model, with the best observed value.
 
-    mean: what the model expects of the objective there, noise aside, in the user's units; None without a model.
-    low, high: the ends of the 95% interval around the mean, which is as good as the model; None without one.
+    mean: posterior mean of the objective without noise, in the user's units; None without a model.
+    low, high: the ends of the 95% credible interval of the mean; None without a model.
     """
 
     trial: Trial
@@ -100,7 +100,7 @@ class Recommendation(NamedTuple):
     why: str
 
     def to_json(self) -> dict[str, Json]:
-        """Return plain values, the trial by its number and point."""
+        """Return a dict of plain values, with the trial's number and point."""
         return self._asdict() | {"trial": self.trial.number, "point": self.trial.point}
 
     def _repr_html_(self) -> str:
@@ -116,7 +116,7 @@ class Recommendation(NamedTuple):
 
 
 class Expected(NamedTuple):
-    """Mean and standard deviation of the objective at a trial, noise aside.
+    """Posterior mean and standard deviation of the objective without noise at a trial.
 
     mean, sd: in the user's units.
     """
@@ -126,9 +126,9 @@ class Expected(NamedTuple):
 
 
 class Beliefs(NamedTuple):
-    """The beliefs of a method about the completed trials of a study, by number.
+    """The predictions of a method at the completed trials of a study, by number.
 
-    expected: the belief about each completed trial, None without a model.
+    expected: the prediction at each completed trial, None without a model.
     """
 
     eligible: frozenset[int]
@@ -137,9 +137,9 @@ class Beliefs(NamedTuple):
 
 
 class Lazy:
-    """Beliefs that are found when first asked for.
+    """Predictions that are computed on first use.
 
-    A pickle holds what was found, and nothing of the model.
+    A pickle contains the computed predictions, but not the model.
     """
 
     def __init__(self, find: Callable[[], Beliefs]) -> None:
@@ -160,10 +160,10 @@ class Lazy:
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """The model of a study as it is now, fitted if it is called: what it recommends, predicts and leaves out.
+    """The model of a study at one time, fitted when it is called, for recommendations and predictions.
 
-    searcher: gives the method and its state, JSON text; raises BostructError if the study cannot have them.
-    outcomes: of all of them, by number; None while they run.
+    searcher: returns the method and its state, as JSON text; raises BostructError if they are not available.
+    outcomes: of all trials, by number; None while they run.
     """
 
     searcher: Callable[[], tuple[Searcher, str]]
@@ -177,9 +177,9 @@ class Fit:
     who: str
 
     def __call__(self) -> Beliefs:
-        """Find the beliefs, the same for the same study; a model that cannot be fitted is a reason, and no error.
+        """Compute the predictions, reproducibly; a model that cannot be fitted is a reason, not an error.
 
-        Of several objectives nothing is believed, and no model is fitted.
+        With several objectives, no model is fitted.
         """
         completed = self._completed
         told = frozenset(completed)
@@ -204,7 +204,7 @@ class Fit:
         return Beliefs(eligible, dict(zip(completed, expected, strict=True)), "by the model's mean")
 
     def predict(self, points: Iterable[object]) -> Predictions:
-        """Predict the objective at m points, the same for the same study: `Study.predict`."""
+        """Predict the objective at m points, reproducibly; see `Study.predict`."""
         searcher, state = self.searcher()
         xs, goals = searcher.domain.join(parse_points(searcher.domain, points, "points")), self.goals
         if not searcher.has_model:
@@ -223,7 +223,7 @@ class Fit:
         return Predictions(mean[:, 0] if single else mean, sd[:, 0] if single else sd, np.exp(found.log_probability))
 
     def cross_validate(self, objective: int) -> LeftOutTrials:
-        """Predict each observed value from all others, the same for the same study: `Result.cross_validate`.
+        """Predict each observed value from all others, reproducibly; see `Result.cross_validate`.
 
         objective: its position, from 0.
         """
@@ -249,9 +249,9 @@ class Fit:
 
     @property
     def hyperparameters(self) -> HyperparameterTable:
-        """The posterior of the model's hyperparameters, the same for the same study.
+        """The posterior of the model's hyperparameters, reproducibly.
 
-        Several samples are those of a method that marginalizes them, such as `combo`; one is their mode. Raises
+        Methods that marginalize hyperparameters, such as `combo`, give several samples; others give the mode. Raises
         BostructError for a method without hyperparameters and before a trial has completed; NumericalError.
         """
         searcher, state = self.searcher()
@@ -287,7 +287,7 @@ class Fit:
 
 
 def recommend(beliefs: Beliefs, completed: Sequence[Trial], direction: str) -> Recommendation:
-    """Choose among completed trials the one to recommend, the first told of equals.
+    """Return the recommended one of completed trials, the first observed of equals.
 
     completed: trials to choose from, at least one.
     direction: ``minimize`` or ``maximize``.
@@ -303,7 +303,7 @@ def recommend(beliefs: Beliefs, completed: Sequence[Trial], direction: str) -> R
 
 
 def without_model(completed: Sequence[Trial]) -> Beliefs:
-    """Return the beliefs of a result that was made by hand."""
+    """Return the predictions of a result that was constructed manually."""
     return Beliefs(frozenset(t.number for t in completed), None, "by its observed value: the result has no model")
 
 
@@ -313,10 +313,10 @@ def bound_regret(
     """Return a bound of the probability that the regret of the best completed point exceeds `regret`; 1 if unknown.
 
     regret: in the user's units, at least 0.
-    state: of the searcher, JSON text; None for that of the ledger.
+    state: of the searcher, JSON text; None for the state of the ledger.
 
-    Raises BostructError if the method has no model that tells, or a state that it cannot use, and for several
-    objectives or limits.
+    Raises BostructError if the method has no suitable model or cannot use the state, and for several objectives or
+    constraints.
     """
     check_number("regret", regret, 0.0)
     if not ledger.goals.is_single:
@@ -339,7 +339,7 @@ def bound_regret(
 
 @contextmanager
 def explain_bad_state(what: str) -> Iterator[None]:
-    """Raise BostructError for what a searcher raises that is given a state that no searcher wrote."""
+    """Raise BostructError if a searcher fails because it did not write its state."""
     try:
         yield
     except BostructError:
@@ -349,7 +349,7 @@ def explain_bad_state(what: str) -> Iterator[None]:
 
 
 def mix_sds(mean: Array, variance: Array) -> Array:
-    """Return the standard deviations of even mixtures of s normal distributions (m,), by the law of total variance.
+    """Return the standard deviations of uniform mixtures of s normal distributions (m,), by the law of total variance.
 
     mean, variance: of the distributions (s, m).
     """
@@ -361,12 +361,12 @@ def _make_generator(seed: int, history: HistoryView) -> np.random.Generator:
 
 
 def _of_each(goals: Goals) -> str:
-    """Write that a model is of each objective, if there are several."""
+    """Return the phrase that a model belongs to each objective, if there are several."""
     return f" of each of {goals.n_objectives} objectives" if goals.n_objectives > 1 else ""
 
 
 def sign_of(direction: str) -> float:
-    """Return the factor that turns values into values to be minimized: 1 or -1.
+    """Return the factor that makes values minimized: 1 or -1.
 
     direction: ``minimize`` or ``maximize``.
     """
@@ -375,5 +375,5 @@ def sign_of(direction: str) -> float:
 
 def value(trial: Trial) -> float:
     """Return the value of a completed trial."""
-    assert trial.value is not None  # only completed trials come here
+    assert trial.value is not None  # the trial has completed
     return trial.value

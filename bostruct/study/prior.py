@@ -1,4 +1,4 @@
-"""The trials of related tasks that a study learns from, as its file holds them."""
+"""The trials of related tasks that a study learns from, as stored with the study."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ MOST_TRIALS = 150  # of all earlier studies together
 
 
 def select_trials(values: Array, most: int) -> list[int]:
-    """Return the positions of the trials to learn from, ascending: the best half of `most`, and an even spread by rank.
+    """Return the positions of the trials to use, ascending: the best `most` / 2, and others evenly spaced by rank.
 
     values: (n,), minimized.
-    most: number of trials, at least 1; all are taken if they are no more.
+    most: number of trials, at least 1; all are used if there are not more.
     """
     if len(values) <= most:
         return list(range(len(values)))
@@ -42,7 +42,7 @@ def select_trials(values: Array, most: int) -> list[int]:
 
 
 def describe_prior(domain: Domain, tasks: Sequence[PriorTask]) -> list[ParsedJson]:
-    """Return the tasks as JSON, each cut to its share of `MOST_TRIALS`."""
+    """Return the tasks as JSON, each reduced to its share of `MOST_TRIALS`."""
     described: list[ParsedJson] = []
     for task in tasks:
         kept = select_trials(task.values, max(MOST_TRIALS // len(tasks), 1))
@@ -52,9 +52,9 @@ def describe_prior(domain: Domain, tasks: Sequence[PriorTask]) -> list[ParsedJso
 
 
 def with_prior(searcher: Searcher, prior: Sequence[ParsedJson], who: str = "") -> Searcher:
-    """Return the searcher, which also learns from earlier tasks if there are any.
+    """Return the searcher with transfer learning from earlier tasks, if there are any.
 
-    Raises DomainError for a method that cannot, StorageError if a point is none of the searcher's domain.
+    Raises DomainError for a method without transfer learning, StorageError if a point is not in the searcher's domain.
     """
     tasks = [_decode_task(searcher.domain, task) for task in prior]
     return learn_from(searcher, tasks, who) if tasks else searcher
@@ -63,7 +63,7 @@ def with_prior(searcher: Searcher, prior: Sequence[ParsedJson], who: str = "") -
 def _decode_task(domain: Domain, task: ParsedJson) -> PriorTask:
     try:
         points = [domain.decode(point) for point in task["points"]]
-        for point in () if domain.constraints else points:  # they held when it was read
+        for point in () if domain.constraints else points:  # checked when they were read
             domain.check(point)
     except PredicateError:
         raise
@@ -73,7 +73,7 @@ def _decode_task(domain: Domain, task: ParsedJson) -> PriorTask:
 
 
 def stored_prior(row: StudyRow) -> list[ParsedJson]:
-    """Return the tasks that a study learns from (`describe_prior`); raise StorageError for malformed ones."""
+    """Return the stored tasks of a study (`describe_prior`); raise StorageError if they are malformed."""
     prior = parse(row.method).get("prior", [])
     if not isinstance(prior, list) or not all(_is_task(task) for task in prior):
         raise StorageError(f"study {row.name!r} cannot be read: method.prior: got {short_repr(prior, 120)}")
@@ -90,7 +90,7 @@ def _is_task(task: ParsedJson) -> bool:
 
 
 def check_same_prior(stored: StudyRow, now: Sequence[ParsedJson], given: StudyRow, where: str) -> None:
-    """Raise StudyMismatch if a call gives another prior than the one on record."""
+    """Raise StudyMismatch if the prior of a call differs from the stored one."""
     known, prior = stored_prior(stored), stored_prior(given)
     if not prior or dump(prior) in (dump(known), dump(now)):
         return
@@ -102,13 +102,13 @@ def check_same_prior(stored: StudyRow, now: Sequence[ParsedJson], given: StudyRo
     )
 
 
-PriorSource = object  # a Study, a Result, the path of a file, or a Storage with one study
+PriorSource = object  # a Study, a Result, a file path, or a Storage with one study
 
 
 class EarlierTrials(NamedTuple):
     """The trials of an earlier study.
 
-    domain: of its points; None if a result was pickled, which forgets it.
+    domain: of its points; None for an unpickled result, which has none.
     """
 
     goals: Goals
@@ -119,11 +119,11 @@ class EarlierTrials(NamedTuple):
 def read_prior(given: Iterable[PriorSource] | None, domain: Domain, goals: Goals) -> list[PriorTask]:
     """Return the completed trials of each earlier study, as points of a domain and values to minimize.
 
-    Where the domain is a space, points of another space are read as those of a space that changed.
+    If the domain is a space, points of another space are read as after a change of the space.
 
     given: studies, results, or files with one study each; None for none.
 
-    Raises TypeError, ValueError and PointError, naming the one that is wrong, and StorageError for a file. Warns of
+    Raises TypeError, ValueError and PointError, with the invalid item, and StorageError for a file. Warns of
     `SpaceChanged` if some points of a study cannot be read.
     """
     if given is None:
@@ -136,13 +136,13 @@ def read_prior(given: Iterable[PriorSource] | None, domain: Domain, goals: Goals
     if len(sources) > MOST_TRIALS:
         raise ValueError(f"prior: expected at most {MOST_TRIALS} studies, got {len(sources)}")
     tasks = []
-    for i, source in enumerate(sources):  # no comprehension, which is a frame of its own in some versions of Python
+    for i, source in enumerate(sources):  # not a comprehension, which adds a stack frame in some versions of Python
         tasks.append(_read_task(f"prior[{i}]", source, domain, goals))
     return tasks
 
 
 def _read_task(label: str, source: PriorSource, domain: Domain, goals: Goals) -> PriorTask:
-    """Read the trials of a study that can be read in a domain; warn of `SpaceChanged` if others cannot."""
+    """Read the trials of a study that are valid in a domain; warn of `SpaceChanged` if others are not."""
     theirs, own, trials = _read_trials(label, source, domain)
     if theirs.directions != goals.directions:
         wanted, got = goals.direction, " and ".join(theirs.directions)
@@ -169,10 +169,10 @@ def _read_task(label: str, source: PriorSource, domain: Domain, goals: Goals) ->
 
 
 class _PointReader:
-    """A function that reads points of an earlier study in a domain, by the rules of spaces that change.
+    """A function that reads points of an earlier study in a domain, by the rules for changed spaces.
 
-    own: the domain of the earlier study; None if the domain must read its points as they are, as it reads those of
-        a domain of another kind and those of an equal one.
+    own: the domain of the earlier study; None to read points unchanged, as for an equal domain or another type of
+        domain.
 
     Raises PointError for a point that it cannot read.
     """
@@ -191,7 +191,7 @@ class _PointReader:
 
     @cached_property
     def _has_changed(self) -> bool:
-        """True if the domains differ and are forms of one kind, so that a value may have got another meaning."""
+        """True if the domains differ but have one type, so that the meaning of a value may have changed."""
         ours, theirs = parse(dump(self._domain.to_json())), self._theirs
         are_spaces = all(read_contents(one).names for one in (ours, theirs))
         return (are_spaces or ours.get("domain") == theirs.get("domain")) and not is_same_description(
@@ -204,7 +204,7 @@ class _PointReader:
 
 
 def _say_unread(label: str, unread: dict[str, str], n_read: int, domain: Domain, own: Domain | None) -> None:
-    """Warn of trials that are left out; raise PointError if all are, or where points must be read as they are."""
+    """Warn of ignored trials; raise PointError if all are ignored, or points must be read unchanged."""
     if not n_read or own is None:
         number, why = next(iter(unread.items()))
         raise PointError(f"{label}: trial {number} is no point of the new space: {why}")
@@ -218,7 +218,7 @@ def _say_unread(label: str, unread: dict[str, str], n_read: int, domain: Domain,
 
 
 def _read_trials(label: str, source: PriorSource, domain: Domain) -> EarlierTrials:
-    """Return the trials of an earlier study; raise TypeError for what has none."""
+    """Return the trials of an earlier study; raise TypeError for an object without trials."""
     if isinstance(source, str | os.PathLike | Storage):
         return _read_stored(label, source, domain)
     found = source if isinstance(source, Result) else getattr(source, "result", None)
@@ -231,7 +231,7 @@ def _read_trials(label: str, source: PriorSource, domain: Domain) -> EarlierTria
 
 
 def _read_stored(label: str, source: str | os.PathLike[str] | Storage, domain: Domain) -> EarlierTrials:
-    """Raise StorageError for a file that cannot be read, ValueError if only its own space can read its points."""
+    """Raise StorageError for an unreadable file, ValueError if only its own space can read its points."""
     place = open_storage(source)
     stored = place.read(None)
     row = check_study_rows(stored, place.label)

@@ -1,4 +1,4 @@
-"""A progress bar for those who watch; silence for everybody else."""
+"""Progress bars for terminals and notebooks."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from bostruct.display import is_notebook, printable
 from bostruct.study.history import Trial
 
 FORMAT = "{desc}: {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} [{elapsed}<{remaining}{postfix}]"
-WIDTH = 80  # columns where nothing says how many there are, as in a file
-DEFAULT_BAR, LEAST_BAR = 10, 4  # columns of the bar itself: where tqdm is free to choose, and at least
-LABEL = (40, 24, 12, 0)  # letters of a label, fewer if it has to make room
+WIDTH = 80  # columns if the width is unknown, as in a file
+DEFAULT_BAR, LEAST_BAR = 10, 4  # columns of the bar itself: the default, and the minimum
+LABEL = (40, 24, 12, 0)  # characters of a label, fewer if space is needed
 
 
 @contextmanager
 def progress_bar(label: str, total: float | None, done: int, wanted: bool | None) -> Iterator[Any]:
-    """Show a tqdm bar on stderr if it is wanted, else give None.
+    """Show a tqdm bar on stderr if wanted, otherwise yield None.
 
-    total: number of trials in all; None if nobody knows.
+    total: number of trials in all; None if unknown.
     done: number of trials finished already.
-    wanted: whether there is a bar; None for one on a terminal and in a notebook.
+    wanted: whether to show a bar; None to show it in a terminal and in a notebook.
     """
     if not (sys.stderr.isatty() or is_notebook() if wanted is None else wanted):
         yield None
         return
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a notebook without ipywidgets is no fault: its bar is text
+        warnings.simplefilter("ignore")  # without ipywidgets, a notebook has a text bar
         from tqdm.auto import tqdm
     fixed = not sys.stderr.isatty() and tqdm.__module__ != "tqdm.notebook"
     size: dict[str, Any] = {"ncols": WIDTH} if fixed else {"dynamic_ncols": True}
@@ -44,9 +44,9 @@ def progress_bar(label: str, total: float | None, done: int, wanted: bool | None
 def trial_bar(
     label: str, study: Any, total: float | None, wanted: bool | None, optimum: float | None = None
 ) -> Iterator[Callable[[Any, Trial], None]]:
-    """Give a callback that moves a bar by one trial, and shows the incumbent and how many trials have failed.
+    """Yield a callback that advances a bar by one trial, and shows the incumbent and the number of failed trials.
 
-    wanted: True for a bar, False for none, None for a bar on a terminal and in a notebook.
+    wanted: True for a bar, False for none, None for a bar in a terminal and in a notebook.
     """
     with progress_bar(label, total, study.n_finished, wanted) as bar:
 
@@ -58,7 +58,7 @@ def trial_bar(
 
         yield show
         if bar is not None:
-            bar.total = bar.n  # a run that ended early is done with what it did
+            bar.total = bar.n  # a run that ended early is complete
             bar.refresh()
 
 
@@ -79,7 +79,7 @@ def _describe_best(study: Any, best: float | None) -> str:
 
 
 def _say(bar: Any, label: str, facts: Sequence[str], detail: str) -> None:
-    """Choose the fullest of several wordings that fits the width: facts stay, the detail and the label give way."""
+    """Select the longest text that fits the width: facts are kept, the detail and the label are shortened."""
     labels, endings = [_cut_text(label, most) for most in LABEL], ((*facts, detail), facts)
     wordings = [(name, ", ".join(ending)) for name, ending in product(labels, endings)]
     fitting = (wording for wording in wordings if bar.gui or _fits(bar, *wording))
@@ -89,7 +89,7 @@ def _say(bar: Any, label: str, facts: Sequence[str], detail: str) -> None:
 
 
 def _fits(bar: Any, label: str, ending: str) -> bool:
-    """Tell whether the line is no wider than the terminal once one more trial is counted."""
+    """Return whether the line fits the terminal, with room for one more trial."""
     from tqdm.utils import disp_len
 
     now = bar.format_dict

@@ -1,4 +1,4 @@
-"""Between what a study holds and what its file holds."""
+"""Conversion between studies in memory and their stored rows."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from bostruct.study.point_forms import Kept, PointForm, read_point_text
 
 
 def warn_of_alike_choices(domain: str, where: str) -> None:
-    """Warn if a file holds several choices of one variable by the same description.
+    """Warn if a file describes several choices of one variable by the same text.
 
     domain: of a study, as JSON text.
     """
@@ -61,7 +61,7 @@ def _find_alike(description: ParsedJson) -> Iterator[str]:
             yield from _find_alike(part)
 
 
-_READ: dict[str, Any] = {  # of the info of a trial, what a study itself reads, and its types
+_READ: dict[str, Any] = {  # keys of a trial's info that a study reads, and their types
     "origin": str,
     "suggest_seconds": (int, float),
     "attempts": int,
@@ -77,13 +77,13 @@ GIVE_SPACE = "give it: space= in Python, --problem on the command line"
 
 
 class OtherVersion(UserWarning):
-    """Warns that a study continues with another version of bostruct than made it."""
+    """Warns that a study continues with another version of bostruct than created it."""
 
 
 class JsonDomain(Domain):
-    """A domain whose points are JSON, for reading a study whose domain cannot be rebuilt from a file.
+    """A domain whose points are JSON, for a study whose domain cannot be rebuilt from a file.
 
-    description: of the study's domain, as JSON, which has the texts of Python objects; None for no such knowledge.
+    description: of the study's domain, as JSON, with the texts of Python objects; None if unknown.
     """
 
     is_whole = False
@@ -108,15 +108,15 @@ class JsonDomain(Domain):
 
 
 def encode_points(domain: Domain, points: Iterable[object] | None) -> list[Json]:
-    """Encode the user's own points; raise TypeError or PointError, naming the one that is wrong.
+    """Encode the user's initial points; raise TypeError or PointError, with the invalid item.
 
-    points: in the user's form; None for none.
+    points: as the objective receives them; None for none.
     """
     return [] if points is None else [domain.encode(x) for x in parse_points(domain, points, "initial_points")]
 
 
 def parse_points(domain: Domain, points: Iterable[object], name: str) -> list[Point]:
-    """Return points as their domain holds them; raise TypeError or PointError, naming the one that is wrong."""
+    """Return points in the form of their domain; raise TypeError or PointError, with the invalid item."""
     if isinstance(points, Mapping | str) or not isinstance(points, Iterable):
         raise TypeError(f"{name}: expected a sequence of points, got {short_repr(points)}")
     parsed = []
@@ -129,9 +129,9 @@ def parse_points(domain: Domain, points: Iterable[object], name: str) -> list[Po
 
 
 def readable_domain(given: object, row: StudyRow) -> Any:
-    """Return the domain to show a study's points with.
+    """Return the domain with which to show a study's points.
 
-    given: a domain or a mapping of variables; None for that of the file, or `JsonDomain` where the file lacks it.
+    given: a domain or a mapping of variables; None for the domain of the file, or `JsonDomain` if it cannot be rebuilt.
     """
     if given is not None:
         return as_domain(given)
@@ -142,7 +142,7 @@ def readable_domain(given: object, row: StudyRow) -> Any:
 
 
 def stored_domain(row: StudyRow) -> Domain:
-    """Rebuild a study's domain from its file; raise DomainError, with what to do, if that does not hold enough."""
+    """Rebuild a study's domain from its file; raise DomainError, with the fix, if the file is incomplete."""
     try:
         return as_domain(_rebuild_domain(row))
     except (DomainError, TypeError) as error:
@@ -150,7 +150,7 @@ def stored_domain(row: StudyRow) -> Domain:
 
 
 def explain_rebuild(domain: Domain, row: StudyRow, error: DomainError) -> DomainError:
-    """Make the error for a domain that was rebuilt from a file, and that the study's method cannot search."""
+    """Return the error for a rebuilt domain that the study's method does not support."""
     kind = parse(row.domain).get("domain")
     return DomainError(
         f"study {row.name!r}: {error}; its domain {kind!r} is rebuilt as {type(domain).__name__}: if the study is over "
@@ -159,7 +159,7 @@ def explain_rebuild(domain: Domain, row: StudyRow, error: DomainError) -> Domain
 
 
 def _rebuild_domain(row: StudyRow) -> Domain:
-    """Raise DomainError if the file cannot hold the domain, StorageError if it holds none at all."""
+    """Raise DomainError if the file cannot contain the domain, StorageError if it contains none."""
     try:
         return domain_from_json(parse(row.domain))
     except DomainError:
@@ -171,8 +171,8 @@ def _rebuild_domain(row: StudyRow) -> Domain:
 def check_domain(searcher: Searcher, domain: Domain) -> Searcher:
     """Return the searcher; raise ValueError if it was built for another domain.
 
-    searcher: of any domain.
-    domain: that the study is on.
+    searcher: for any domain.
+    domain: the domain of the study.
     """
     if dump(searcher.domain.to_json()) != dump(domain.to_json()):
         raise ValueError(
@@ -184,10 +184,10 @@ def check_domain(searcher: Searcher, domain: Domain) -> Searcher:
 def describe_method(
     method: str | Searcher, searcher: Searcher, prior: Sequence[Json] = (), problem: str | None = None
 ) -> Json:
-    """Return what sets a method apart from others, as JSON data: name, searcher, settings, and what it learns from.
+    """Return the identity of a method as JSON data: name, searcher, settings, and prior.
 
-    problem: name of the problem that the study is of; left away if it is None. It says nothing of the method, and is
-        here because a study's description of its method never changes and may have more keys in any file.
+    problem: name of the study's problem; None to omit it. It is not part of the method, but it is stored here because
+        the description of the method never changes and may have additional keys in any file.
     """
     name = method if isinstance(method, str) else None
     described = {"name": name, "searcher": type(searcher).__name__, "settings": dict(searcher.settings())}
@@ -195,9 +195,9 @@ def describe_method(
 
 
 def check_same_problem(stored: StudyRow, problem: str | None, where: str) -> None:
-    """Raise StudyMismatch if a study is on record as one of another problem.
+    """Raise StudyMismatch if a study is stored with another problem.
 
-    problem: name of the problem of a call; None, which agrees with any, if the call leaves it unsaid.
+    problem: name of the problem of a call; None matches any.
     """
     known = parse(stored.method).get("problem")
     if problem is None or known in (None, problem):
@@ -212,7 +212,7 @@ SECONDS, NAMES = "suggest_seconds", "objective_name"
 
 
 def rename_objectives(stored: StudyRow, given: StudyRow) -> str | None:
-    """Return the stored goals, JSON text, with the names of objectives that a call gives; None if nothing changes."""
+    """Return the stored goals, JSON text, with the objective names of a call; None if they are unchanged."""
     goals, called = parse(stored.goals), parse(given.goals)
     is_renamed = NAMES in called and isinstance(goals, dict) and goals.get(NAMES) != called[NAMES]
     if not is_renamed or len(goals.get("directions", ())) != len(called["directions"]):
@@ -221,11 +221,11 @@ def rename_objectives(stored: StudyRow, given: StudyRow) -> str | None:
 
 
 def check_same_study(stored: StudyRow, given: StudyRow, where: str, *, seed_given: bool) -> None:
-    """Raise StudyMismatch unless a call speaks of the study as it was made; what it leaves unsaid agrees.
+    """Raise StudyMismatch unless a call agrees with the stored study; omitted arguments agree.
 
-    seed_given: False if the call leaves the seed unsaid.
+    seed_given: False if the call omits the seed.
 
-    Warns of `OtherVersion` where the study was made by another version of bostruct, or its method has other settings.
+    Warns of `OtherVersion` if another version of bostruct created the study, or its method has other settings.
     """
     if not seed_given:
         given = given._replace(seed=stored.seed)
@@ -234,7 +234,7 @@ def check_same_study(stored: StudyRow, given: StudyRow, where: str, *, seed_give
     kept = {name: value for name, value in parse(stored.goals).items() if name == SECONDS}
     given = given._replace(goals=dump(kept | parse(given.goals)))
     name = _common_name(stored, given)
-    same = is_same_method(stored.method, given.method)  # by whatever name it was built
+    same = is_same_method(stored.method, given.method)  # regardless of the name it was built by
     check_agreement(stored, given._replace(method=stored.method) if same or name is not None else given, where)
     if stored.version != __version__ or not same:
         settings = "" if same else f", whose method {name!r} had other settings than that of {__version__}"
@@ -249,7 +249,7 @@ def check_same_study(stored: StudyRow, given: StudyRow, where: str, *, seed_give
 
 
 def check_agreement(stored: StudyRow, given: StudyRow, where: str) -> None:
-    """Raise StudyMismatch unless a call speaks of the study as it was made."""
+    """Raise StudyMismatch unless a call agrees with the stored study."""
     if difference := find_difference(stored, given):
         raise StudyMismatch(
             f"study {stored.name!r} in {where} was made, by bostruct {stored.version}, with {difference}; "
@@ -258,12 +258,12 @@ def check_agreement(stored: StudyRow, given: StudyRow, where: str) -> None:
 
 
 def find_difference(stored: StudyRow, given: StudyRow) -> str | None:
-    """Return the first difference between a study and a call in words ("another seed: ..."), or None."""
+    """Return a description of the first difference between a study and a call ("another seed: ..."), or None."""
     for field in ("domain", "goals", "method", "seed", "initial"):
         ours, theirs = getattr(stored, field), getattr(given, field)
         if isinstance(ours, str):
             ours, theirs = (parse(hide_addresses(text)) for text in (ours, theirs))
-        if field == "goals":  # limits of a file may be in another order, and names differ
+        if field == "goals":  # constraints of a file may be in another order, and names differ
             ours, theirs = (replace(Goals.from_json(goals), names=()).to_json() for goals in (ours, theirs))
         if dump(ours) != dump(theirs):
             return f"{'other' if field == 'goals' else 'another'} {field}: {_difference(field, ours, theirs)}"
@@ -271,7 +271,7 @@ def find_difference(stored: StudyRow, given: StudyRow) -> str | None:
 
 
 def is_same_description(text: str, other: str) -> bool:
-    """Tell whether two descriptions, as JSON text, are equal, but for the places of objects in memory."""
+    """Return whether two descriptions, as JSON text, are equal except for memory addresses."""
     return text == other or _compact(text) == _compact(other)
 
 
@@ -294,9 +294,9 @@ def _difference(path: str, ours: ParsedJson, theirs: ParsedJson) -> str:
 
 
 def is_same_method(stored: str, given: str) -> bool:
-    """Tell whether two methods are of one class and have equal settings.
+    """Return whether two methods have the same class and equal settings.
 
-    stored, given: as of `describe_method`, JSON text.
+    stored, given: results of `describe_method`, as JSON text.
     """
     a, b = parse(stored), parse(given)
     settings, others = ({name: one for name, one in data["settings"].items() if name != "note"} for data in (a, b))
@@ -304,20 +304,20 @@ def is_same_method(stored: str, given: str) -> bool:
 
 
 def is_same_class(stored: ParsedJson, given: ParsedJson) -> bool:
-    """Tell whether the searchers of two methods may be of one class: of one with a note, older files do not name it."""
+    """Return whether two methods may have the same class; older files omit the class of a searcher with a note."""
     return stored["searcher"] in (given["searcher"], *FORMER_CLASSES)
 
 
 def can_continue_method(stored: StudyRow, given: StudyRow) -> bool:
-    """Tell whether the method of a call goes on with a study: an equal one, or one of the same name."""
+    """Return whether the method of a call can continue a study: it is equal or has the same name."""
     return is_same_method(stored.method, given.method) or _common_name(stored, given) is not None
 
 
 def _common_name(stored: StudyRow, given: StudyRow) -> str | None:
-    """Return the name of a method whose settings are the version's, not the user's; None if settings must agree.
+    """Return the shared name of methods with version-dependent settings; None if their settings must be equal.
 
-    A searcher that is an object must have equal settings. Settings of another version are not compared, since they
-    hold the names that its parts had there: the class of the searcher stands for them.
+    A searcher object must have equal settings. Settings of another version are not compared, because they contain class
+    names of that version; the class of the searcher represents them.
     """
     theirs, ours = parse(stored.method), parse(given.method)
     if theirs["name"] is not None or ours["name"] is not None:
@@ -327,23 +327,23 @@ def _common_name(stored: StudyRow, given: StudyRow) -> str | None:
 
 
 def method_label(row: StudyRow) -> str:
-    """Return the name that people call the method by."""
+    """Return the display name of a study's method."""
     method = parse(row.method)
     return method["name"] or method["searcher"]
 
 
 def name_method(method: str | Searcher) -> str:
-    """Return the name that people call a method by, that of its class for an object."""
+    """Return the display name of a method, the class name for an object."""
     return method if isinstance(method, str) else type(method).__name__
 
 
 def stored_method(row: StudyRow) -> str:
-    """Return the method's name; raise BostructError if a searcher object was given."""
+    """Return the method's name; raise BostructError if it is a searcher object."""
     method = parse(row.method)
     if method["name"] in methods.list_names():
         return method["name"]
     if plugins.is_reference(method["name"]):
-        raise BostructError(  # a file does not decide what code is imported
+        raise BostructError(  # a file must not decide which code is imported
             f"study {row.name!r} was made with the method {method['name']!r} of a module, which no file loads; pass "
             f"method={method['name']!r}"
         )
@@ -360,7 +360,7 @@ def stored_method(row: StudyRow) -> str:
 
 
 def check_study(row: StudyRow, where: str) -> StudyRow:
-    """Return a stored study; raise StorageError if what is not the domain's own is not the JSON it must be."""
+    """Return a stored study; raise StorageError for malformed JSON outside of the domain."""
     data: dict[str, Json] = {}
     for field in ("domain", "method", "initial", "state"):
         try:
@@ -381,7 +381,7 @@ def check_study(row: StudyRow, where: str) -> StudyRow:
 
 
 def read_goals(row: StudyRow, where: str) -> Goals:
-    """Return what a stored study declares; raise StorageError if that makes no sense."""
+    """Return the goals of a stored study; raise StorageError if they are malformed."""
     try:
         return Goals.from_json(parse(row.goals))
     except MALFORMED as error:
@@ -389,7 +389,7 @@ def read_goals(row: StudyRow, where: str) -> Goals:
 
 
 def read_initial(row: StudyRow, domain: Domain, where: str) -> list[Point]:
-    """Return the user's own points as the domain holds them; raise StorageError, PredicateError."""
+    """Return the user's initial points in the form of the domain; raise StorageError, PredicateError."""
     try:
         return [domain.decode(data) for data in parse(row.initial)]
     except PredicateError:
@@ -401,7 +401,7 @@ def read_initial(row: StudyRow, domain: Domain, where: str) -> list[Point]:
 def read_trial(
     row: TrialRow, form: PointForm, names: Sequence[str] | None, where: str, kept: Kept = None
 ) -> tuple[Trial, Kept]:
-    """Return a trial and its point as it is kept; raise StorageError, naming both, if that makes no sense.
+    """Return a trial and the representation of its point; raise StorageError, with both, if they are malformed.
 
     Raises PredicateError if a condition fails.
     """
@@ -415,7 +415,7 @@ def read_trial(
 
 
 def show_trial(row: TrialRow, show: Callable[[Info], Presented], where: str) -> Trial:
-    """Return a trial; raise StorageError, naming it, if it makes no sense."""
+    """Return a trial; raise StorageError, with its number, if it is malformed."""
     try:
         info = parse(row.info)
         is_read = isinstance(info, dict)
@@ -430,12 +430,12 @@ def show_trial(row: TrialRow, show: Callable[[Info], Presented], where: str) -> 
 
 
 def show_outcome(trial: Trial, outcome: Outcome, broken: tuple[str, ...] = ()) -> Trial:
-    """Return a trial that shows what came of it, with numbers of its own, which a user may change."""
+    """Return a trial with its outcome, in objects of its own that a user may modify."""
     return replace(trial, status=outcome.status, broken=broken, **_show_parts(outcome))
 
 
 def _show_parts(outcome: Outcome) -> dict[str, Any]:
-    """Return what a trial shows of an outcome beside its status, by the names of its fields."""
+    """Return the fields of a trial that describe an outcome, except its status."""
     return {
         "values": outcome.values,
         "constraints": dict(outcome.constraints),
@@ -453,8 +453,8 @@ def write_trial(
 
     outcome: of its evaluation; None while it is running.
     point: JSON text.
-    told: its place in the order of telling; None while it is running.
-    owner: the writer that handed it out; None if it waits, is over, or there is one writer.
+    told: its position in the order of completion; None while it is running.
+    owner: the writer that handed it out; None if it is queued or finished, or there is one writer.
     """
     info = dump(trial.info)
     return TrialRow(trial.number, point, info, trial.started, attempts, outcome, trial.finished, told, owner)

@@ -1,4 +1,4 @@
-"""The result of a study, as a value that outlives it."""
+"""The result of a study, independent of the study and its storage."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 def find_front(objectives: Array) -> list[int]:
-    """Return the positions of points that no other one dominates, by their objectives, the first of equals alone.
+    """Return the positions of nondominated points, only the first of equal points.
 
     objectives: of n points (n, k), minimized.
     """
@@ -51,7 +51,7 @@ def find_front(objectives: Array) -> list[int]:
 def measure_hypervolumes(
     told: Sequence[Trial], goals: Goals, reference: Sequence[float] | None = None
 ) -> tuple[float, ...]:
-    """Return the volume that the front dominates after each finished trial.
+    """Return the dominated hypervolume after each finished trial.
 
     Raises TypeError, ValueError.
     """
@@ -71,7 +71,7 @@ def measure_hypervolumes(
 
 
 def measure_hypervolume(told: Sequence[Trial], goals: Goals, reference: Sequence[float] | None = None) -> float:
-    """Return the volume that the front of all finished trials dominates; 0 if none is feasible.
+    """Return the dominated hypervolume of all finished trials; 0 if none is feasible.
 
     Raises TypeError, ValueError.
     """
@@ -88,8 +88,8 @@ def _read_corner(feasible: Array, goals: Goals, reference: Sequence[float] | Non
     return default_reference(feasible) if reference is None else np.array(read_reference(reference, goals))
 
 
-KEY = re.compile(r"(?<=[{ ])(['\"])((?:(?!\1).)*)\1: ")  # of a dict, in its text
-MOST_SHOWN = 5  # trials of a front, in a summary
+KEY = re.compile(r"(?<=[{ ])(['\"])((?:(?!\1).)*)\1: ")  # of a dict, in its repr
+MOST_SHOWN = 5  # trials of a Pareto front, in a summary
 
 
 class Timing(NamedTuple):
@@ -100,10 +100,10 @@ class Timing(NamedTuple):
 
 
 class Incumbent(NamedTuple):
-    """The best trial so far, once some trial was told.
+    """The best trial after some finished trial.
 
-    trial: the best completed trial up to it, the first told of equals; None while none has completed.
-    best_value: the value of `trial`, in the user's units; None while none has completed.
+    trial: the best completed trial so far, the first observed of equals; None if none has completed.
+    best_value: the value of `trial`, in the user's units; None if none has completed.
     """
 
     told: Trial
@@ -116,16 +116,16 @@ class Incumbent(NamedTuple):
 
 @dataclass(frozen=True)
 class TrialTable:
-    """Trials as rows: one column for each part of a point, `point.NAME`, or one, `point`.
+    """Trials as rows, with one column for each part of a point, `point.NAME`, or one column `point`.
 
-    Each row has a column for each objective and each limit, whether its trial has values or not.
+    Each row has a column for each objective and each constraint, even if the trial has no values.
     """
 
     trials: tuple[Trial, ...]
     goals: Goals
 
     def rows(self) -> list[dict[str, object]]:
-        """Return a dict a trial, from column to value."""
+        """Return one dict per trial, from column to value."""
         return [dict(zip(*row, strict=True)) for row in self._write_rows(as_text=False)]
 
     def _write_rows(self, as_text: bool) -> list[tuple[tuple[str, ...], list[object]]]:
@@ -135,10 +135,10 @@ class TrialTable:
         return [_write_cells(*one, *settings) for one in zip(self.trials, points, strict=True)]
 
     def to_dataframe(self) -> DataFrame:
-        """Return the rows as a pandas DataFrame; raise MissingExtra without pandas.
+        """Return the rows as a pandas DataFrame; raise MissingExtra if pandas is not installed.
 
-        `started` and `finished` are moments in UTC, a datetime64 with its time zone; `finished` is NaT while a trial
-        runs.
+        `started` and `finished` are times in UTC, a datetime64 with its time zone; `finished` is NaT while a trial is
+        running.
         """
         pandas = optional_import("pandas", "pandas")
         rows = self.rows()
@@ -152,13 +152,13 @@ class TrialTable:
         return frame
 
     def to_csv(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write the rows, with a header; needs no pandas.
+        """Write the rows with a header; pandas is not needed.
 
         overwrite: True also replaces a file that bostruct did not write, but never a database.
 
-        A text that begins like a formula of a spreadsheet, or that UTF-8 lacks, is written as a literal of Python,
-        which `Study.add_frame` reads back. Raises OutputRefused, a FileExistsError, for a file that it must not
-        replace; OSError.
+        A string that starts like a spreadsheet formula, or that UTF-8 cannot encode, is written as a Python literal,
+        which `Study.add_frame` parses. Raises OutputRefused, a FileExistsError, for a file that must not be replaced;
+        OSError.
         """
         rows = self._write_rows(as_text=True)
         columns = self._list_columns(dict.fromkeys(names for names, _ in rows))
@@ -169,7 +169,7 @@ class TrialTable:
         write_output(path, format_csv(columns, cells), "table of trials", overwrite=overwrite)
 
     def _list_columns(self, kinds: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
-        """Return the columns that every trial has, and then all others of some rows, in order."""
+        """Return the columns of all rows, and then those of some rows, in order."""
         return tuple(dict.fromkeys([*_list_fixed_columns(self.goals), *(name for names in kinds for name in names)]))
 
 
@@ -184,13 +184,13 @@ class Result:
     order : tuple of int
         The numbers of the finished trials, in the order observed.
     goals : Goals
-        The directions of the objectives and the limits.
+        The directions of the objectives and the constraints.
     seed : int
         The random seed of the study.
     method : str
         The name of the method.
     stopped_because : str or None
-        The reason why the run ended. None for a loaded study and for a loop of your own.
+        The reason why the run ended. None for a loaded study and for a custom loop.
     beliefs : Lazy or None
         The predictions of the model at the completed trials, computed when first needed. None without a model.
     domain : Domain or None
@@ -244,53 +244,53 @@ class Result:
 
     @cached_property
     def best_trial(self) -> Trial:
-        """The trial with the best value among those that keep all limits, the first told of equals.
+        """The feasible trial with the best value, the first observed of equals.
 
-        Raises BostructError if none has completed, or none keeps the limits, and where there are several objectives.
+        Raises BostructError if no trial is feasible, or there are several objectives.
         """
         self._require_single("best_trial")
         return min(self._require_feasible_trials(), key=lambda trial: self.goals.orient(trial.values))
 
     @property
     def has_feasible(self) -> bool:
-        """True if a trial has completed and satisfies all limits."""
+        """True if a trial has completed and satisfies all constraints."""
         return any(self.trials[number].is_feasible for number in self.order)
 
     @cached_property
     def pareto_front(self) -> tuple[Trial, ...]:
-        """The feasible trials that no other one dominates, by their first objective.
+        """The feasible trials that no other trial dominates, sorted by the first objective.
 
-        A trial dominates another if it is no worse in each objective, and better in one. Of equals the first told
-        is taken. Of one objective it is the best trial. Over a `Fidelity`, trials at all fidelities count; `where`
-        keeps those at one. Raises BostructError if none is feasible.
+        A trial dominates another if it is no worse in each objective, and better in one. Of equal trials, the first
+        observed is included. With one objective, it is the best trial. Over a `Fidelity`, trials at all fidelities
+        count; `where` selects one fidelity. Raises BostructError if none is feasible.
         """
         feasible = self._require_feasible_trials()
         minimized = np.array([self.goals.orient(trial.values) for trial in feasible]).reshape(len(feasible), -1)
         return tuple(feasible[i] for i in find_front(minimized))
 
     def hypervolume(self, reference: Sequence[float] | None = None) -> float:
-        """Return the volume that the Pareto front dominates; 0 if no trial is feasible. Larger is better.
+        """Return the dominated hypervolume, larger is better; 0 if no trial is feasible.
 
         Parameters
         ----------
         reference : sequence of float, optional
-            The reference point, one number for each objective, as of `hypervolumes`.
+            The reference point, one number for each objective, as in `hypervolumes`.
 
         Returns
         -------
         float
             The hypervolume.
         """
-        return measure_hypervolume(self._list_told(), self.goals, reference)
+        return measure_hypervolume(self._list_finished(), self.goals, reference)
 
     def hypervolumes(self, reference: Sequence[float] | None = None) -> tuple[float, ...]:
-        """Return the volume that the Pareto front dominates after each finished trial, in the order observed.
+        """Return the dominated hypervolume after each finished trial, in the order observed.
 
         Parameters
         ----------
         reference : sequence of float, optional
-            The reference point up to which volume counts, one number for each objective, in its units. By default the
-            worst values of the present front, moved outward by a tenth of their range. Pass it to compare results.
+            The reference point, one number for each objective, in its units. By default, the worst values of the
+            current Pareto front, moved outward by a tenth of their range. Pass it to compare results.
 
         Returns
         -------
@@ -302,10 +302,10 @@ class Result:
         TypeError, ValueError
             If an argument is invalid.
         """
-        return measure_hypervolumes(self._list_told(), self.goals, reference)
+        return measure_hypervolumes(self._list_finished(), self.goals, reference)
 
-    def _list_told(self) -> list[Trial]:
-        """Return the finished trials that were kept, in the order told."""
+    def _list_finished(self) -> list[Trial]:
+        """Return the finished trials that were kept, in the order observed."""
         return [self.trials[number] for number in self.order]
 
     def _require_single(self, name: str) -> None:
@@ -314,13 +314,12 @@ class Result:
 
     @cached_property
     def recommended(self) -> Recommendation:
-        """The completed trial with the best posterior mean, with its 95 % interval.
+        """The completed trial with the best posterior mean, with its 95% credible interval.
 
-        For an objective without noise it is `best_trial`, or close to it. The model learns from all trials of
-        the study, also if this result keeps only some of them. Of studies over a `Fidelity` by hyperband and
-        its variants, trials at the largest fidelity evaluated are recommended. A method without a model, or
-        whose model cannot be fitted, recommends the best value told, and `why` says so. Raises BostructError if
-        no trial completed.
+        For an objective without noise, it is `best_trial` or close to it. The model is fitted to all trials of the
+        study, even if this result keeps only some of them. In studies over a `Fidelity` by hyperband and its variants,
+        only trials at the largest evaluated fidelity are recommended. If there is no model, or it cannot be fitted, the
+        best observed value is recommended, and `why` gives the reason. Raises BostructError if no trial completed.
         """
         self._require_single("recommended")
         completed = self._require_feasible_trials()
@@ -330,7 +329,7 @@ class Result:
     def predict(self, points: Iterable[object]) -> Predictions:
         """Predict the objective without noise, and the probability of feasibility, at any points.
 
-        The model learns from all trials of the study, even if this result keeps only some of them.
+        The model is fitted to all trials of the study, even if this result keeps only some of them.
 
         Parameters
         ----------
@@ -354,7 +353,7 @@ class Result:
     def cross_validate(self, objective: int = 0) -> LeftOutTrials:
         """Predict each observed value from all others (leave-one-out), to check the model.
 
-        The predictions are in closed form, with the hyperparameters learned from all values.
+        The predictions are in closed form, with the hyperparameters fitted to all values.
 
         Parameters
         ----------
@@ -365,7 +364,7 @@ class Result:
         -------
         LeftOutTrials
             The numbers of the n trials, the observed values `told`, and the predictive `mean` and `sd` of shape (n,),
-            noise included, in the units of the values.
+            including noise, in the units of the values.
 
         Raises
         ------
@@ -382,7 +381,7 @@ class Result:
         return self.model
 
     def _require_completed_trials(self) -> list[Trial]:
-        """Return the completed trials that were kept, in the order told; raises BostructError if there are none."""
+        """Return the completed trials that were kept, in the order observed; raises BostructError if there are none."""
         completed = self.list_completed()
         if not completed and self.n_unread and not self.order:
             raise BostructError(f"no completed trial can be read in the study's space: {self._why_unread()}")
@@ -395,7 +394,7 @@ class Result:
         return completed
 
     def _require_feasible_trials(self) -> list[Trial]:
-        """Return the completed trials that keep all limits; raises BostructError if there are none."""
+        """Return the feasible trials; raises BostructError if there are none."""
         completed = self._require_completed_trials()
         feasible = [trial for trial in completed if trial.is_feasible]
         if not feasible:
@@ -403,7 +402,7 @@ class Result:
         return feasible
 
     def _describe_nearest(self, completed: Sequence[Trial]) -> str:
-        """Say which of some completed trials breaks the fewest limits, and of these by the least."""
+        """Describe the completed trial that violates the fewest constraints, and among these, by the least."""
         nearest = min(completed, key=self.measure_violation)
         told = ", ".join(f"{name} is {nearest.constraints[name]:g}" for name in nearest.broken)
         limits = ", ".join(map(str, self.goals.limits))
@@ -411,7 +410,7 @@ class Result:
         return f"{limits}; the nearest of {count} is trial {nearest.number}, whose {told}"
 
     def measure_violation(self, trial: Trial) -> tuple[int, float]:
-        """Return how many limits a completed trial breaks, and the sum of the violations.
+        """Return the number of violated constraints of a completed trial, and the sum of the violations.
 
         Parameters
         ----------
@@ -422,7 +421,7 @@ class Result:
         return len(trial.broken), sum(limited[name].violation(trial.constraints[name]) for name in trial.broken)
 
     def _lack(self) -> str:
-        """Say how it came that nothing has completed, with the reason that the last failed trial gave."""
+        """Describe why no trial has completed, with the reason of the last failed trial."""
         reasons = [trial.reason for trial in self.trials if trial.reason is not None]
         last = f"; the last reason: {reasons[-1]}" if reasons else ""
         return f"{pluralize(len(self.trials), 'trial')}, {self.n_failed} failed, {self.n_infeasible} infeasible{last}"
@@ -460,7 +459,7 @@ class Result:
 
     @property
     def n_stopped(self) -> int:
-        """The number of trials that a stopping rule ended; their value is the last one they reported."""
+        """The number of trials that a stopping rule ended; their value is the last reported one."""
         return sum(t.stopped_at is not None for t in self.trials)
 
     @property
@@ -469,7 +468,7 @@ class Result:
         return sum(t.unread is not None for t in self.trials)
 
     def _why_unread(self) -> str:
-        """Say how many trials are of another space, and why the first of them is."""
+        """Describe how many trials are invalid in the changed space, and why the first of them is."""
         first = next(t for t in self.trials if t.unread is not None)
         return f"{self.n_unread} of {len(self.trials)} trials are not in it, trial {first.number} for: {first.unread}"
 
@@ -495,7 +494,7 @@ class Result:
 
     @property
     def timing(self) -> Timing:
-        """The seconds spent on suggestions and on evaluations, without added trials."""
+        """The seconds spent on suggestions and on evaluations, except for added trials."""
         suggest = sum(t.info.get("suggest_seconds", 0.0) for t in self.trials)
         return Timing(suggest, sum(t.seconds or 0.0 for t in self.trials if t.origin != "added"))
 
@@ -522,7 +521,7 @@ class Result:
         path : str or path-like
             The file. An earlier table of trials is replaced.
         overwrite : bool, default False
-            If True, a file that bostruct did not write is replaced too, but never a database.
+            If True, a file that bostruct did not write is also replaced, but never a database.
 
         Raises
         ------
@@ -539,7 +538,7 @@ class Result:
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Axes to draw on. By default those of a new figure.
+            Axes to draw on. By default, a new figure is created.
 
         Returns
         -------
@@ -571,7 +570,7 @@ class Result:
         return [("recommended", str(found)), ("its point", found.trial.point)]
 
     def _best_lines(self) -> list[tuple[str, object]]:
-        """Name the best trial, or the front, or say why there is none."""
+        """Return the summary lines of the best trial or the Pareto front, or the reason why there is none."""
         completed = self.list_completed()
         what = "best value" if self.goals.n_objectives == 1 else "best values"
         if not completed:
@@ -599,7 +598,7 @@ class Result:
         ]
 
     def _summary(self) -> list[tuple[str, object]]:
-        """Name what matters, a value each; points as they are."""
+        """Return the lines of the summary, with names and values; points are not formatted."""
         lines = self._best_lines()
         finished = self.n_completed + self.n_failed + self.n_infeasible
         running = len(self.trials) - finished
@@ -628,7 +627,7 @@ def _format_tuple(values: Sequence[float]) -> str:
 
 
 def _indent_text(name: str, text: str) -> str:
-    """Put a name and its text into two columns; the text is wrapped, but not inside a key, nor before its value."""
+    """Format a name and its text in two columns; the text is not wrapped inside a key or before its value."""
     margin = " " * 13
     kept = KEY.sub(lambda found: found[0].replace(" ", "\N{NO-BREAK SPACE}"), text)
     whole = kept.replace(": ", ":\N{NO-BREAK SPACE}")
@@ -638,14 +637,14 @@ def _indent_text(name: str, text: str) -> str:
 
 
 def _list_fixed_columns(goals: Goals) -> tuple[str, ...]:
-    """Return the columns that each trial has, but those of its point."""
+    """Return the columns that each trial has, except for those of its point."""
     values = list_value_names(goals)
     limited = [*(f"{LIMIT}{limit.name}" for limit in goals.limits), "feasible"] if goals.limits else []
     return "number", "status", *values, *limited, "reason", "origin", "started", "seconds", "suggest_seconds"
 
 
-def _list_told(trial: Trial, goals: Goals) -> list[object]:
-    """Return each value, each constraint and whether all hold; None of what was not measured."""
+def _list_finished(trial: Trial, goals: Goals) -> list[object]:
+    """Return the values, the constraints and the feasibility of a trial; None for quantities that were not measured."""
     measured = trial.info.get("measured", {}) if trial.status != "completed" else {}
     values: Iterable[object] = trial.values or [measured.get(name) for name in list_value_names(goals)]
     known = trial.constraints or {name.removeprefix(LIMIT): number for name, number in measured.items()}
@@ -657,12 +656,12 @@ def _list_told(trial: Trial, goals: Goals) -> list[object]:
 def _write_cells(
     trial: Trial, point: Presented, goals: Goals, fixed: tuple[str, ...], as_text: bool, inexact: Collection[str]
 ) -> tuple[tuple[str, ...], list[object]]:
-    """Return the columns of a trial, which most trials of a study share, and its cells.
+    """Return the columns of a trial, shared by most trials of a study, and its cells.
 
     as_text: True for the cells of a file.
-    inexact: attributes with numbers that a file holds as JSON text.
+    inexact: attributes with numbers that a file stores as JSON text.
     """
-    told, took = _list_told(trial, goals), (trial.seconds, trial.info.get("suggest_seconds"))
+    told, took = _list_finished(trial, goals), (trial.seconds, trial.info.get("suggest_seconds"))
     cells = [trial.number, trial.status, *told, trial.reason, trial.origin, trial.started, *took]
     row: dict[str, object] = {}
     if trial.stopped_at is not None:

@@ -1,4 +1,4 @@
-"""The arguments of `Study.optimize`, checked, and the pool that they ask for."""
+"""The arguments of `Study.optimize`, with their validation and the pool that they select."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from bostruct.goals.declared import Goals
 from bostruct.study.history import Trial
 from bostruct.study.stopping import StoppingRule
 
-FailureLimit = int | Literal["auto"] | None  # of failed trials, before a run ends in which nothing completes
+FailureLimit = int | Literal["auto"] | None  # failed trials after which a run without completed trials ends
 
 
 @dataclass(frozen=True)
 class RunSettings:
-    """The arguments of `Study.optimize`; raises TypeError or ValueError, naming the one that is wrong.
+    """The arguments of `Study.optimize`; raises TypeError or ValueError, with the invalid argument.
 
-    n_trials: of the study in all, at least 0; None for no such end.
-    n_more: finished trials beyond those at the start of the run, at least 0; None for no such end.
-    timeout: seconds after which no trial begins, at least 0; None for no limit.
-    patience: finished trials in a row without a better value that end the run, at least 1; None for no such end.
-    cancel_running: whether the timeout also gives back what is running then.
-    workers: trials at once, at least 1.
-    executor: a `concurrent.futures.Executor` to evaluate on; None for this process, or worker processes of our own.
+    n_trials: total number of finished trials of the study, at least 0; None for no limit.
+    n_more: finished trials beyond those at the start of the run, at least 0; None for no limit.
+    timeout: seconds after which no trial starts, at least 0; None for no limit.
+    patience: finished trials in a row without a better value that end the run, at least 1; None for no limit.
+    cancel_running: whether the timeout also requeues running trials.
+    workers: number of concurrent trials, at least 1.
+    executor: a `concurrent.futures.Executor`; None for this process, or for worker processes.
     trial_timeout: seconds, at least 0.001; None for no limit, and with an executor.
     load_timeout: seconds that a worker process may take to load the objective.
     callbacks: functions of (study, trial), called after each trial.
-    progress: True for a bar, False for none, None for a bar on a terminal and in a notebook.
-    stopping_rule: says which trials stop early, by what they report; None for none.
-    retries: how often a trial that failed is evaluated again, at least 0.
-    max_initial_failures: failed trials without a completed one that end the run, from 1; ``auto`` for as many as the
-        method has initial points, 10 or twice the workers; None for no end.
+    progress: True for a bar, False for none, None for a bar in a terminal and in a notebook.
+    stopping_rule: rule that stops trials early, by their reports; None for none.
+    retries: number of times that a failed trial is evaluated again, at least 0.
+    max_initial_failures: failed trials without a completed one that end the run, from 1; ``auto`` for the maximum of
+        the method's initial points, 10 and twice the workers; None for no limit.
     """
 
     objective: Callable[[Any], Any]
@@ -58,7 +58,7 @@ class RunSettings:
     def __post_init__(self) -> None:
         if not callable(self.objective):
             raise TypeError(f"objective: expected a function of a point, got {short_repr(self.objective)}")
-        for name in ("callbacks", "reraise"):  # one of them stands for a sequence of one
+        for name in ("callbacks", "reraise"):  # a single item represents a sequence of one item
             given = getattr(self, name)
             several = (given,) if callable(given) else given
             if not isinstance(several, Iterable) or isinstance(several, str):
@@ -97,7 +97,7 @@ class RunSettings:
                 )
 
     def _check_ends(self) -> None:
-        """Check what ends the run; raise TypeError if nothing does."""
+        """Check the conditions that end the run; raise TypeError if there are none."""
         for name, least in (("n_trials", 0), ("n_more", 0), ("patience", 1)):
             if (given := getattr(self, name)) is not None:
                 check_integer(name, given, least)
@@ -115,7 +115,7 @@ class RunSettings:
             raise ValueError("cancel_running: expected False without timeout=, which it goes with")
 
     def check_goals(self, goals: Goals) -> None:
-        """Raise ValueError for a stopping rule if a value alone says too little."""
+        """Raise ValueError for a stopping rule if a trial has more than one value."""
         if self.stopping_rule is not None and not goals.is_single:
             raise ValueError("stopping_rule: expected None with several objectives or limits, which no report measures")
 
@@ -128,7 +128,7 @@ class RunSettings:
 
 
 def check_max_initial_failures(given: object) -> None:
-    """Raise TypeError or ValueError unless the limit is ``auto``, None or an integer from 1."""
+    """Raise TypeError or ValueError unless the argument is ``auto``, None or an integer from 1."""
     if isinstance(given, str) and given != "auto":
         raise ValueError(f"max_initial_failures: expected 'auto', an integer from 1 or None, got {short_repr(given)}")
     if not isinstance(given, str) and given is not None:

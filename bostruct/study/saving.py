@@ -1,4 +1,4 @@
-"""Studies written to other files: on demand, when their own file is lost, and as copies of whole files."""
+"""Save studies to other files: on demand, after the loss of their file, and as copies of whole files."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from bostruct.study.ledger import Ledger
 
 
 def write_copy(ledger: Ledger, storage: Storage, name: str | None = None) -> None:
-    """Write a study to a storage that does not hold it, for others to open; raise StorageError.
+    """Write a copy of a study to another storage; raise StorageError.
 
-    name: of the study there; None for the name that it has.
+    name: name of the copy; None to keep the study's name.
     """
     store = storage.save(ledger.export(name))
     try:
-        store.release(*ledger.evaluated)  # whoever opens it hands them out again, and nobody has died
+        store.release(*ledger.evaluated)  # whoever opens it asks them again, and no writer has died
     finally:
         store.close()
 
 
 @defer_signals
 def end(ledger: Ledger, mutex: AbstractContextManager[object]) -> None:
-    """Close the storage of a study; if its file is lost, write the study to a new one and warn of that."""
+    """Close the storage of a study; if its file is lost, write the study to a new file and warn."""
     with mutex:
         if ledger.store is not None and ledger.store.is_open:
             _end(ledger, ledger.store)
@@ -41,7 +41,7 @@ def end(ledger: Ledger, mutex: AbstractContextManager[object]) -> None:
 def _end(ledger: Ledger, store: StudyWriter) -> None:
     try:
         ledger.give_back(ledger.in_flight.items())
-    except StorageLost:  # nobody will hand them out from a file that is gone
+    except StorageLost:  # nobody will ask them again from a lost file
         pass
     except StorageError as error:
         warnings.warn(
@@ -63,7 +63,7 @@ def _rescue(ledger: Ledger) -> None:
     for folder in (file.parent, Path(tempfile.gettempdir())):
         try:
             found = _save_in(folder, file, ledger)
-        except (OSError, StorageError) as error:  # the folder is gone too, full, or not to be written
+        except (OSError, StorageError) as error:  # the folder is lost too, full, or not writable
             why = str(error)
         else:
             warnings.warn(
@@ -89,7 +89,7 @@ def _save_in(folder: Path, lost: Path, ledger: Ledger) -> str:
 
 
 def copy_file(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:
-    """Copy a file of studies as it is at one moment, whoever is writing it; what was told last is in the copy.
+    """Copy a file of studies as a consistent snapshot, even while it is written.
 
     Raises StorageError if the source is not a file with studies, or the target exists or cannot be written.
     """
@@ -106,9 +106,9 @@ def copy_file(source: str | os.PathLike[str], target: str | os.PathLike[str]) ->
 
 @contextmanager
 def new_file(target: str | os.PathLike[str]) -> Iterator[None]:
-    """Make an empty file for a block that writes it, and remove the file where the block raises.
+    """Create an empty file for a block that writes it, and remove the file if the block raises.
 
-    Raises StorageError if the file exists or cannot be made.
+    Raises StorageError if the file exists or cannot be created.
     """
     try:
         os.close(os.open(target, os.O_CREAT | os.O_EXCL, 0o666))

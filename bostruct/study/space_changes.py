@@ -1,4 +1,4 @@
-"""Studies opened with another space than the one they were on: what is still data, and what goes on record."""
+"""Changes of a study's space: which trials remain valid, and how the change is stored."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ from bostruct.study.records import (
 
 SHOWN_REASONS = 10
 AT_ONCE = 500  # points that are read together
-BREAKS = " breaks "  # what a constraint is named after, in the reason why a point is not read
+BREAKS = " breaks "  # separates a point from a constraint's name, in the reason why the point is invalid
 
 
 class SpaceChanged(UserWarning):
-    """Warns that some trials of a study, or of its prior, are not in the space that it is opened with."""
+    """Warns that some trials of a study or of its prior are invalid in the given space."""
 
 
 class Opening(NamedTuple):
-    """A study as a call speaks of it.
+    """A stored study and the study of a call.
 
-    change: of the space; None if there is none, or none that trials can follow.
+    change: of the space; None if there is none, or it cannot be applied to trials.
     """
 
     given: StudyRow
@@ -61,8 +61,8 @@ class Opening(NamedTuple):
 class ReadTrial(NamedTuple):
     """A trial as a study shows it.
 
-    kept: its point as it is kept; None if it cannot be read.
-    text: the point as it is stored, JSON text; None if the domain writes it again.
+    kept: representation of its point; None if it is unreadable.
+    text: the point as stored, JSON text; None if the domain encodes it again.
     """
 
     trial: Trial
@@ -71,7 +71,7 @@ class ReadTrial(NamedTuple):
 
 
 def current_row(stored: StoredStudy) -> StudyRow:
-    """Return the row of a study as it is since the last change of its space."""
+    """Return the row of a study after the last change of its space."""
     if not stored.changes:
         return stored.study
     last = stored.changes[-1]
@@ -79,7 +79,7 @@ def current_row(stored: StoredStudy) -> StudyRow:
 
 
 def check_study_rows(stored: StoredStudy, where: str) -> StudyRow:
-    """Return the current row of a study; raise StorageError if it or an earlier one is malformed JSON."""
+    """Return the current row of a study; raise StorageError if it or an earlier row is malformed JSON."""
     check_study(stored.study, where)
     for change in stored.changes:
         check_study(stored.study._replace(domain=change.domain, method=change.method, initial=change.initial), where)
@@ -88,15 +88,15 @@ def check_study_rows(stored: StoredStudy, where: str) -> StudyRow:
 
 
 def is_over(row: StudyRow, domain: Domain) -> bool:
-    """Tell whether a study is over a domain; True for one that never changes in the course of a study."""
+    """Return whether a study has this domain; True for a domain that cannot change during a study."""
     return not domain.reads_earlier_forms or is_same_description(row.domain, dump(domain.to_json()))
 
 
 def find_change(stored: StoredStudy, given: StudyRow, domain: Domain, where: str) -> Opening:
-    """Find what becomes of a study if a call gives it another space; nothing is written.
+    """Find the change of a study's space by a call; nothing is written.
 
-    Spaces that have no name in common are no change of each other, and neither are other domains. Raises StorageError
-    where what is stored cannot be read.
+    Spaces without a common name are not changes of each other, and other domains cannot change. Raises StorageError if
+    stored data cannot be read.
     """
     row = current_row(stored)
     new, same_prior = parse(given.domain), _dump_prior(row) == _dump_prior(given)
@@ -124,15 +124,15 @@ def _dump_prior(row: StudyRow) -> str:
 
 
 def has_rules(description: ParsedJson) -> bool:
-    """Tell whether code that no file holds says which points a space has: constraints, or conditions by predicate."""
+    """Return whether a space has constraints or predicates that no file can store."""
     inner = read_contents(description).parts.values()
-    rules = description.get("constraints")  # a list of clauses is held in full
+    rules = description.get("constraints")  # a list of clauses is stored completely
     is_opaque = bool(rules) and not isinstance(rules, list)
     return is_opaque or _has_predicates(description) or any(map(has_rules, inner))
 
 
 def _has_predicates(description: ParsedJson) -> bool:
-    """Tell whether conditions of a space are predicates, or test a part: its description holds no more than names."""
+    """Return whether conditions of a space are predicates or test a part, so that only their names are stored."""
     contents = read_contents(description)
     tests = (test for variable in contents.variables.values() for test in variable.get("when", {}).values())
     is_own = bool(description.get("tests")) or any("predicate" in test for test in tests)
@@ -140,7 +140,7 @@ def _has_predicates(description: ParsedJson) -> bool:
 
 
 def _find_unread(stored: StoredStudy, domain: Domain, where: str) -> dict[str, str]:
-    """Return why trials cannot be read in a space, by number as text."""
+    """Return why trials are invalid in a space, by number as text."""
     unread = {}
     for one, description in zip(stored.trials, _descriptions(stored, domain), strict=True):
         try:
@@ -153,11 +153,11 @@ def _find_unread(stored: StoredStudy, domain: Domain, where: str) -> dict[str, s
 def check_change(
     stored: StoredStudy, given: StudyRow, domain: Domain, where: str, *, seed_given: bool
 ) -> SpaceChange | None:
-    """Return the change of the space with which a call goes on with a study, None for none; nothing is written.
+    """Return the change of the space for a study that a call continues, None if there is none; nothing is written.
 
-    seed_given: False if the call leaves the seed unsaid.
+    seed_given: False if the call omits the seed.
 
-    Raises StudyMismatch if more than the space differs, StorageError if what is stored cannot be read. Warns of
+    Raises StudyMismatch if more than the space differs, StorageError if stored data cannot be read. Warns of
     `OtherVersion`.
     """
     row = check_study_rows(stored, where)
@@ -169,7 +169,7 @@ def check_change(
 
 
 def warn_of_rounded(label: str, rounded: RoundedNumbers) -> None:
-    """Warn of numbers that are read as the listed ones that round to them; do nothing if there are none."""
+    """Warn of numbers that are rounded to listed ones, if there are any."""
     if rounded.found:
         warnings.warn(
             f"{label}: numbers are read as the listed ones that round to them, or to which they round:{rounded}",
@@ -180,16 +180,16 @@ def warn_of_rounded(label: str, rounded: RoundedNumbers) -> None:
 def record_change(
     stored: StoredStudy, change: SpaceChange | None, store: StudyWriter, state: str, where: str
 ) -> StoredStudy:
-    """Write a change of the space, warn of `SpaceChanged` if trials cannot be read, and return the study.
+    """Write a change of the space, warn of `SpaceChanged` if trials are invalid, and return the study.
 
     change: as found; None for none.
-    state: the searcher's first one, as JSON text; that of another space is not used.
+    state: the searcher's initial state, as JSON text; the state for another space is not used.
     """
     if change is None:
         return stored
     if unread := parse(change.unread):
         spaces = [stored.study.domain, *(earlier.domain for earlier in stored.changes), change.domain]
-        contents = [read_contents(parse(text)) for text in spaces]  # trials may be of any of them
+        contents = [read_contents(parse(text)) for text in spaces]  # trials may belong to any of them
         warnings.warn(
             f"study {stored.study.name!r} in {where}: {len(unread)} of {change.trials} trials cannot be read in the "
             f"new space. They stay in the study, and are no data for the method:{group_reasons(unread, contents)}",
@@ -201,11 +201,11 @@ def record_change(
 
 
 def group_reasons(unread: Mapping[str, str], contents: Sequence[Contents]) -> str:
-    """Say why trials cannot be read, one line for each variable or constraint, those of most trials first.
+    """Describe why trials are invalid, one line for each variable or constraint, the most frequent first.
 
     unread: reasons by number of the trial.
     """
-    grouped: dict[str, list[str]] = {}  # the numbers of the trials by what they lack
+    grouped: dict[str, list[str]] = {}  # trial numbers by variable or constraint
     for number, reason in unread.items():
         grouped.setdefault(_find_subject(reason, contents), []).append(number)
     ordered = sorted(grouped.items(), key=lambda item: -len(item[1]))
@@ -214,11 +214,11 @@ def group_reasons(unread: Mapping[str, str], contents: Sequence[Contents]) -> st
     ]
     if more := len(ordered) - len(lines):
         lines.append(f"and {more} more variables or constraints")
-    return "".join(f"\n- {printable(line)}" for line in lines)  # names are whatever the file says
+    return "".join(f"\n- {printable(line)}" for line in lines)  # names in a file are arbitrary
 
 
 def _find_subject(reason: str, contents: Sequence[Contents]) -> str:
-    """Return the path of the variable that a reason is about; else the constraint that it names, else itself."""
+    """Return the path of a reason's variable; otherwise its constraint, otherwise the reason itself."""
     named = [name for one in contents for name in one.names if reason.startswith(f"{name}: ")]
     if not named:
         return reason.rpartition(BREAKS)[2]
@@ -230,7 +230,7 @@ def _find_subject(reason: str, contents: Sequence[Contents]) -> str:
 
 
 def reread_trials(stored: StoredStudy, form: PointForm, where: str) -> Iterator[ReadTrial]:
-    """Yield the trials of a study by number; raise StorageError, naming the trial, if one makes no sense."""
+    """Yield the trials of a study by number; raise StorageError, with the number, if one is malformed."""
     domain = form.domain
     is_current = is_over(current_row(stored), domain)
     known = parse_unread(stored, where) if is_current else None
@@ -242,7 +242,7 @@ def reread_trials(stored: StoredStudy, form: PointForm, where: str) -> Iterator[
         if known and str(one.number) in known:
             yield ReadTrial(_read_unread(one, known[str(one.number)], description, where), None, one.point)
         elif own is None or follows is None or is_same_description(description, own):
-            written = _read_names(description)  # of the space that the point was asked in
+            written = _read_names(description)  # of the space in which the point was asked
             yield ReadTrial(*read_trial(one, form, written, where, kept), None if form.is_complete else one.point)
         else:
             trial, point = _read_elsewhere(one, follows, description, where, is_known=known is not None)
@@ -250,9 +250,9 @@ def reread_trials(stored: StoredStudy, form: PointForm, where: str) -> Iterator[
 
 
 def _keep_ahead(stored: StoredStudy, form: PointForm, names: Sequence[str] | None) -> Iterator[Kept]:
-    """Yield each point as it is kept, as one of the space that the study is open with; None if that is not known.
+    """Yield the representation of each point in the current space, or None if that is unknown.
 
-    The points are read many at once, which for a long study is faster.
+    Points are read in batches, which is faster for a long study.
     """
     for start in range(0, len(stored.trials), AT_ONCE):
         texts = [one.point for one in stored.trials[start : start + AT_ONCE]]
@@ -261,7 +261,7 @@ def _keep_ahead(stored: StoredStudy, form: PointForm, names: Sequence[str] | Non
 
 
 def parse_unread(stored: StoredStudy, where: str) -> dict[str, str]:
-    """Return why trials cannot be read in a study's space, by number as text; raise StorageError."""
+    """Return why trials are invalid in a study's space, by number as text; raise StorageError."""
     if not stored.changes:
         return {}
     try:
@@ -274,7 +274,7 @@ def parse_unread(stored: StoredStudy, where: str) -> dict[str, str]:
 
 
 def describe_change(before: str, after: str) -> str:
-    """Say in words what of a space changed.
+    """Describe the differences between two spaces.
 
     before, after: descriptions of spaces, JSON text.
     """
@@ -293,9 +293,9 @@ def describe_change(before: str, after: str) -> str:
 
 
 def describe_spaces(stored: StoredStudy, domain: Domain) -> list[str]:
-    """Return the descriptions of the spaces that a study was on, in their order, as JSON text.
+    """Return the descriptions of the spaces of a study, in their order, as JSON text.
 
-    Each variable has the default that it had last before that space, whether its change is on record or not.
+    Each variable has its last default before that space, whether or not its change is stored.
     """
     made = [stored.study.domain, *(change.domain for change in stored.changes)]
     before = made[:-1] if stored.changes and is_over(current_row(stored), domain) else made
@@ -303,7 +303,7 @@ def describe_spaces(stored: StoredStudy, domain: Domain) -> list[str]:
 
 
 def _descriptions(stored: StoredStudy, domain: Domain) -> Iterator[str]:
-    """Yield the description of the space that each trial was asked in, as of `describe_spaces`."""
+    """Yield the description of the space in which each trial was asked, as in `describe_spaces`."""
     spaces = describe_spaces(stored, domain)
     ends = [*(change.trials for change in stored.changes), len(stored.trials)]
     starts = [0, *ends]
@@ -311,7 +311,7 @@ def _descriptions(stored: StoredStudy, domain: Domain) -> Iterator[str]:
 
 
 def _with_last_defaults(text: str, later: Sequence[str]) -> str:
-    """Return the description of a space whose variables have the defaults that they had last."""
+    """Return the description of a space with the last defaults of its variables."""
     if not later:
         return text
     description = parse(text)
@@ -338,14 +338,14 @@ def _parse_description(text: str) -> ParsedJson:
 
 @lru_cache(maxsize=8)
 def _read_names(description: str) -> tuple[str, ...] | None:
-    """Return the names of the points of a described domain, as of `find_names`: many trials share a description."""
+    """Return the point names of a described domain, as `find_names` does; many trials share a description."""
     return find_names(_parse_description(description))
 
 
 def is_same_kind(stored: str, given: str) -> bool:
-    """Tell whether a method is the same on another space, where its settings may differ.
+    """Return whether a method is the same for another space, which may change its settings.
 
-    stored, given: as of `describe_method`, JSON text.
+    stored, given: results of `describe_method`, as JSON text.
     """
     a, b = parse(stored), parse(given)
     if a["name"] is None and b["name"] is None:
@@ -354,9 +354,9 @@ def is_same_kind(stored: str, given: str) -> bool:
 
 
 def _reread(text: str, domain: Domain, description: str, where: str, *, is_known: bool = False) -> Point:
-    """Read a point of another space; raise PointError if this one has it not, StorageError if it makes no sense.
+    """Read a point of another space; raise PointError if it is invalid here, StorageError if it is malformed.
 
-    Constraints are not asked again if it is known that they hold.
+    Constraints are not evaluated if they are known to hold.
     """
     try:
         described = _parse_description(description)
@@ -380,7 +380,7 @@ def _reread_initial(row: StudyRow, domain: Domain, where: str) -> Iterator[Parse
 
 
 def _read_unread(row: TrialRow, why: str, description: str, where: str) -> Trial:
-    """Return a trial whose point cannot be read, which shows what is stored."""
+    """Return a trial with an unreadable point, which shows its stored form."""
     try:
         shown = read_point_text(row.point, _read_names(description))
     except ValueError as error:
@@ -392,7 +392,7 @@ def _read_unread(row: TrialRow, why: str, description: str, where: str) -> Trial
 def _read_elsewhere(
     row: TrialRow, domain: Domain, description: str, where: str, *, is_known: bool
 ) -> tuple[Trial, Point | None]:
-    """Return a trial of another space, with the numbers that were evaluated, and its point."""
+    """Return a trial of another space, with the evaluated numbers, and its point."""
     try:
         point = _reread(row.point, domain, description, f"{where}: trial {row.number}", is_known=is_known)
     except PointError as error:

@@ -22,7 +22,7 @@ class Curve(NamedTuple):
     """The reports of one completed trial.
 
     steps: ascending (r,), at least one.
-    values: reported there, minimized (r,).
+    values: reported values, minimized (r,).
     """
 
     steps: IntArray
@@ -30,11 +30,11 @@ class Curve(NamedTuple):
 
 
 class StoppingCallback(ABC):
-    """A callback that may end a run, also before the first trial."""
+    """A callback that may end a run, even before the first trial."""
 
     @abstractmethod
     def check_study(self, study: Any) -> None:
-        """End the run by `Study.stop`, or refuse it by raising an error.
+        """End the run by `Study.stop`, or raise an error if the study is not supported.
 
         Parameters
         ----------
@@ -50,9 +50,9 @@ class StoppingCallback(ABC):
 class Patience(StoppingCallback):
     """A callback that ends a run after several completed trials in a row without a better one.
 
-    Of several objectives, a trial is better if it enters the Pareto front. With limits, a smaller violation is better
-    until a trial is feasible. Failed and infeasible trials do not count, unless the last `trials` all are: then the run
-    ends, too. Added trials do not count.
+    With several objectives, a trial is better if it enters the Pareto front. With constraints, a smaller violation is
+    better until a trial is feasible. Failed and infeasible trials do not count, but the run also ends if the last
+    `trials` trials have all failed. Added trials do not count.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class Patience(StoppingCallback):
 
 
 def _find_latest_best(study: Any) -> Trial | None:
-    """Return the trial that was the last to be better than all before it; None if none has completed."""
+    """Return the last trial that was better than all before it; None if none has completed."""
     result = study.result
     if not result.has_feasible:
         return min(result.list_completed(), key=result.measure_violation, default=None)
@@ -110,7 +110,7 @@ class StoppingRule(ABC):
         Parameters
         ----------
         curves : sequence of Curve
-            The reports of the trials that completed before this one began, by number, stopped ones included.
+            The reports of the trials that completed before this one started, by number, including stopped trials.
         """
 
 
@@ -119,8 +119,8 @@ class MedianRule(StoppingRule):
     """The median stopping rule (Golovin et al. 2017, "Google Vizier", section 3.2).
 
     A trial stops at step s if its best value by s is worse than the median, over the completed trials that reached s,
-    of the averages of their values up to s. Stopped trials are included. From 500 reports of a trial on, if some may
-    have been left out, a value counts until the next one.
+    of the averages of their values up to s. Stopped trials are included. If a trial has 500 reports or more, some may
+    be missing; a value then counts until the next one.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ class MedianRule(StoppingRule):
 def _average_reports(curve: Curve) -> Array:
     """Return the average of the values reported up to each step (r,)."""
     weights = np.ones(len(curve.steps))
-    if len(weights) >= MAX_REPORTS // 2:  # a thinned trial keeps that many at least
+    if len(weights) >= MAX_REPORTS // 2:  # a thinned trial has at least that many
         gaps = np.diff(curve.steps)
         weights[:-1] = gaps / gaps.min()
     return np.cumsum(weights * curve.values) / np.cumsum(weights)
@@ -152,7 +152,7 @@ def _average_reports(curve: Curve) -> Array:
 
 @dataclass
 class _MedianJudge:
-    """One trial under the median rule. steps, averages: of each completed trial, (r,) each."""
+    """The median rule for one trial. steps, averages: of each completed trial, (r,) each."""
 
     rule: MedianRule
     steps: tuple[IntArray, ...]
@@ -212,7 +212,7 @@ class SuccessiveHalvingRule(StoppingRule):
 
 @dataclass
 class _HalvingJudge:
-    """One trial under successive halving."""
+    """Successive halving for one trial."""
 
     bars: list[tuple[range, float]]
 
@@ -233,7 +233,7 @@ class Curves:
         self._known: dict[int, Curve | None] = {}
 
     def read(self, trials: Iterable[Trial]) -> list[Curve]:
-        """Return the reports of the completed trials that reported any."""
+        """Return the reports of the completed trials that have any."""
         for trial in trials:
             if trial.status == "completed" and trial.number not in self._known:
                 self._known[trial.number] = self._read_one(trial)
@@ -247,7 +247,7 @@ class Curves:
 
 
 def describe_reports(reports: Iterable[tuple[int, float]]) -> Info:
-    """Return reports as a trial has them on record, thinned as `report` does; nothing if there are none.
+    """Return reports as trial info, thinned as by `report`; empty if there are none.
 
     reports: pairs of step and value, ascending by step.
 
@@ -275,7 +275,7 @@ def describe_reports(reports: Iterable[tuple[int, float]]) -> Info:
 class TargetValue(StoppingCallback):
     """A callback that ends a run once the best feasible value has reached a target.
 
-    Earlier and added trials count. A study of several objectives is refused with BostructError.
+    Earlier and added trials count. BostructError is raised for a study with several objectives.
 
     Parameters
     ----------
@@ -292,7 +292,7 @@ class TargetValue(StoppingCallback):
         check_number("value", self.value)
 
     def check_study(self, study: Any) -> None:
-        """End the run if the best value has reached the target; refuse several objectives."""
+        """End the run if the best value has reached the target; raise an error for several objectives."""
         if (count := study.goals.n_objectives) > 1:
             raise BostructError(f"TargetValue: expected a study of one objective, got {count}; Patience takes any")
         best = study.incumbent
@@ -303,24 +303,24 @@ class TargetValue(StoppingCallback):
             study.stop(self.reason or f"target value {self.value:g} reached by trial {best.number}")
 
 
-LEAST_PROBABILITY = 0.0015  # that 2,000 draws without a find bound with a confidence of 95 %: 1 - 0.05^(1/2000)
+LEAST_PROBABILITY = 0.0015  # probability of which 2,000 draws without a success give a 95% bound: 1 - 0.05^(1/2000)
 
 
 @dataclass(frozen=True)
 class StopWhen(StoppingCallback):
-    """A callback that ends a run once the model expects no other point to be much better than the best one.
+    """A callback that ends a run once the model predicts that no point is much better than the best one.
 
     The run ends if the probability that the regret of the best point exceeds `regret` is at most `regret_probability`
     (Wilson 2024, "Stopping Bayesian optimization with probabilistic regret bounds"). The bound is as good as the model,
-    and holds with 95 % confidence at each check, without a correction for the number of checks: a long run is more
-    likely to end too early. Checks begin when more values are known than the method has initial points, and not all are
-    equal. Each costs about 0.1 s of CPU time. A method without a Gaussian process, several objectives, and limits are
-    refused with BostructError.
+    and holds with 95% confidence at each check, without a correction for the number of checks: a long run is more
+    likely to end too early. Checks start once there are more values than initial points of the method, and not all are
+    equal. Each takes about 0.1 s of CPU time. BostructError is raised for a method without a Gaussian process, several
+    objectives, and constraints.
 
     Parameters
     ----------
     regret : float
-        A difference of values that does not matter, above 0.
+        A negligible difference of values, above 0.
     regret_probability : float, default 0.05
         The probability, at least 0.0015 and below 1. It is estimated from 2,000 draws.
     """
@@ -333,7 +333,7 @@ class StopWhen(StoppingCallback):
         check_number("regret_probability", self.regret_probability, LEAST_PROBABILITY, below=1.0)
 
     def check_study(self, study: Any) -> None:
-        """End the run if the best point is good enough; refuse a method that cannot tell."""
+        """End the run if the best point is good enough; raise an error if the method is not supported."""
         bound = study.bound_regret_probability(self.regret)
         if bound <= self.regret_probability:
             held = f"with probability {1.0 - bound:.3g} no point is better by more than {self.regret:g}"

@@ -1,4 +1,4 @@
-"""The searcher of a stored study, with the prior on record, also if the space of the study changed since."""
+"""The searcher of a stored study, with the stored prior, even after a change of the study's space."""
 
 from __future__ import annotations
 
@@ -48,17 +48,17 @@ from bostruct.study.space_changes import (
 
 
 class RereadPrior(NamedTuple):
-    """The prior of a study in the form of the space that the study is opened with."""
+    """The prior of a study in the form of the current space."""
 
     tasks: list[ParsedJson]
     unread: Mapping[str, str]
 
 
 def reread_prior(stored: StoredStudy, domain: Domain) -> RereadPrior:
-    """Read the prior of a study in a space that may have changed since, by the rules for trials.
+    """Read the prior of a study in a space that may have changed, by the rules for trials.
 
-    The prior that the study was made with is read, so that a space that is back has all points again. Raises
-    StorageError if it makes no sense, PredicateError if a predicate fails.
+    The original prior is read, so that a restored space has all points again. Raises StorageError if it is malformed,
+    PredicateError if a predicate fails.
     """
     row = current_row(stored)
     may_differ = not is_over(row, domain) or has_rules(parse(dump(domain.to_json())))
@@ -93,7 +93,7 @@ def _reread_point(data: ParsedJson, domain: Domain, description: ParsedJson) -> 
 
 
 def warn_of_lost_prior(stored: StoredStudy, prior: RereadPrior, domain: Domain, where: str) -> None:
-    """Warn of `SpaceChanged` if points of the prior cannot be read, unless the study is on record so."""
+    """Warn of `SpaceChanged` if points of the prior are invalid, unless the change is already stored."""
     if not prior.unread or dump(prior.tasks) == dump(stored_prior(current_row(stored))):
         return
     contents = [read_contents(parse(text)) for text in (stored.study.domain, dump(domain.to_json()))]
@@ -109,15 +109,15 @@ def warn_of_lost_prior(stored: StoredStudy, prior: RereadPrior, domain: Domain, 
 def adopt_prior(
     stored: StoredStudy, given: StudyRow, alone: Searcher, prior: RereadPrior, where: str
 ) -> tuple[Searcher, StudyRow]:
-    """Return the searcher that learns from the prior on record, and the study as a call speaks of it, with that prior.
+    """Return the searcher with the stored prior, and the row of a call with that prior.
 
-    Raises StudyMismatch if the call gives another prior, or a method that cannot learn from it, which the study was
-    not made with.
+    Raises StudyMismatch if the call gives another prior, or a method that does not support the prior and did not create
+    the study.
     """
     made = stored.study
     try:
         searcher = with_prior(alone, prior.tasks, method_label(given))
-    except DomainError:  # most often the method is not the one that the study was made with
+    except DomainError:  # usually, the method did not create the study
         if not is_same_kind(made.method, given.method):
             check_agreement(made, made._replace(goals=given.goals, method=given.method), where)
         raise
@@ -129,8 +129,8 @@ def adopt_prior(
 def build_searcher(method: str | Searcher, domain: Domain, goals: Goals) -> Searcher:
     """Build the searcher of a study.
 
-    Raises what `methods.searcher` raises, ValueError for the searcher of another domain, and DomainError for a method
-    that cannot serve the goals.
+    Raises the errors of `methods.searcher`, ValueError for the searcher of another domain, and DomainError for a method
+    that does not support the goals.
     """
     searcher = check_domain(methods.searcher(method, domain), domain)
     searcher = allow_repeats(searcher, name_method(method)) if goals.repeats else searcher
@@ -138,12 +138,12 @@ def build_searcher(method: str | Searcher, domain: Domain, goals: Goals) -> Sear
 
 
 def readable_searcher(given: str | Searcher | None, domain: Domain, stored: StoredStudy) -> tuple[Searcher, str]:
-    """Return the method of a study that is only read, and its state, as JSON text.
+    """Return the method of a read-only study, and its state as JSON text.
 
-    given: a method by name or a searcher; None for that of the file.
+    given: a method by name or a searcher; None for the method of the file.
 
-    A method whose settings, prior or space are not those of the file starts without a state. Raises BostructError if
-    the method cannot be had.
+    A method whose settings, prior or space differ from those of the file starts without a state. Raises BostructError
+    if the method is not available.
     """
     if not domain.is_whole:
         raise DomainError(f"the file does not hold all of its space; {GIVE_SPACE}")

@@ -1,6 +1,6 @@
-"""The study: it asks a searcher for points, is told what came of them, and loses nothing.
+"""The study: the public ask-and-tell interface to a searcher and a ledger of trials.
 
-It does no mathematics. Values flip once, here, if they are maximized.
+It does no mathematics, except that values to be maximized are negated here.
 """
 
 from __future__ import annotations
@@ -89,10 +89,10 @@ from bostruct.study.threads import ThreadLimit
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-Place = str | os.PathLike[str] | Storage  # the path of a file, postgresql://..., or a back end of the user's own
+Place = str | os.PathLike[str] | Storage  # a file path, postgresql://..., or a custom back end
 Callback = Callable[["Study", Trial], None]
 log = logging.getLogger(__name__)
-CLOCKS_APART = 86_400.0  # seconds that the clocks of two machines may differ by
+CLOCKS_APART = 86_400.0  # maximum difference between the clocks of two machines, in seconds
 
 
 class Study:
@@ -115,18 +115,18 @@ class Study:
     directions : sequence of {"minimize", "maximize"}, optional
         One direction for each of several objectives. Values passed to `tell` are then tuples.
     constraints : dict, optional
-        Limits on quantities that each evaluation measures, by name, such as ``{"latency": ("<=", 10.0)}``. The best
-        trial is the best one that satisfies all of them.
+        Constraints on quantities that each evaluation measures, by name, such as ``{"latency": ("<=", 10.0)}``. The
+        best trial is the best one that satisfies all of them.
     repeats : {"auto"}, optional
         If "auto", the method may evaluate a point again to reduce noise. Requires a method with a model, and a single
         objective without constraints.
     suggest_seconds : float, optional
-        Target time of a suggestion in seconds, at least 0.001. It is no hard limit: after a slow suggestion the next
-        one is made cheaper, from fewer values or without a model (see ``info["haste"]``).
+        Target time of a suggestion in seconds, at least 0.001. This is not a hard limit: after a slow suggestion, the
+        next one is made cheaper, from fewer values or without a model (see ``info["haste"]``).
     objective_name : str, sequence of str, or callable, optional
-        The name of the value in axes, tables and reports; one for each objective. A new name at a resume renames it in
-        the storage, if no other process has the study open. None keeps the stored name. A function gives a new study
-        its own name, unless the name says nothing, such as ``objective``, ``run``, or two letters.
+        The name of the value in axes, tables and reports; one for each objective. When a study is resumed, a new name
+        replaces the stored one if no other process has the study open. None keeps the stored name. A function gives a
+        new study its own name, unless the name is not informative, such as ``objective``, ``run``, or two letters.
     storage : path, URL, or Storage, optional
         A SQLite file, a ``postgresql://user@host/database`` URL, or a `Storage` object. If None, the study is kept in
         memory.
@@ -203,10 +203,10 @@ class Study:
         renames: bool = False,
         opened: tuple[StoredStudy, StudyWriter] | None = None,
     ) -> None:
-        """Make the study, or go on with the stored one; raise what the class raises.
+        """Make a study or continue the stored one; raises the errors of the class.
 
-        problem: its name; None for a study of no named problem.
-        renames: whether a stored study gets the names of the objectives.
+        problem: its name; None for a study without a named problem.
+        renames: whether a stored study gets the objective names of the call.
         opened: the stored study, if it is open for writing already.
         """
         domain = as_domain(space)
@@ -233,7 +233,7 @@ class Study:
         with _closed_on_error(store):
             check_study_rows(stored, place.label)
             check_same_problem(stored.study, problem, place.label)
-            if storage is not None:  # memory holds the choices themselves
+            if storage is not None:  # in memory, choices are kept themselves
                 warn_of_alike_choices(given.domain, place.label)
             earlier = reread_prior(stored, domain)
             searcher, given = adopt_prior(stored, given, alone, earlier, place.label)
@@ -263,9 +263,9 @@ class Study:
         problem : str
             The name of the problem. A stored study without one matches any.
         goals : Goals
-            Directions, names and limits, as returned by `bostruct.goals.declared.declare_goals`.
+            Directions, names and constraints, as returned by `bostruct.goals.declared.declare_goals`.
         space, method, seed, storage, name, initial_points
-            As of `Study`.
+            As in `Study`.
 
         Returns
         -------
@@ -275,7 +275,7 @@ class Study:
         Raises
         ------
         StudyMismatch
-            If the stored study is of another problem. It is left unchanged.
+            If the stored study has another problem. It is left unchanged.
         """
         study = cls.__new__(cls)
         how: dict[str, Any] = {
@@ -376,19 +376,19 @@ class Study:
     ) -> Study:
         """Create a study from the finished trials of an Optuna study; needs the extra `optuna`.
 
-        Failed trials stay failed, pruned trials have their last report as their value, and running trials are left out.
+        Failed trials stay failed, pruned trials have their last report as their value, and running trials are omitted.
 
         Parameters
         ----------
         optuna_study : optuna.Study
-            The study to read. Its directions are kept. A constraint that all completed trials measured becomes a limit,
-            at most 0; a trial that breaks another constraint is infeasible.
+            The study to read. Its directions are kept. A constraint that all completed trials measured becomes an
+            outcome constraint, at most 0; a trial that violates another constraint is infeasible.
         space : Space, dict, or Domain, optional
             The space of the trials. By default it is inferred from their distributions: numbers keep their step, a
-            parameter of one value is dropped, and a parameter that some trials lack gets a condition (`when=`) if the
+            parameter with one value is dropped, and a parameter that some trials lack gets a condition (`when=`) if the
             value of one other parameter decides whether it is present.
         method, seed, storage, name, threads
-            As of `Study`. The storage must not hold the study yet.
+            As in `Study`. The storage must not hold the study yet.
 
         Returns
         -------
@@ -406,7 +406,7 @@ class Study:
         TypeError
             If `optuna_study` is not an Optuna study.
         """
-        load = load_by_name("bostruct.integrations.optuna_studies:import_study")  # which knows this class
+        load = load_by_name("bostruct.integrations.optuna_studies:import_study")  # imports this class
         settings = {"method": method, "seed": seed, "storage": storage, "name": name, "threads": threads}
         return load(cls, optuna_study, space, **settings)
 
@@ -431,7 +431,7 @@ class Study:
         """Create a study from experiments in a CSV file, one per row; needs the extra `pandas`.
 
         Tables of `Result.to_csv`, Optuna, Ax, Ray Tune, MLflow, Weights & Biases, KTT and CLTune are recognized by
-        their column names. Trials that their status calls failed are failed, whatever their value.
+        their column names. Trials with a failed status are failed, regardless of their value.
 
         Parameters
         ----------
@@ -439,22 +439,22 @@ class Study:
             A file with a header, separated by commas, semicolons, tabs or bars, plain or compressed. At most 100,000
             rows, 5,000,000 cells and 256 MiB. Cells may be JSON lists.
         objective : str
-            The column of the value. A unit may be left out: ``yield`` finds the column ``yield (%)``.
+            The column of the value. The unit may be omitted: ``yield`` finds the column ``yield (%)``.
         direction : {"minimize", "maximize"}, default "minimize"
             The direction of the objective.
         space : Space, dict, or Domain, optional
             Variables with the names of columns; other columns are ignored. By default the space is guessed. A warning
             shows it as Python code to be corrected and passed here, with a list of the columns that are no variables:
-            constants, dates, row numbers, and texts that are nearly all distinct. Rows in which a variable is empty are
-            left out.
+            constants, dates, row numbers, and strings that are nearly all distinct. Rows in which a variable is empty
+            are omitted.
         ignore : sequence of str, default ()
             Columns to ignore.
         decimal : {",", "."}, optional
             The decimal mark. By default it is detected.
         failed, unmeasured
-            As of `add_frame`. A row without a value was never run.
+            As in `add_frame`. A row without a value was never run.
         method, seed, storage, name, threads
-            As of `Study`. The storage must not hold the study yet.
+            As in `Study`. The storage must not hold the study yet.
 
         Returns
         -------
@@ -472,7 +472,7 @@ class Study:
         --------
         >>> bo.Study.from_csv("results.csv", "yield", direction="maximize", storage="runs.db")         # doctest: +SKIP
         """
-        load = load_by_name("bostruct.study.experiments:import_experiments")  # which few studies need
+        load = load_by_name("bostruct.study.experiments:import_experiments")  # rarely needed
         settings = {"method": method, "seed": seed, "storage": storage, "name": name, "threads": threads}
         how = {"direction": direction, "space": space, "ignore": ignore, "decimal": decimal}
         return load(cls, file, objective, **how, failed=failed, unmeasured=unmeasured, **settings)
@@ -528,7 +528,7 @@ class Study:
     def ask(self, n: int | None = None) -> Trial | list[Trial]:
         """Return the next trial to evaluate, or a list of n trials.
 
-        The trials are stored as running. If the call fails, they are given back.
+        The trials are stored as running. If the call fails, they are requeued.
 
         Parameters
         ----------
@@ -550,7 +550,7 @@ class Study:
         trials: list[Trial] = []
         with self._asking:
             self._writable()
-            with self._ledger.requeue_on_error(self._mutex):  # until others are let go on, too
+            with self._ledger.requeue_on_error(self._mutex):  # until other writers may continue
                 with self.ask_lock():
                     try:
                         while len(trials) < wanted:
@@ -563,8 +563,8 @@ class Study:
     def ask_jointly(self, n: int, missing: Callable[[], int] | None = None) -> Iterator[Trial]:
         """Yield n trials to evaluate in parallel; up to 8 share one fit of the model if the method can.
 
-        For many workers and a short objective. The next fit is the first to know what is told between two trials. A
-        batch ends when another process asks. Fewer trials are yielded if fewer unseen points are left.
+        Use it for many workers and a fast objective. Outcomes told between two trials of a batch affect only the next
+        fit. A batch ends when another process asks. Fewer trials are yielded if fewer unseen points are left.
 
         Parameters
         ----------
@@ -605,7 +605,7 @@ class Study:
     def prefetch(self, n: int = 1) -> int:
         """Choose points ahead until n trials are queued, so that the next `ask` returns at once.
 
-        Queued trials count as running, and values that are told later do not change them.
+        Queued trials count as running, and later observations do not change them.
 
         Parameters
         ----------
@@ -633,26 +633,26 @@ class Study:
     def ask_lock(self, wanted: Callable[[], bool] | None = None) -> Iterator[None]:
         """Keep other threads and processes from asking during a `with` block; they may still tell and add.
 
-        On entry the study reads the changes of other processes, and queues the trials of processes that are gone.
+        On entry the study reads the changes of other processes, and queues the trials of dead processes.
 
         Parameters
         ----------
         wanted : callable, optional
-            Returns whether another trial is wanted, such as ``lambda: study.n_finished + study.n_remote < 100``. If
-            not, `ask` raises NotWanted. Without it, another process can ask within the block only if this one loses its
-            connection to a database.
+            Returns whether another trial is wanted, such as ``lambda: study.n_finished + study.n_remote < 100``. If it
+            returns False, `ask` raises NotWanted. Without it, another process can ask within the block only if this one
+            loses its connection to a database.
         """
         with self._asking:
             self._writable()
             with self._ledger.ask_lock(wanted):
                 with self._mutex:
-                    self._writable()  # or it was closed meanwhile
+                    self._writable()  # it may have been closed meanwhile
                     self._ledger.sync()
                     self._ledger.requeue_stale()
                 yield
 
     def sync(self) -> None:
-        """Read the changes of other processes. `ask` and `tell` do so by themselves."""
+        """Read the changes of other processes. `ask` and `tell` do this automatically."""
         with self._mutex:
             self._ledger.sync()
 
@@ -672,7 +672,7 @@ class Study:
         retry: bool | int = False,
         machine: str | None = None,
     ) -> Trial:
-        """Record the outcome of a running trial. The outcome is stored when this returns.
+        """Record the outcome of a running trial. The outcome is stored when this method returns.
 
         Each ask of a trial may be told once. If the trial was told before, because it was evaluated a second time after
         `requeue` or by another process, the outcome becomes a new trial of the same point, whose ``info["double_of"]``
@@ -690,12 +690,12 @@ class Study:
         repeats : sequence of float, optional
             Repeated measurements of the point, whose mean is the value.
         constraints : mapping of str to float, optional
-            The measured quantity of each limit, by name.
+            The measured quantity of each constraint, by name.
         failed, infeasible : str, optional
             The reason why there is no value, a non-empty string.
         attributes : mapping of str to object, optional
             Data to keep with the trial, such as the path of a file, for `Trial.attributes`. JSON by name, at most
-            65,536 characters. Models ignore it. What cannot be kept is left out with a warning.
+            65,536 characters. Models ignore them. Invalid attributes are omitted with a warning.
         finished : float, optional
             Seconds since the epoch when the evaluation ended, at most a day before the trial began or from now. By
             default now.
@@ -721,7 +721,7 @@ class Study:
         TypeError
             If the value has the wrong type.
         ValueError
-            If the trial is not running, a limit was not measured, or a limit is not declared. Nothing is recorded.
+            If the trial is not running, a constraint was not measured, or is not declared. Nothing is recorded.
         StorageError
             If the file was removed, renamed or replaced. The outcome is kept in memory, for `save`.
         """
@@ -770,7 +770,7 @@ class Study:
         point : object
             The point, as the objective would receive it.
         value, sd, repeats, constraints, failed, infeasible, attributes
-            The outcome, as of `tell`.
+            The outcome, as in `tell`.
 
         Returns
         -------
@@ -811,24 +811,24 @@ class Study:
         """Add each row of a pandas DataFrame as a finished trial, as `add` does.
 
         Nothing is added if one row is wrong. Queued rows are added after all others. Warnings count the rows that are
-        left out or queued, and the numbers that are rounded.
+        omitted or queued, and the numbers that are rounded.
 
         Parameters
         ----------
         frame : DataFrame
             One column for each variable, named `x` or `point.x`, as `Result.to_dataframe` writes them. A missing value
             is an inactive variable. A number that rounds to one choice, and a text that is the Python literal of a
-            value, are read as that value. The quantity of a limit is in the column `constraint.NAME`. A column `status`
-            with words such as ``failed`` says which rows failed or are infeasible, and `reason` says why. Other columns
-            are ignored. A variable with one of these names takes the column.
+            value, are read as that value. The quantity of a constraint is in the column `constraint.NAME`. A column
+            `status` with words such as ``failed`` marks rows that failed or are infeasible, and `reason` gives the
+            reasons. Other columns are ignored. A variable with one of these names takes the column.
         value : str or sequence of str, default "value"
             The column of the value, or one column for each of several objectives.
         failed : str, optional
-            The column that says which rows failed, by True, by a word such as ``failed``, or by a reason.
+            The column that marks failed rows, by True, by a word such as ``failed``, or by a reason.
         unmeasured : {"skip", "queue"}, default "skip"
-            What to do with a row that has no value and did not fail. "skip" leaves it out; "queue" makes it a trial
-            that the next `ask` returns, unless the study has its point. A row with only some of its values is always
-            queued; ``info["measured"]`` has its numbers.
+            What to do with a row that has no value and did not fail. "skip" omits it; "queue" makes it a trial that the
+            next `ask` returns, unless the study has its point. A row with only some of its values is always queued;
+            ``info["measured"]`` has its numbers.
 
         Returns
         -------
@@ -842,7 +842,7 @@ class Study:
         """
         rows = read_frame(frame, value, failed, unmeasured, self.domain, self.goals)
         waiting = [row for row in rows if row.outcome is None]
-        waiting.sort(key=lambda row: not row.measured)  # of rows with one point, the one with numbers comes first
+        waiting.sort(key=lambda row: not row.measured)  # of rows with one point, the row with numbers comes first
         with self.ask_lock() if waiting else nullcontext(), self._mutex:
             self._writable()
             rows = [row for row in rows if row.outcome is not None] + waiting
@@ -856,7 +856,7 @@ class Study:
         return [trial for _, trial in added if trial is not None]
 
     def _add_row(self, row: FrameRow) -> Trial | None:
-        """Add a row of a frame; return None for one without numbers that waits, if the study has its point."""
+        """Add a row of a frame; return None for a queued row without numbers, if the study has its point."""
         x = self.domain.parse(row.point)
         noted: Info = {"measured": row.measured} if row.measured else {}
         noted |= _split_attributes(len(self._ledger), Outcome(failed="-"), row.attributes)[1]
@@ -887,7 +887,7 @@ class Study:
     def give_back(self, trials: Iterable[Trial]) -> None:
         """Put unfinished trials back in the queue without counting an attempt.
 
-        Trials that were told, given back or asked again in the meantime are left unchanged.
+        Trials that were told, requeued or asked again in the meantime are left unchanged.
 
         Parameters
         ----------
@@ -897,7 +897,7 @@ class Study:
         Raises
         ------
         ValueError
-            If a trial is of another study.
+            If a trial belongs to another study.
         TypeError
             If an item is not a trial.
         """
@@ -908,7 +908,7 @@ class Study:
             self._ledger.give_back([self._ledger.identify(trial) for trial in trials])
 
     def cancel(self, trial: Trial | int) -> Trial:
-        """Cancel a running trial. `ask` does not return it again, and the method learns nothing from it.
+        """Cancel a running trial. `ask` does not return it again, and the method ignores it.
 
         The trial is stored as failed, with the reason ``canceled``, and counts as finished. Its point is not suggested
         again unless `requeue` is called. `optimize` kills the trial's worker process; an objective in this process runs
@@ -954,51 +954,51 @@ class Study:
         retries: int = 0,
         max_initial_failures: FailureLimit = "auto",
     ) -> Result:
-        """Evaluate trials until a number has finished or a time is up.
+        """Evaluate trials until a number of them has finished or the time is up.
 
-        An exception in the objective fails its trial, and the study continues. A run is ended by the errors below, by
-        KeyboardInterrupt, and by SIGTERM with ``SystemExit(143)`` in the main thread if it has no handler. An ended run
-        can be resumed, and its exception carries the result so far as ``error.result``.
+        An exception in the objective fails its trial, and the study continues. A run ends with the errors below, with
+        KeyboardInterrupt, and, after a SIGTERM without a handler, with ``SystemExit(143)`` in the main thread. An ended
+        run can be resumed, and its exception carries the result so far as ``error.result``.
 
         Parameters
         ----------
         objective : callable
             Called as ``objective(point)``. Returns a number, or anything else that `tell` accepts as a value. Without
-            an `objective_name`, results of this object have its name.
+            an `objective_name`, results use its name.
         n_trials : int, optional
             Total number of finished trials of the study, at least 0. Failed trials count, added ones do not. The same
             call again resumes an interrupted run, and does nothing after a finished one. Optional if `n_more`,
             `timeout` or `patience` ends the run.
         n_more : int, optional
-            Number of finished trials to add to those that the study has at the call, at least 0, in place of
-            `n_trials`. The same call again adds as many again.
+            Number of finished trials to add to those of the study, at least 0, instead of `n_trials`.
         timeout : float, optional
-            Wall-clock seconds of this call, at least 0. No trial begins afterward; running trials finish, or end at
+            Wall-clock seconds of this call, at least 0. No trial starts afterward; running trials finish, or end at
             their `trial_timeout`. A resumed call has the full time again.
         patience : int, optional
-            Ends the run after so many completed trials in a row without a better one, at least 1, or as many that all
-            failed. Trials of earlier calls count, except with `n_more`. With limits, less violation is better until a
-            trial is feasible; of several objectives, each trial that enters the Pareto front is better.
+            Ends the run after this number of completed trials in a row without a better one, or of failed trials.
+            Trials of earlier calls count, except with `n_more`. With constraints, a smaller violation is better until a
+            trial is feasible; with several objectives, each trial that enters the Pareto front is better.
         cancel_running : bool, default False
-            If True, running trials are given back when the timeout is up; the next run evaluates them first. A single
-            worker is then a process of its own.
+            If True, running trials are requeued at the timeout; the next run evaluates them first. A single worker then
+            runs in a separate process.
         workers : int, default 1
             Number of worker processes, or of trials in flight with an executor. One worker without `trial_timeout` runs
             in this process.
         executor : concurrent.futures.Executor, optional
-            Evaluates the trials in place of worker processes.
+            Evaluates the trials instead of worker processes.
         trial_timeout : float, optional
-            Seconds of one trial, at least 0.001. Then its worker is killed and the trial fails. Not with an executor.
+            Seconds per trial, at least 0.001, after which the worker is killed and the trial fails. Not with an
+            executor.
         load_timeout : float, default 60.0
             Seconds in which a worker must load the objective, at least 0.001. A worker that is slower or dies is
-            replaced at most twice for a trial.
+            replaced at most twice per trial.
         callbacks : callable or sequence of callables, default ()
             Called as ``callback(study, trial)`` after each finished trial. The `check_study(study)` of a
             `StoppingCallback` is also called before the first trial; it may raise, or end the run by `stop`.
         progress : bool, optional
             Whether to show a progress bar on stderr. By default it is shown in a terminal and in a notebook.
         reraise : exception class or tuple of them, default ()
-            Exceptions of the objective that end the run, besides failing their trial.
+            Exceptions of the objective that end the run, in addition to failing their trial.
         stopping_rule : StoppingRule, optional
             Stops trials early by the values that the objective passes to `bostruct.report`, such as
             `bostruct.MedianRule`. A stopped trial has the last reported value.
@@ -1006,9 +1006,9 @@ class Study:
             Number of times that a failed or timed-out trial is evaluated again, at least 0. A trial that raised
             `bostruct.Transient` is evaluated again at least twice.
         max_initial_failures : int, "auto", or None, default "auto"
-            Ends the run after so many failed trials if none of the study has completed, at least 1. "auto" is the
-            largest of 10, twice the workers, and the number of initial points. Outcomes with ``failed``, Infeasible and
-            Transient do not count. None never ends the run, not even after five equal errors.
+            Ends the run after this number of failed trials if no trial of the study has completed, at least 1. "auto"
+            is the largest of 10, twice the workers, and the number of initial points. Outcomes with ``failed``,
+            Infeasible and Transient do not count. None never ends the run, not even after five equal errors.
 
         Returns
         -------
@@ -1019,8 +1019,8 @@ class Study:
         ------
         ObjectiveError
             If no trial has completed and the objective has a mistake: a TypeError, AttributeError or NameError, a
-            return value that is not a number, a missing limit, or the same exception in five trials in a row. These
-            trials are given back.
+            return value that is not a number, a missing constraint, or the same exception in five trials in a row.
+            These trials are requeued.
         ExecutorError
             If the executor is broken.
         BostructError
@@ -1057,14 +1057,14 @@ class Study:
             except KeyboardInterrupt as error:
                 if (frames := objective_frames(error)) is None:
                     raise
-                # the traceback then shows where the objective was, and few frames of ours
+                # the traceback then starts at the objective, with few internal frames
                 raise error.with_traceback(frames) from None
             self._note_idle_run(n_trials, progress)
             self.sync()
             return self.result
 
     def _note_idle_run(self, n_trials: int | None, progress: bool | None) -> None:
-        """Warn of a second run of this object that had nothing to do; print and log the same of a reopened study."""
+        """Warn of a second run of this object that had nothing to do; for a reopened study, print and log it."""
         if not (n_trials and (self._stopped_because or "").startswith(NOTHING_TO_DO)):
             self._has_run = True
             return
@@ -1086,7 +1086,7 @@ class Study:
         try:
             yield
         except BaseException as error:
-            with suppress(Exception):  # which must not take its place
+            with suppress(Exception):  # an error here must not replace the original one
                 add_note(error, self._describe_end(error), self.result)
             raise
 
@@ -1105,8 +1105,8 @@ class Study:
     def bound_regret_probability(self, regret: float) -> float:
         """Return an upper bound of the probability that the regret of the best point exceeds `regret` (Wilson 2024).
 
-        The bound holds with 95 % confidence for one call, not for all calls of a run together, and is as good as the
-        model. It is 1 until more values are known than the method has initial points, and while all values are equal.
+        The bound holds with 95% confidence for one call, not jointly for all calls of a run, and is as good as the
+        model. It is 1 until there are more values than initial points of the method, and while all values are equal.
         `bostruct.StopWhen` uses it. It also works on a read-only study.
 
         Parameters
@@ -1131,7 +1131,7 @@ class Study:
             return bound_regret(searcher, self._ledger, self.seed, regret, method_label(self._row), state)
 
     def stop(self, reason: str = "stop() was called") -> None:
-        """End `optimize` after the running trials, or record why your own loop ended.
+        """End `optimize` after the running trials, or record why a custom loop ended.
 
         Parameters
         ----------
@@ -1152,12 +1152,12 @@ class Study:
 
     @property
     def seed(self) -> int:
-        """The random seed. With the number of a trial it determines that trial's random generator."""
+        """The random seed. Together with a trial's number, it determines the trial's random generator."""
         return self._row.seed
 
     @property
     def goals(self) -> Goals:
-        """The directions of the objectives and the limits."""
+        """The directions of the objectives and the constraints."""
         return self._ledger.goals
 
     @property
@@ -1206,7 +1206,7 @@ class Study:
     def n_waiting(self) -> int:
         """The number of queued trials, which `ask` returns before it chooses new points.
 
-        In a read-only study it includes trials whose process is gone.
+        In a read-only study, it includes trials of dead processes.
         """
         with self._mutex:
             return len(self._ledger.waiting)
@@ -1254,7 +1254,7 @@ class Study:
     def result(self) -> Result:
         """The result of the study so far."""
         method = method_label(self._row)
-        with self._mutex:  # all of one moment
+        with self._mutex:  # a consistent snapshot
             trials, outcomes, points, model = self.trials, self._ledger.outcomes, self._ledger.points, self._model()
             order = tuple(number for number in self._ledger.order if trials[number].unread is None)
         fit = Fit(model, trials, outcomes, order, points, self.goals, self.seed, self._limit, method)
@@ -1324,7 +1324,7 @@ class Study:
     def save(self, path: str | os.PathLike[str], *, name: str | None = None) -> None:
         """Copy the study with all its trials to another storage.
 
-        A study whose own file was lost continues in the new one, under the new name. Any other study stays where it is.
+        A study whose file was lost continues in the new one, under the new name. Other studies stay in their storage.
 
         Parameters
         ----------
@@ -1365,10 +1365,10 @@ class Study:
         try:
             with self._mutex:
                 if self._store is not None:
-                    with suppress(StorageError):  # `end` does what can be done
+                    with suppress(StorageError):  # `end` handles it
                         self._store.check_place()
         finally:
-            end(self._ledger, self._mutex)  # once more if an earlier call could not
+            end(self._ledger, self._mutex)  # again, in case an earlier call failed
             self._finalizer.detach()
 
     def __enter__(self) -> Study:
@@ -1400,9 +1400,9 @@ class Study:
         self._row = current_row(stored)
         self._rows = stored._replace(trials=[])  # of the study and its changes
         self._searcher = searcher
-        self._method: str | Searcher | None = None  # what `load` was given for reading alone
+        self._method: str | Searcher | None = None  # the argument of `load`, for reading only
         self._limit = limit
-        self._asking = make_lock()  # taken before the other one; a tell does not wait for a suggestion
+        self._asking = make_lock()  # acquired before the other lock; a tell does not wait for a suggestion
         self._mutex = make_lock()
         self._fallbacks = FallbackWatch()
         self._stop: str | None = None
@@ -1426,14 +1426,14 @@ class Study:
         return searcher
 
     def _model(self) -> Callable[[], tuple[Searcher, str]]:
-        """How a result comes by the searcher and its state, without keeping the study alive."""
+        """Return a function that returns the searcher and its state, without keeping the study alive."""
         searcher, state = self._searcher, self._ledger.state
         if searcher is None:
             return partial(readable_searcher, self._method, self.domain, self._rows)
         return lambda: (searcher, state)
 
     def _suggestions(self) -> JointPoints:
-        """Return if the next points come from."""
+        """Return the iterator of the next points."""
         return JointPoints(self._writable(), self._ledger, self.seed, method_label(self._row), self._mutex)
 
     def _ask_next(self, points: JointPoints, missing: Callable[[], int] | None = None) -> Trial:
@@ -1445,7 +1445,7 @@ class Study:
                 trial = self._begin_next(points)
             except SpaceExhausted:
                 with self._mutex:
-                    trial = self._ledger.ask_again(lambda: 0)  # though it waits for another one to complete
+                    trial = self._ledger.ask_again(lambda: 0)  # even if it waits for another trial to complete
                 if trial is None:
                     raise
         return replace(trial, point=self._ledger.fresh_point(trial.number))
@@ -1464,9 +1464,9 @@ class Study:
 
 
 def _check_end(finished: float, started: float) -> float:
-    """Return the time at which an evaluation ended; raise ValueError for an impossible one, such as a duration."""
+    """Return the end of an evaluation; raise ValueError for an impossible time, such as a duration."""
     ended, present = check_number("finished", finished), now()
-    # a clock that was wrong when the trial began allows no less
+    # the clock may have been wrong when the trial started
     earliest, latest = max(min(started, present) - CLOCKS_APART, 0.0), max(started, present) + CLOCKS_APART
     if not earliest <= ended <= latest:
         unit = name_unit(ended, earliest, latest)
@@ -1479,9 +1479,9 @@ def _check_end(finished: float, started: float) -> float:
 
 
 def _split_attributes(number: int, outcome: Outcome, given: object) -> tuple[Outcome, Info]:
-    """Return an outcome without its attributes, and these and the given ones as a trial has them in its info.
+    """Return an outcome without its attributes, and all valid attributes as trial info.
 
-    Warns of those that cannot be kept; the outcome is recorded all the same.
+    Warns of invalid attributes; the outcome is recorded in any case.
     """
     reader = AttributeReader()
     outcome = reader.read_outcome(outcome)
@@ -1493,7 +1493,7 @@ def _split_attributes(number: int, outcome: Outcome, given: object) -> tuple[Out
 
 
 def _check_cause(machine: object, outcome: Outcome) -> str:
-    """Return why the machine is at fault; raise TypeError for no reason, ValueError beside another outcome."""
+    """Return the machine's cause; raise TypeError for an invalid one, ValueError together with another outcome."""
     if not isinstance(machine, str) or not machine:
         raise TypeError(f"machine: expected a reason, a non-empty string, got {short_repr(machine)}")
     if outcome.failed is None:
@@ -1505,7 +1505,7 @@ def _begin(place: Storage, given: StudyRow) -> tuple[StoredStudy, StudyWriter]:
     """Make a study or open the stored one of its name; raise ValueError if a new name is too long or blank."""
     try:
         check_new_name(given.name)
-    except ValueError:  # an earlier version may have made it
+    except ValueError:  # an earlier version may have created it
         if given.name not in {row.name for row in place.studies()}:
             raise
     return place.begin(given)
@@ -1522,14 +1522,14 @@ def _closed_on_error(store: StudyWriter) -> Iterator[None]:
 
 
 def _check_seed(seed: object) -> int:
-    """Return a seed; raise ValueError for one that Python would not read back from its digits."""
+    """Return a seed; raise ValueError if Python cannot parse its digits."""
     if (found := check_integer("seed", seed, 0)) >= 10**SEED_DIGITS:
         raise ValueError(f"seed: expected fewer than {SEED_DIGITS + 1:,} digits, got {short_repr(seed)}")
     return found
 
 
 def _check_study_name(name: object) -> str:
-    """Return a study's name; raise ValueError for what is none."""
+    """Return a study's name; raise ValueError if it is invalid."""
     if not isinstance(name, str) or not name or name != storable(name):
         raise ValueError(f"name: expected a non-empty string of valid Unicode, got {short_repr(name)}")
     return name

@@ -1,4 +1,4 @@
-"""The next point of a study: the user's own first, then the searcher's, which is held to its contract."""
+"""The next point of a study: an initial point of the user, or a validated suggestion of the searcher."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ from bostruct.study.history import Trial
 from bostruct.study.ledger import Ledger, NextPoint
 
 log = logging.getLogger(__name__)
-MANY_FALLBACKS = 10  # of which more than half of the suggestions that a model was asked for
-PATIENCE = 20  # suggestions of as many values: that are looked at, and after which more values are tried
-TOO_LATE = 2  # of them, since a single one may be late for another reason, such as loops that are compiled
+MANY_FALLBACKS = 10  # minimum number of fallbacks, if they are more than half of the model's suggestions
+PATIENCE = 20  # suggestions for the same number of values: considered, and after which more values are tried
+TOO_LATE = 2  # of them, since a single one may be late for another reason, such as a compilation
 
 
 def next_points(
     searcher: Searcher, ledger: Ledger, seed: int, who: str, lock: AbstractContextManager[object]
 ) -> Iterator[NextPoint]:
-    """Yield the next points to ask, of which those after the first need no other fit; none may be entered in between.
+    """Yield the next points to ask; those after the first share its fit, and no other trial may start in between.
 
-    Raises SpaceExhausted if no point is left for the first, and BostructError if a part breaks its contract.
+    Raises SpaceExhausted if no point is left for the first, and BostructError if a part violates its contract.
     """
     began = perf_counter()
     with lock:
@@ -84,7 +84,7 @@ def next_points(
 
 
 class JointPoints:
-    """The next points of a study: of one fit for as long as nobody else enters a trial, then of another."""
+    """The next points of a study: of one fit until another process starts a trial, then of a new fit."""
 
     def __init__(
         self, searcher: Searcher, ledger: Ledger, seed: int, who: str, lock: AbstractContextManager[object]
@@ -92,10 +92,10 @@ class JointPoints:
         self._ledger = ledger
         self._of_one_fit = searcher, ledger, seed, who, lock
         self._points: Iterator[NextPoint] = iter(())
-        self._n_trials = 0  # once the last point is entered
+        self._n_trials = 0  # after the last point is recorded
 
     def find_next(self) -> NextPoint:
-        """Return the next point, which the caller enters as a trial; raises what `next_points` raises."""
+        """Return the next point, for which the caller starts a trial; raises the errors of `next_points`."""
         is_alone = len(self._ledger) == self._n_trials
         found = next(self._points, None) if is_alone else None
         if found is None:
@@ -106,12 +106,12 @@ class JointPoints:
 
 
 def choose_halvings(newest_first: Iterable[Trial], seconds: float | None, n_values: int) -> int:
-    """Choose how often the values are halved for the next suggestion: see `methods.time_limit.suggest_within`.
+    """Return how often to halve the values for the next suggestion; see `methods.time_limit.suggest_within`.
 
-    It is once more than for the last one if two of the last 20 with as many halvings took too long, and once less after
-    20 in a row that did not.
+    It increases by one if two of the last 20 suggestions with this number took too long, and decreases by one after 20
+    in a row that did not.
 
-    seconds: that a suggestion may take; None for as long as it takes.
+    seconds: time limit of a suggestion; None for no limit.
     """
     if seconds is None:
         return 0
@@ -126,7 +126,7 @@ def choose_halvings(newest_first: Iterable[Trial], seconds: float | None, n_valu
 
 
 def _read_last(newest_first: Iterable[Trial]) -> Iterator[tuple[int, float]]:
-    """Yield halvings and seconds of a searcher's suggestions, the last one first, while the halvings are the same."""
+    """Yield halvings and seconds of a searcher's suggestions, latest first, while the halvings are the same."""
     n_halvings = None
     for trial in newest_first:
         taken = trial.info.get("suggest_seconds")
@@ -140,13 +140,13 @@ def _read_last(newest_first: Iterable[Trial]) -> Iterator[tuple[int, float]]:
 
 
 class FallbackWarning(UserWarning):
-    """Most suggestions of a study are random points, because its model fails."""
+    """Warns that most suggestions of a study are random points, because its model fails."""
 
 
 class FallbackWatch:
-    """A count of the suggestions that a model was asked for, which warns once if it fails for most of them.
+    """A count of the model's suggestions, which warns once if the model fails for most of them.
 
-    A search that falls back because all that it draws was seen, as near the end of a small space, is no reason to warn.
+    Fallbacks because all sampled points were seen, as near the end of a small space, do not count.
     """
 
     def __init__(self) -> None:
@@ -155,7 +155,7 @@ class FallbackWatch:
         self._has_warned = False
 
     def note(self, who: str, info: Info) -> None:
-        """Count a suggestion, and warn of `FallbackWarning` where the model failed ten times or more, and mostly."""
+        """Count a suggestion; issue a `FallbackWarning` if the model failed ten times or more, and in most cases."""
         self._n_asked += info.get("origin") in ("model", "fallback")
         self._n_fallbacks += info.get("model") == "failed"
         if self._has_warned or self._n_fallbacks < max(MANY_FALLBACKS, self._n_asked / 2):
@@ -170,7 +170,7 @@ class FallbackWatch:
 
 
 def _through_json(suggestion: Suggestion, info: Info, may_repeat: bool, who: str) -> NextPoint:
-    """Return a point whose info went through JSON and back: a study that was resumed knows what another one does."""
+    """Return a point whose info passed through JSON, so that resumed studies have the same data."""
     try:
         return NextPoint(suggestion.point, parse(dump(info)), dump(suggestion.state), may_repeat)
     except TypeError as error:
@@ -178,7 +178,7 @@ def _through_json(suggestion: Suggestion, info: Info, may_repeat: bool, who: str
 
 
 def _validate_suggestion(suggestion: object, searcher: Searcher, history: HistoryView, who: str) -> bool:
-    """Raise BostructError for what is no suggestion of a new point; return whether it is of one to be repeated."""
+    """Raise BostructError unless a suggestion is valid and new; return whether it repeats a point."""
     if not isinstance(suggestion, Suggestion):
         raise BostructError(
             f"{who}: suggest returns a bostruct.contracts.Suggestion(point, state, info), got {short_repr(suggestion)}"
@@ -199,7 +199,7 @@ def _validate_suggestion(suggestion: object, searcher: Searcher, history: Histor
 
 
 def _repeats_points(domain: Domain, seen: AbstractSet[Hashable]) -> bool:
-    """Tell whether a domain draws seen points as unseen ones, at once or at the second draw."""
+    """Return whether a domain returns seen points as unseen ones, at once or at the second draw."""
     try:
         for _ in range(2):
             key = domain.key(domain.sample_unseen(frozenset(seen), np.random.default_rng(0)))

@@ -1,4 +1,4 @@
-"""How many threads model work may use."""
+"""Limit the threads of numerical libraries."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ POOL_MODULES = (
     "sklearn",
     "torch",
     "ot",
-)  # modules that bring thread pools when imported
+)  # modules that load thread pools when imported
 
 
 class NestedLimits:
-    """How many limits overlap, and how to restore what was before the first of them, after the last."""
+    """The number of overlapping limits, and the settings to restore after the last one."""
 
     def __init__(self) -> None:
         self._depth = 0
@@ -37,7 +37,7 @@ class NestedLimits:
         self._depth += 1
 
     def keep(self, other: NestedLimits) -> None:
-        """Forget the limits that are none of another object's, of which the last is not undone."""
+        """Forget the limits that another object does not share; the last of them is not undone."""
         self._depth = other._depth
         if self.empty:
             self._restore = None
@@ -55,19 +55,19 @@ class ThreadLocalLimits(threading.local):
 
 
 LOCK = make_lock()
-PROCESS_LIMITS = NestedLimits()  # BLAS has one setting a process, and so has torch beside that of OpenMP
-THREAD_LIMITS = ThreadLocalLimits()  # OpenMP has one a thread
+PROCESS_LIMITS = NestedLimits()  # BLAS has one setting per process, and so has torch in addition to that of OpenMP
+THREAD_LIMITS = ThreadLocalLimits()  # OpenMP has one per thread
 
-# A forked child has the thread alone that forked. It keeps the others' limit: to start threads is not its business.
+# A forked child has only the forking thread. It keeps the limit of other threads, and must not start threads.
 hook_forks(after_in_child=lambda: PROCESS_LIMITS.keep(THREAD_LIMITS.overlap))
 
 
 class ThreadLimit:
-    """A limit on the threads of BLAS, OpenMP and torch. Where limits overlap the first counts.
+    """A limit on the threads of BLAS, OpenMP and torch. If limits overlap, the first applies.
 
-    threads: at most, at least 1; None leaves them alone.
+    threads: maximum number, at least 1; None for no change.
 
-    Finding the thread pools of a process takes milliseconds, so it is done again only when a module has brought more.
+    Finding the thread pools of a process takes milliseconds, so it is repeated only after a module has loaded more.
     """
 
     def __init__(self, threads: int | None) -> None:
@@ -77,7 +77,7 @@ class ThreadLimit:
 
     @contextmanager
     def __call__(self) -> Iterator[None]:
-        """Limited inside, as before outside, in this thread and in others."""
+        """Apply the limit inside the block; restore the previous limits afterwards, in all threads."""
         if self.threads is None:
             yield
             return
@@ -93,8 +93,8 @@ class ThreadLimit:
     def _begin(self, threads: int) -> None:
         pools = self._pools()
         torch = sys.modules.get("torch")
-        # Read first, as the limit of OpenMP would show in it; and not within another thread's limit, which a thread
-        # that is new to torch would take over for good.
+        # Read before limiting, because the limit of OpenMP would show; and not within another thread's limit, which a
+        # thread that is new to torch would adopt permanently.
         before = torch.get_num_threads() if torch and PROCESS_LIMITS.empty else None
 
         def limit_process() -> Callable[[], None]:
@@ -128,7 +128,7 @@ class ThreadLimit:
 
 
 def _free_openblas() -> None:
-    """Let any thread set OpenBLAS: from threadpoolctl 3.8 on only the last one may, and limits end in others."""
+    """Let any thread set OpenBLAS: since threadpoolctl 3.8 only the last one may, and limits end in others."""
     from threadpoolctl import OpenBLASController
 
     free = getattr(OpenBLASController, "clear_controlling_thread", None)

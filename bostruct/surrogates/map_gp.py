@@ -103,6 +103,9 @@ class MAPGP(Surrogate):
         Maximum number of training points, at least 2; of more data `choose_local` selects them. None uses all.
     latest : int
         Number of the latest points that are always used, at least 0 and at most half of `most`; 0 without `most`.
+    most_fitted : int or None
+        Maximum number of training points to which the hyperparameters are fitted, at least 2; of more points this many
+        are taken, spread evenly in order of time. None uses all.
     near_zero : bool
         True if the values nearest to 0 are selected as the best, because 0 is the boundary of a constraint.
     variances : Array or None
@@ -111,7 +114,7 @@ class MAPGP(Surrogate):
     Raises
     ------
     TypeError, ValueError
-        If `most_steps`, `tolerance`, `most` or `latest` is invalid.
+        If `most_steps`, `tolerance`, `most`, `latest` or `most_fitted` is invalid.
     """
 
     kernel: Kernel
@@ -122,14 +125,16 @@ class MAPGP(Surrogate):
     tolerance: float = field(default=LBFGSB_TOLERANCE, metadata=ADDED_LATER)
     most: int | None = field(default=None, metadata=ADDED_LATER)
     latest: int = field(default=0, metadata=ADDED_LATER)
+    most_fitted: int | None = field(default=None, metadata=ADDED_LATER)
     near_zero: bool = field(default=False, metadata=ADDED_LATER)
     variances: Array | None = field(default=None, metadata=ADDED_LATER, compare=False)
 
     def __post_init__(self) -> None:
         check_integer("most_steps", self.most_steps, 1)
         check_number("tolerance", self.tolerance, 0.0)
-        if self.most is not None:
-            check_integer("most", self.most, 2)
+        for name in ("most", "most_fitted"):
+            if getattr(self, name) is not None:
+                check_integer(name, getattr(self, name), 2)
         check_integer("latest", self.latest, 0, 0 if self.most is None else self.most // 2)
         check_kernel_base(self.kernel)
         check_part("noise_prior", self.noise_prior, Prior)
@@ -204,6 +209,10 @@ class MAPGP(Surrogate):
         state : State
             None, or the last mode; a state that `accepts` refuses is ignored.
         """
+        if self.most_fitted is not None and len(fit.values) > self.most_fitted:
+            kept = np.linspace(0, len(fit.values) - 1, self.most_fitted).round().astype(np.int64)
+            xs, noise = self.join([fit.xs[i] for i in kept]), None if fit.noise is None else fit.noise[kept]
+            fit = fit._replace(prepared=self.kernel.prepare(xs), values=fit.values[kept], xs=xs, noise=noise)
         prior_mode = np.concatenate([[self.initial_log_noise], make_initial_theta(self.kernel)])
         starts = [prior_mode, *([np.array(state)] if self.accepts(state) else [])]
         log_noises = LOG_NOISE_RANGE

@@ -1,6 +1,6 @@
-"""The laws of the parts: one function each, which runs a part of your own and raises AssertionError.
+"""Conformance checks for extensions: each function tests a part of your own and raises AssertionError.
 
-The message names the law that is broken. No test framework is needed.
+The message states the law that the part violates. No test framework is needed.
 """
 
 from bostruct.testing.acquisition_laws import check_acquisition, check_maximizer, check_score_builder

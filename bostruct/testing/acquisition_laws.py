@@ -1,4 +1,4 @@
-"""The laws of an acquisition function, of a builder of scores, and of a maximizer on scores that any domain has."""
+"""The laws of acquisition functions, score builders, and maximizers, tested with synthetic scores."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from bostruct.testing.gradient_laws import check_acquisition_gradient
 
 Law: TypeAlias = Callable[[AcquisitionFunction, Prediction, float, np.random.Generator], None]
 UNLESS = ", since values are minimized (minimizes=False for an acquisition that looks for something else)"
-TINY = 1e-12  # of 1 and of the worth: what rounding may cost
+TINY = 1e-12  # relative to 1 and to the acquisition value: tolerance of rounding
 
 
 @names_part
@@ -53,20 +53,21 @@ def check_acquisition(
     Parameters
     ----------
     acquisition : AcquisitionFunction
-        Worth of a prediction, larger is better.
+        The acquisition function; larger values are better.
     rng : Generator
-        Draws predictions.
+        Generator of random predictions.
     s : int, default 3
-        Posterior samples, at least 2.
+        Number of posterior samples, at least 2.
     m : int, default 40
-        Points, at least 2.
+        Number of points, at least 2.
     minimizes : bool, default True
-        True if a lower mean, and a larger incumbent, never make a point worth less; False for an acquisition function
-        that looks for something else than small values, such as a level.
+        True if a lower mean or a larger incumbent never decreases the acquisition value. False if the function does not
+        search for small values, but for a level, for example.
 
     Raises
     ------
     AssertionError
+        If a law is violated.
     """
     check_acquisition_gradient(check_part("acquisition", acquisition, AcquisitionFunction), rng)
     assert isinstance(acquisition.is_logarithm, bool), "is_logarithm is True or False"
@@ -169,7 +170,7 @@ def _rounding(worth: Array) -> float:
     return TINY * (1.0 + float(np.max(np.abs(worth), where=np.isfinite(worth), initial=0.0)))
 
 
-LAWS: dict[str, Law] = {  # of each member of the base, beside the direction and the derivatives
+LAWS: dict[str, Law] = {  # for each member of the base class, except the direction and the derivatives
     "__call__": _check_worth_form,
     "upper_bounds": _check_bounds,
     "average": _check_average,
@@ -181,23 +182,23 @@ LAWS: dict[str, Law] = {  # of each member of the base, beside the direction and
 def check_maximizer(maximizer: Maximizer, domain: Domain, rng: np.random.Generator, n_starts: int = 4) -> None:
     """Check every law of a maximizer.
 
-    A maximizer that cannot do without starts may refuse none of them with a ValueError that names `starts`.
+    A maximizer that needs starting points may raise a ValueError that names `starts` if there are none.
 
     Parameters
     ----------
     maximizer : Maximizer
-        Any.
+        The maximizer to test.
     domain : Domain
-        Has what the maximizer needs.
+        A domain that the maximizer supports.
     rng : Generator
-        Draws starts, scores and seeds.
+        Generator of starting points, scores and seeds.
     n_starts : int, default 4
-        Starts given, at least 2.
+        Number of starting points, at least 2.
 
     Raises
     ------
     AssertionError
-        Which names the law.
+        If a law is violated; the message states the law.
     """
     check_part("maximizer", maximizer, Maximizer)
     starts, seed = domain.sample(n_starts, rng), int(rng.integers(2**31))
@@ -217,7 +218,7 @@ def check_maximizer(maximizer: Maximizer, domain: Domain, rng: np.random.Generat
     try:
         found = _maximize(maximizer, score, domain, domain.join(), seed)
     except ValueError as error:
-        if not str(error).startswith("starts:"):  # which a maximizer that needs starts may say
+        if not str(error).startswith("starts:"):  # allowed for a maximizer that needs starting points
             raise
     else:
         _check_maxima(score, domain, found)
@@ -226,7 +227,7 @@ def check_maximizer(maximizer: Maximizer, domain: Domain, rng: np.random.Generat
 def _maximize(
     maximizer: Maximizer, score: RandomScore, domain: Domain, starts: Batch, seed: int
 ) -> tuple[list[Any], Info, Any]:
-    """Return the keys of the points found, what goes on record, and the points; check that nothing else changes."""
+    """Return the keys of the found points, the record, and the points; check that nothing else changes."""
     before, runs = keys_of(domain, starts), []
     recorded = [RecordedScore(score, domain) for _ in range(2)]
     for one in recorded:
@@ -262,17 +263,18 @@ def check_score_builder(builder: ScoreBuilder, domain: Domain, surrogate: Surrog
     Parameters
     ----------
     builder : ScoreBuilder
-        From a posterior and a history to a score.
+        The builder to test.
     domain : Domain
-        Whose points are scored; at least eight of them.
+        A domain with at least eight points.
     surrogate : Surrogate
-        Whose posterior is scored.
+        The surrogate that provides posteriors.
     rng : Generator
-        Draws points and values.
+        Generator of points and values.
 
     Raises
     ------
     AssertionError
+        If a law is violated.
     """
     check_part("builder", builder, ScoreBuilder)
     xs, values = domain.sample_candidates(8, domain.join(), rng), rng.normal(size=8)
@@ -298,7 +300,7 @@ def check_score_builder(builder: ScoreBuilder, domain: Domain, surrogate: Surrog
 
 
 class RecordedScore(Score):
-    """A score that keeps what it was asked, in order."""
+    """A score that records the points it is called with, in order."""
 
     def __init__(self, score: Score, domain: Domain) -> None:
         self.score, self.domain = score, domain
@@ -316,11 +318,11 @@ class RecordedScore(Score):
 
 @dataclass(frozen=True, eq=False)
 class RandomScore(Score):
-    """A score that any domain has: a number in 0..levels - 1, a checksum of the point's JSON.
+    """A random score for any domain: a checksum of the point's JSON, in 0..levels - 1.
 
-    seed: of the score, a number of at most 32 bits.
-    levels: at least 1; equal scores are frequent if they are few.
-    slack: the most by which a bound exceeds the score, at least 0.
+    seed: at most 32 bits.
+    levels: at least 1; with few levels, equal scores are frequent.
+    slack: the maximum difference between a bound and the score, at least 0.
     """
 
     domain: Domain
@@ -333,7 +335,7 @@ class RandomScore(Score):
         return np.array([self._digest(self.domain.encode(x), 0) for x in xs], dtype=np.float64)
 
     def upper_bounds(self, xs: Batch) -> Array:
-        """Return the scores, and on top of each a share of the slack (m,)."""
+        """Return the scores plus a share of the slack each (m,)."""
         shares = np.array([1 + self._digest(self.domain.encode(x), 1) for x in xs], dtype=np.float64) / self.levels
         return self(xs) + self.slack * shares
 

@@ -1,4 +1,4 @@
-"""The laws of points and batches: what can be done with a batch, and that nobody changes the points of another."""
+"""The laws of points and batches: batch operations, and no changes of foreign points."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bostruct.contracts import Batch, Domain, Point
 
 
 def check_batch(domain: Domain, xs: Batch, rng: np.random.Generator) -> None:
-    """Check what a batch of any kind can do: be counted, indexed, cut, iterated over, taken from and joined."""
+    """Check the operations of any batch: length, indexing, slicing, iteration, take and join."""
     own = [domain.key(x) for x in xs]
     for key in own:
         assert isinstance(key, Hashable), f"key returns a hashable: got {short_repr(key)}"
@@ -37,7 +37,7 @@ def check_batch(domain: Domain, xs: Batch, rng: np.random.Generator) -> None:
 
 
 def check_readable_keys(domain: Domain, xs: Batch) -> None:
-    """Check that keys hold all of their points, and none of the batch that they were made from."""
+    """Check that keys contain only their own points and no reference to the batch."""
     for batch in (xs, xs[:1], xs[:0]):
         keys = domain.keys(batch)
         again = domain.from_keys(keys)
@@ -53,18 +53,18 @@ def keys_of(domain: Domain, xs: Iterable[Point]) -> list[Hashable]:
 
 
 def same(domain: Domain, x: Point, y: Point) -> bool:
-    """Tell whether two points are equal."""
+    """Return whether two points are equal."""
     return domain.key(x) == domain.key(y)
 
 
 def forms_of(domain: Domain, xs: Iterable[Point]) -> list[Hashable]:
-    """Return what tells the forms of points apart: their encodings if a domain has several of one point, or keys."""
+    """Return values that identify the forms of points: keys, or encodings if a point may have several."""
     return domain.encodings(domain.join(xs))
 
 
 @contextlib.contextmanager
 def unchanged(domain: Domain, xs: Iterable[Point], what: str) -> Iterator[None]:
-    """Check that points are the same after a block as before."""
+    """Check that a block does not change points."""
     points = list(xs)
     before = [_text(domain, x) for x in points]
     arrays = [x for x in points if isinstance(x, np.ndarray) and x.flags.writeable]
@@ -81,7 +81,7 @@ def unchanged(domain: Domain, xs: Iterable[Point], what: str) -> Iterator[None]:
 
 
 def check_ownership(domain: Domain, xs: Iterable[Point]) -> None:
-    """Check that changes of what `present`, `encode` and `decode` exchange leave points as they are."""
+    """Check that changes of the objects that `present`, `encode` and `decode` exchange do not change points."""
     for x in xs:
         before = _text(domain, x)
         spoil(domain.present(x))
@@ -97,7 +97,7 @@ def check_ownership(domain: Domain, xs: Iterable[Point]) -> None:
 
 
 def spoil(value: object) -> None:
-    """Change whatever can be changed of plain data: lists, dicts, sets and arrays, the innermost first."""
+    """Modify all mutable parts of plain data: lists, dicts, sets and arrays, innermost first."""
     if isinstance(value, dict | list | tuple | set):
         for part in value.values() if isinstance(value, dict) else value:
             spoil(part)

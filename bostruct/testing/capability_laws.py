@@ -1,6 +1,6 @@
-"""The laws of capabilities of a domain: tokens, choices, decisions, candidates, a pool, migration; its structure.
+"""The laws of a domain's capabilities: tokens, choices, decisions, candidates, a pool, migration and structure.
 
-The structure that kernels know is that of variables, parts and architectures.
+The structure that kernels use consists of variables, parts and architectures.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from bostruct.testing.batch_laws import check_batch, forms_of, keys_of, same, un
 from bostruct.testing.common import copy_batch, read_back
 
 BITS = 63  # of a hash
-CANDIDATES = 20  # asked for
+CANDIDATES = 20  # requested
 
 
 def check_valid(domain: Domain, xs: Iterable[Point], what: str) -> None:
@@ -32,7 +32,7 @@ def check_valid(domain: Domain, xs: Iterable[Point], what: str) -> None:
 
 
 def check_same_capabilities(domain: Domain, other: Domain) -> None:
-    """Check that two equal domains can do the same, so that a method of one is a method of the other."""
+    """Check that two equal domains have the same capabilities, so that a method supports both."""
     ours, theirs = ([name for name, one in d.traits._asdict().items() if one] for d in (domain, other))
     assert ours == theirs, (
         f"the domain rebuilt from to_json has the same traits: {type(domain).__name__} has "
@@ -42,7 +42,7 @@ def check_same_capabilities(domain: Domain, other: Domain) -> None:
 
 
 def check_tokens(domain: Domain, xs: Batch) -> None:
-    """Check that tokens are hashes of 63 bits, one array a point, and tell points apart."""
+    """Check that tokens are 63-bit hashes, one array per point, and differ between points."""
     with unchanged(domain, xs, "tokens"):
         found = domain.tokens(xs)
     is_list = isinstance(found, list) and len(found) == len(xs)
@@ -70,9 +70,9 @@ def check_encodings(domain: Domain, xs: Batch) -> None:
 
 
 def check_named_choices(domain: ChoiceDomain, x: Point) -> None:
-    """Check that choices are in a fixed order with their names, and that `resample` draws a valid point.
+    """Check that choices have a fixed order and names, and that `resample` returns a valid point.
 
-    A domain may refuse with DomainError.
+    A domain may raise DomainError.
     """
     try:
         with unchanged(domain, [x], "coordinates"):
@@ -93,9 +93,9 @@ def check_named_choices(domain: ChoiceDomain, x: Point) -> None:
 
 
 def check_decisions(domain: TreeDomain, x: Point, rng: np.random.Generator) -> None:
-    """Check that decisions lead to their point, and that the way to it is one that `options` allows.
+    """Check that decisions lead to their point, and that `options` allows them.
 
-    A domain may refuse with DomainError.
+    A domain may raise DomainError.
     """
     try:
         with unchanged(domain, [x], "decisions"):
@@ -116,9 +116,9 @@ def check_decisions(domain: TreeDomain, x: Point, rng: np.random.Generator) -> N
 
 
 def check_named_decisions(domain: TreeDomain, x: Point) -> None:
-    """Check that decisions are about the choices of their point, each with as many values as `options` counts.
+    """Check that decisions correspond to the choices of their point, with as many values as `options` counts.
 
-    A continuous choice has as many values as the domain tells apart.
+    A continuous choice has as many values as the domain distinguishes.
     """
     way = domain.decisions(x)
     choices = {one.path: one for one in domain.coordinates(x)}
@@ -146,7 +146,7 @@ def _check_roll_out(domain: TreeDomain, kept: tuple[int, ...], rng: np.random.Ge
 
 
 def check_candidates(domain: Domain, starts: Batch) -> None:
-    """Check that candidates are valid, no more than asked for, and at least one."""
+    """Check that candidates are valid, at least one, and at most the requested number."""
     for known in (starts, domain.join()):
         with unchanged(domain, known, "sample_candidates"):
             found = domain.sample_candidates(CANDIDATES, known, np.random.default_rng(0))
@@ -159,7 +159,7 @@ def check_candidates(domain: Domain, starts: Batch) -> None:
 
 
 def check_pool_of(domain: Domain, rng: np.random.Generator) -> None:
-    """Check that a pool holds valid points, the same at each read."""
+    """Check that a pool contains valid points, the same for each access."""
     pool = domain.pool
     check_valid(domain, pool, "pool")
     check_batch(domain, pool, rng)
@@ -167,7 +167,7 @@ def check_pool_of(domain: Domain, rng: np.random.Generator) -> None:
 
 
 def check_migration(domain: Domain, xs: Batch) -> None:
-    """Check that a domain reads its own points as those of another form of it, which is equal."""
+    """Check that a domain migrates its own points from an equal domain without changes."""
     description = read_back(domain.to_json())
     for x in xs:
         again = domain.decode_from(read_back(domain.encode(x)), description)
@@ -175,7 +175,7 @@ def check_migration(domain: Domain, xs: Batch) -> None:
 
 
 def check_variables(domain: Domain, xs: Batch) -> None:
-    """Check that a batch is an integer array whose columns hold values of the variables, or none of a variable.
+    """Check that the columns of a batch contain values of the variables, or the marker of an inactive variable.
 
     xs: some of its points, at least 2.
     """
@@ -199,7 +199,7 @@ def check_variables(domain: Domain, xs: Batch) -> None:
 
 
 def _check_columns(name: str, variable: Variable, columns: list[int]) -> None:
-    """Check that columns hold a value of their variable, or that the point has not the variable."""
+    """Check that columns contain a value of their variable, or that the variable is inactive in the point."""
     try:
         if not variable.when or set(columns) != {INACTIVE}:
             variable.check(columns)
@@ -208,7 +208,7 @@ def _check_columns(name: str, variable: Variable, columns: list[int]) -> None:
 
 
 def check_parts(domain: Domain, xs: Batch) -> None:
-    """Check that parts are valid points of their domains, do not depend on the batch, and tell points apart."""
+    """Check that parts are valid points of their domains, independent of the batch, and identify points."""
     found = []
     for name, own in domain.parts.items():
         with unchanged(domain, xs, "part"):
@@ -234,7 +234,7 @@ def check_parts(domain: Domain, xs: Batch) -> None:
 
 
 def check_architectures(domain: Domain, xs: Batch) -> None:
-    """Check that each point stands for one `Architecture`, the same whatever else is in the batch."""
+    """Check that each point has one `Architecture`, independent of the rest of the batch."""
     try:
         with unchanged(domain, xs, "architectures"):
             found = list(domain.architectures(xs))

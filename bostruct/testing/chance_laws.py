@@ -1,6 +1,6 @@
-"""The laws of chance: a generator is the only source, equal chances are equal, unseen points are drawn to the last.
+"""The laws of randomness: reproducibility, uniform sampling, and sampling of unseen points until none is left.
 
-Domains of at most `MOST_LISTED` points are drawn down to the last point, so that all of them are known.
+Domains of at most `MOST_LISTED` points are sampled exhaustively, so that all of their points are known.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from bostruct.contracts import Batch, Domain, DomainError, Infeasible, LocalDoma
 from bostruct.testing.batch_laws import keys_of, same
 from bostruct.testing.common import no_global_randomness
 
-MOST_LISTED = 64  # points of a domain that is drawn down to the last one
-STEPS = 4  # points drawn, one unseen after another, of a domain that has more
-MOST_LOOKUPS = 100_000  # of keys among those seen, for one point; an endless search makes more
-DRAWS = 40  # of which two differ if a domain has two points
-SEEDS = range(6)  # with so many, few outcomes do not hide a second source
-ENOUGH = 0.1  # seconds, after which a method that is slow under constraints is asked with no further seed
+MOST_LISTED = 64  # points of a domain that is sampled exhaustively
+STEPS = 4  # unseen points sampled in turn from a larger domain
+MOST_LOOKUPS = 100_000  # of seen keys, for one point; an endless search exceeds it
+DRAWS = 40  # at least two differ if a domain has two points
+SEEDS = range(6)  # enough that few outcomes do not hide a second source
+ENOUGH = 0.1  # seconds, after which no further seed is tried, since a method may be slow under constraints
 
 
 def check_chance(draw: Callable[[np.random.Generator], object], what: str) -> None:
-    """Check that the same generator leads to the same result, without any global generator."""
+    """Check that equal generators give equal results, without any global generator."""
     law = f"{what} draws from the generator given, and from nothing else"
     pairs, began = [], perf_counter()
     try:
@@ -43,7 +43,7 @@ def check_chance(draw: Callable[[np.random.Generator], object], what: str) -> No
 
 
 def check_sources(domain: Any, x: Point, y: Point) -> None:
-    """Check that each method of a domain that takes a generator draws from it alone; `sample` has its own law."""
+    """Check that each method of a domain that takes a generator uses only that; `sample` has a separate law."""
     both, traits = domain.join([x, y]), domain.traits
     local: Any = traits.local
     for has_trait, what, draw in (
@@ -66,7 +66,7 @@ def _key_if_any(domain: Domain, x: Point | None) -> object:
 def _unless_refused(draw: Callable[[np.random.Generator], object], rng: np.random.Generator) -> object:
     try:
         return draw(rng)
-    except (DomainError, Infeasible):  # no other point, no point on this way, or values of several columns
+    except (DomainError, Infeasible):  # no other point, an infeasible point, or values of several columns
         return None
 
 
@@ -76,18 +76,18 @@ def _draw_neighborhoods(domain: LocalDomain, xs: Batch, rng: np.random.Generator
 
 
 def check_unseen(domain: Domain, rng: np.random.Generator) -> list[Point] | None:
-    """Check that `sample_unseen` returns valid unseen points, by the generator given, and ends with SpaceExhausted.
+    """Check that `sample_unseen` returns valid unseen points, uses only `rng`, and ends with SpaceExhausted.
 
     rng: random number generator.
 
-    Returns all points of a domain of at most `MOST_LISTED`, None of a larger one.
+    Returns all points of a domain of at most `MOST_LISTED`, None for a larger one.
     """
     who, seed = type(domain).__name__, int(rng.integers(2**31))
     first, again = (domain.sample_unseen(frozenset(), np.random.default_rng(seed)) for _ in range(2))
     assert same(domain, first, again), f"{who}.sample_unseen with the same generator returns the same point"
     draw_unseen_point(
         domain, {domain.key(first)}, np.random.default_rng(seed)
-    )  # where `seen` is ignored, `first` again
+    )  # if `seen` is ignored, `first` is returned again
     is_small = domain.size <= MOST_LISTED
     points = draw_unseen_points(domain, rng, MOST_LISTED if is_small else STEPS)
     assert len(points) <= domain.size, f"{who}.size is at least the number of points: {domain.size}, got {len(points)}"
@@ -96,7 +96,7 @@ def check_unseen(domain: Domain, rng: np.random.Generator) -> list[Point] | None
 
 
 def draw_unseen_points(domain: Domain, rng: np.random.Generator, most: int) -> list[Point]:
-    """Draw one unseen point after another, until none is left, or one more than some number is drawn.
+    """Sample unseen points in turn, until none is left or one more than `most` has been sampled.
 
     rng: random number generator.
     """
@@ -111,7 +111,7 @@ def draw_unseen_points(domain: Domain, rng: np.random.Generator, most: int) -> l
 
 
 def draw_unseen_point(domain: Domain, seen: set[Hashable], rng: np.random.Generator) -> Point | None:
-    """Return an unseen point, after checks; None if the domain says that none is left and draws none.
+    """Return an unseen point after checks; None if the domain reports that none is left and returns none.
 
     rng: random number generator.
     """
@@ -133,7 +133,7 @@ def draw_unseen_point(domain: Domain, seen: set[Hashable], rng: np.random.Genera
 
 
 class CountedKeys(frozenset[Hashable]):
-    """Keys seen, which notice a search without end."""
+    """Seen keys that detect an endless search."""
 
     def __new__(cls, keys: Iterable[Hashable]) -> CountedKeys:
         made = super().__new__(cls, keys)
@@ -152,7 +152,7 @@ class CountedKeys(frozenset[Hashable]):
 
 
 def check_variety(domain: Domain, points: list[Point], rng: np.random.Generator) -> None:
-    """Check that `sample` draws more than one point, where a domain has more than one.
+    """Check that `sample` returns several points, if a domain has several.
 
     rng: random number generator.
     """
@@ -164,9 +164,9 @@ def check_variety(domain: Domain, points: list[Point], rng: np.random.Generator)
 
 
 def check_uniform(domain: Domain, points: Iterable[Point], rng: np.random.Generator) -> None:
-    """Check that `sample` draws the points of a small domain alike, and no other.
+    """Check that `sample` returns the points of a small domain with equal probability, and no others.
 
-    rng: draws 60 points for each of them.
+    rng: generator of 60 samples per point.
     """
     counts = dict.fromkeys(keys_of(domain, points), 0)
     for key in keys_of(domain, domain.sample(60 * len(counts), rng)):
@@ -178,9 +178,9 @@ def check_uniform(domain: Domain, points: Iterable[Point], rng: np.random.Genera
 
 
 def chi_square_is_plausible(counts: list[int], deviations: float = 5.0) -> bool:
-    """Tell whether equal chances explain some counts; chi square is normal for many cells, wider for few.
+    """Return whether counts agree with equal probabilities; chi square is normal for many cells, wider for few.
 
-    deviations: the largest distance from the mean of chi square, in standard deviations.
+    deviations: the largest allowed distance from the mean of chi square, in standard deviations.
     """
     expected = sum(counts) / len(counts)
     statistic = sum((count - expected) ** 2 for count in counts) / expected
@@ -189,9 +189,9 @@ def chi_square_is_plausible(counts: list[int], deviations: float = 5.0) -> bool:
 
 
 def are_plausible(counts: Iterable[int], n_draws: int, chance: float) -> bool:
-    """Tell whether a chance explains how often each of some things was drawn, within 6 standard deviations and 2 more.
+    """Return whether counts agree with a probability, within 6 standard deviations plus 2.
 
-    n_draws: draws, each of which has a thing at most once.
+    n_draws: number of draws, each of which contains an item at most once.
     """
     spread = math.sqrt(n_draws * chance * (1.0 - chance))
     return all(abs(count - n_draws * chance) <= 6.0 * spread + 2.0 for count in counts)

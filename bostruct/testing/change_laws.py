@@ -1,4 +1,4 @@
-"""The laws of the changes of a point: mutations, neighbors, neighborhoods and crossover."""
+"""The laws of changes of a point: mutations, neighbors, neighborhoods and crossover."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from bostruct.testing.batch_laws import check_batch, forms_of, keys_of, same, un
 from bostruct.testing.capability_laws import check_valid
 from bostruct.testing.chance_laws import are_plausible
 
-CHILDREN = 40  # of which one has a value of the other parent
-MOST_COUNTED = 100  # neighbors of a point whose chances are compared
-COUNTED_DRAWS = 60  # each of half of the neighbors
-MOST_NEIGHBORS = 20_000  # beyond, a law is checked on `sample_neighbors` alone
+CHILDREN = 40  # at least one has a value of the other parent
+MOST_COUNTED = 100  # neighbors of a point whose frequencies are compared
+COUNTED_DRAWS = 60  # of half of the neighbors each
+MOST_NEIGHBORS = 20_000  # beyond it, only `sample_neighbors` is checked
 
 
 def check_mutation(domain: Domain, x: Point, rng: np.random.Generator) -> None:
-    """Check that a mutation is a valid other point, which differs in one choice where neighbors do.
+    """Check that a mutation is a different valid point, and differs in one choice if neighbors do.
 
-    A domain may refuse with DomainError if it seems to have no other point.
+    A domain may raise DomainError if it seems to have no other point.
     """
     try:
         with unchanged(domain, [x], "mutate"):
@@ -43,7 +43,7 @@ def check_mutation(domain: Domain, x: Point, rng: np.random.Generator) -> None:
 
 
 def check_crossover(domain: Domain, x: Point, y: Point, rng: np.random.Generator) -> None:
-    """Check that children are valid, have the choices of their parents, and some of the second parent."""
+    """Check that children are valid, and have the choices of their parents, some of them from the second parent."""
     own = domain.crossover(x, x, rng)
     with unchanged(domain, [x, y], "crossover"):
         children = [domain.crossover(x, y, rng) for _ in range(CHILDREN)]
@@ -67,9 +67,9 @@ def check_crossover(domain: Domain, x: Point, y: Point, rng: np.random.Generator
 def check_neighbors(domain: LocalDomain, x: Point, rng: np.random.Generator) -> None:
     """Check that neighbors are valid, distinct, symmetric, never x, in a fixed order, and sampled in that order.
 
-    Of a space that lists some of them, those that are drawn are checked, and not their order.
+    If a space lists only some neighbors, the sampled ones are checked instead, but not their order.
 
-    Symmetry is asked of points with the same choices alone.
+    Symmetry is only required for points with the same choices.
     """
     with unchanged(domain, [x], "sample_neighbors"):
         some = domain.sample_neighbors(x, 7, rng)
@@ -100,7 +100,7 @@ def check_neighbors(domain: LocalDomain, x: Point, rng: np.random.Generator) -> 
 
 
 def lists_some(domain: Domain, x: Point) -> bool:
-    """Tell whether a variable says that it lists some of its neighbors only, of which there are more."""
+    """Return whether a variable reports more neighbors than it lists."""
     if domain.parts:
         rng = np.random.default_rng(0)
         return any(lists_some(part, y) for part in domain.parts.values() for y in part.sample(1, rng))
@@ -123,21 +123,21 @@ def _check_each_neighbor(domain: LocalDomain, x: Point, near: Iterable[Point]) -
 
 
 def have_branches(domain: Domain, points: Iterable[Point]) -> bool:
-    """Tell whether some points have choices that others have not: a change back may then end at other values."""
+    """Return whether some points have choices that others lack; reverting a change may then give other values."""
     if (named := domain.traits.choices) is not None:
         return len({frozenset(named.names(x)) for x in points}) > 1
     return len({_list_names(domain.present(x)) for x in points}) > 1
 
 
 def _list_names(presented: object) -> tuple[object, ...]:
-    """Return the names in a dict of dicts, as nested as these."""
+    """Return the names in nested dicts, nested in the same way."""
     if not isinstance(presented, Mapping):
         return ()
     return tuple((name, _list_names(value)) for name, value in sorted(presented.items(), key=repr))
 
 
 def check_neighbor_chances(domain: LocalDomain, x: Point, rng: np.random.Generator) -> None:
-    """Check that `sample_neighbors` draws each neighbor by the same chance."""
+    """Check that `sample_neighbors` samples all neighbors with equal probability."""
     near = forms_of(domain, domain.sample_neighbors(x, MOST_COUNTED + 1, rng))
     if not 1 < len(near) <= MOST_COUNTED:
         return
@@ -151,7 +151,7 @@ def check_neighbor_chances(domain: LocalDomain, x: Point, rng: np.random.Generat
 
 
 def check_all_neighbors(domain: LocalDomain, points: Batch) -> None:
-    """Check that the neighbors of a small domain are a symmetric relation, on all its points."""
+    """Check that the neighbors of all points of a small domain are a symmetric relation."""
     by_key = dict(zip(forms_of(domain, points), points, strict=True))
     near = {key: frozenset(forms_of(domain, domain.neighbors(x))) for key, x in by_key.items()}
     for key, own in near.items():
@@ -163,7 +163,7 @@ def check_all_neighbors(domain: LocalDomain, points: Batch) -> None:
 
 
 def check_neighborhoods(domain: LocalDomain, x: Point, rng: np.random.Generator) -> None:
-    """Check that the neighborhoods of several points as one batch are those of one point after another."""
+    """Check that the neighborhoods of a batch are those of its points one by one."""
     xs = domain.join([x], domain.sample(2, rng), [x])
     near, of = domain.sample_neighborhoods(xs, MOST_NEIGHBORS, rng)
     check_batch(domain, near, rng)
@@ -185,7 +185,7 @@ def check_neighborhoods(domain: LocalDomain, x: Point, rng: np.random.Generator)
 
 
 def check_quick_changes(domain: LocalDomain, x: Point, rng: np.random.Generator) -> None:
-    """Check that quick changes lead to neighbors, which come in the order of their points, at most as many as asked."""
+    """Check that quick changes give neighbors in the order of their points, at most as many as requested."""
     xs = domain.join([x], domain.sample(2, rng), [x])
     changed, of = domain.change_each(xs, 9, rng)
     check_batch(domain, changed, rng)
@@ -203,7 +203,7 @@ def check_quick_changes(domain: LocalDomain, x: Point, rng: np.random.Generator)
 
 
 def check_combinations(domain: LocalDomain, x: Point, rng: np.random.Generator) -> None:
-    """Check that one change leads to the neighbor itself, and that changes made together lead to points."""
+    """Check that a single change gives the neighbor itself, and that combined changes give valid points."""
     near, _ = domain.sample_neighborhoods(domain.join([x]), MOST_NEIGHBORS, rng)
     if not len(near):
         return
@@ -219,5 +219,5 @@ def check_combinations(domain: LocalDomain, x: Point, rng: np.random.Generator) 
 
 
 def _choices(domain: ChoiceDomain, x: Point) -> dict[str, float]:
-    """Return the values of a point by the places of its choices."""
+    """Return the values of a point by the paths of its choices."""
     return {one.path: one.value for one in domain.coordinates(x)}

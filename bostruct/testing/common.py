@@ -1,4 +1,4 @@
-"""Steps that the laws of several parts share: messages, equal batches that are other objects, poisoned generators."""
+"""Helpers of all laws: messages, copies of batches, and failing global generators."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ Arguments = ParamSpec("Arguments")
 Returned = TypeVar("Returned")
 
 NOT_DRAWS = {"RandomState", "Generator", "BitGenerator", "SeedSequence", "default_rng", "get_state", "set_state"}
-# errors of a part that breaks its contract, and of a law that meets a value of another form than the contract says
+# errors of a part that violates its contract, and of a law that receives values of another form
 FORM_ERRORS = (TypeError, AttributeError, LookupError, ValueError, ArithmeticError, BostructError)
 
 
 class SingleChangesPair(NamedTuple):
-    """The same points twice. changes: as a domain lists neighborhoods. rows: as an ordinary batch."""
+    """The same points twice. changes: as the domain lists neighborhoods. rows: as an ordinary batch."""
 
     changes: Batch
     rows: Batch
 
 
 def is_raised(error: type[Exception], step: Callable[[], object]) -> bool:
-    """Tell whether a step raises an error of a kind; another error goes through."""
+    """Return whether a step raises an error of a type; other errors propagate."""
     try:
         step()
     except error:
@@ -45,7 +45,7 @@ def is_raised(error: type[Exception], step: Callable[[], object]) -> bool:
 
 
 def read_back(data: Json) -> Json:
-    """Return what plain JSON holds of some data; raise AssertionError if JSON cannot hold it."""
+    """Return the JSON round trip of data; raise AssertionError if JSON does not support them."""
     try:
         return json.loads(json.dumps(data, allow_nan=False))
     except (TypeError, ValueError) as error:
@@ -53,12 +53,12 @@ def read_back(data: Json) -> Json:
 
 
 def copy_batch(domain: Domain, xs: Batch) -> Batch:
-    """Return an equal batch in which the batch and each point are other objects: the points, read back from JSON."""
+    """Return an equal batch of new objects: the points, decoded from JSON."""
     return domain.join([domain.decode(read_back(domain.encode(x))) for x in xs])
 
 
 def sample_changes(domain: Domain, xs: Batch, most: int, rng: np.random.Generator) -> SingleChangesPair | None:
-    """Return neighbors of some points as their domain lists them, and as a batch; None for a domain that lists none.
+    """Return neighbors of points as their domain lists them, and as a batch; None if a domain lists none.
 
     most: neighbors of each point, at least 1.
     rng: random number generator.
@@ -71,13 +71,13 @@ def sample_changes(domain: Domain, xs: Batch, most: int, rng: np.random.Generato
 
 
 def assert_close(found: Any, expected: Any, tolerance: float, law: str) -> None:
-    """Raise AssertionError, which says the law and where two arrays differ, unless they are equal but for rounding.
+    """Raise AssertionError, with the law and the differences, unless two arrays are equal up to rounding.
 
     tolerance: the largest absolute difference.
     """
     assert np.shape(found) == np.shape(expected), f"{law}: expected shape {np.shape(expected)}, got {np.shape(found)}"
     ours, theirs = np.asarray(found, dtype=np.float64), np.asarray(expected, dtype=np.float64)
-    with np.errstate(invalid="ignore"):  # the difference of two infinities
+    with np.errstate(invalid="ignore"):  # infinity minus infinity
         is_close = (ours == theirs) | (np.abs(ours - theirs) <= tolerance) | (np.isnan(ours) & np.isnan(theirs))
     if is_close.all():
         return
@@ -89,7 +89,7 @@ def assert_close(found: Any, expected: Any, tolerance: float, law: str) -> None:
 def check_defaults(
     part: object, base: type, calls: Mapping[str, Callable[[Any], Sequence[Array]]], tolerance: float
 ) -> None:
-    """Check that the members that a part overrides return what the slower defaults of its base return.
+    """Check that overridden members return the same as the slower defaults of the base class.
 
     tolerance: the largest absolute difference.
     """
@@ -101,7 +101,7 @@ def check_defaults(
 
 
 def check_array(found: Any, n_dimensions: int, law: str) -> Array:
-    """Return an array; raise AssertionError, which says the law and what came, for any other form."""
+    """Return an array; raise AssertionError, with the law and the actual value, for any other form."""
     assert isinstance(found, np.ndarray), f"{law}: expected an array, got {short_repr(found)}"
     assert found.ndim == n_dimensions, f"{law}: expected {n_dimensions} dimensions, got shape {found.shape}"
     return found
@@ -110,7 +110,7 @@ def check_array(found: Any, n_dimensions: int, law: str) -> Array:
 def every_point(domain: Domain, most: int, rng: np.random.Generator) -> Batch | None:
     """Return all points of a small domain as a batch; None if there are more than `most`, or none was found.
 
-    most: points, at least 1.
+    most: maximum number of points, at least 1.
     rng: random number generator.
     """
     if not domain.size <= most:
@@ -131,10 +131,10 @@ def every_point(domain: Domain, most: int, rng: np.random.Generator) -> Batch | 
 
 @contextlib.contextmanager
 def naming(part: object) -> Iterator[None]:
-    """Open with the class of a part what any law inside the block says.
+    """Prefix the messages of laws inside the block with the class of a part.
 
-    An error that the part raises, or that comes of what it returned, breaks a law, too: the sentence names the method
-    that raised it, or what the law was about to do, and the error stays its cause.
+    An error in the part, or caused by its result, is also a violation: the message names the method that raised it, or
+    the current line of the law, and the error remains its cause.
     """
     name = type(part).__name__
     try:
@@ -148,7 +148,7 @@ def naming(part: object) -> Iterator[None]:
 
 
 def names_part(law: Callable[Arguments, Returned]) -> Callable[Arguments, Returned]:
-    """Make every message of a law open with the class of the part, as `naming` does."""
+    """Prefix every message of a law with the class of the part, as `naming` does."""
     first = next(iter(inspect.signature(law).parameters))
 
     @functools.wraps(law)
@@ -160,7 +160,7 @@ def names_part(law: Callable[Arguments, Returned]) -> Callable[Arguments, Return
 
 
 def _locate_error(error: Exception) -> str:
-    """Say in one sentence what raised an error, while a law was doing what."""
+    """Describe in one sentence the source of an error and the current line of the law."""
     steps = traceback.extract_tb(error.__traceback__)
     laws = __file__.rpartition("common.py")[0]
     last = max((i for i, step in enumerate(steps) if step.filename.startswith(laws)), default=0)
@@ -173,7 +173,7 @@ def _locate_error(error: Exception) -> str:
 
 @contextlib.contextmanager
 def no_global_randomness() -> Iterator[None]:
-    """Make any use of the global generators of `random` and `numpy.random` fail; notice a use of torch's."""
+    """Make any use of the global generators of `random` and `numpy.random` fail; detect a use of torch's."""
 
     def refuse(*_: Any, **__: Any) -> None:
         raise AssertionError("global random state was used; draw from the generator given")

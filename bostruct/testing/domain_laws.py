@@ -1,7 +1,7 @@
 """The laws of a domain and of its capabilities.
 
-`check_domain` checks every law on a few random points. `check_enumeration` adds what can be checked only on a small
-domain of which all points are known.
+`check_domain` checks every law on a few random points. `check_enumeration` adds the laws that can only be checked if
+all points of a small domain are known.
 """
 
 from __future__ import annotations
@@ -46,37 +46,37 @@ from bostruct.testing.chance_laws import check_sources, check_uniform, check_uns
 from bostruct.testing.common import assert_close, check_array, is_raised, names_part, read_back
 
 DomainCheck: TypeAlias = Callable[[Any, Batch, np.random.Generator], None]
-SHARE_STEP = 1e-13  # below which shares count as equal
+SHARE_STEP = 1e-13  # below it, shares count as equal
 MOST = 300  # neighbors of a point that are compared
 MOST_LISTED = 10_000  # points of a domain that are listed
-MOST_FORMS = 60  # that one method is shown
-FOREIGN = (object(), None)  # parts of no point
+MOST_FORMS = 60  # passed to each method
+FOREIGN = (object(), None)  # not parts of any point
 FOREIGN_JSON = (None, {"no": "such part"})
 NO_POINTS = (object(), None, "no point", -1, 0.5, [], (), {}, [object()], {"no": "such part"})
 NO_ENCODED = (None, "no point", -1, 0.5, [], {}, {"no": "such part"})
-MALFORMED = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError)  # what `decode` may refuse with
+MALFORMED = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError)  # errors that `decode` may raise
 
 
 @names_part
 def check_domain(domain: Domain, rng: np.random.Generator, m: int = 4, rebuildable: bool = True) -> None:
-    """Check every law of a domain, and of each capability that it has.
+    """Check every law of a domain and of its capabilities.
 
     Parameters
     ----------
     domain : Domain
-        Any.
+        The domain to test.
     rng : Generator
-        Draws the points.
+        Generator of random points.
     m : int, default 4
-        Points drawn, at least 2.
+        Number of random points, at least 2.
     rebuildable : bool, default True
-        True if its JSON description holds all of it, and its kind is registered; False if `domain_from_json` has to
-        refuse it, as with constraints.
+        True if the JSON description is complete and the class is registered. False if `domain_from_json` must reject
+        the description, for example because of constraints.
 
     Raises
     ------
     AssertionError
-        Which names the law.
+        If a law is violated; the message states the law.
     """
     check_members(domain)
     xs = domain.sample(m, rng)
@@ -90,7 +90,7 @@ def check_domain(domain: Domain, rng: np.random.Generator, m: int = 4, rebuildab
     check_equality(domain)
     check_description(domain, rebuildable)
     points = check_unseen(domain, rng)
-    is_whole = points is not None and len(points) == domain.size  # constraints leave none away
+    is_whole = points is not None and len(points) == domain.size  # no constraint excludes points
     if points is not None and is_whole and not change.have_branches(domain, points) and not _is_uneven(domain):
         check_uniform(domain, points, rng)
     for find, check in LAWS:
@@ -101,7 +101,7 @@ def check_domain(domain: Domain, rng: np.random.Generator, m: int = 4, rebuildab
     if local is not None and points is not None and (is_whole or not has_forms):
         change.check_all_neighbors(local, points)
     check_refusals(domain, xs, points)
-    if rebuildable:  # last, for a faulty capability is better named by its own law
+    if rebuildable:  # last, because a faulty capability has a better message of its own
         capability.check_same_capabilities(domain, domain_from_json(read_back(domain.to_json())))
 
 
@@ -111,11 +111,11 @@ def check_enumeration(domain: Domain, points: Batch, rng: np.random.Generator) -
     Parameters
     ----------
     domain : Domain
-        Any.
+        The domain to test.
     points : Batch
-        All its points.
+        All points of the domain.
     rng : Generator
-        Draws 60 points for each of them.
+        Generator of 60 samples per point.
     """
     every = keys_of(domain, points)
     assert len(set(every)) == len(every), "different points have different keys"
@@ -129,13 +129,13 @@ def check_enumeration(domain: Domain, points: Batch, rng: np.random.Generator) -
 
 
 def check_members(domain: object) -> None:
-    """Check that a domain is a subclass of the base, which says what it has to have."""
+    """Check that a domain is a subclass of the base class, which requires the abstract members."""
     who = type(domain).__name__
     assert isinstance(domain, Domain), f"a domain is a subclass of bostruct.contracts.Domain: {who} is none"
 
 
 def check_points(domain: Domain, xs: Batch) -> None:
-    """Check that points are valid, survive the user's form and JSON, and are not changed by being looked at."""
+    """Check that points are valid, survive `present` and JSON round trips, and are not changed by reading them."""
     before = keys_of(domain, xs)
     for x in xs:
         domain.check(x)
@@ -145,7 +145,7 @@ def check_points(domain: Domain, xs: Batch) -> None:
 
 
 def check_keys(domain: Domain, xs: Batch) -> None:
-    """Check that keys are hashable, equal exactly where presented points are, and in order after a join."""
+    """Check that keys are hashable, equal if and only if presented points are, and in order after a join."""
     found = keys_of(domain, domain.join(xs, domain.join(), xs))
     assert found == keys_of(domain, xs) * 2, "keys returns one key a point, in the order of the joined batches"
     assert len(domain.join()) == 0, "join of no batches is the empty batch"
@@ -157,7 +157,7 @@ def check_keys(domain: Domain, xs: Batch) -> None:
 
 
 def check_equality(domain: Any) -> None:
-    """Check that a domain is equal to itself, and to nothing that is no such domain."""
+    """Check that a domain equals itself, and no object of another type."""
     who = type(domain).__name__
     assert domain == domain, f"a domain equals itself: {who}.__eq__ says no"
     for other in (object(), None, domain.to_json()):
@@ -165,7 +165,7 @@ def check_equality(domain: Any) -> None:
 
 
 def check_description(domain: Domain, rebuildable: bool) -> None:
-    """Check that the description is JSON, and rebuilds an equal domain or is refused."""
+    """Check that the description is JSON, and that it rebuilds an equal domain or is rejected."""
     description = read_back(domain.to_json())
     if not rebuildable:
         refused = is_raised(DomainError, lambda: domain_from_json(description))
@@ -181,13 +181,13 @@ def check_description(domain: Domain, rebuildable: bool) -> None:
 
 
 def check_seeding(domain: Domain) -> None:
-    """Check that sampling draws from the generator given, and from nothing else."""
+    """Check that sampling uses only the given generator."""
     first, second = (keys_of(domain, domain.sample(5, np.random.default_rng(11))) for _ in range(2))
     assert first == second, "sample with the same generator returns the same points"
 
 
 def check_distances(domain: DistanceDomain, xs: Batch) -> None:
-    """Check that distances are finite, at least 0, symmetric, and 0 from a point to itself."""
+    """Check that distances are finite, nonnegative, symmetric, and 0 from a point to itself."""
     with unchanged(domain, xs, "distances"):
         own = check_array(domain.distances(xs, xs), 2, "distances returns the distance of each pair (n, m)")
         across = domain.distances(xs, xs[1:])
@@ -200,7 +200,7 @@ def check_distances(domain: DistanceDomain, xs: Batch) -> None:
 
 
 def check_features(domain: FeatureDomain, xs: Batch) -> None:
-    """Check that features are finite, as many for each point, and the same whatever else is in the batch."""
+    """Check that features are finite, of equal number for each point, and independent of the rest of the batch."""
     with unchanged(domain, xs, "features"):
         found = check_array(domain.features(xs), 2, "features returns the features of each point (m, k)")
     assert len(found) == len(xs), f"features have one row for each point: expected {len(xs)}, got {len(found)}"
@@ -209,15 +209,15 @@ def check_features(domain: FeatureDomain, xs: Batch) -> None:
 
 
 def check_continuous(domain: Domain, xs: Batch, rng: np.random.Generator) -> None:
-    """Check that shares are in [0, 1] and lead back to their points, and that points move to the nearest shares.
+    """Check that shares are in [0, 1] and round-trip, and that points move to the nearest shares.
 
-    A point that lacks a coordinate, whose share is NaN, lacks it whatever shares it is given.
+    An inactive coordinate, whose share is NaN, stays inactive for any given shares.
     """
     c, found = domain.n_continuous, domain.shares(xs)
     assert found.shape == (len(xs), c), f"shares are (m, c): expected {(len(xs), c)}, got {found.shape}"
     lacks = np.isnan(found)
     assert np.all(lacks | ((found >= 0.0) & (found <= 1.0))), "shares are in [0, 1], or NaN where a point lacks one"
-    back = domain.with_shares(xs, found)  # large integers on a logarithmic scale are closer than two shares can be
+    back = domain.with_shares(xs, found)  # large integers on a logarithmic scale are closer than floats can express
     assert_close(domain.shares(back), found, SHARE_STEP, "a point with its own shares has these shares")
     moved = domain.with_shares(xs, rng.random(found.shape))
     again = domain.with_shares(xs, domain.shares(moved))
@@ -240,23 +240,23 @@ def check_continuous(domain: Domain, xs: Batch, rng: np.random.Generator) -> Non
 
 
 def _listed_choices(domain: Domain, xs: Batch) -> list[dict[str, float]]:
-    """Return the choices of each point that are no continuous coordinates, if the domain names choices."""
+    """Return the choices of each point that are not continuous coordinates, if the domain names choices."""
     if (choices := domain.traits.choices) is None:
         return []
     return [{one.path: one.value for one in choices.coordinates(x) if math.isfinite(one.count)} for x in xs]
 
 
 def _is_uneven(domain: Domain) -> bool:
-    """Tell whether a domain of variables has one that is drawn evenly on a scale, such as that of its logarithms."""
+    """Return whether a variable of a domain is uniform on another scale, such as a logarithmic one."""
     return not all(variable.is_even for variable in domain.variables.values())
 
 
 def check_refusals(domain: Domain, xs: Batch, points: Batch | None = None) -> None:
-    """Check that `parse` and `check` raise PointError for what is no point, and that no JSON makes an invalid one.
+    """Check that `parse` and `check` raise PointError for invalid points, and that JSON never decodes to one.
 
     xs: some of its points, at least one.
 
-    Shown are things of other types, and the first points with one part replaced, missing or repeated.
+    The inputs are objects of other types, and the first points with one part replaced, missing or repeated.
     """
     known, some = None if points is None else set(keys_of(domain, points)), list(xs[:2])
 
@@ -301,14 +301,14 @@ def _check_refused_form(
 
 
 def _is_valid_point(domain: Domain, x: Point, known: Set[Any] | None) -> bool:
-    """Tell whether what was accepted is a point: one of those known, or as far as its round trips tell."""
+    """Return whether an accepted object is a point: a known one, or one whose round trips succeed."""
     try:
         domain.check(x)
         if known is not None:
             return domain.key(x) in known
         is_kept = same(domain, domain.decode(read_back(domain.encode(x))), x)
         return is_kept and same(domain, domain.parse(domain.present(x)), x)
-    except Exception:  # of whatever kind: a point has none
+    except Exception:  # any exception: a point raises none
         return False
 
 
@@ -334,7 +334,7 @@ def _alter(form: Any, foreign: Sequence[Any]) -> Iterator[Any]:
 
 
 def check_overrides(domain: Any, xs: Batch, rng: np.random.Generator) -> None:
-    """Check that what a domain overrides agrees with the default of the base, which is slow but right."""
+    """Check that overridden members agree with the slower defaults of the base class."""
     seed = int(rng.integers(2**31))
     for base, name, call in DEFAULTS:
         if isinstance(domain, base) and getattr(type(domain), name) is not getattr(base, name):
@@ -348,7 +348,7 @@ def check_overrides(domain: Any, xs: Batch, rng: np.random.Generator) -> None:
 
 
 def _sample_all(domain: Any, sample: Callable[..., Batch], xs: Batch, rng: np.random.Generator) -> list[set[Any]]:
-    """Return the forms of all neighbors of each point that lists them; of others nothing."""
+    """Return the forms of all neighbors of each point that lists them; an empty set for other points."""
     if domain.traits.local is None:
         return []
     few = [x for x in xs if len(domain.neighbors(x)) < MOST and not change.lists_some(domain, x)]
@@ -366,7 +366,7 @@ def _sample_batch(domain: Any, sample: Callable[..., Any], xs: Batch, rng: np.ra
 
 
 def _lists_all(domain: Domain, listed: Batch | None, xs: Batch) -> bool:
-    """Tell whether a list has each point once, as far as some points and the size tell."""
+    """Return whether a list seems to contain each point once, judged by some points and the size."""
     if listed is None:
         return True
     keys = keys_of(domain, listed)
@@ -374,7 +374,7 @@ def _lists_all(domain: Domain, listed: Batch | None, xs: Batch) -> bool:
 
 
 def _is_count(domain: Domain, found: Count) -> bool:
-    """Tell whether a number of points is no contradiction to a finite size, which has grids for real numbers."""
+    """Return whether a number of points is consistent with a finite size, which has grids for real numbers."""
     return found == INFINITE or (isinstance(found, AtLeast | Exact) and found.count <= domain.size)
 
 
@@ -386,7 +386,7 @@ def _values_of_choices(domain: Any, values: Callable[..., Any], xs: Batch) -> li
 
 
 def _finds_discrete(domain: Any, sample: Callable[..., Any], xs: Batch, rng: np.random.Generator) -> bool:
-    """Tell whether all neighbors that differ in more than continuous coordinates are found, of points with few."""
+    """Return whether all neighbors with discrete changes are found, of points with few neighbors."""
     if domain.traits.local is None:
         return True
     few = domain.join([x for x in xs if len(domain.neighbors(x)) < MOST and not change.lists_some(domain, x)])
@@ -401,7 +401,7 @@ def _finds_discrete(domain: Any, sample: Callable[..., Any], xs: Batch, rng: np.
     return True
 
 
-# The base of a default, its name, and what is compared: domain, method, points, generator -> something comparable.
+# The base class and name of a default, and the compared value as a function of domain, method, points, generator.
 DEFAULTS: tuple[tuple[type[Domain], str, Callable[..., object]], ...] = (
     (Domain, "keys", lambda domain, keys, xs, _: keys(domain, xs)),
     (Domain, "take", lambda domain, take, xs, _: keys_of(domain, take(domain, xs, [len(xs) - 1, 0]))),
@@ -419,7 +419,7 @@ DEFAULTS: tuple[tuple[type[Domain], str, Callable[..., object]], ...] = (
 
 
 def _each(check: Callable[..., None], most: int | None = None) -> DomainCheck:
-    """Return the check of each of the first points, all of them by default."""
+    """Return a check of each of the first points, by default of all."""
 
     def check_each(domain: Any, xs: Batch, rng: np.random.Generator) -> None:
         for x in xs[:most]:
@@ -428,7 +428,7 @@ def _each(check: Callable[..., None], most: int | None = None) -> DomainCheck:
     return check_each
 
 
-# What a law is about, as found in a domain, and the check, which gets points and a generator.
+# The subject of a law, if a domain has it, and the check, a function of points and a generator.
 LAWS: tuple[tuple[Callable[[Domain], Any], DomainCheck], ...] = (
     (lambda domain: domain, _each(change.check_mutation)),
     (lambda domain: domain.traits.local, _each(change.check_neighbors)),

@@ -1,4 +1,4 @@
-"""The laws of gradients in continuous coordinates: of kernels, posteriors and scores."""
+"""The laws of gradients with respect to continuous coordinates: of kernels, posteriors and scores."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from bostruct.contracts import AcquisitionFunction, Array, Batch, Domain, Kernel
 from bostruct.testing.common import assert_close
 
 STEP = 1e-5  # of a share, on either side
-TOLERANCE = 1e-6  # of the largest slope, and of the largest value: what differences cost
+TOLERANCE = 1e-6  # relative to the largest slope and the largest value: error of finite differences
 INSIDE = (0.01, 0.99)  # shares at which slopes are measured
 
 
 def check_input_gradient(
     kernel: Kernel, domain: Domain, xs: Batch, ys: Batch, theta: Array, rng: np.random.Generator
 ) -> None:
-    """Check that a kernel at shares is the kernel at the points there, and that its pullback is its slope.
+    """Check that a kernel at shares equals the kernel at their points, and that its pullback is its gradient.
 
-    Where points lack coordinates, whatever shares are given for them change nothing.
+    Shares of inactive coordinates must have no effect.
 
     theta: (p,).
     """
@@ -45,7 +45,7 @@ def check_input_gradient(
 
 
 def check_prediction_gradient(posterior: Posterior, domain: Domain, xs: Batch, rng: np.random.Generator) -> None:
-    """Check that predictions at shares are those of the points there, and that the pullback is their slope."""
+    """Check that predictions at shares equal those at their points, and that the pullback is their gradient."""
     varied, shares = posterior.input_vjp(xs), domain.shares(xs)
     assert varied is not None, "a posterior has a gradient in the continuous coordinates: input_vjp returned None"
     moved = domain.with_shares(xs, rng.random(shares.shape))
@@ -65,18 +65,18 @@ def check_prediction_gradient(posterior: Posterior, domain: Domain, xs: Batch, r
 
 
 def check_score_gradient(score: Score, domain: Domain, xs: Batch, rng: np.random.Generator) -> None:
-    """Check that a score at shares is that of the points there, and that its gradient is its slope.
+    """Check that a score at shares equals that of their points, and that its gradient is right.
 
     Parameters
     ----------
     score : Score
-        With gradients in continuous coordinates.
+        A score with gradients in continuous coordinates.
     domain : Domain
-        With continuous coordinates.
+        A domain with continuous coordinates.
     xs : Batch
         m points.
     rng : Generator
-        Draws shares.
+        Generator of random shares.
     """
     varied, shares = check_part("score", score, Score).input_vjp(xs), domain.shares(xs)
     assert varied is not None, "a score has a gradient in the continuous coordinates: input_vjp returned None"
@@ -91,10 +91,10 @@ def check_score_gradient(score: Score, domain: Domain, xs: Batch, rng: np.random
 def check_acquisition_gradient(
     acquisition: AcquisitionFunction, rng: np.random.Generator, s: int = 2, m: int = 30
 ) -> None:
-    """Check that the derivatives of an acquisition function are those that the base finds by differences.
+    """Check the derivatives of an acquisition function against finite differences.
 
-    s: posterior samples, at least 1.
-    m: points, at least 1.
+    s: number of posterior samples, at least 1.
+    m: number of points, at least 1.
     """
     prediction = Prediction(rng.normal(size=(s, m)), rng.uniform(0.05, 2.0, size=(s, m)))
     incumbent = float(rng.normal())
@@ -108,10 +108,10 @@ def check_acquisition_gradient(
 
 
 def check_slopes(function: Callable[[Array], tuple[Array, Array]], at: Array, what: str) -> None:
-    """Check that the gradient of each of m values, which depends on its own row alone, equals central differences.
+    """Check the gradient of each of m values, which depends only on its own row, against central differences.
 
     function: (m, c) -> values (m,) and their gradients (m, c).
-    at: where (m, c).
+    at: evaluation points (m, c).
     """
     values, gradient = function(at)
     assert gradient.shape == at.shape, f"{what} is (m, c): expected {at.shape}, got {gradient.shape}"

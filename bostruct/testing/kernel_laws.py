@@ -1,8 +1,7 @@
-"""The laws of a kernel, one or more for each member of its base, and of the priors of its parameters.
+"""The laws of a kernel, at least one for each member of its base class, and of the priors of its parameters.
 
-`check_kernel` checks all of them on a few random points, at parameters drawn around their initial values. That a kernel
-is positive semi-definite it checks on more points and at more parameters, since few of either rarely show that it is
-not.
+`check_kernel` checks all of them on a few random points, at parameters sampled around their initial values. Positive
+semi-definiteness is checked on more points and at more parameters, because few of them rarely show a violation.
 """
 
 from __future__ import annotations
@@ -27,10 +26,10 @@ from bostruct.testing.common import (
 )
 from bostruct.testing.gradient_laws import check_input_gradient
 
-TINY = 1e-10  # of the largest prior variance: what rounding may cost
-SMALL = 64  # points of a domain, up to which a kernel is checked on all of them
-MANY = 32  # points drawn from a larger domain
-DRAWS = 9  # parameters drawn, at which a kernel is positive semi-definite
+TINY = 1e-10  # relative to the largest prior variance: tolerance of rounding
+SMALL = 64  # maximum size of a domain that is checked on all points
+MANY = 32  # points sampled from a larger domain
+DRAWS = 9  # parameters sampled to check positive semi-definiteness
 STEP = 1e-5  # of central differences
 FACTOR_ROUNDING = 1e-9  # of logarithms
 
@@ -39,7 +38,7 @@ class KernelCase(NamedTuple):
     """Points and parameters at which the laws of a kernel are checked.
 
     theta, other: parameters (p,), and another value of each.
-    reach: how far these are from their initial values, above 0.
+    reach: their maximum distance from the initial values, above 0.
     """
 
     domain: Domain
@@ -58,19 +57,20 @@ def check_kernel(kernel: Kernel, domain: Domain, rng: np.random.Generator, reach
     Parameters
     ----------
     kernel : Kernel
-        Of the domain's points.
+        A kernel on the domain.
     domain : Domain
-        Any.
+        The domain of the points.
     rng : Generator
-        Draws points and parameters.
+        Generator of points and parameters.
     reach : float, default 3.0
-        How far parameters are drawn from their initial values, above 0.
+        Maximum distance of sampled parameters from their initial values, above 0.
     m : int, default 6
-        Points drawn, at least 3.
+        Number of random points, at least 3.
 
     Raises
     ------
     AssertionError
+        If a law is violated.
     """
     check_part("kernel", kernel, Kernel)
     xs = domain.sample(m, rng)
@@ -82,25 +82,25 @@ def check_kernel(kernel: Kernel, domain: Domain, rng: np.random.Generator, reach
 
 
 def near_initial(kernel: Kernel, rng: np.random.Generator, reach: float) -> Array:
-    """Draw parameters around their initial values (p,).
+    """Return random parameters around their initial values (p,).
 
-    kernel: with at least one block of parameters, or none.
+    kernel: with any number of parameter blocks.
     rng: random number generator.
     reach: the largest distance from an initial value.
     """
     blocks = [block.initial + rng.uniform(-reach, reach, block.size) for block in kernel.parameters]
     theta = np.concatenate([*blocks, np.zeros(0)])
-    theta.flags.writeable = False  # nobody changes what they are given
+    theta.flags.writeable = False  # parts must not modify their arguments
     return theta
 
 
 def check_definite(kernel: Kernel, domain: Domain, rng: np.random.Generator, reach: float) -> None:
     """Check that Gram matrices are finite, symmetric and positive semi-definite, at many parameters.
 
-    The parameters are the initial values, both ends of the reach for all parameters together, and some drawn between.
-    Those that a prior excludes are left out. A small domain is checked on all its points.
+    The parameters are the initial values, both ends of the reach for all parameters together, and random values
+    between. Values outside the support of a prior are omitted. A small domain is checked on all its points.
 
-    reach: how far parameters are from their initial values, above 0.
+    reach: the maximum distance of parameters from their initial values, above 0.
     """
     every = every_point(domain, SMALL, rng)
     xs = domain.sample(MANY, rng) if every is None else every
@@ -162,7 +162,7 @@ def check_gram(kernel: Kernel, domain: Domain, xs: Batch, ys: Batch, theta: Arra
 
 
 def check_changes(kernel: Kernel, domain: Domain, xs: Batch, ys: Batch, theta: Array, rng: np.random.Generator) -> None:
-    """Check that neighbors as a domain lists them have the kernel of the points that they are.
+    """Check that neighbors as a domain lists them have the same kernel values as the points themselves.
 
     theta: (p,).
     """
@@ -182,7 +182,7 @@ def check_changes(kernel: Kernel, domain: Domain, xs: Batch, ys: Batch, theta: A
 
 
 def check_training(kernel: Kernel, xs: Batch, ys: Batch, theta: Array) -> None:
-    """Check that `gram_and_diag` gives the Gram matrix, and on training points its diagonal.
+    """Check that `gram_and_diag` returns the Gram matrix and, on training points, its diagonal.
 
     theta: (p,).
     """
@@ -196,7 +196,7 @@ def check_training(kernel: Kernel, xs: Batch, ys: Batch, theta: Array) -> None:
 
 
 def check_around(kernel: Kernel, xs: Batch, ys: Batch, theta: Array) -> None:
-    """Check that a kernel whose similarity is changed to itself is the kernel.
+    """Check that a kernel is unchanged if its similarity is replaced by itself.
 
     theta: (p,).
     """
@@ -206,7 +206,7 @@ def check_around(kernel: Kernel, xs: Batch, ys: Batch, theta: Array) -> None:
 
 
 def check_single_grams(kernel: Kernel, xs: Batch, ys: Batch, theta: Array) -> None:
-    """Check that Gram matrices in single precision are as near to those in double precision as they say.
+    """Check that Gram matrices in single precision are within the declared error of those in double precision.
 
     theta: (p,).
     """
@@ -219,9 +219,9 @@ def check_single_grams(kernel: Kernel, xs: Batch, ys: Batch, theta: Array) -> No
 
 
 def check_line(kernel: Kernel, xs: Batch, ys: Batch, theta: Array, other: Array) -> None:
-    """Check that `line` is `gram` at every coordinate and value, with the Gram matrix at theta given and without.
+    """Check that `line` equals `gram` at every coordinate and value, with and without the Gram matrix at theta.
 
-    The arrays that a line returns are overwritten; what a line is given is read-only.
+    A line overwrites the arrays that it returns; its arguments are read-only.
 
     theta: (p,).
     other: (p,), another value of each coordinate.
@@ -242,7 +242,7 @@ def check_line(kernel: Kernel, xs: Batch, ys: Batch, theta: Array, other: Array)
 def check_pullback(kernel: Kernel, xs: Batch, ys: Batch | None, theta: Array, rng: np.random.Generator) -> None:
     """Check that the gradient of sum(G * K) equals central differences.
 
-    ys: m points; None for xs with themselves, as for a kernel that depends on the training points.
+    ys: m points; None for xs with themselves, for a kernel that depends on the training points.
     theta: (p,).
     """
     prepared: Prepared = kernel.prepare(xs, None if kernel.depends_on_training else ys)
@@ -276,9 +276,9 @@ def _check_grams(kernel: Kernel, case: KernelCase) -> None:
 
 
 def _check_defaults(kernel: Kernel, case: KernelCase) -> None:
-    """Check that the members that a kernel overrides do what those of the base do."""
+    """Check that overridden members agree with those of the base class."""
     theta, prepared = case.theta, kernel.prepare(case.xs)
-    n_same = 1 if kernel.depends_on_training else 2  # the base knows no diagonal that training points change
+    n_same = 1 if kernel.depends_on_training else 2  # the default has no diagonal that training points change
     cotangent = case.rng.normal(size=(len(case.xs), len(case.xs)))
     largest = float(np.max(np.abs(kernel.gram(theta, prepared))))
     calls: dict[str, Callable[[Any], Sequence[Array]]] = {
@@ -297,16 +297,16 @@ def check_factor(factor: Factor, xs: IntArray, rng: np.random.Generator) -> None
     Parameters
     ----------
     factor : Factor
-        Of c variables of one width.
+        A factor of c variables of the same width.
     xs : IntArray
-        The columns of n points that are its variables' own (n, w), n at least 4.
+        The columns of its variables at n points (n, w), with n at least 4.
     rng : Generator
-        Draws parameters and weights.
+        Generator of parameters and weights.
 
     Raises
     ------
     AssertionError
-        Which names the law.
+        If a law is violated; the message states the law.
     """
     c, p = check_part("factor", factor, Factor).n_variables, factor.n_parameters
     assert p == 1 or p % c == 0, f"n_parameters is 1 or a multiple of {c}: got {p}"
@@ -349,22 +349,23 @@ def check_factor(factor: Factor, xs: IntArray, rng: np.random.Generator) -> None
 
 @names_part
 def check_prior(prior: Prior, rng: np.random.Generator, initial: float = 0.0, reach: float = 3.0) -> None:
-    """Check every law of a prior, and of its gradient.
+    """Check every law of a prior and its gradient.
 
     Parameters
     ----------
     prior : Prior
-        Any.
+        The prior to test.
     rng : Generator
-        Draws parameters.
+        Generator of parameters.
     initial : float, default 0.0
-        A parameter inside the support, such as that of `Parameter.initial`.
+        A parameter inside the support, such as `Parameter.initial`.
     reach : float, default 3.0
-        How far parameters are drawn from it, above 0.
+        Maximum distance of sampled parameters from it, above 0.
 
     Raises
     ------
     AssertionError
+        If a law is violated.
     """
     check_part("prior", prior, Prior)
     theta = initial + rng.uniform(-reach, reach, 12)
@@ -405,7 +406,7 @@ def _check_variables(kernel: Kernel, case: KernelCase) -> None:
     assert len(set(listed)) == len(listed), f"variable_columns: a column belongs to one variable: got {dict(columns)}"
 
 
-LAWS: dict[str, Callable[[Kernel, KernelCase], object]] = {  # of each member of the base, and of all
+LAWS: dict[str, Callable[[Kernel, KernelCase], object]] = {  # for each member of the base class, and for all
     "parameters": lambda kernel, c: [check_prior(block.prior, c.rng, block.initial) for block in kernel.parameters],
     "gram": lambda kernel, case: check_definite(kernel, case.domain, case.rng, case.reach),
     "diag": _check_grams,

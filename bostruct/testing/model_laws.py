@@ -1,4 +1,4 @@
-"""The laws of a model: of a surrogate, and of its posteriors, with their bounds, beliefs and covariances."""
+"""The laws of a model: of a surrogate, and of its posteriors, with their bounds, conditioning and covariances."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from bostruct.testing.common import (
 )
 from bostruct.testing.gradient_laws import check_prediction_gradient
 
-ROUNDING = 1e-7  # of the largest variance; jitter is part of it
-CHANCE_ROUNDING = 1e-4  # of the logarithm of a probability, by which a bound may be above 0
-SHIFT, SCALE = 100.0, 10.0  # of the values told: units that a model has to find out
-MEANS_ROUNDING = 1e-6  # of the range of the values told
-REACH = 5.0  # standard deviations of the values told, in which the predictions of their points lie
+ROUNDING = 1e-7  # relative to the largest variance; includes jitter
+CHANCE_ROUNDING = 1e-4  # of the log probability, by which a bound may exceed 0
+SHIFT, SCALE = 100.0, 10.0  # of the observed values: units that a model must adapt to
+MEANS_ROUNDING = 1e-6  # relative to the range of the observed values
+REACH = 5.0  # maximum distance of predictions at the observed points, in standard deviations of the values
 Law: TypeAlias = Callable[[Posterior, Domain, Batch, np.random.Generator], None]
 
 
@@ -36,17 +36,18 @@ def check_surrogate(surrogate: Surrogate, domain: Domain, rng: np.random.Generat
     Parameters
     ----------
     surrogate : Surrogate
-        A model of one objective over the domain.
+        A surrogate of one objective on the domain.
     domain : Domain
-        Any.
+        The domain of the points.
     rng : Generator
-        Draws points, values and seeds.
+        Generator of points, values and seeds.
     n : int, default 12
-        Points told, at least 4.
+        Number of observed points, at least 4.
 
     Raises
     ------
     AssertionError
+        If a law is violated.
     """
     xs, values = domain.sample(n, rng), SHIFT + SCALE * rng.normal(size=n)
     values.flags.writeable = False
@@ -72,7 +73,7 @@ def check_surrogate(surrogate: Surrogate, domain: Domain, rng: np.random.Generat
 
 
 class Learned(NamedTuple):
-    """The posterior and the state that a surrogate learned from its first state."""
+    """The posterior and the state of a surrogate after its initial state."""
 
     xs: Batch
     values: Array
@@ -82,7 +83,7 @@ class Learned(NamedTuple):
 
 
 def _condition(surrogate: Surrogate, xs: Batch, values: Array, state: State, seed: int) -> tuple[Posterior, State]:
-    """Condition a surrogate, and check that it leaves its arguments alone and that its state and info are JSON."""
+    """Condition a surrogate; check that it does not change its arguments and that its state and info are JSON."""
     before = copy.deepcopy(state)
     with no_global_randomness():
         posterior, after, info = surrogate.condition(xs, values, state, np.random.default_rng(seed))
@@ -93,7 +94,7 @@ def _condition(surrogate: Surrogate, xs: Batch, values: Array, state: State, see
 
 
 def _check_training_means(posterior: Posterior, domain: Domain, xs: Batch, values: Array) -> None:
-    """Check that the mean at the points told is that of a prediction, unless it learned from a part of them."""
+    """Check that the mean at the observed points is that of a prediction, unless only some points were used."""
     for told in (xs, copy_batch(domain, xs)):
         known, mean = posterior.find_training_means(told), posterior.predict(xs).mean
         if known.shape == mean.shape:
@@ -108,7 +109,7 @@ def _check_declared(surrogate: Surrogate, learned: Learned) -> None:
 
 
 def _check_left_out(learned: Learned) -> None:
-    """Check that the values left out are those that were told."""
+    """Check that leave-one-out results contain the observed values."""
     if (held_out := learned.posterior.leave_one_out()) is None:
         return
     least, most = float(np.min(learned.values)), float(np.max(learned.values))
@@ -119,7 +120,7 @@ def _check_left_out(learned: Learned) -> None:
 
 
 def _check_kept(surrogate: Surrogate, learned: Learned) -> None:
-    """Check that what is learned at kept hyperparameters is what was learned as they were fitted."""
+    """Check that conditioning with stored hyperparameters gives the same posterior as the fit."""
     kept = surrogate.condition_at(learned.xs, learned.values, read_back(learned.state))
     if kept is not None:
         _assert_equal_posteriors(kept, learned.posterior, learned.xs, "condition_at returns the posterior of the fit")
@@ -134,7 +135,7 @@ def _check_unknown_noise(surrogate: Surrogate, learned: Learned) -> None:
 
 
 def _check_restored(surrogate: Surrogate, learned: Learned) -> None:
-    """Check that units are restored of what `restore_units` is given, and that those of values near the median stay."""
+    """Check that `restore_units` restores the units of its argument, and hardly changes values near the median."""
     found = learned.posterior.predict(learned.xs)
     restored = surrogate.restore_units(found, learned.values)
     for array, name in zip(restored, restored._fields, strict=True):
@@ -150,7 +151,7 @@ def _assert_equal_posteriors(found: Posterior, expected: Posterior, xs: Batch, l
 
 
 def _check_surrogate_changes(surrogate: Surrogate, learned: Learned) -> None:
-    """Check that changes of a surrogate are surrogates, and that no change leaves what it learns."""
+    """Check that modified surrogates are surrogates, and that each modification affects the posterior."""
     for name, changed in (
         ("around", surrogate.around(lambda model: model)),
         ("compress_less", surrogate.compress_less()),
@@ -167,7 +168,7 @@ def _check_surrogate_changes(surrogate: Surrogate, learned: Learned) -> None:
 
 
 def _check_kernels(surrogate: Surrogate, learned: Learned) -> None:
-    """Check that a surrogate has kernels to change, or returns None, and is left as it is."""
+    """Check that a surrogate has replaceable kernels or returns None, and is not changed."""
     del learned
     seen: list[Kernel] = []
 
@@ -181,7 +182,7 @@ def _check_kernels(surrogate: Surrogate, learned: Learned) -> None:
         check_part("with_kernel", changed, Surrogate)
 
 
-SURROGATE_LAWS: dict[str, Callable[[Surrogate, Learned], None]] = {  # of each member of the base, beside `condition`
+SURROGATE_LAWS: dict[str, Callable[[Surrogate, Learned], None]] = {  # all members except `condition`
     "n_outputs": _check_declared,
     "has_covariance": _check_declared,
     "condition_at": _check_kept,
@@ -198,23 +199,23 @@ SURROGATE_LAWS: dict[str, Callable[[Surrogate, Learned], None]] = {  # of each m
 
 @names_part
 def check_feasibility(feasibility: Feasibility, domain: Domain, rng: np.random.Generator, m: int = 7) -> None:
-    """Check every law of a model's belief in success.
+    """Check every law of a model of the probability of success.
 
     Parameters
     ----------
     feasibility : Feasibility
-        The probability that points of the domain succeed.
+        The model to test.
     domain : Domain
-        Any.
+        The domain of the points.
     rng : Generator
-        Draws the points.
+        Generator of points.
     m : int, default 7
-        Points drawn, at least 3.
+        Number of random points, at least 3.
 
     Raises
     ------
     AssertionError
-        Which names the law.
+        If a law is violated; the message states the law.
     """
     check_part("feasibility", feasibility, Feasibility)
     xs = domain.sample(m, rng)
@@ -238,29 +239,30 @@ def check_feasibility(feasibility: Feasibility, domain: Domain, rng: np.random.G
 
 @names_part
 def check_posterior(posterior: Posterior, domain: Domain, rng: np.random.Generator, m: int = 7) -> None:
-    """Check `POSTERIOR_LAWS`, and that the defaults of the base agree with the posterior.
+    """Check `POSTERIOR_LAWS`, and that overridden members agree with the defaults of the base class.
 
     Parameters
     ----------
     posterior : Posterior
-        Of an objective over the domain.
+        A posterior of an objective on the domain.
     domain : Domain
-        Any.
+        The domain of the points.
     rng : Generator
-        Draws the points.
+        Generator of points.
     m : int, default 7
-        Points drawn, at least 3.
+        Number of random points, at least 3.
 
     Raises
     ------
     AssertionError
+        If a law is violated.
     """
     xs = domain.sample(m, rng)
     for law in dict.fromkeys(POSTERIOR_LAWS.values()):
         law(check_part("posterior", posterior, Posterior), domain, xs, rng)
 
 
-# What is bounded from below or above; defaults of the base have to be right for every posterior, too.
+# Bounds; the defaults of the base class must also hold for every posterior.
 BOUNDS: dict[str, tuple[float, Callable[[Posterior, Batch], Prediction]]] = {
     "screen": (-1.0, lambda posterior, xs: posterior.screen(xs)),
     "bound": (-1.0, lambda posterior, xs: posterior.bound(xs)),
@@ -289,7 +291,7 @@ def _check_shares(posterior: Posterior, domain: Domain, xs: Batch, rng: np.rando
 
 
 def _check_posterior_form(posterior: Posterior, domain: Domain, xs: Batch, rng: np.random.Generator) -> None:
-    """Check the form of noise, outputs, values left out, and means of points that nobody was told."""
+    """Check the form of noise, outputs, leave-one-out results, and means at unobserved points."""
     del domain, rng
     found = posterior.predict(xs)
     s, largest = len(found.mean), float(np.sqrt(found.variance.max()))
@@ -314,7 +316,7 @@ def _check_posterior_form(posterior: Posterior, domain: Domain, xs: Batch, rng: 
 
 
 def check_prediction(posterior: Posterior, domain: Domain, xs: Batch, rng: np.random.Generator) -> None:
-    """Check that predictions have their form, and depend on nothing but the point."""
+    """Check the form of predictions, and that they depend only on the point."""
     found = posterior.predict(xs)
     s, m = len(found.mean), len(xs)
     for array, name in zip(found, found._fields, strict=True):
@@ -347,11 +349,11 @@ def assert_same_prediction(found: Prediction, expected: Prediction, law: str) ->
 
 
 def check_screen(posterior: Posterior, domain: Domain, xs: Batch, rng: np.random.Generator) -> None:
-    """Check `BOUNDS`: `screen` and `bound` have a mean never above, a variance never below, that of `predict`.
+    """Check `BOUNDS`: `screen` and `bound` never exceed the mean of `predict`, nor fall below its variance.
 
-    The mean of `upper_bound` is never below it. What the base has by default is checked, too.
+    The mean of `upper_bound` is never below it. The defaults of the base class are checked as well.
 
-    A maximizer screens all points, and predicts some of them, so that is what is compared.
+    A maximizer screens all points and predicts some of them, so these calls are compared.
     """
     pair = sample_changes(domain, xs[:2], 10, rng)
     for batch in (xs,) if pair is None else (xs, pair.changes):
@@ -367,9 +369,9 @@ def check_screen(posterior: Posterior, domain: Domain, xs: Batch, rng: np.random
 
 
 def check_beliefs(posterior: Posterior, domain: Domain, xs: Batch, running: Batch) -> None:
-    """Check that believing keeps every mean, widens no variance, and changes the posterior itself in nothing.
+    """Check that conditioning on means keeps every mean, increases no variance, and leaves the original unchanged.
 
-    Where the posterior has covariances, the variance of a believed point shrinks.
+    If the posterior has covariances, the variance at a conditioned point decreases.
     """
     every = domain.join(xs, running)
     before = posterior.predict(every)
@@ -386,7 +388,7 @@ def check_beliefs(posterior: Posterior, domain: Domain, xs: Batch, running: Batc
 
 
 def check_covariance(posterior: Posterior, domain: Domain, xs: Batch, rng: np.random.Generator) -> Array:
-    """Check that covariances are symmetric, positive semi-definite, with `predict`'s variances, in any order of points.
+    """Check that covariances are symmetric, positive semi-definite, and consistent with `predict`, in any order.
 
     posterior: with covariances.
 
@@ -423,7 +425,7 @@ def _covariance(posterior: Posterior, xs: Batch) -> Array:
 
 
 def _check_hyperparameters(posterior: Posterior, domain: Domain, xs: Batch, rng: np.random.Generator) -> None:
-    """Check samples of hyperparameters, and that no prediction depends on variables that are not used."""
+    """Check samples of hyperparameters, and that predictions do not depend on unused variables."""
     for one in posterior.list_hyperparameters():
         values = check_array(one.values, 1, f"list_hyperparameters: {one.name}: values are (s,)")
         assert np.all(np.isfinite(values)), f"list_hyperparameters: {one.name} is finite"
@@ -434,7 +436,7 @@ def _check_hyperparameters(posterior: Posterior, domain: Domain, xs: Batch, rng:
         assert_close(moved.mean, before.mean, ROUNDING, "no prediction depends on unused variables")
 
 
-POSTERIOR_LAWS: dict[str, Law] = {  # of each member of the base
+POSTERIOR_LAWS: dict[str, Law] = {  # for each member of the base class
     "predict": check_prediction,
     "screen": check_screen,
     "bound": check_screen,

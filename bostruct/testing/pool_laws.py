@@ -20,7 +20,7 @@ EXPECTED: dict[int, Outcome] = {
 
 
 def objective(point: dict[str, int]) -> float:
-    """Return twice the number of a point; fail at 3, call 5 infeasible, return NaN at 8, and change the point."""
+    """Return twice the number of a point; fail at 3, be infeasible at 5, return NaN at 8, and modify the point."""
     x = point.pop("x")
     if x == 3:
         raise ValueError("three")
@@ -30,19 +30,19 @@ def objective(point: dict[str, int]) -> float:
 
 
 def check_slots(pool: Pool, n_trials: int) -> None:
-    """Check that a new pool has room for a trial, and returns none that was not submitted."""
+    """Check that a new pool has a free slot, and returns no trial that was not submitted."""
     del n_trials
     assert pool.slots >= 1, "a pool has room for a trial"
     assert list(pool.poll()) == [], "poll returns no trial that was not submitted"
 
 
 def check_cancel(pool: Pool, n_trials: int) -> None:
-    """Check that a trial that was canceled is not returned, and leaves its place to another one."""
+    """Check that a canceled trial is not returned and frees its slot."""
     numbers = list(range(1000, 1000 + min(pool.slots, n_trials)))
     for number in numbers:
         pool.submit(number, {"x": 1})
     pool.cancel(numbers[0])
-    pool.submit(2000, {"x": 1})  # into its place
+    pool.submit(2000, {"x": 1})  # in its slot
     expected, found = [*numbers[1:], 2000], list[int]()
     while len(found) < len(expected):
         found += [number for number, _ in pool.wait()]
@@ -52,7 +52,7 @@ def check_cancel(pool: Pool, n_trials: int) -> None:
 def check_each_once(pool: Pool, n_trials: int) -> None:
     """Check that each trial is returned once, by number, with the outcome of its own point.
 
-    n_trials: to evaluate, at least 9.
+    n_trials: number of trials, at least 9.
     """
     waiting, flying, found = list(range(n_trials)), set[int](), dict[int, Outcome]()
     while waiting or flying:
@@ -77,7 +77,7 @@ def check_each_once(pool: Pool, n_trials: int) -> None:
 
 
 def check_close(pool: Pool, n_trials: int) -> None:
-    """Check that a pool can be closed with a trial in flight, and again."""
+    """Check that a pool can be closed with a trial in flight, and closed again."""
     del n_trials
     pool.submit(3000, {"x": 1})
     pool.close()
@@ -89,7 +89,7 @@ LAWS: tuple[tuple[str, Callable[[Pool, int], None]], ...] = (
     ("submit poll wait", check_each_once),
     ("submit cancel wait", check_cancel),
     ("submit close", check_close),
-)  # the members that a law is about, and the law
+)  # the members that a law tests, and the law
 
 
 def check_pool(make: MakePool, n_trials: int = 12) -> None:
@@ -98,14 +98,14 @@ def check_pool(make: MakePool, n_trials: int = 12) -> None:
     Parameters
     ----------
     make : MakePool
-        From an objective to a new pool.
+        Function of an objective that returns a new pool.
     n_trials : int, default 12
-        To evaluate, at least 9.
+        Number of trials, at least 9.
 
     Raises
     ------
     AssertionError
-        Which names the first that is broken.
+        If a law is violated; the message states the law.
     """
     pool = check_part("pool", make(objective), Pool)
     try:

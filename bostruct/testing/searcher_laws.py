@@ -1,7 +1,7 @@
 """The laws of a searcher.
 
-`check_searcher` plays short studies against a searcher: alone, interrupted at every step, and with several points
-running at once of which some fail.
+`check_searcher` runs short studies: sequentially, with a reload at every step, and with several points in flight, some
+of which fail.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ from bostruct.testing.common import (
 MakeSearcher = Callable[[Domain], Searcher]
 Objective = Callable[[Presented], float]
 
-FULL = 500  # points of a domain, up to which all of them are counted as seen
+FULL = 500  # maximum size of a domain whose points are all marked as seen
 TOLD = 12  # of them with a value
-MOST_JOINT = 12  # suggestions of one fit that are looked at
+MOST_JOINT = 12  # examined suggestions of one fit
 ORIGINS = ("initial", "model", "mutation", "random", "fallback")
 
 
@@ -65,10 +65,10 @@ class Step(NamedTuple):
 
 
 class Schedule(NamedTuple):
-    """The way a study runs.
+    """How a study runs.
 
-    fail_every: each such trial fails; 0 for none.
-    reload: at every step make a new searcher, and read history and state back from JSON.
+    fail_every: period of failing trials; 0 for none.
+    reload: at every step, make a new searcher and read history and state from JSON.
     """
 
     n_trials: int
@@ -82,25 +82,25 @@ class Schedule(NamedTuple):
 def check_searcher(
     make_searcher: MakeSearcher, domain: Domain, objective: Objective, rng: np.random.Generator, n_trials: int = 30
 ) -> None:
-    """Check every law that a short study can show.
+    """Check every law of a searcher in short studies.
 
     Parameters
     ----------
     make_searcher : MakeSearcher
-        Domain -> a new searcher, the same each time.
+        Function of a domain that returns a new searcher, equal each time.
     domain : Domain
-        Of more than n_trials points.
+        A domain with more than `n_trials` points.
     objective : Objective
-        Of a point as the user sees it.
+        Function of a presented point.
     rng : Generator
-        Draws the seeds.
+        Generator of seeds.
     n_trials : int, default 30
-        Of each of five studies.
+        Number of trials in each of five studies.
 
     Raises
     ------
     AssertionError
-        Which names the law.
+        If a law is violated; the message states the law.
     """
     with naming(make_searcher(domain)):
         seed = int(rng.integers(2**31))
@@ -118,7 +118,7 @@ def check_searcher(
 
 
 def check_full(make_searcher: MakeSearcher, domain: Domain, objective: Objective, rng: np.random.Generator) -> None:
-    """Check that a searcher says SpaceExhausted once all points of a domain of at most 500 have been seen."""
+    """Check that a searcher raises SpaceExhausted once all points of a domain of at most 500 have been seen."""
     every = every_point(domain, FULL, rng)
     if every is None:
         return
@@ -134,7 +134,7 @@ def check_full(make_searcher: MakeSearcher, domain: Domain, objective: Objective
 
 
 def check_settings(make_searcher: MakeSearcher, domain: Domain) -> None:
-    """Check that settings and the first state are plain JSON, the same for the same searcher."""
+    """Check that settings and the first state are plain JSON, and equal for equal searchers."""
     searcher = make_searcher(domain)
     assert isinstance(searcher, Searcher), "a searcher is a bostruct.contracts.Searcher: subclass it"
     assert searcher.domain is domain, "a searcher has the domain that it was made for"
@@ -148,7 +148,7 @@ def check_settings(make_searcher: MakeSearcher, domain: Domain) -> None:
 
 
 def play(make_searcher: MakeSearcher, domain: Domain, objective: Objective, schedule: Schedule) -> list[Step]:
-    """Run a study in memory, and check the laws of one suggestion at every step; return the steps."""
+    """Run a study in memory and return its steps; check the laws of one suggestion at every step."""
     searcher = make_searcher(domain)
     state = searcher.initial_state()
     order = np.random.default_rng([schedule.seed, 1, 1])
@@ -177,7 +177,7 @@ def play(make_searcher: MakeSearcher, domain: Domain, objective: Objective, sche
 
 
 def _check_one_suggestion(searcher: Searcher, history: History, state: Any, seed: list[int]) -> tuple[Any, Any, str]:
-    """Return one suggestion, after checks: valid, unseen, by the generator given alone, and no argument is changed."""
+    """Return one suggestion after checks: valid, unseen, reproducible, and without changes of arguments."""
     before = json.dumps(state, allow_nan=False)
     with no_global_randomness():
         found = searcher.suggest(history, state, np.random.default_rng(seed))
@@ -196,7 +196,7 @@ def _check_one_suggestion(searcher: Searcher, history: History, state: Any, seed
 
 
 def check_joint(searcher: Searcher, history: HistoryView, state: State, seed: int) -> None:
-    """Check that points of one fit are the one of the default, which asks `suggest`, first, and then new ones.
+    """Check that joint suggestions start with that of `suggest`, and continue with new points.
 
     history: at least one completed point, and at least one unseen point left.
     """
@@ -214,7 +214,7 @@ def check_joint(searcher: Searcher, history: HistoryView, state: State, seed: in
 
 
 def check_appraisal(searcher: Searcher, history: HistoryView, state: State, seed: int) -> None:
-    """Check that an appraisal speaks of each completed point, and is the same for the same seed.
+    """Check that an appraisal covers each completed point, and is the same for the same seed.
 
     history: at least one completed point.
     """
@@ -237,7 +237,7 @@ def check_appraisal(searcher: Searcher, history: HistoryView, state: State, seed
 
 
 def check_predicted(searcher: Searcher, history: HistoryView, state: State, seed: int) -> None:
-    """Check that a searcher with a model predicts each point, equally for a seed; any other refuses."""
+    """Check that a searcher with a model predicts each point, reproducibly; any other searcher raises an error."""
     xs = searcher.domain.sample(3, np.random.default_rng(seed))
     if not searcher.has_model:
         law = "a searcher that predicts says so by has_model = True; any other raises BostructError"
@@ -260,7 +260,7 @@ def check_predicted(searcher: Searcher, history: HistoryView, state: State, seed
 
 
 def check_regret_bound(searcher: Searcher, history: HistoryView, state: State, seed: int) -> None:
-    """Check that a bound of the regret is a probability, at most the default's, and smaller the larger the regret.
+    """Check that a bound of the regret is a probability, at most the default's, and decreasing in the regret.
 
     history: at least one completed point.
     """
@@ -269,7 +269,7 @@ def check_regret_bound(searcher: Searcher, history: HistoryView, state: State, s
         return
     try:
         found = [searcher.bound_regret_probability(*one, np.random.default_rng(seed)) for one in asked]
-    except NumericalError:  # which a model that cannot be fitted may say
+    except NumericalError:  # allowed if the model cannot be fitted
         return
     most = [Searcher.bound_regret_probability(searcher, *one, np.random.default_rng(seed)) for one in asked]
     for bound, default in zip(found, most, strict=True):
@@ -278,13 +278,13 @@ def check_regret_bound(searcher: Searcher, history: HistoryView, state: State, s
 
 
 def check_cross_validation(searcher: Searcher, history: HistoryView, state: State, seed: int) -> None:
-    """Check that a searcher that cross-validates predicts some of the values told, each once; any other refuses.
+    """Check that cross-validation predicts some of the observed values, each once, or raises an error.
 
     history: at least one completed point.
     """
     try:
         found = searcher.cross_validate(history, state, 0, np.random.default_rng(seed))
-    except BostructError:  # which a model that cannot may say
+    except BostructError:  # allowed for a model without cross-validation
         return
     law = "a searcher that predicts values left out says so by cross_validates = True; any other raises BostructError"
     assert searcher.cross_validates, law
@@ -296,7 +296,7 @@ def check_cross_validation(searcher: Searcher, history: HistoryView, state: Stat
 
 
 def check_changed(searcher: Searcher, history: HistoryView, state: State, seed: int) -> None:
-    """Check that changes of a searcher are searchers of the same domain, and that only a note goes on record."""
+    """Check that modified searchers are searchers of the same domain, and that only a note is stored."""
     del history, state, seed
     same = searcher.change_model(lambda model: model, lambda other: other)
     repeating = searcher.with_repeats()
@@ -310,7 +310,7 @@ def check_changed(searcher: Searcher, history: HistoryView, state: State, seed: 
 
 
 def check_hyperparameters(searcher: Searcher, history: HistoryView, state: State, seed: int) -> None:
-    """Check that the hyperparameters are the same for equal generators, each with one value a sample."""
+    """Check that hyperparameters are equal for equal generators, each with one value per sample."""
     if not len(history.values):
         return
     found = _ask_twice(lambda rng: searcher.sample_hyperparameters(history, state, rng), seed)
@@ -336,7 +336,7 @@ MEMBER_LAWS: dict[str, Callable[[Searcher, HistoryView, State, int], None]] = {
 
 
 def _ask_twice(ask: Callable[[np.random.Generator], Any], seed: int) -> tuple[Any, Any] | None:
-    """Return two answers of equal generators; None if the model cannot be fitted, as it may say."""
+    """Return the answers for two equal generators; None if the model cannot be fitted."""
     try:
         with no_global_randomness():
             return ask(np.random.default_rng(seed)), ask(np.random.default_rng(seed))

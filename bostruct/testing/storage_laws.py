@@ -1,4 +1,4 @@
-"""The laws of a storage back end, whose studies one writer holds, or several share."""
+"""The laws of a storage back end, whose studies have one writer, or several that share them."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from bostruct.storage.protocol import (
 from bostruct.testing.common import is_raised, naming
 
 MakeStorage = Callable[[], Storage]
-TICK_SECONDS = 0.02  # after which a file system gives a file that is written another time
-BLOCKED_SECONDS = 0.2  # for which a writer that has to wait is seen to wait
-PATIENCE_SECONDS = 30.0  # within which it must go on once it may
+TICK_SECONDS = 0.02  # resolution of file modification times
+BLOCKED_SECONDS = 0.2  # duration after which a waiting writer counts as blocked
+PATIENCE_SECONDS = 30.0  # maximum duration until it continues after its release
 STUDY = StudyRow(
     name='law "1"\N{SNOWMAN}\n',
     domain='{"domain": "space", "variables": {}}',
@@ -56,15 +56,14 @@ def check_storage(make: MakeStorage, lose: Callable[[], object] | None = None) -
     Parameters
     ----------
     make : MakeStorage
-        Returns the same place each time, as another process would open it; it holds no study at first.
+        Function that returns the same storage each time, as if opened by another process; empty at first.
     lose : callable, optional
-        Removes what the storage has written, as an accident would; None if nothing of it can be removed. The place is
-        not used after it.
+        Function that deletes the data of the storage; None if impossible. The storage is not used afterwards.
 
     Raises
     ------
     AssertionError
-        Which names the first that is broken.
+        If a law is violated; the message states the law.
     """
     with naming(make()):
         for _, law in LAWS:
@@ -74,7 +73,7 @@ def check_storage(make: MakeStorage, lose: Callable[[], object] | None = None) -
 
 
 def check_storage_bases(make: MakeStorage) -> None:
-    """Check that a storage and its writer are made of their bases."""
+    """Check that a storage and its writer are subclasses of their bases."""
     check_part("storage", make(), Storage)
     writer = check_part("storage: its writer", make().begin(STUDY)[1], StudyWriter)
     assert writer.lost is None, f"lost is None as long as the storage is there: got {writer.lost!r}"
@@ -83,7 +82,7 @@ def check_storage_bases(make: MakeStorage) -> None:
 
 
 def check_place_names(make: MakeStorage) -> None:
-    """Check that a storage which holds a study has a name for messages, and is where it says it is."""
+    """Check that a storage with a study has a name for messages and is where it reports to be."""
     label, where = make().label, make().where
     is_text = isinstance(label, str) and label != ""
     assert is_text, f"label is a text that messages can show: got {label!r}"
@@ -92,7 +91,7 @@ def check_place_names(make: MakeStorage) -> None:
 
 
 def check_closed(make: MakeStorage) -> None:
-    """Check that a writer that was closed writes nothing any more."""
+    """Check that a closed writer writes nothing."""
     writer = make().begin(STUDY._replace(name="closed"))[1]
     writer.insert(_running(0))
     writer.close()
@@ -107,7 +106,7 @@ def check_closed(make: MakeStorage) -> None:
 
 
 def check_lost(make: MakeStorage, lose: Callable[[], object]) -> None:
-    """Check that a writer whose storage was removed says StorageLost, then and at every later change."""
+    """Check that a writer whose storage was removed raises StorageLost, then and at every later change."""
     writer = make().begin(STUDY._replace(name="lost"))[1]
     writer.insert(_running(0))
     writer.check_place()
@@ -126,7 +125,7 @@ def check_lost(make: MakeStorage, lose: Callable[[], object]) -> None:
 
 
 def check_round_trip(make: MakeStorage) -> None:
-    """Check that what was written is read exactly: text, numbers, outcomes, and the order of telling."""
+    """Check that written data are read back exactly: strings, numbers, outcomes, and the order of completion."""
     stored, writer = make().begin(STUDY)
     assert stored == StoredStudy(STUDY, []), "a new study is what it was made of, without trials"
     rows = [_running(number) for number in range(len(OUTCOMES))]
@@ -146,7 +145,7 @@ def check_round_trip(make: MakeStorage) -> None:
 
 
 def check_steps(make: MakeStorage) -> None:
-    """Check that each step is there for others once it has returned, and nothing else changed."""
+    """Check that each transaction is visible once it has returned, and changes nothing else."""
     row = STUDY._replace(name="steps")
     writer = make().begin(row)[1]
 
@@ -177,7 +176,7 @@ def check_steps(make: MakeStorage) -> None:
 
 
 def check_refused_steps(make: MakeStorage) -> None:
-    """Check that steps that do not fit what is there are refused, and change nothing."""
+    """Check that invalid transactions are rejected and change nothing."""
     writer = make().begin(STUDY._replace(name="refusals"))[1]
     writer.insert(_running(0))
     writer.insert(_complete_row(_running(1), Outcome((1.0,)), 0))
@@ -197,7 +196,7 @@ def check_refused_steps(make: MakeStorage) -> None:
 
 
 def check_writers(make: MakeStorage) -> None:
-    """Check that a study has one writer at a time, or several that share it, and each study its own."""
+    """Check that a study has one writer at a time, or several that share it, independently of other studies."""
     row = STUDY._replace(name="writers")
     writer = make().begin(row)[1]
     assert writer.is_open, "a writer is open once it is acquired"
@@ -213,7 +212,7 @@ def check_writers(make: MakeStorage) -> None:
 
 
 def check_readers(make: MakeStorage) -> None:
-    """Check that reading is possible beside a writer, and changes nothing."""
+    """Check that a study can be read while it has a writer, and that reading changes nothing."""
     writer = make().begin(STUDY._replace(name="readers"))[1]
     writer.insert(_running(0), "[1]")
     listed = make().studies()
@@ -232,7 +231,7 @@ def check_readers(make: MakeStorage) -> None:
 
 
 def check_space_changes(make: MakeStorage) -> None:
-    """Check that changes of a study's space are read in their order, with the state that came with the last."""
+    """Check that changes of a study's space are read in their order, with the state of the last change."""
     row = STUDY._replace(name="changes")
     writer = make().begin(row)[1]
     writer.insert(_running(0), "[1]")
@@ -249,7 +248,7 @@ def check_space_changes(make: MakeStorage) -> None:
 
 
 def check_saved(make: MakeStorage) -> None:
-    """Check that a whole study is written at once, and takes no other's place."""
+    """Check that a whole study is written at once, and does not replace another."""
     trials = [_complete_row(_running(0), OUTCOMES[0], 1), _running(1), _complete_row(_running(2), OUTCOMES[1], 0)]
     stored = StoredStudy(STUDY._replace(name="saved"), trials, (_space_change(1),))
     writer = make().save(stored)
@@ -264,7 +263,7 @@ def check_saved(make: MakeStorage) -> None:
 
 
 def check_removed(make: MakeStorage) -> None:
-    """Check that studies are deleted and renamed whole, and only if nobody writes them."""
+    """Check that studies are deleted and renamed atomically, and only if they have no writer."""
 
     def names() -> set[str]:
         return {row.name for row in make().studies()} & {"removed", "kept", "renamed"}
@@ -295,7 +294,7 @@ def check_removed(make: MakeStorage) -> None:
 
 
 def check_storage_defaults(make: MakeStorage) -> None:
-    """Check that what a storage or a writer overrides agrees with what the base does."""
+    """Check that overridden members of storages and writers agree with those of the base class."""
     with_base, with_own = (make().begin(STUDY._replace(name=name))[1] for name in ("of the base", "of its own"))
     for row in (_running(0), _running(1)):
         with_base.insert(row)
@@ -352,7 +351,7 @@ LAWS: tuple[tuple[str, Callable[[MakeStorage], None]], ...] = (
     ("save", check_saved),
     ("delete rename change_goals", check_removed),
     ("update reopen look find_dead_writers find_writers find_revisions", check_storage_defaults),
-)  # the members that a law is about, and the law
+)  # the members that a law tests, and the law
 
 
 def _running(number: int) -> TrialRow:
@@ -368,8 +367,8 @@ def _complete_row(row: TrialRow, outcome: Outcome, told: int) -> TrialRow:
 
 
 def check_sharing(make: Callable[[], Storage], row: StudyRow) -> None:
-    """Check that a second writer is refused with StudyLocked, or shares the study; raise AssertionError."""
-    with ExitStack() as left_open:  # a law that is broken leaves nobody to close them
+    """Check that a second writer either raises StudyLocked or shares the study."""
+    with ExitStack() as left_open:  # closes writers even if a law is violated
 
         def begin() -> StudyWriter:
             writer = make().begin(row)[1]
@@ -389,7 +388,7 @@ def check_sharing(make: Callable[[], Storage], row: StudyRow) -> None:
 
 
 class Interruption(Exception):
-    """The error that ends a step before it is done."""
+    """An error that ends a transaction before its commit."""
 
 
 def _check_gone(first: StudyWriter, second: StudyWriter, begin: Callable[[], StudyWriter]) -> None:

@@ -1,4 +1,4 @@
-"""The laws of a kind of variable.
+"""The laws of a type of variable.
 
 `check_variable` checks them on random values, and on all values of a small variable.
 """
@@ -21,13 +21,13 @@ from bostruct.testing.common import names_part, read_back
 
 Columns = tuple[int, ...]
 
-SMALL = 60  # values, up to which all of them are looked at
-FEW = 12  # values drawn of a larger variable
-FEW_BACK = 2  # values, and neighbors of one, that are looked at where neighbors are many
-SOME_BACK = 6  # drawn neighbors of a value whose own ones are all drawn
-MOST_CHECKED = 200  # rows of one array, up to which all of them are checked to be values
-MOST_DRAWN = 10_000  # neighbors of a value, up to which all of them are drawn
-SHARES = 2_520  # places in [0, 1) at which a move is asked; as many for each of up to 10 values
+SMALL = 60  # maximum number of values that are all checked
+FEW = 12  # values sampled from a larger variable
+FEW_BACK = 2  # values, and neighbors per value, checked if neighbors are many
+SOME_BACK = 6  # sampled neighbors of a value whose neighbors are all sampled
+MOST_CHECKED = 200  # maximum rows of an array that are all validated
+MOST_DRAWN = 10_000  # maximum neighbors of a value that are all sampled
+SHARES = 2_520  # positions in [0, 1) at which a move is evaluated; divisible by each number up to 10
 NOT_ENCODED: tuple[Any, ...] = ({"no": "value"}, [[]], [{}] * 9, "\0", {"vertex": -1}, [-(10**12)] * 9)
 
 
@@ -38,14 +38,14 @@ def check_variable(variable: Variable, rng: np.random.Generator) -> None:
     Parameters
     ----------
     variable : Variable
-        Of any kind, registered or not.
+        The variable to test; its class need not be registered.
     rng : Generator
-        Draws values.
+        Generator of values.
 
     Raises
     ------
     AssertionError
-        Which names the class and the law.
+        If a law is violated; the message states the class and the law.
     """
     check_part("variable", variable, Variable)
     for name in ("width", "size"):
@@ -71,7 +71,7 @@ def check_variable(variable: Variable, rng: np.random.Generator) -> None:
 
 
 def as_columns(variable: Variable, found: Any, what: str) -> Columns:
-    """Return the columns of a value as plain integers; raise AssertionError if there are not `width` of them."""
+    """Return the columns of a value as plain integers; raise AssertionError unless there are `width` of them."""
     is_row = isinstance(found, Sequence | np.ndarray) and not isinstance(found, str) and np.ndim(found) == 1
     is_right = is_row and all(isinstance(one, int | np.integer) and not isinstance(one, bool) for one in found)
     assert is_right, f"{what} returns integers: got {short_repr(found)}"
@@ -99,7 +99,7 @@ def _check_columns_of(variable: Variable, value: Columns, what: str) -> None:
 
 
 def _enumerate_values(variable: Variable) -> frozenset[Columns] | None:
-    """Return all values of a small variable, after checks; None for any other."""
+    """Return all values of a small variable after checks; None for any other."""
     if variable.size > SMALL:
         return None
     rows = _rows(variable, variable.enumerate(), "enumerate")
@@ -126,7 +126,7 @@ def _check_sample(variable: Variable, rng: np.random.Generator, every: frozenset
 
 
 def _chances_of(variable: Variable, values: Sequence[Columns]) -> dict[Columns, float]:
-    """Return the chance of each of all values of a variable, after checks."""
+    """Return the probability of each value of a variable, after checks."""
     if variable.is_even:
         return dict.fromkeys(values, 1.0 / len(values))
     found = variable.chances(np.array(values, dtype=np.int64))
@@ -136,7 +136,7 @@ def _chances_of(variable: Variable, values: Sequence[Columns]) -> dict[Columns, 
 
 
 def _check_forms(variable: Variable, value: Columns) -> None:
-    """Check that the user's form and JSON lead back to the value, and that neither shares anything with it."""
+    """Check that presented values and JSON round-trip and share no mutable state with the value."""
     for back, there, name in (
         (variable.parse, variable.present, "parse is the inverse of present"),
         (lambda data: variable.decode(read_back(data)), variable.encode, "decode is the inverse of encode"),
@@ -179,7 +179,7 @@ def _check_sampled_neighbors(variable: Variable, value: Columns, large_steps: bo
         )
         strange = [one for one in drawn if _to_bytes(one) not in every]
         assert not strange, f"sample_neighbors draws neighbors: of {value} {strange} are none"
-    if every is None or len(every) > len(listed):  # which lists some of its neighbors
+    if every is None or len(every) > len(listed):  # it lists only some of its neighbors
         for other in [drawn[i] for i in rng.permutation(len(drawn))[:SOME_BACK]]:
             back = _draw_all_neighbors(variable, other, large_steps, rng)
             is_mutual = back is None or _to_bytes(value) in back
@@ -190,9 +190,9 @@ def _check_sampled_neighbors(variable: Variable, value: Columns, large_steps: bo
 def _draw_all_neighbors(
     variable: Variable, value: Columns, large_steps: bool, rng: np.random.Generator
 ) -> frozenset[bytes] | None:
-    """Return the columns of all that `sample_neighbors` draws from, after checks; None if they are very many.
+    """Return the columns of all neighbors that `sample_neighbors` can return, after checks; None if they are many.
 
-    A variable may list some of its neighbors only, where `count_neighbors` says that there are more.
+    A variable may list only some of its neighbors if `count_neighbors` reports more.
     """
     listed = variable.neighbors(value, large_steps)
     count = variable.count_neighbors(value, large_steps)
@@ -215,7 +215,7 @@ def _to_bytes(columns: Sequence[int] | np.ndarray) -> bytes:
 
 
 def _check_variable_changes(variable: Variable, value: Columns, rng: np.random.Generator) -> None:
-    """Check that a change of a value leads to a neighbor, or back."""
+    """Check that a change of a value gives a neighbor, or a value of which it is a neighbor."""
     changed = variable.change_each(np.array([value] * FEW), rng)
     found = _rows(variable, changed, "change_each")
     assert len(found) == FEW, f"change_each draws a change of each value: expected {FEW}, got {len(found)}"
@@ -228,7 +228,7 @@ def _check_variable_changes(variable: Variable, value: Columns, rng: np.random.G
 def _check_moves(
     variable: Variable, values: Sequence[Columns], every: frozenset[Columns] | None, rng: np.random.Generator
 ) -> None:
-    """Check that a move leads from one value to another and back by equal chances, or as `sample` draws the two."""
+    """Check that moves are symmetric with equal probabilities, or with those of `sample`."""
     if variable.size == 1:
         return
     chances: dict[Columns, Counter[Columns]] = {}
@@ -248,7 +248,7 @@ def _check_moves(
 
 
 def _find_unbalanced(moves: dict[Columns, Counter[Columns]], chances: dict[Columns, float]) -> str:
-    """Say between which values walks of moves do not keep some chances; empty for none."""
+    """Describe two values between which moves do not preserve a distribution; "" if there are none."""
     slack = 2 + SHARES // 500
     for value, counts in moves.items():
         for other, count in counts.items():
@@ -265,7 +265,7 @@ def _check_move(variable: Variable, value: Columns, share: float) -> Columns:
 
 
 def _check_crossing(variable: Variable, values: Sequence[Columns], rng: np.random.Generator) -> None:
-    """Check that the children of all values are values, or that no two values have any."""
+    """Check that children of values are valid values, or that no two values have children."""
     children = [variable.cross(mine, theirs, rng) for mine in values[:FEW] for theirs in values[:2]]
     if any(child is None for child in children):
         assert not any(children), f"cross returns None of any two values, or of none: got {short_repr(children)}"
@@ -275,7 +275,7 @@ def _check_crossing(variable: Variable, values: Sequence[Columns], rng: np.rando
 
 
 def _check_listing(variable: Variable, values: Sequence[Columns], every: frozenset[Columns] | None) -> None:
-    """Check that what a kind overrides agrees with the default, and that its traits are so."""
+    """Check that overridden members agree with the defaults, and that the traits are right."""
     if every is not None:
         default = {tuple(row) for row in Variable.enumerate(variable).tolist()}
         assert default == every, f"enumerate lists what draws and changes reach: {len(default)}, got {len(every)}"
@@ -326,9 +326,9 @@ def _check_description(variable: Variable, values: Sequence[Columns]) -> None:
     assert whole.get("kind") == variable.kind, f"to_json holds the kind: expected {variable.kind!r}, got {whole!r}"
     try:
         rebuilt = type(variable).from_json(description)
-    except DomainError:  # choices that are Python objects are in no file
+    except DomainError:  # choices that are Python objects have no JSON form
         return
-    rebuilt.default_columns = variable.default_columns  # which is beside what `describe` says
+    rebuilt.default_columns = variable.default_columns  # not part of the description
     law = "from_json rebuilds an equal variable from describe"
     assert rebuilt == variable, f"{law}: {short_repr(described)} became {short_repr(rebuilt.describe())}"
     assert hash(rebuilt) == hash(variable), f"{law}: equal variables have equal hashes"

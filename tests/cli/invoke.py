@@ -15,7 +15,7 @@ SMALL = "contamination:stages=6"  # 64 points, optimum proved when loaded
 
 def call(*arguments: str | int | Path, code: int | None = 0) -> Result:
     """Run one line, and check what it exits with, unless that is None."""
-    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
+    result = CliRunner().invoke(main, [str(argument) for argument in arguments], prog_name="bostruct")
     assert code in (None, result.exit_code), result.output
     return result
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -144,3 +147,30 @@ def test_the_text_is_of_the_facts():
     study = bo.Study(problem.space, method="random", seed=0, constraints={"weight": ("<=", 1000.0)})
     result = study.optimize(problem, 5, progress=False)
     assert f"problem      {problem.name}" in format_summary(summarize_run(problem, study, result), result)
+
+
+QAP = "3\n0 1 2 1 0 1 2 1 0\n0 3 1 3 0 2 1 2 0\n"
+TSP = "DIMENSION: 4\nEDGE_WEIGHT_TYPE: EUC_2D\nNODE_COORD_SECTION\n1 0 0\n2 0 3\n3 4 0\n4 4 3\n"
+SOP = "DIMENSION: 4\nEDGE_WEIGHT_FORMAT: FULL_MATRIX\nEDGE_WEIGHT_SECTION\n0 1 1 9 -1 0 1 1 -1 1 0 1 -1 -1 -1 0\n"
+CACHE = '{"tune_params": {"x": [1, 2, 4]}, "cache": {"1": {"x": 1, "time": 2}, "2": {"x": 2, "time": 1}}}'
+EXAMPLES = {
+    "qap": QAP, "tsp": TSP, "sop": SOP, "maxsat": "p cnf 3 2\n1 2 0\n-1 3 0\n", "opb": "min: 1 a 2 b;\n1 a 1 b >= 1;\n",
+    "kernel-tuner": CACHE,
+}  # fmt: skip
+
+
+def test_each_call_for_a_file_on_the_page_of_files_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page = (Path(__file__).parents[2] / "docs" / "files.md").read_text(encoding="utf-8")
+    calls = re.findall(r"`bostruct run (([\w-]+):file=([\w.-]+))`", page)
+    assert {name for _, name, _ in calls} == EXAMPLES.keys()
+    for spec, name, file in calls:
+        pack = gzip.compress if file.endswith(".gz") else bytes
+        Path(file).write_bytes(pack(EXAMPLES[name].encode()))
+        summary = as_json("run", spec, "--method", "random", "--trials", 2)
+        assert summary["completed"] == 2, spec
+        Path(file).write_bytes(pack(b"no such file"))
+        refused = call("run", spec, code=2).stderr
+        assert refused.startswith("Usage: bostruct run [OPTIONS] PROBLEM\n")
+        assert f"{file}" in refused
+        assert re.search("line 1, column 1", refused), refused

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import itertools
 import json
+import math
 import os
 import pickle
 import tracemalloc
@@ -188,11 +189,20 @@ def test_kinds_of_variables(tmp_path):
         ('{"a": 1,\n "b" 2}', r"a.json: line 2, column 6: expected JSON; Expecting ':'"),
         ("[1]", r"expected 'TuningParameters'.*; got .\[1\]"),
         ('{"ConfigurationSpace": {"TuningParameters": [{"Name": "x"}]}}', "'Values' is missing"),
-        ("\xff", "a.json: cannot be read"),
+        ('{"a":\n "\xff"}', r"a.json: line 2, column 3: cannot be read: 'utf-8' codec"),
         ("[" * 100_000, "a.json: "),
         ("", "a.json: line 1, column 1: expected JSON; the file ends"),
         ('{"tune_params": {"x": [1, 2', "a.json: line 1, column 28: expected JSON; the file ends"),
-        (f'{{"ConfigurationSpace": {"9" * 5000}}}', r"a.json: cannot be read: Exceeds the limit \S+ digits\) [^;]*$"),
+        (
+            f'{{"ConfigurationSpace": {"9" * 5000}}}',
+            r"a.json: line 1, column 24: cannot be read: Exceeds the limit \S+ digits\) [^;]*$",
+        ),
+        ('{"TuningParameters": [{"Name": ["x"], "Values": [1, 2]}]}', "line 1, column 49: .*: expected a name that is"),
+        ('{"TuningParameters": {}}', "line 1, column 1: expected a parameter with several values"),
+        ('{"TuningParameters":\n{"x": 3, "y": 4}}', r"line 2, column 2: expected 'TuningParameters'.*; got"),
+        ('{"TuningParameters": 3}', r"line 1, column 1: expected 'TuningParameters'.*; got"),
+        ('{"TuningParameters": [],\n"Conditions": [{}]}', "line 2, column 16: .*; 'Expression' is missing"),
+        ('{"tune_params": 3}', "line 1, column 17: expected 'TuningParameters'"),
         ('{"tune_params":\n{"x": [1, 2],\n"x": [3, 4]}}', r'a.json: "x" is there twice in one object \(lines \[2, 3'),
     ],
 )
@@ -264,6 +274,9 @@ def test_a_range_is_not_walked_through(condition, expected):
         ("a * 1e308 * 1e10 > 0", "expected real numbers below"),
         ('a < "x"', "'<' not supported"),
         ("max(a) > 0", "'int' object is not iterable"),
+        (3, "expected a text"),
+        ("1" * 5000 + " > a", r"Exceeds the limit [^;]* \(column 5004\)"),
+        ("", r"invalid syntax \(column 1\)"),
         ("2**2**2**2**2 > a", "expected real numbers below"),
         ("sum([x for x in [a, b]]) + x > 0", r"there is no parameter 'x' \(column 28\)"),
         ("sum([x for x in [x, b]]) > 0", r"there is no parameter 'x' \(column 18\)"),
@@ -349,7 +362,9 @@ def test_a_cache_file_is_a_problem(cache):
     result = bo.minimize(problem.objective, problem.space, 4, method="random", seed=0)
     assert (result.best_value, result.n_failed, result.n_infeasible) == (2.0, 1, 1)
     assert read_problem(cache, "GFLOP/s", "maximize").optimum == 20.0
-    with pytest.raises(ValueError, match="objective: expected one of time, times, GFLOP/s"):
+    with pytest.raises(
+        ValueError, match=r"objective: expected a measurement of .*cache.json, which has time, times, GFLOP/s; got"
+    ):
         read_problem(cache, "energy")
 
 
@@ -382,8 +397,53 @@ def test_a_cache_file_with_other_values_is_refused(tmp_path):
     with pytest.raises(ValueError, match="column 53: x: 3 in 'cache' is none of its values"):
         read_problem(path)
     path.write_text(json.dumps({"tune_params": {"x": [1, 2]}, "cache": {"3": {"time": 1.0}}}))
-    with pytest.raises(ValueError, match="result 1: KeyError"):
+    with pytest.raises(ValueError, match=r"line 1, column 47: expected 'results' of a T4 file.*; 'x' is missing"):
         read_problem(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ({"results": None}, "a.json: line 1, column 1: expected 'results' of a T4 file"),
+        ({"results": [1]}, "a.json: line 1, column 14: expected 'results' of a T4 file"),
+        ({"results": [{"configuration": [1]}]}, "a.json: line 1, column 14: expected 'results' of a T4 file"),
+        ({"results": [{}, {"a": 1}]}, "a.json: line 1, column 14: .*; 'configuration' is missing"),
+        ({"tune_params": {"x": [1, 2]}, "cache": {"1": None}}, "a.json: line 1, column 47: expected 'results'"),
+        ({"tune_params": {"x": [1, 2]}, "cache": []}, "a.json: line 1, column 1: expected 'results'"),
+        ({"tune_params": {"x": [1]}, "cache": {"1": {"x": 1, "time": 3}}}, "expected a parameter with several values"),
+        ({"results": []}, "objective: expected a measurement of .*a.json, which has none; got 'time'"),
+    ],
+)
+def test_results_that_are_none_are_refused_with_their_place(content, message, tmp_path):
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(content))
+    with pytest.raises(ValueError, match=message):
+        read_problem(path)
+
+
+def test_a_value_that_no_float_holds_is_a_failure(tmp_path):
+    path = tmp_path / "a.json"
+    entries = {"1": {"x": 1, "time": 10**400}, "2": {"x": 2, "time": math.nan}, "3": {"x": 3, "time": 2}}
+    path.write_text(json.dumps({"tune_params": {"x": [1, 2, 3]}, "cache": entries}))
+    assert read_results(path)["status"].tolist() == ["failed", "failed", "completed"]
+    assert read_problem(path).optimum == 2.0
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-be", "utf-32"])
+def test_json_is_read_in_each_of_its_encodings(encoding, tmp_path):
+    path = write_t1(tmp_path / "a.json", {"x": "['\u00e4', 'b']"})
+    path.write_text(path.read_text().replace("\n", "\r\n"), encoding=encoding)
+    assert read_space(path).variables == {"x": bo.Categorical(["\u00e4", "b"])}
+
+
+@pytest.mark.parametrize(
+    ("conditions", "words"),
+    [(["a > 3"], "a > 3"), (["a > 1", "b > 0", "a < 2"], "a > 1, a < 2"), (["one > 3"], "one > 3")],
+)
+def test_conditions_that_no_configuration_fulfills_are_refused(conditions, words, tmp_path):
+    path = write_t1(tmp_path / "a.json", {"a": "[1, 2]", "b": "[1, 2]", "one": "[3]"}, conditions)
+    with pytest.raises(DomainError, match=rf"a.json: line 1, column 1: constraints: no point satisfies {words}; leave"):
+        read_space(path)
 
 
 def test_results_are_added_to_a_study(tmp_path, cache):

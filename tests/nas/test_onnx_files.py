@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import struct
 import time
 import tracemalloc
 import zipfile
@@ -115,6 +116,67 @@ def test_shared_weights_and_constant_factors_are_told(tmp_path):
         assert str(from_onnx(write(tmp_path, model(nodes, tensors)))) == "ip conv3-3 conv3-3 softmax op"
 
 
+def scalar(name, *fields):
+    return message(*fields, (8, name))
+
+
+def float_attribute(name, value):
+    return message((1, name)) + varint(8 * 2 + 5) + struct.pack("<f", value)
+
+
+def dropout(inputs, *attributes):
+    return message(
+        *((1, name) for name in inputs), (2, "d"), (2, "mask"), (4, "Dropout"), *((5, a) for a in attributes)
+    )
+
+
+CONSTANT = message(
+    (2, "p"), (4, "Constant"), (5, message((1, "value"), (5, message((2, 1), (9, struct.pack("<f", 0.3))))))
+)
+PLAIN = message((2, "p"), (4, "Constant"), (5, float_attribute("value_float", 0.25)))
+RATES = {  # operators before and constants beside dropout, its node, its rate
+    "attribute": ([], [], dropout(["f"], float_attribute("ratio", 0.3)), 0.3),
+    "no attribute": ([], [], dropout(["f"]), 0.5),
+    "raw input": ([], [scalar("p", (2, 1), (9, struct.pack("<f", 0.3)))], dropout(["f", "p"]), 0.3),
+    "list of floats": ([], [scalar("p", (2, 1), (4, struct.pack("<f", 0.75)))], dropout(["f", "p"]), 0.75),
+    "half": ([], [scalar("p", (2, 10), (9, struct.pack("<e", 0.25)))], dropout(["f", "p"]), 0.25),
+    "double": ([], [scalar("p", (2, 11), (10, struct.pack("<d", 0.3)))], dropout(["f", "p"]), 0.3),
+    "node": ([CONSTANT], [], dropout(["f", "p"]), 0.3),
+    "plain node": ([PLAIN], [], dropout(["f", "p"]), 0.25),
+    "no input": ([], [], dropout(["f", ""]), 0.5),
+    "training": ([], [scalar("p", (2, 1), (9, struct.pack("<f", 0.3))), tensor("t")], dropout(["f", "p", "t"]), 0.3),
+    "none": ([], [], dropout(["f"], float_attribute("ratio", 0.0)), None),
+}
+
+
+@pytest.mark.parametrize("name", RATES)
+def test_the_rate_of_dropout_is_an_attribute_or_an_input(name, tmp_path):
+    before, constants, own, rate = RATES[name]
+    nodes = [*before, CONV, *TAIL, own, node("Gemm", ["d", "v"], "y", transB=[1])]
+    found = from_onnx(write(tmp_path, model(nodes, [*WEIGHTS, *constants])))
+    assert [dict(layer.attributes).get("dropout") for layer in found.layers if layer.label == "softmax"] == [rate]
+
+
+@pytest.mark.parametrize(
+    ("constants", "own", "words"),
+    [
+        (
+            [scalar("p", (2, 7), (9, b"\1\0\0\0"))],
+            dropout(["f", "p"]),
+            "expected a constant of at least 0, below 1, as its rate; got None",
+        ),
+        ([], dropout(["f", "r"]), "expected a constant of at least 0, below 1, as its rate; got None"),
+        ([scalar("p", (2, 1), (9, b"\1"))], dropout(["f", "p"]), "expected an ONNX file, got other data"),
+        ([], dropout(["f"], float_attribute("ratio", 1.0)), "as its rate; got 1.0"),
+        ([], dropout(["f"], float_attribute("ratio", float("nan"))), "as its rate; got nan"),
+    ],
+)
+def test_another_rate_of_dropout_is_refused(constants, own, words, tmp_path):
+    nodes = [CONV, *TAIL, own, node("Gemm", ["d", "v"], "y", transB=[1])]
+    with pytest.raises(DomainError, match=rf"network.onnx: .*{words}"):
+        from_onnx(write(tmp_path, model(nodes, [*WEIGHTS, *constants])))
+
+
 REFUSED = {
     "nothing": (b"", "expected an ONNX file, got other data"),
     "text": (b"ir_version: 8", "expected an ONNX file, got other data"),
@@ -136,6 +198,20 @@ def test_other_files_are_refused(name, tmp_path):
     data, words = REFUSED[name]
     with pytest.raises(DomainError, match=f"network.onnx: .*{words}"):
         from_onnx(write(tmp_path, data))
+
+
+@pytest.mark.parametrize(
+    ("limit", "most", "message"),
+    [
+        ("MAX_OPERATIONS", 4, "expected one input, one output and at most 4 nodes, got 1, 1 and 5"),
+        ("MAX_FIELDS", 4, "expected at most 4 parts of one kind, got more"),
+        ("MAX_BYTES", 3, "expected names of at most 3 bytes, got one of 7"),
+    ],
+)
+def test_each_limit_is_refused(limit, most, message, tmp_path, monkeypatch):
+    monkeypatch.setattr(f"bostruct.nas.onnx_files.{limit}", most)
+    with pytest.raises(DomainError, match=f"network.onnx: {message}"):
+        from_onnx(write(tmp_path, SMALL))
 
 
 def test_a_cycle_is_refused(tmp_path):

@@ -271,27 +271,37 @@ def test_paths_begin_and_end_at_the_cities_of_the_file():
 
 
 REFUSED_CITIES = [
-    ("", "a.tsp: expected DIMENSION"),
-    ("TYPE: TSP\nNODE_COORD_SECTION\n1 0 0\n", "line 2: expected DIMENSION: number of cities, before the sections"),
-    ("TYPE: CVRP\n", "line 1: TYPE: expected TSP or ATSP, got 'CVRP'; the line is 'TYPE: CVRP'"),
-    ("TYPE: SOP\n", "line 1: TYPE: expected TSP or ATSP, got 'SOP'"),
-    ("DIMENSION: many\n", "line 1: expected numbers, got 'many'"),
-    ("DIMENSION: 85900\n", "line 1: DIMENSION: expected between 2 and 500, got 85900"),
-    ("DIMENSION: 2.5\n", "line 1: DIMENSION: expected an integer, got 2.5"),
-    ("DIMENSION: 1\n", "line 1: DIMENSION: expected between 2"),
-    ("EDGE_WEIGHT_TYPE: XRAY1\n", "line 1: EDGE_WEIGHT_TYPE: expected one of EXPLICIT, EUC_2D, .*; got 'XRAY1'"),
-    ("DIMENSION: 3\nFIXED_EDGES_SECTION\n1 2\n-1\n", "line 2: expected no sections but NODE_COORD_SECTION"),
-    ("1 2 3\n", "line 1: expected KEYWORD: value, a section or its numbers"),
-    ("hello\n", "line 1: expected KEYWORD: value"),
-    (plane("EUC_2D", "1 0 0\n2 x 0", 2), "line 6: expected numbers, got 'x'; the line is '2 x 0'"),
-    (plane("EUC_2D", "1 0 0\n2 1_0 0", 2), "line 6: expected numbers, got '1_0'"),
-    (plane("EUC_2D", "1 0 0\n2 9e99 0", 2), r"line 6: expected numbers of at most 2\^53, got '9e99'"),
-    (plane("EUC_2D", "1 0 0\n2 nan 0", 2), r"line 6: expected numbers of at most 2\^53, got 'nan'"),
+    ("TYPE: TSP\nDIMENSION: 3 4\n", "line 2, column 1: DIMENSION: expected an integer, got 3.0 4.0"),
+    ("DIMENSION:\n", "line 1, column 1: DIMENSION: expected an integer, got none"),
+    ("DIMENSION: 3\nCOMMENT: a\nCOMMENT: b\nDIMENSION: 4\n", "line 4, column 1: expected one DIMENSION, got a second"),
+    ("COMMENT: a\nCOMMENT: b\n", "line 2, column 11: expected DIMENSION.*; the file ends"),
+    ("", "a.tsp, line 1, column 1: expected DIMENSION.*; the file ends"),
+    (
+        "TYPE: TSP\nNODE_COORD_SECTION\n1 0 0\n",
+        "line 2, column 1: expected DIMENSION: number of cities, before the sections",
+    ),
+    ("TYPE: CVRP\n", "line 1, column 1: TYPE: expected TSP or ATSP, got 'CVRP'; the line is 'TYPE: CVRP'"),
+    ("TYPE: SOP\n", "line 1, column 1: TYPE: expected TSP or ATSP, got 'SOP'"),
+    ("DIMENSION: many\n", "line 1, column 1: expected numbers, got 'many'"),
+    ("DIMENSION: 85900\n", "line 1, column 1: DIMENSION: expected between 2 and 500, got 85900"),
+    ("DIMENSION: 2.5\n", "line 1, column 1: DIMENSION: expected an integer, got 2.5"),
+    ("DIMENSION: 1\n", "line 1, column 1: DIMENSION: expected between 2"),
+    (
+        "EDGE_WEIGHT_TYPE: XRAY1\n",
+        "line 1, column 1: EDGE_WEIGHT_TYPE: expected one of EXPLICIT, EUC_2D, .*; got 'XRAY1'",
+    ),
+    ("DIMENSION: 3\nFIXED_EDGES_SECTION\n1 2\n-1\n", "line 2, column 1: expected no sections but NODE_COORD_SECTION"),
+    ("1 2 3\n", "line 1, column 1: expected KEYWORD: value, a section or its numbers"),
+    ("hello\n", "line 1, column 1: expected KEYWORD: value"),
+    (plane("EUC_2D", "1 0 0\n2 x 0", 2), "line 6, column 3: expected numbers, got 'x'; the line is '2 x 0'"),
+    (plane("EUC_2D", "1 0 0\n2 1_0 0", 2), "line 6, column 3: expected numbers, got '1_0'"),
+    (plane("EUC_2D", "1 0 0\n2 9e99 0", 2), r"line 6, column 3: expected numbers of at most 2\^53, got '9e99'"),
+    (plane("EUC_2D", "1 0 0\n2 nan 0", 2), r"line 6, column 3: expected numbers of at most 2\^53, got 'nan'"),
     (plane("EUC_2D", "1 0 0\n", 2), "NODE_COORD_SECTION: expected 6 numbers for 2 cities, got 3"),
     (plane("EUC_2D", "1 0 0\n1 0 1", 2), "NODE_COORD_SECTION: expected 2 cities with numbers of their own"),
     (plane("EUC_2D", "1.5 0 0\n1 0 1", 2), "NODE_COORD_SECTION: expected 2 cities with numbers of their own"),
-    (plane("EUC_2D", "1 0 0\n" * 9, 2), "line 7: expected at most 8 numbers for 2 cities"),
-    (explicit("UPPER_ROW", "1 2 3"), "line 7: EDGE_WEIGHT_SECTION: expected 6 numbers for 4 cities, got 3"),
+    (plane("EUC_2D", "1 0 0\n" * 9, 2), "line 7, column 1: expected at most 8 numbers for 2 cities"),
+    (explicit("UPPER_ROW", "1 2 3"), "line 7, column 1: EDGE_WEIGHT_SECTION: expected 6 numbers for 4 cities, got 3"),
     (explicit("FULL_MATRIX", "1 2 3"), "EDGE_WEIGHT_SECTION: expected 16 numbers for 4 cities, got 3"),
     (explicit("FUNCTION", "1 2 3"), "EDGE_WEIGHT_FORMAT: expected one of FULL_MATRIX, .*; got 'FUNCTION'"),
     ("DIMENSION: 3\nEDGE_WEIGHT_SECTION\n1 2 3\n", "EDGE_WEIGHT_FORMAT: expected one of"),
@@ -313,12 +323,15 @@ def test_a_malformed_file_of_tsplib_is_refused_with_its_line(tmp_path, text, mes
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "a.dat: expected a size and two matrices, got no number"),
-        ("2\n0 1 1 0\n0 x 1 0\n", "line 3: expected numbers, got 'x'; the line is '0 x 1 0'"),
-        ("2\n0 1 1 0\n0 1 1\n", "line 3: expected 8 numbers after the size 2, for two matrices; got 7"),
-        ("2\n0 1 1 0\n0 1 1 0\n1\n1 x", "line 4: expected 8 numbers after the size 2, for two matrices; got more"),
-        ("501\n", "line 1: size: expected between 2 and 500, got 501"),
-        ("2.5\n", "line 1: size: expected an integer, got 2.5"),
+        ("", "a.dat, line 1, column 1: expected a size and two matrices, got no number; the file ends"),
+        ("2\n0 1 1 0\n0 x 1 0\n", "line 3, column 3: expected numbers, got 'x'; the line is '0 x 1 0'"),
+        ("2\n0 1 1 0\n0 1 1\n", "line 3, column 6: expected 8 numbers after the size 2, for two matrices; got 7"),
+        (
+            "2\n0 1 1 0\n0 1 1 0\n1\n1 x",
+            "line 4, column 1: expected 8 numbers after the size 2, for two matrices; got more",
+        ),
+        ("501\n", "line 1, column 1: size: expected between 2 and 500, got 501"),
+        ("2.5\n", "line 1, column 1: size: expected an integer, got 2.5"),
     ],
 )
 def test_a_malformed_file_of_qaplib_is_refused_with_its_line(tmp_path, text, message):
@@ -328,7 +341,7 @@ def test_a_malformed_file_of_qaplib_is_refused_with_its_line(tmp_path, text, mes
 def test_a_second_section_and_a_second_city_are_refused(tmp_path):
     head = "NAME: x\nTYPE: TSP\nDIMENSION: 3\nEDGE_WEIGHT_TYPE: EUC_2D\n"
     section = "NODE_COORD_SECTION\n1 0 0\n2 3 4\n3 0 8\n"
-    with pytest.raises(ValueError, match=r"a.tsp, line 9: expected one NODE_COORD_SECTION, got a second"):
+    with pytest.raises(ValueError, match=r"a.tsp, line 9, column 1: expected one NODE_COORD_SECTION, got a second"):
         read_tsplib(saved(tmp_path / "a.tsp", head + section + section + "EOF\n"), {"TSP"})
     with pytest.raises(ValueError, match="3 cities with numbers of their own, and 2 coordinates; got 2 twice"):
         read_tsplib(saved(tmp_path / "a.tsp", head + section.replace("3 0 8", "2 0 8") + "EOF\n"), {"TSP"})
@@ -342,9 +355,11 @@ def test_a_second_section_and_a_second_city_are_refused(tmp_path):
     ("rows", "message"),
     [
         (
-            "0 1 1 1 1 0 -1 1 1 -1 0 1 1 1 1 0",
+            "0 1 1 1 -1 0 -1 1 -1 -1 0 1 -1 -1 -1 0",
             "a.sop: expected precedences without a cycle, got [23] before [23] before",
         ),
+        ("0 1 1 9 -1 0 1 -1 -1 1 0 1 -1 -1 -1 0", "a.sop: expected no city before the first, 1, or after the last, 4"),
+        ("0 -1 1 9 -1 0 1 1 -1 1 0 1 -1 -1 -1 0", "a.sop: expected no city before the first, 1, or after the last, 4"),
         ("0 1 1 0", "a.sop: expected at least two cities between the first and the last"),
     ],
 )

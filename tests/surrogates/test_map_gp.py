@@ -183,3 +183,22 @@ def test_one_value_of_huge_noise_does_not_make_new_values_noisy():
         posterior, _, _ = surrogate_of(space).with_variances(variances).condition(xs, values, None, rng)
         found.append(posterior.noise.item())
     assert found == pytest.approx([1e-4, 1e-4])
+
+
+def test_hyperparameters_are_fitted_to_a_part_of_the_points_and_all_points_serve():
+    rng = np.random.default_rng(3)
+    space = bo.Space({f"x{i}": bool for i in range(8)})
+    xs = space.sample(59, rng)
+    values = additive_values(space, xs, rng)
+    whole, thinned = surrogate_of(space), replace(surrogate_of(space), most_fitted=30)
+    fit, kept = whole.prepare(xs, values), np.arange(0, 59, 2)
+    part = fit._replace(prepared=whole.kernel.prepare(xs[kept]), values=fit.values[kept], xs=xs[kept])
+    posterior, state, _ = thinned.condition(xs, values, None, rng)
+    assert state == whole.find_mode(part, None).packed.tolist()
+    expected = whole.condition_at(xs, values, state)
+    assert expected is not None
+    np.testing.assert_array_equal(posterior.predict(xs).mean, expected.predict(xs).mean)
+    few = xs[:30], values[:30]
+    assert thinned.condition(*few, None, rng)[1] == whole.condition(*few, None, rng)[1]
+    with pytest.raises(ValueError, match="most_fitted: expected at least 2, got 1"):
+        replace(thinned, most_fitted=1)

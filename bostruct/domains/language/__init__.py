@@ -1,1 +1,1 @@
-"""The search-space language: programs whose structure is a choice, as a domain."""
+"""The search-space language: a domain of programs with hyperparameters and structural choices."""

@@ -1,6 +1,6 @@
-"""Build the part that takes the place of a substitution module, name if it lies, and check it.
+"""Build, name and validate the part that replaces a substitution module.
 
-In a valid part every input is connected or returned, and every module is of use.
+In a valid part, every input is connected or returned, and some output depends on every module.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from bostruct.domains.language.graph import (
 )
 from bostruct.domains.language.values import Value, reveal
 
-ESCAPED = {"%": "%25", "/": "%2F", ",": "%2C", "]": "%5D"}  # what places are made of
-MAX_EXPANSIONS = 4_096  # parts at one module
+ESCAPED = {"%": "%25", "/": "%2F", ",": "%2C", "]": "%5D"}  # characters that paths use as delimiters
+MAX_EXPANSIONS = 4_096  # parts kept per module
 ENDLESS_MESSAGE = "its function calls itself without end: put a choice between, such as siso_optional or siso_or"
 
 
 def expand_module(module: Module, given: tuple[Value, ...], max_depth: int, *, keep: bool = True) -> Fragment:
-    """Return the part that stands for a substitution module with these values.
+    """Return the part that replaces a substitution module for these hyperparameter values.
 
-    keep: bool, True if it will be asked for again.
+    keep: bool, True to cache the part at the module.
 
     Raises Infeasible and LanguageError.
     """
@@ -50,7 +50,7 @@ def expand_module(module: Module, given: tuple[Value, ...], max_depth: int, *, k
 
 
 def _build_fragment(module: Module, given: tuple[Value, ...], max_depth: int) -> Fragment | str:
-    """Build the part, or return why there is none."""
+    """Build the part, or return the reason why the values are infeasible."""
     substitution: Substitution = module.substitution  # type: ignore[assignment]
     values = dict(zip(module.hyperparameters, given, strict=True))
     keys = values.keys() if substitution.keyed_by is None else substitution.keyed_by
@@ -90,7 +90,7 @@ def _build_fragment(module: Module, given: tuple[Value, ...], max_depth: int) ->
 
 
 def _escape_value(value: Value) -> str:
-    """Spell each value differently; text is as it is, in quotes only where it could be taken for something else."""
+    """Write each value differently; quote a string only if it could be read as another value."""
     if isinstance(value, tuple):
         return f"({','.join(map(_escape_value, value))})"
     if not isinstance(value, str):
@@ -108,7 +108,7 @@ def _is_ambiguous(text: str) -> bool:
 
 
 def close(fragment: Fragment, made: object) -> None:
-    """Fix a part once its function has returned; raises LanguageError."""
+    """Validate a part and assign its paths after its function has returned; raises LanguageError."""
     inputs, outputs = _check_returned_ports(made, fragment)
     for name, port in [*inputs.items(), *outputs.items()]:
         if port.module.fragment is not fragment:
@@ -146,7 +146,7 @@ def _check_edges(fragment: Fragment) -> None:
 
 
 def _check_outer_edge(port: Input, source: Output) -> None:
-    """Raise CycleError if an output of a part around this one depends on what this part stands for."""
+    """Raise CycleError if an output of an enclosing part depends on the module that this part replaces."""
     around = port.module.fragment
     while around.host is not None and around.host.fragment is not source.module.fragment:
         around = around.host.fragment
@@ -162,13 +162,13 @@ def _check_reachability(fragment: Fragment) -> None:
     done: set[Module] = set()
     for output in fragment.outputs.values():
         _visit_ancestors(output.module, done)
-    hidden: set[Module] = set()  # what only parts to come may read
+    hidden: set[Module] = set()  # modules that only later parts may read
     for output in fragment.outer_outputs:
         _visit_ancestors(output.module, hidden)
     fragment.hides_choices = any(map(_has_choices, hidden - done))
     for module in fragment.modules:
         if module not in done and module not in hidden:
-            _visit_ancestors(module, set())  # a loop of its own is the better message
+            _visit_ancestors(module, set())  # a cycle has a better message
             raise errors.DanglingModule(f"{module.path} leads to no output of {fragment}: connect it, or leave it out")
 
 
@@ -182,7 +182,7 @@ def _name_hyperparameters(fragment: Fragment) -> None:
     loose = 0
     for h in fragment.hyperparameters:
         name = h.name or local.get(id(h))
-        if name is None:  # only functions to come use it
+        if name is None:  # only functions that run later use it
             name, loose = f"D-{loose}", loose + 1
         name = number_name(name, taken)
         taken.add(name)
@@ -190,10 +190,10 @@ def _name_hyperparameters(fragment: Fragment) -> None:
 
 
 def _visit_ancestors(start: Module, done: set[Module]) -> None:
-    """Add to `done` all modules of its part that `start` depends on; raises CycleError."""
+    """Add to `done` all modules of the part that `start` depends on; raises CycleError."""
     if start in done:
         return
-    path = {start: None}  # from the start back to where the walk is
+    path = {start: None}  # modules from the start to the current module
     stack = [iter(start.inputs.values())]
     while stack:
         port = next(stack[-1], None)

@@ -1,4 +1,4 @@
-"""List the traces of a space, and make traces of others: neighbors, mutations and crossovers."""
+"""Enumerate the traces of a space, and derive traces from others: neighbors, mutations and crossovers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bostruct.domains.language.walk import Walk
 
 
 def depth_first(walk: Walk) -> Iterator[Trace]:
-    """Yield all traces in the order of choice, each hyperparameter running through its values as they were given."""
+    """Yield all traces in depth-first order, with the values of each hyperparameter in their given order."""
     stack = [walk.copy()]
     while stack:
         at = stack.pop()
@@ -35,9 +35,9 @@ def depth_first(walk: Walk) -> Iterator[Trace]:
 
 
 def shortest_first(walk: Walk) -> Iterator[Trace]:
-    """Yield all traces by the number of choices, so that each program of an infinite space has its turn.
+    """Yield all traces in order of length, so that each program of an infinite space is reached.
 
-    Ways to equally many choices take turns. Keeps the front in memory.
+    Branches of equal length alternate. The open branches are kept in memory.
     """
     turn = count()
     front: list[tuple[int, int, Walk | Iterator[Trace]]] = [(0, next(turn), walk.copy())]
@@ -52,9 +52,9 @@ def shortest_first(walk: Walk) -> Iterator[Trace]:
 
 
 def _next_steps(at: Walk) -> Iterator[tuple[int, Walk | Iterator[Trace]]]:
-    """Yield the next steps of a walk, each with a number of choices that no program there is below.
+    """Yield the next steps of a walk, each with a lower bound on the number of choices of its programs.
 
-    Of traces that number is their own.
+    For traces, the bound is their length.
     """
     try:
         h = at.next()
@@ -70,7 +70,7 @@ def _next_steps(at: Walk) -> Iterator[tuple[int, Walk | Iterator[Trace]]]:
 
 
 def _combinations(at: Walk, remaining: list[Discrete]) -> Iterator[Trace]:
-    """Yield all combinations of choices that are left and open nothing, without another look at the space."""
+    """Yield all combinations of the remaining choices, which build no new parts."""
     places = tuple(h.path for h in remaining)
     for values in product(*[h.values for h in remaining]):
         trace = dict(at.values)
@@ -78,20 +78,20 @@ def _combinations(at: Walk, remaining: list[Discrete]) -> Iterator[Trace]:
         yield Trace.from_valid(trace)
 
 
-LISTING_WORK = 20_000  # modules of the neighbors that one other value each makes, if all neighbors are listed
-OPENED_WORK = 200_000  # modules of all neighbors that are listed
-DRAWING_WORK = 200_000  # modules of all neighbors that are drawn
+LISTING_WORK = 20_000  # modules of the neighbors, one for each other value, if all neighbors are listed
+OPENED_WORK = 200_000  # modules of all listed neighbors
+DRAWING_WORK = 200_000  # modules of all sampled neighbors
 
 
 def open_choices(end: Walk, fixed: Mapping[str, Value]) -> dict[str, Discrete]:
-    """Return the hyperparameters of a finished walk that could have another value, by place, in order."""
+    """Return the hyperparameters of a finished walk that could have another value, by path, in order."""
     return {h.path: h for h in end.chosen if len(h.values) > 1 and h.path not in fixed}
 
 
 def neighbors(walk: Walk, end: Walk) -> Iterator[Trace]:
-    """Yield all traces that have, of the keys they share with that of `end`, exactly one other value, one change away.
+    """Yield all traces that differ from the trace of `end` in exactly one of the shared keys, by one change.
 
-    The relation is symmetric, the order fixed.
+    The relation is symmetric and the order is fixed.
     """
     kept = end.values
     for path, h in open_choices(end, walk.values).items():
@@ -100,9 +100,9 @@ def neighbors(walk: Walk, end: Walk) -> Iterator[Trace]:
 
 
 def completions(walk: Walk, fixed: Mapping[str, Value]) -> Iterator[Trace]:
-    """Yield all ways through the space that have these values if they have these keys.
+    """Yield all traces that agree with the fixed values wherever they have these keys.
 
-    None are yielded if they cannot have one of the values.
+    Yield nothing if one of the values is not possible.
     """
     stack = [walk.copy()]
     while stack:
@@ -133,9 +133,9 @@ def _settled_completions(at: Walk, fixed: Mapping[str, Value]) -> Iterator[Trace
 
 
 def affordable_listing(walk: Walk, end: Walk) -> int | None:
-    """Return how many neighbors may be listed in about a second; None if to list them at all would take long.
+    """Return how many neighbors can be listed in about a second, or None if listing any would take too long.
 
-    The work is a walk for each neighbor, through as many modules as `end` has.
+    The cost is one walk per neighbor, through as many modules as `end` has.
     """
     at_least = sum(map(count_other_values, open_choices(end, walk.values).values()))
     size = end.count_built()
@@ -143,27 +143,27 @@ def affordable_listing(walk: Walk, end: Walk) -> int | None:
 
 
 def affordable_draws(end: Walk) -> int:
-    """Return how many neighbors may be drawn in some seconds."""
+    """Return how many neighbors can be sampled in a few seconds."""
     return max(1, DRAWING_WORK // end.count_built())
 
 
 def count_differences(x: Mapping[str, Value], y: Mapping[str, Value]) -> int:
-    """Count the keys that both have and that differ in value."""
+    """Count the shared keys whose values differ."""
     return sum(value != y[key] for key, value in x.items() if key in y)
 
 
 def list_at_most(traces: Iterator[Trace], m: int) -> list[Trace] | None:
-    """Return all traces if they are at most m, else None.
+    """Return all traces if there are at most m, else None.
 
-    traces: an iterator, of which at most m + 1 are taken.
-    m: the most traces to return, at least 0.
+    traces: an iterator, of which at most m + 1 are consumed.
+    m: the maximum number of traces, at least 0.
     """
     found = list(islice(traces, m + 1))
     return found if len(found) <= m else None
 
 
 def mutate(walk: Walk, end: Walk, rng: np.random.Generator, max_decisions: int) -> Walk:
-    """Change one choice of `end`, drawn among those for which that is feasible.
+    """Change one choice of `end`, sampled from those with a feasible change.
 
     Raises DomainError and NoneFeasible.
     """
@@ -179,9 +179,9 @@ def mutate(walk: Walk, end: Walk, rng: np.random.Generator, max_decisions: int) 
 
 
 def change(walk: Walk, end: Walk, h: Discrete, rng: np.random.Generator, max_decisions: int) -> Walk:
-    """Change `end` to another value of h, all other keys kept that still exist, new ones drawn.
+    """Change `end` to another value of h; existing keys keep their values, and new keys are sampled.
 
-    An order changes to one further away only where no order nearby is feasible. Raises NoneFeasible.
+    A permutation changes to a distant one only if no nearby permutation is feasible. Raises NoneFeasible.
     """
     now = end.values[h.path]
     near = other_values(h, now)
@@ -198,7 +198,7 @@ def change(walk: Walk, end: Walk, h: Discrete, rng: np.random.Generator, max_dec
 def _change_to_one(
     walk: Walk, end: Walk, h: Discrete, others: list[Value], rng: np.random.Generator, max_decisions: int
 ) -> Walk:
-    """Change `end` to one of these values of h; one that leads nowhere though nothing was drawn is not tried again."""
+    """Change `end` to one of these values of h; try each only once if nothing else is sampled."""
     anything = uniform_policy(rng)
     fresh: list[Discrete] = []
 
@@ -222,7 +222,7 @@ def _change_to_one(
 
 
 def cross_over(walk: Walk, x: Trace, y: Trace, rng: np.random.Generator, max_decisions: int) -> Walk:
-    """Take each value from one of the two traces, by chance, if they have one; draw it if they have none.
+    """Take each value from a random one of the two traces that have it; sample it if neither does.
 
     Raises NoneFeasible.
     """

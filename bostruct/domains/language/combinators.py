@@ -1,4 +1,4 @@
-"""Ways to make larger parts of a space of smaller ones, after Negrinho et al. 2019, figures 13 to 15."""
+"""Combine parts of a space into larger ones, after Negrinho et al. 2019, figures 13 to 15."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ REPEATS = "num_reps"
 
 
 class Identity:
-    """The implementation of modules that hand on what they get; compilers leave them out."""
+    """The implementation of modules that return their input; compilers skip them."""
 
     def __repr__(self) -> str:
         return "identity"
@@ -45,7 +45,7 @@ def identity() -> IO:
 
 
 def hyperparameter_aggregator(name_to_hyperp: Mapping[str, Hyperparameter]) -> IO:
-    """Return an identity that carries hyperparameters which belong to no other module.
+    """Return an identity module that holds hyperparameters of no other module.
 
     Parameters
     ----------
@@ -56,23 +56,23 @@ def hyperparameter_aggregator(name_to_hyperp: Mapping[str, Hyperparameter]) -> I
 
 
 def siso_sequential(io_lst: Sequence[IO]) -> IO:
-    """Connect parts, each feeding the next by its output ``out`` and the next one's input ``in``.
+    """Connect parts in sequence, the output ``out`` of each to the input ``in`` of the next.
 
     Parameters
     ----------
     io_lst : sequence of IO
-        List of parts, (inputs, outputs); at least one. The first may have any inputs, or None in their place if they
-        are connected elsewhere; the last may have any outputs.
+        Parts (inputs, outputs), at least one. The first may have any inputs, or None if its inputs are connected
+        elsewhere. The last may have any outputs.
 
     Returns
     -------
     IO
-        The inputs of the first and the outputs of the last part.
+        The inputs of the first part and the outputs of the last.
 
     Raises
     ------
     LanguageError
-        If the part is invalid.
+        If a part is invalid.
     """
     if not io_lst:
         raise LanguageError("io_lst: expected at least one part, got none")
@@ -96,18 +96,18 @@ def siso_sequential(io_lst: Sequence[IO]) -> IO:
 def mimo_or(
     fn_lst: Builders, h_or: Hyperparameter, input_names: Sequence[str], output_names: Sequence[str], name: str = "Or"
 ) -> IO:
-    """Return one of several parts.
+    """Return a module that is replaced by one of several parts.
 
     Parameters
     ----------
     fn_lst : Builders
         Functions that each build a part, in a list or dict.
     h_or : Hyperparameter
-        Its value is a position in fn_lst, or a key of it if it is a dict.
+        The position of the part in `fn_lst`, or its key if `fn_lst` is a dict.
     input_names : sequence of str
-        Names of the inputs that every part has.
+        Names of the inputs of every part.
     output_names : sequence of str
-        Names of the outputs that every part has.
+        Names of the outputs of every part.
     name : str, default "Or"
         The module's name in paths.
 
@@ -129,14 +129,14 @@ def mimo_or(
 
 
 def siso_or(fn_lst: Builders, h_or: Hyperparameter, name: str = "SISOOr") -> IO:
-    """Return one of several parts with one input and one output: `mimo_or` with the ports ``in`` and ``out``.
+    """Return a module that is replaced by one of several parts with the ports ``in`` and ``out``.
 
     Parameters
     ----------
     fn_lst : Builders
         Functions that each build a part, in a list or dict.
     h_or : Hyperparameter
-        Its value is a position in fn_lst, or a key of it if it is a dict.
+        The position of the part in `fn_lst`, or its key if `fn_lst` is a dict.
     name : str, default "SISOOr"
         The module's name in paths.
 
@@ -155,10 +155,9 @@ def _select_builder(choices: Mapping[Value, Builder], value: Value, name: str) -
 
 
 def siso_repeat(fn: Builder, h_num_repeats: Hyperparameter, name: str = "SISORepeat") -> IO:
-    """Return a chain of equally built parts, each feeding the next.
+    """Return a chain of parts that the same function builds.
 
-    The first parts of a longer chain are the parts of a shorter one, so that their choices are kept when the length
-    changes.
+    A longer chain starts with the parts of a shorter one, so their choices keep their paths when the length changes.
 
     Parameters
     ----------
@@ -188,16 +187,16 @@ def mimo_nested_repeat(
     output_names: Sequence[str],
     name: str = "MIMONestedRepeat",
 ) -> IO:
-    """Return a part that grows from a first one, n - 1 times; n is h_num_repeats.
+    """Return a first part that a function extends n - 1 times, where n is the value of `h_num_repeats`.
 
     Parameters
     ----------
     fn_first : Builder
         Function that builds the first part.
     fn_iter : callable
-        Function from the (inputs, outputs) so far to those of the next, larger part.
+        Function from the (inputs, outputs) of a part to those of the extended part.
     h_num_repeats : Hyperparameter
-        The value n, at least 1.
+        Hyperparameter with the value n, at least 1.
     input_names : sequence of str
         Names of the result's inputs.
     output_names : sequence of str
@@ -229,16 +228,16 @@ def siso_nested_repeat(
     h_num_repeats: Hyperparameter,
     name: str = "SISONestedRepeat",
 ) -> IO:
-    """Return a part that grows from a first one: `mimo_nested_repeat` with the ports ``in`` and ``out``.
+    """Return a `mimo_nested_repeat` with the ports ``in`` and ``out``.
 
     Parameters
     ----------
     fn_first : Builder
         Function that builds the first part.
     fn_iter : callable
-        Function from the (inputs, outputs) so far to those of the next, larger part.
+        Function from the (inputs, outputs) of a part to those of the extended part.
     h_num_repeats : Hyperparameter
-        How often, counting the first; at least 1.
+        The number of parts, including the first; at least 1.
     name : str, default "SISONestedRepeat"
         The module's name in paths.
 
@@ -251,14 +250,14 @@ def siso_nested_repeat(
 
 
 def siso_optional(fn: Builder, h_opt: Hyperparameter, name: str = "SISOOptional") -> IO:
-    """Return what fn builds if the value of h_opt is true, else an identity.
+    """Return the part that `fn` builds if the value of `h_opt` is true, otherwise an identity.
 
     Parameters
     ----------
     fn : Builder
         Function that builds a part with one input and one output.
     h_opt : Hyperparameter
-        Its values are True and False, or 1 and 0.
+        Hyperparameter with the values True and False, or 1 and 0.
     name : str, default "SISOOptional"
         The module's name in paths.
 
@@ -282,15 +281,15 @@ def _check_flag(name: str, value: Value) -> bool:
 
 
 def siso_permutation(fn_lst: Sequence[Builder], h_perm: Hyperparameter, name: str = "SISOPermutation") -> IO:
-    """Return a chain of all parts in some order.
+    """Return a chain of all parts in the order that a hyperparameter selects.
 
     Parameters
     ----------
     fn_lst : sequence of Builder
         Functions that each build a part with one input and one output.
     h_perm : Hyperparameter
-        The position of the order among all orders, sorted: `OneOfKFactorial` for all of them, or `D` of the positions
-        of some.
+        The position of the permutation in lexicographic order: `OneOfKFactorial` for all permutations, or `D` for the
+        positions of some.
     name : str, default "SISOPermutation"
         The module's name in paths.
 
@@ -319,7 +318,7 @@ def _permutation_at(name: str, position: Value, k: int) -> tuple[int, ...]:
 def siso_split_combine(
     fn: Builder, combine_fn: Callable[[int], IO], h_num_splits: Hyperparameter, name: str = "SISOSplitCombine"
 ) -> IO:
-    """Return parallel parts that read the same input, combined into one output.
+    """Return parallel parts that read the same input and whose outputs are combined.
 
     Parameters
     ----------
@@ -328,7 +327,7 @@ def siso_split_combine(
     combine_fn : callable
         Function of n that builds a part with inputs in0 to in(n - 1) and one output.
     h_num_splits : Hyperparameter
-        n, the number of parallel parts, at least 1.
+        The number n of parallel parts, at least 1.
     name : str, default "SISOSplitCombine"
         The module's name in paths.
 
@@ -349,14 +348,14 @@ def siso_split_combine(
 
 
 def siso_residual(main_fn: Builder, residual_fn: Builder, combine_fn: Builder) -> IO:
-    """Return two parallel parts that read the same input, combined into one output.
+    """Return two parallel parts that read the same input and whose outputs are combined.
 
     Parameters
     ----------
     main_fn : Builder
-        Function that builds the part that feeds in0.
+        Function that builds the part connected to in0.
     residual_fn : Builder
-        Function that builds the part that feeds in1.
+        Function that builds the part connected to in1.
     combine_fn : Builder
         Function that builds a part with the inputs in0 and in1.
 
@@ -369,7 +368,7 @@ def siso_residual(main_fn: Builder, residual_fn: Builder, combine_fn: Builder) -
 
 
 def _combine_branches(branches: Sequence[Builder], combine_fn: Builder) -> IO:
-    """Return parallel parts that read the same input, combined into one output."""
+    """Return parallel parts that read the same input and whose outputs are combined."""
     inputs, outputs = identity()
     combined_inputs, combined_outputs = combine_fn()
     for i, fn in enumerate(branches):
@@ -384,14 +383,14 @@ def dense_block(
     combine_fn: Callable[[int], IO],
     name: str = "DenseBlock",
 ) -> IO:
-    """Return a block in which each application of apply_fn reads the input and all earlier outputs, combined.
+    """Return a dense block: each application of `apply_fn` reads the combination of the input and all earlier outputs.
 
     Parameters
     ----------
     h_num_applies : Hyperparameter
         The number of applications, at least 1.
     h_end_in_combine : Hyperparameter
-        True to combine the last application with all before it too.
+        True to also combine the last output with all earlier ones.
     apply_fn : Builder
         Function that builds a part with one input and one output.
     combine_fn : callable
@@ -427,10 +426,10 @@ def apply_part(part: IO, output: Outputs) -> Outputs:
 
 
 def combine_outputs(outputs: Sequence[Outputs], combine: Callable[[int], IO]) -> Outputs:
-    """Combine several outputs into one; a single one is returned as it is.
+    """Combine several outputs into one; a single output is returned unchanged.
 
     outputs: at least one.
-    combine: number of inputs -> a part with the inputs in0, in1, ... and one output.
+    combine: function of the number n of inputs that builds a part with inputs in0 to in(n - 1) and one output.
     """
     if len(outputs) == 1:
         return outputs[0]
@@ -441,7 +440,7 @@ def combine_outputs(outputs: Sequence[Outputs], combine: Callable[[int], IO]) ->
 
 
 def preproc_apply_postproc(preproc_fn: Builder, apply_fn: Builder, postproc_fn: Builder) -> IO:
-    """Return three parts in a row.
+    """Return a sequence of three parts.
 
     Parameters
     ----------
@@ -479,7 +478,7 @@ def _check_count(name: str, value: Value) -> int:
 
 
 def _known_values(h: Hyperparameter) -> tuple[Value, ...]:
-    """Return the values that are known before anything is chosen."""
+    """Return the values that are known before any choice is made."""
     return h.values if isinstance(h, Discrete) else ()
 
 

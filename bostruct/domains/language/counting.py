@@ -1,10 +1,9 @@
-"""Count the programs of a space by factoring: choices that do not touch each other are multiplied, not visited.
+"""Count the programs of a space by factoring: the counts of independent choices are multiplied, not enumerated.
 
-What a part of the space counts depends on the hyperparameters made around it that it turns out to use, which nobody
-knows before it is built. A part is counted, therefore, into a table: from the values of such hyperparameters, if it
-uses any, to a number. Tables of neighboring parts are joined on the hyperparameters that they share, and multiplied if
-they share none, and a hyperparameter is summed out in the part that made it. Modules with equal signatures build the
-same parts, and are counted once.
+The count of a part depends on the hyperparameters of enclosing parts that it uses, and these are known only after it is
+built. Each part is therefore counted into a table, from the values of these hyperparameters to a number. Tables of
+neighboring parts are joined on their shared hyperparameters, or multiplied if they share none. A hyperparameter is
+summed out in the part that defines it. Modules with equal signatures build the same parts and are counted once.
 """
 
 from __future__ import annotations
@@ -25,25 +24,25 @@ from bostruct.domains.language.hyperparameters import independent_ancestors
 from bostruct.domains.language.values import Value, targets_of
 from bostruct.domains.language.walk import MISSING, Walk, opens_choices
 
-Setting: TypeAlias = frozenset[tuple[Discrete, Value]]  # what some hyperparameters must be
+Setting: TypeAlias = frozenset[tuple[Discrete, Value]]  # an assignment of some hyperparameters
 CountTable: TypeAlias = dict[Setting, int]
 NO_SETTING: Setting = frozenset()
 
 
 class CountRow(NamedTuple):
-    """A count of modules whose hyperparameters are chosen in one way."""
+    """The count of modules for one assignment of their hyperparameters."""
 
     chosen: dict[Discrete, Value]
     table: CountTable
 
 
 def scope_of(tables: Iterable[CountTable]) -> dict[Discrete, None]:
-    """Return the hyperparameters that these tables speak of, in order."""
+    """Return the hyperparameters that occur in these tables, in order."""
     return {h: None for table in tables for setting in table for h, _ in setting}
 
 
 def sum_rows(rows: Iterable[CountRow]) -> CountTable:
-    """Return the sum of rows, in which what was chosen is part of the settings."""
+    """Return the sum of rows; the assignment of a row becomes part of its settings."""
     table: CountTable = {}
     for row in rows:
         chosen = frozenset(row.chosen.items())
@@ -54,7 +53,7 @@ def sum_rows(rows: Iterable[CountRow]) -> CountTable:
 
 
 def merge_settings(a: Setting, b: Setting) -> Setting | None:
-    """Return both settings together; None if they contradict each other."""
+    """Return the union of both settings, or None if they contradict each other."""
     if not a or not b:
         return a or b
     both = a | b
@@ -62,9 +61,9 @@ def merge_settings(a: Setting, b: Setting) -> Setting | None:
 
 
 def join_tables(tables: Iterable[CountTable], spend: Callable[[int], None]) -> CountTable:
-    """Return the join of tables: the products of what agrees in all of them.
+    """Return the join of tables: the products of entries with consistent settings.
 
-    tables: of counts; for none the result is 1 under no setting.
+    tables: of counts; the join of no tables is 1 with an empty setting.
     """
     result: CountTable = {NO_SETTING: 1}
     for table in tables:
@@ -80,9 +79,9 @@ def join_tables(tables: Iterable[CountTable], spend: Callable[[int], None]) -> C
 
 
 def _match(a: CountTable, b: CountTable) -> Iterator[tuple[tuple[Setting, int], Collection[tuple[Setting, int]]]]:
-    """Yield each entry of a with the entries of b that may agree with it.
+    """Yield each entry of a with the entries of b that may be consistent with it.
 
-    Those agree on the hyperparameters that all settings of both tables speak of.
+    These agree on the hyperparameters that occur in all settings of both tables.
     """
     common = _spoken_of_by_all(a) & _spoken_of_by_all(b) if len(a) > 1 and len(b) > 1 else frozenset()
     if not common:
@@ -105,9 +104,9 @@ def _restrict(setting: Setting, kept: frozenset[Discrete]) -> Setting:
 
 
 def eliminate(tables: list[CountTable], fragment: Fragment, spend: Callable[[int], None]) -> CountTable:
-    """Return the join of tables, without the hyperparameters that were made in this part."""
+    """Return the join of tables, summed over the hyperparameters that this part defines."""
     kept = dict(enumerate(tables))
-    places: dict[Discrete, dict[int, None]] = {}  # of the tables that mention each of these
+    places: dict[Discrete, dict[int, None]] = {}  # the tables that mention each hyperparameter
     for place, table in kept.items():
         for h in scope_of([table]):
             places.setdefault(h, {})[place] = None
@@ -123,7 +122,7 @@ def eliminate(tables: list[CountTable], fragment: Fragment, spend: Callable[[int
 
 
 class IdentityKey:
-    """An object that equals itself alone, kept alive so that its identity is not given to another."""
+    """An object that equals only itself; it is kept alive so that its identity is not reused."""
 
     __slots__ = ("target",)
 
@@ -138,7 +137,7 @@ class IdentityKey:
 
 
 def signature(module: Module, free: tuple[Discrete, ...], values: Mapping[str, Value]) -> Hashable:
-    """Return a key that is equal for modules built by the same code from equal things."""
+    """Return a key that is equal for modules built by the same code from equal objects."""
     if module.substitution is None:
         raise TypeError(f"expected a substitution module, got {module}")
     reader = _SignatureReader({h: i for i, h in enumerate(free)}, values)
@@ -148,14 +147,14 @@ def signature(module: Module, free: tuple[Discrete, ...], values: Mapping[str, V
 
 
 def _values_key(h: Discrete) -> Hashable:
-    """Return a key for the possible values; names of functions are equal only where the functions are."""
+    """Return a key for the possible values; names of functions are equal only if the functions are."""
     return (h.values, tuple(IdentityKey(part) for part in targets_of(h.values))) if h.is_named else h.values
 
 
 class _SignatureReader:
-    """A reader of what functions hold.
+    """A reader of the contents of functions.
 
-    What is met again, such as a function that calls itself, is named by when it was.
+    Objects that occur again, such as a function that calls itself, are named by their first occurrence.
     """
 
     def __init__(self, places: Mapping[Discrete, int], values: Mapping[str, Value]) -> None:
@@ -191,7 +190,7 @@ class _SignatureReader:
 
 
 def _plain_key(thing: Any) -> Hashable:
-    """Return a key for a value, or a tuple or frozenset of such, equal for equal ones; None for all else."""
+    """Return a key for a value, or for a tuple or frozenset of values; None for any other object."""
     if thing is None or isinstance(thing, bool | int | float | str):
         return type(thing), thing
     if type(thing) not in (tuple, frozenset):
@@ -200,26 +199,26 @@ def _plain_key(thing: Any) -> Hashable:
     return None if None in parts else (type(thing), type(thing)(parts))
 
 
-Part: TypeAlias = Module | DependentHyperparameter  # what may hold choices, or lead nowhere
-# substitutions around each other that are followed: each takes five calls of the interpreter's thousand
+Part: TypeAlias = Module | DependentHyperparameter  # may hold choices or be infeasible
+# maximum nesting of substitutions; each takes five of the interpreter's thousand calls
 MAX_NESTING = 100
-# parts that are kept for those who will ask again; of more, most time would go to collecting garbage
+# maximum number of cached parts; with more, most time would be spent on garbage collection
 MAX_CACHED_COUNTS = 2_000
-MAX_SETTINGS = 1_000  # settings looked at of modules that have more than the budget allows
+MAX_SETTINGS = 1_000  # settings examined for modules that have more than the budget allows
 
 
 class NotFactorable(Exception):
-    """Choices in one part decide whether another is there at all: there is nothing to factor."""
+    """Raised if choices in one part decide whether another part exists, so that counts do not factor."""
 
 
 class BudgetSpent(Exception):
-    """The work that a count may cost was done before the part at hand was counted."""
+    """Raised if the budget of a count is spent before the current part is counted."""
 
 
 def count(walk: Walk, budget: int) -> Count:
-    """Count the ways that lead on from here.
+    """Count the completions of a walk.
 
-    A count that the budget or the depth cuts short is a lower bound, which may be 0.
+    If the budget or the depth limit cuts the count short, it is a lower bound, which may be 0.
     """
     tally = ProgramCounter(walk, budget, 0)
     try:
@@ -227,16 +226,16 @@ def count(walk: Walk, budget: int) -> Count:
     except NotFactorable:
         return count_by_visits(walk, budget)
     if tally.is_recursive and found:
-        again = ProgramCounter(walk, budget, 1)  # were a part inside itself worth one program, would there be more?
+        again = ProgramCounter(walk, budget, 1)  # would the count be larger if a recursive part had one program?
         if again.total(walk.root) > found:
             return INFINITE
     return AtLeast(found) if tally.cut else Exact(found)
 
 
 def count_by_visits(walk: Walk, budget: int) -> Count:
-    """Count the ways that lead on from here choice by choice, but for the last choices, which open nothing.
+    """Count the completions of a walk choice by choice, except for the last choices, which build no new parts.
 
-    budget: modules to look at, at least 0; the bound found so far is returned once it is spent.
+    budget: modules to visit, at least 0; the current bound is returned once the budget is spent.
     """
     found, stack = 0, [walk.copy()]
     while stack:
@@ -260,9 +259,9 @@ def count_by_visits(walk: Walk, budget: int) -> Count:
 
 
 class ProgramCounter:
-    """One count of a space.
+    """The state of one count of a space.
 
-    `is_recursive` is true once such a part was met, `cut` once something was left out, for the budget or for depth.
+    `is_recursive` is true once a recursive part was found, `cut` once the budget or the depth limit omitted a part.
     """
 
     def __init__(self, walk: Walk, budget: int, recurring: int) -> None:
@@ -271,18 +270,18 @@ class ProgramCounter:
         self.max_depth = walk.max_depth
         self.budget = budget
         self.overdraft = budget
-        self.kept = 0  # parts
+        self.kept = 0  # cached parts
         self.recurring = recurring
         self.is_recursive = False
         self.cut = False
         self.around: set[Hashable] = set()  # signatures of the modules whose parts are being counted
         self.known: dict[Hashable, list[CachedCount]] = {}
-        self.read: dict[Discrete, Value] = {}  # what the part being counted found of hyperparameters, or MISSING
+        self.read: dict[Discrete, Value] = {}  # values that the current part has read, or MISSING
 
     def total(self, root: Fragment) -> int:
         """Count the programs of the whole space.
 
-        Raises NotFactorable if some of what a part makes may never be looked at.
+        Raises NotFactorable if some modules of a part may never be visited.
         """
         try:
             return sum(self.fragment(root).values())
@@ -293,7 +292,7 @@ class ProgramCounter:
     def fragment(self, fragment: Fragment) -> CountTable:
         """Count the programs of one part.
 
-        Raises NotFactorable if some of what it makes may never be looked at, and BudgetSpent.
+        Raises BudgetSpent, and NotFactorable if some of its modules may never be visited.
         """
         waiting, plain = self.open_parts(fragment)
         tables = [sum_rows(rows) for rows in self.components(waiting)]
@@ -307,7 +306,7 @@ class ProgramCounter:
         return {setting: n * factor for setting, n in eliminate(tables, fragment, self._join).items()}
 
     def open_parts(self, fragment: Fragment) -> tuple[dict[Part, tuple[Discrete, ...]], dict[Discrete, None]]:
-        """Return what may hold choices in one part, with the hyperparameters that it waits for, and all others.
+        """Return the objects of one part that may hold choices, with the hyperparameters they use, and all others.
 
         Raises NotFactorable.
         """
@@ -319,14 +318,14 @@ class ProgramCounter:
                 waiting[module] = self.free(module.hyperparameters.values())
                 continue
             for h in module.hyperparameters.values():
-                if isinstance(h, DependentHyperparameter):  # its function may find that this leads nowhere
+                if isinstance(h, DependentHyperparameter):  # its function may raise Infeasible
                     waiting[h] = self.free((h,))
                 else:
                     plain.update(dict.fromkeys(self.free((h,))))
         return waiting, plain
 
     def free(self, hyperparameters: Iterable[Hyperparameter]) -> tuple[Discrete, ...]:
-        """Return the independent hyperparameters without a value that some hyperparameters are or depend on."""
+        """Return the unassigned independent hyperparameters that these hyperparameters are or depend on."""
         found: dict[Discrete, None] = {}
         for h in hyperparameters:
             for one in independent_ancestors(h):
@@ -346,8 +345,8 @@ class ProgramCounter:
             yield self._module_rows(alone, free) if isinstance(alone, Module) else list(self._rows(parts, free))
 
     def _module_rows(self, module: Module, free: tuple[Discrete, ...]) -> list[CountRow]:
-        """Count a module, from the cache if one written alike was counted and all that it looks at is as it was."""
-        # where something inside has a value already, no other module counts the same
+        """Count a module; use the cache if a module with the same signature was counted with the same dependencies."""
+        # if an inner hyperparameter has a value, no other module has the same count
         name = module.path if module.path in self.entered else signature(module, free, self.values)
         if name in self.around:
             self.is_recursive = True
@@ -370,7 +369,7 @@ class ProgramCounter:
         return rows
 
     def _rows(self, parts: list[Part], free: tuple[Discrete, ...]) -> Iterator[CountRow]:
-        """Yield a row for each way to choose the hyperparameters of parts that share them."""
+        """Yield one row for each assignment of the hyperparameters that parts share."""
         outside = self.values
         ways: Iterable[tuple[Value, ...]] = product(*[h.values for h in free])
         if math.prod(len(h.values) for h in free) > self.budget:
@@ -396,7 +395,7 @@ class ProgramCounter:
             yield CountRow(dict(zip(free, chosen, strict=True)), joined)
 
     def _join(self, pairs: int) -> None:
-        """Charge the pairs of entries that a join looks at; what was counted may still be joined for as much again."""
+        """Charge the pairs of entries that a join examines; joins after a count may spend the same budget again."""
         self.budget -= pairs
         if self.budget < -self.overdraft:
             raise BudgetSpent
@@ -417,9 +416,9 @@ class ProgramCounter:
 
 
 class CachedCount(NamedTuple):
-    """The counts of a module, for others that are written alike.
+    """The counts of a module, for other modules with the same signature.
 
-    inward: bool, True if what it builds looks at these by itself.
+    inward: bool, True if the parts that it builds read these hyperparameters directly.
     """
 
     read: dict[Discrete, Value]
@@ -428,13 +427,13 @@ class CachedCount(NamedTuple):
     rows: list[CountRow]
 
     def fits(self, free: tuple[Discrete, ...], values: Mapping[str, Value]) -> bool:
-        """Tell whether a module of the same signature with these free hyperparameters counts the same."""
+        """Return whether a module of the same signature with these free hyperparameters has the same count."""
         alike = not self.inward or free == self.free
         return alike and all(values.get(h.path, MISSING) is value for h, value in self.read.items())
 
 
 def enclosing_modules(path: str) -> Iterator[str]:
-    """Yield the paths of the substitution modules around a place, the outermost first."""
+    """Yield the paths of the substitution modules around a path, outermost first."""
     around = ""
     for part in path.split("/")[:-1]:
         yield around + part.partition("[")[0]
@@ -444,7 +443,7 @@ def enclosing_modules(path: str) -> Iterator[str]:
 def connected_components(
     waiting: Mapping[Part, tuple[Discrete, ...]],
 ) -> Iterator[tuple[list[Part], tuple[Discrete, ...]]]:
-    """Yield groups of parts that share hyperparameters, with the hyperparameters of the group."""
+    """Yield groups of parts that share hyperparameters, with these hyperparameters."""
     groups: dict[Part, tuple[list[Part], dict[Discrete, None]]] = {}  # by the first part
     group_of: dict[Discrete, Part] = {}
     for part, free in waiting.items():
@@ -463,7 +462,7 @@ def connected_components(
 
 
 def check_factorable(fragment: Fragment) -> None:
-    """Raise NotFactorable if some of what a part makes may never be looked at."""
+    """Raise NotFactorable if some modules of a part may never be visited."""
     read = {port.source for module in fragment.modules for port in module.inputs.values()}
     read.update(fragment.outputs.values())
     lost = any(output not in read for m in fragment.modules if m.substitution for output in m.outputs.values())

@@ -1,4 +1,4 @@
-"""Spaces as text, as Graphviz drawings and as pages, in the manner of Negrinho et al. 2019, figure 5."""
+"""Render spaces as text, Graphviz drawings and HTML pages, like Negrinho et al. 2019, figure 5."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ VALUES_SHOWN = 6
 
 
 class Port(NamedTuple):
-    """The place that an input reads: an output of a module, or an input of the whole space.
+    """The source of an input: an output of a module, or an input of the space.
 
-    module: place of the module, None for an input of the whole space.
+    module: path of the module, None for an input of the space.
     """
 
     module: str | None
@@ -30,7 +30,7 @@ class Port(NamedTuple):
 class Box(NamedTuple):
     """A module in a drawing.
 
-    waits: bool, True if a part is to take its place.
+    waits: bool, True if it is an unexpanded substitution module.
     """
 
     inputs: dict[str, Port]
@@ -61,7 +61,7 @@ class View(NamedTuple):
 
 
 def view(walk: Walk) -> View:
-    """Return the visible part of a space, as far as it is chosen."""
+    """Return the visible part of a space after the choices of a walk."""
     boxes: dict[str, Box] = {}
     ellipses: dict[str, Ellipse] = {}
     for module in walk.reading_order():
@@ -85,7 +85,7 @@ def view(walk: Walk) -> View:
 
 
 def _add_ellipse(ellipses: dict[str, Ellipse], h: Hyperparameter, walk: Walk) -> None:
-    """Add the hyperparameter and all that it depends on."""
+    """Add a hyperparameter and all hyperparameters that it depends on."""
     if h.path in ellipses:
         return
     value = walk.value(h)
@@ -125,7 +125,7 @@ def _describe_source(port: Port) -> str:
 
 
 def view_dot(seen: View, before: View | None = None) -> str:
-    """Draw modules as boxes and hyperparameters as ellipses, in Graphviz's language; gray boxes wait for values."""
+    """Draw modules as boxes and hyperparameters as ellipses, in the DOT language; unexpanded modules are gray."""
     lines = [
         "digraph space {",
         '  node [fontname="Helvetica", fontsize=11]; edge [fontname="Helvetica", fontsize=9, arrowsize=0.7];',
@@ -172,7 +172,7 @@ def _port_row(kind: str, names: Iterable[str]) -> str:
 
 def _ellipses(seen: View, before: View | None, modules: Mapping[str, str]) -> Iterator[str]:
     drawn = dict(seen.ellipses)
-    if before is not None:  # what was just given a value is shown once more, though its module is gone
+    if before is not None:  # a value that was just assigned is shown once more, even if its module is gone
         late = {place: value for place, value in seen.gone.items() if place not in before.gone}
         late = {place: value for place, value in late.items() if not _is_assigned_in(before, place)}
         drawn |= {place: Ellipse(_format_value(value), True, ()) for place, value in late.items()}
@@ -191,7 +191,7 @@ def _ellipses(seen: View, before: View | None, modules: Mapping[str, str]) -> It
     for place, box in seen.boxes.items():
         for i, h in enumerate(box.hyperparameters.values()):
             style = "style=dashed, dir=none"
-            if h in beside:  # only its first module says where it lies
+            if h in beside:  # only the first module fixes its position
                 style += ", constraint=false"
             else:
                 beside.add(h)
@@ -215,7 +215,7 @@ class Frame(NamedTuple):
 
 
 def frames(walk: Walk, trace: Mapping[str, Value]) -> Iterator[Frame]:
-    """Yield drawings of a space as it is, then after each choice of a trace that leads to its end."""
+    """Yield drawings of a space: the initial state, then the state after each choice of a trace."""
     walk = walk.copy()
     seen = view(walk)
     yield Frame("The space", view_dot(seen))
@@ -228,12 +228,12 @@ def frames(walk: Walk, trace: Mapping[str, Value]) -> Iterator[Frame]:
 def write_page(
     path: str | Path, title: str, drawn: Iterator[Frame], render: Callable[[str], str], *, overwrite: bool = False
 ) -> Path:
-    """Write a page with one figure per frame, one below the other.
+    """Write an HTML page with one figure per frame.
 
     overwrite: True also replaces a file that bostruct did not write, but never a database.
 
-    With a browser's scripts on, the page shows one figure at a time, by buttons or arrow keys. Raises OutputRefused, a
-    FileExistsError, for a file that it must not replace; OSError.
+    With JavaScript, the page shows one figure at a time, with buttons or arrow keys. Raises OutputRefused, a
+    FileExistsError, if the file must not be replaced; OSError.
     """
     figures = []
     for number, frame in enumerate(drawn):

@@ -1,4 +1,4 @@
-"""Define an error type for each thing that can be wrong with a search space."""
+"""Define one exception class for each kind of invalid search space."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ class LanguageError(DomainError):
 
 
 class AlreadyConnected(LanguageError):
-    """Raised if an input that already has an incoming edge, or may have none, is connected."""
+    """Raised if an input is connected that is already connected or must not be."""
 
 
 class ForeignPort(LanguageError):
@@ -34,7 +34,7 @@ class DanglingModule(LanguageError):
 
 
 class NameClash(LanguageError):
-    """Raised if two things in one place have the same name."""
+    """Raised if two objects of one part have the same name."""
 
 
 class PortNames(LanguageError):
@@ -42,7 +42,7 @@ class PortNames(LanguageError):
 
 
 class SubstitutionError(LanguageError):
-    """Raised if a user's function fails while it builds a part of the space."""
+    """Raised if a user's function fails while building a part of the space."""
 
 
 class TooDeep(LanguageError):

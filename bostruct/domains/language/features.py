@@ -1,8 +1,8 @@
-"""Describe a program to searchers without building it: its choices as coordinates, and bags of hashed tokens.
+"""Describe a program without building it: its choices as coordinates, and bags of hashed tokens.
 
-Tokens are the same in every process: 63-bit BLAKE2 digests of text. Of a program they are the kinds of its modules, the
-kinds at both ends of its edges within a part, and each choice twice, by its place and by the kind and local name of the
-module that has it (Negrinho et al. 2019, section 7.2, whose names carried counters of creation order).
+Tokens are 63-bit BLAKE2 digests of text, equal in every process. The tokens of a program are the types of its modules,
+the types at both ends of its edges within a part, and each choice twice, by its path and by the type and local name of
+its module (Negrinho et al. 2019, section 7.2, whose names contained counters of creation order).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Found = TypeVar("Found")
 
 
 class LRUCache(Generic[Key, Found]):
-    """A cache of results for the keys last asked for."""
+    """A cache of the results for the most recently used keys."""
 
     def __init__(self, find: Callable[[Key], Found]) -> None:
         self._find = find
@@ -46,7 +46,7 @@ class LRUCache(Generic[Key, Found]):
         return found
 
     def add(self, key: Key, found: Found) -> None:
-        """Store a known result; beyond 4096, drop the one asked for longest ago."""
+        """Store a result; beyond 4096 results, evict the least recently used."""
         if len(self._known) >= CACHE_SIZE:
             del self._known[next(iter(self._known))]
         self._known[key] = found
@@ -54,7 +54,7 @@ class LRUCache(Generic[Key, Found]):
 
 @lru_cache(maxsize=100_000)
 def choice_kind(path: str) -> str:
-    """Return ``Conv2D.filters`` for ``SISORepeat-0/Conv2D-3.filters``; a name that the user gave is its own kind."""
+    """Return ``Conv2D.filters`` for ``SISORepeat-0/Conv2D-3.filters``; a user's name is returned unchanged."""
     return INSTANCE_NUMBER.sub("", path.rpartition("/")[2])
 
 
@@ -70,10 +70,7 @@ def coordinate_of(h: Discrete, position: int, order: tuple[int, ...] | None = No
 
 
 def tokens(walk: Walk) -> npt.NDArray[np.int64]:
-    """Return the tokens of the parts and choices of a finished walk, repeated as often as they occur (t,).
-
-    Tokens are hashes of 63 bits, the same in every process.
-    """
+    """Return the tokens of the parts and choices of a finished walk, with repetitions (t,)."""
     parts = map(_part_tokens, walk.fragments())
     chosen = map(_choice_tokens, walk.values.keys(), walk.values.values())
     return np.frombuffer(b"".join((*parts, *chosen)), dtype=np.int64)
@@ -85,9 +82,9 @@ def _choice_tokens(path: str, value: Value) -> bytes:
 
 
 def count_modules(walk: Walk) -> tuple[int, int]:
-    """Count the modules of a finished walk: all of them, and those in parts that no other program is likely to share.
+    """Count all modules of a finished walk, and those in parts that other programs probably do not share.
 
-    Parts are shared if their module can have few values, and lies in a part that is shared itself.
+    A part is shared if its module has few possible values and lies in a shared part.
     """
     every = anew = 0
     is_shared: dict[Fragment, bool] = {}
@@ -115,5 +112,5 @@ def _part_tokens(fragment: Fragment) -> bytes:
 
 
 def _digests(texts: list[str]) -> bytes:
-    """Return digests as arrays have them in memory: joined several times as fast as arrays are."""
+    """Return digests in the memory layout of an array; joining bytes is several times as fast as joining arrays."""
     return np.array([*map(token, texts)], dtype=np.int64).tobytes()

@@ -1,4 +1,4 @@
-"""Write what modules hold as JSON data that is the same in every process: no memory address, no order of a set."""
+"""Write the contents of modules as JSON data that are equal in every process, without addresses or set orders."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from bostruct.contracts import Json
 from bostruct.domains.language.errors import LanguageError
 
 ADDRESS = " at 0x"
-WORKERS_MAIN = "__mp_main__"  # what a script is called in the processes that it starts
+WORKERS_MAIN = "__mp_main__"  # the name of a script's main module in the processes that it starts
 
 
 def canonical_data(what: str, value: object) -> Json:
     """Return JSON data for a constant, equal for equal constants.
 
-    Raises LanguageError if nothing tells the constant apart from others but its address.
+    Raises LanguageError if only its address distinguishes the constant from others.
     """
     if isinstance(value, np.generic):
         return canonical_data(what, value.item())
@@ -42,7 +42,7 @@ def canonical_data(what: str, value: object) -> Json:
     if is_dataclass(value) and not isinstance(value, type):
         return [_type_name(value), [canonical_data(what, getattr(value, field.name)) for field in fields(value)]]
     found = identity_of(value)
-    if found == _type_name(value):  # not a function, and of no kind that is known here
+    if found == _type_name(value):  # neither a function nor a supported type
         found = [found, repr(value)]
         if type(value).__repr__ is object.__repr__ or ADDRESS in found[1]:
             raise LanguageError(
@@ -53,11 +53,11 @@ def canonical_data(what: str, value: object) -> Json:
 
 
 def canonical_value(what: str, value: object, name: Json) -> Json:
-    """Return JSON data for a value of a module, equal for equal values of equal names.
+    """Return JSON data for a value of a module, equal for equal values with equal names.
 
-    name: the name by which it was chosen, or a tuple that holds such names; None if it has none.
+    name: the name by which the value was chosen, or a tuple that contains such names; None if it has none.
 
-    Raises LanguageError if it has no name, and nothing but its address tells it apart from others.
+    Raises LanguageError if the value has no name and only its address distinguishes it from others.
     """
     if name is None:
         return canonical_data(what, value)
@@ -69,7 +69,7 @@ def canonical_value(what: str, value: object, name: Json) -> Json:
 
 
 def readable_data(what: str, value: object) -> Json:
-    """Return a value as it is where JSON can hold it, else what `canonical_data` tells of it; raises LanguageError."""
+    """Return a value itself if JSON supports it, otherwise its `canonical_data`; raises LanguageError."""
     plain = value.item() if isinstance(value, np.generic) else value
     try:
         return json.loads(json.dumps(plain, allow_nan=False))
@@ -78,10 +78,10 @@ def readable_data(what: str, value: object) -> Json:
 
 
 def identity_of(thing: object, around: tuple[int, ...] = ()) -> Json:
-    """Return JSON data that identifies a function or an implementation.
+    """Return JSON data that identify a function or an implementation.
 
-    The data are its module, its name and what it holds of text, numbers and functions. Anything else it holds may
-    change while it is used, and counts by its type: `traits_beyond_name` says where that leaves things alike.
+    The data are its module, its name, and the strings, numbers and functions that it contains. Other objects may change
+    and are represented only by their type; `traits_beyond_name` completes them.
     """
     if isinstance(thing, np.generic):
         return identity_of(thing.item())
@@ -93,7 +93,7 @@ def identity_of(thing: object, around: tuple[int, ...] = ()) -> Json:
         return [_type_name(thing), thing.name]
     parts = _closure_parts(thing)
     if parts is None or is_dataclass(thing):
-        if callable(thing) and isinstance(getattr(thing, "__name__", None), str):  # a class, or of C
+        if callable(thing) and isinstance(getattr(thing, "__name__", None), str):  # a class or a C function
             return _qualified_name(thing)
         if parts is None:
             return _type_name(thing)
@@ -106,10 +106,10 @@ def identity_of(thing: object, around: tuple[int, ...] = ()) -> Json:
 
 
 def traits_beyond_name(thing: object, around: tuple[int, ...] = ()) -> Iterator[str | None]:
-    """Yield what `identity_of` leaves out: the code of functions whose names others share, None for what is unknown.
+    """Yield the data that `identity_of` omits: the code of functions with shared names, and None for unknown contents.
 
-    Lambdas and functions made inside functions share their names. Unknown is what a list, a dict or an object of a
-    class of one's own holds, because it may change.
+    Lambdas and nested functions share their names. The contents of a list, a dict or an object of a user's class are
+    unknown, because they may change.
     """
     if thing is None or isinstance(thing, bool | int | float | str | Enum | np.generic) or id(thing) in around:
         return
@@ -125,14 +125,14 @@ def traits_beyond_name(thing: object, around: tuple[int, ...] = ()) -> Iterator[
 
 
 def identify_object(value: object) -> Hashable:
-    """Return what two objects share only if they are one, or equal integers or texts, while both exist."""
+    """Return a key that two live objects share only if they are identical, or equal integers or strings."""
     return (type(value), value) if type(value) in (int, str) else id(value)
 
 
 def identify_parts(thing: object) -> Hashable:
-    """Return what two implementations share only if they are of one type and hold the same objects, while both exist.
+    """Return a key that two live implementations share only if they have the same type and contain the same objects.
 
-    `identity_of` and `traits_beyond_name` are the same for both then.
+    `identity_of` and `traits_beyond_name` are then equal for both.
     """
     if isinstance(thing, partial):
         return type(thing), len(thing.args), *map(identify_object, _closure_parts(thing) or ())
@@ -144,7 +144,7 @@ def identify_parts(thing: object) -> Hashable:
 
 
 def traits_of_value(value: object) -> Iterator[str | None]:
-    """Yield what `canonical_data` leaves out of the functions inside a constant: `traits_beyond_name`."""
+    """Yield the `traits_beyond_name` of the functions in a constant, which `canonical_data` omits."""
     if isinstance(value, list | tuple | set | frozenset):
         for part in value:
             yield from traits_of_value(part)
@@ -156,11 +156,11 @@ def traits_of_value(value: object) -> Iterator[str | None]:
         for field in fields(value):
             yield from traits_of_value(getattr(value, field.name))
     elif isinstance(value, MethodType | partial) or isinstance(getattr(value, "__name__", None), str):
-        yield from traits_beyond_name(value)  # of anything else `canonical_data` has all
+        yield from traits_beyond_name(value)  # for any other value, `canonical_data` is complete
 
 
 def _closure_parts(thing: object) -> Iterable[object] | None:
-    """Return the things inside that `identity_of` looks at; None if it looks at none."""
+    """Return the objects inside a thing that `identity_of` examines, or None if it examines none."""
     if isinstance(thing, FunctionType):
         return closure_values(thing)
     if isinstance(thing, partial):
@@ -175,7 +175,7 @@ def _closure_parts(thing: object) -> Iterable[object] | None:
 
 
 def _is_known_by_name(thing: object) -> bool:
-    """Tell whether a module and a name say all of a thing: a class, a function of C, an object that holds nothing."""
+    """Return whether module and name identify a thing: a class, a C function, or an object without contents."""
     if isinstance(thing, BuiltinMethodType) and not isinstance(thing.__self__, ModuleType | type | None):
         return False
     if callable(thing) and isinstance(getattr(thing, "__name__", None), str):
@@ -185,7 +185,7 @@ def _is_known_by_name(thing: object) -> bool:
 
 
 def _code_data(code: CodeType) -> tuple[object, ...]:
-    """Return what a function does, whatever its lines are called and numbered."""
+    """Return the code of a function without file names and line numbers."""
     constants = tuple(map(_constant_data, code.co_consts))
     return code.co_code, code.co_names, code.co_freevars, code.co_varnames, constants
 
@@ -195,7 +195,7 @@ def _constant_data(value: object) -> object:
         return _code_data(value)
     return (
         sorted(map(repr, value)) if isinstance(value, frozenset) else repr(value)
-    )  # a set has another order elsewhere
+    )  # the order of a set differs between processes
 
 
 def _type_name(thing: object) -> str:
@@ -208,13 +208,13 @@ def _qualified_name(thing: Callable[..., object]) -> list[str]:
 
 
 def closure_values(function: FunctionType) -> list[object]:
-    """Return what a function holds: the bound names from around it, then its defaults, by position and by name."""
+    """Return the values of a function's closure, then its positional and keyword defaults."""
     cells = [cell.cell_contents for cell in function.__closure__ or () if _is_filled(cell)]
     return [*cells, *(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
 
 
 def _is_filled(cell: CellType) -> bool:
-    """Tell whether the name from around a function is bound yet."""
+    """Return whether a closure cell has a value."""
     try:
         _ = cell.cell_contents
     except ValueError:

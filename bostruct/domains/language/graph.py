@@ -1,9 +1,9 @@
-"""Define the objects that a search space is made of: parts, modules, their ports, hyperparameters.
+"""Define the objects of a search space: parts, modules, ports and hyperparameters.
 
-They refer to each other, so they are one file. A part is what one call of a function builds: open while the function
-runs, fixed once it has returned. Nothing is shared between calls: the part under construction is known through a
-context variable, and each module and hyperparameter is named by its place (the substitutions that led to it, then its
-name in the part), never by a counter. The same choices name the same things in every process.
+They refer to each other and therefore share one file. A part is the result of one call of a function: it is open while
+the function runs, and fixed after the function has returned. Calls share no state: a context variable holds the part
+under construction. Each module and hyperparameter is named by its path (the enclosing substitutions, then its name in
+the part), never by a counter, so the same choices have the same names in every process.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MODULE_NAME = re.compile(r"[^/\[\].:\s]+")
 
 
 class Input:
-    """A port that a module reads. It has one incoming edge, or is one of the inputs that its part returns."""
+    """A port that a module reads. It has one incoming edge, or is one of the returned inputs of its part."""
 
     __slots__ = ("exposed_as", "module", "name", "source")
 
@@ -40,10 +40,10 @@ class Input:
         self.module = module
         self.name = name
         self.source: Output | None = None
-        self.exposed_as: str | None = None  # its name among the inputs returned
+        self.exposed_as: str | None = None  # its name among the returned inputs
 
     def connect(self, output: Output) -> None:
-        """Read what the output gives; raises LanguageError, naming both ends."""
+        """Connect the input to an output; raises LanguageError, which names both ends."""
         if not isinstance(output, Output):
             raise LanguageError(f"{self}: expected an output to connect to, got {show_port(output)}")
         if self.source is not None:
@@ -70,7 +70,7 @@ class Output:
         self.name = name
 
     def connect(self, input: Input) -> None:
-        """Feed the input; raises LanguageError, naming both ends."""
+        """Connect the output to an input; raises LanguageError, which names both ends."""
         if not isinstance(input, Input):
             raise LanguageError(f"{self}: expected an input to connect to, got {show_port(input)}")
         input.connect(self)
@@ -83,10 +83,10 @@ class Output:
 class Fragment:
     """The result of one call of a builder.
 
-    host: the module that it replaces, None for the whole space.
+    host: the module that the part replaces, None for the whole space.
 
-    `depth` is the number of substitutions around it, `outer_outputs` are the outputs that parts inside it may read, and
-    `shared` holds what a `HyperparameterSharer` made for it.
+    `depth` is the number of enclosing substitutions. Inner parts may read `outer_outputs`. `shared` contains the
+    hyperparameters that `HyperparameterSharer`s made for the part.
     """
 
     path: str
@@ -98,12 +98,12 @@ class Fragment:
     outputs: dict[str, Output] = field(default_factory=dict)
     numbers: Counter[str] = field(default_factory=Counter)
     closed: bool = False
-    tokens: bytes | None = None  # once somebody asks for them
-    is_plain: bool = False  # whether it is finished, and nothing in it depends on any choice
+    tokens: bytes | None = None  # computed on first use
+    is_plain: bool = False  # True if the part is complete and contains no choice
     outer_outputs: set[Output] = field(default_factory=set)
-    reads_outer: bool = False  # whether a module of it reads an output of a part around it
-    hides_choices: bool = False  # whether only parts to come may make some of its choices visible
-    shared: dict[tuple[object, str], Hyperparameter] = field(default_factory=dict)  # by sharer, None for the part's own
+    reads_outer: bool = False  # True if a module of the part reads an output of an enclosing part
+    hides_choices: bool = False  # True if only later parts may make some of its choices visible
+    shared: dict[tuple[object, str], Hyperparameter] = field(default_factory=dict)  # by sharer, None for the part
 
     def __post_init__(self) -> None:
         self.depth = 0 if self.host is None else self.host.fragment.depth + 1
@@ -112,47 +112,47 @@ class Fragment:
         return self.path or "the whole space"
 
     def child_path(self, name: str) -> str:
-        """Return the place of something made in this part."""
+        """Return the path of an object defined in this part."""
         return f"{self.path}/{name}" if self.path else name
 
     def next_name(self, name: str) -> str:
-        """Return the name of the next module of one kind, ``Conv2D-0``, then ``Conv2D-1``."""
+        """Return the name of the next module of a type, such as ``Conv2D-0``, then ``Conv2D-1``."""
         n = self.numbers[name]
         self.numbers[name] = n + 1
         return f"{name}-{n}"
 
     def encloses(self, other: Fragment) -> bool:
-        """Tell whether functions that build `other` may see what is made here."""
+        """Return whether functions that build `other` may use objects of this part."""
         while other.depth > self.depth and other.host is not None:
             other = other.host.fragment
         return other is self
 
 
 def number_name(name: str, taken: Container[str]) -> str:
-    """Return a name itself if it is free, else with the first number from 1 on that makes it so."""
+    """Return a name if it is free, otherwise with the first number from 1 onward that makes it unique."""
     if name not in taken:
         return name
     return next(numbered for n in count(1) if (numbered := f"{name}-{n}") not in taken)
 
 
 class Discrete:
-    """An independent hyperparameter: one of finitely many values.
+    """An independent hyperparameter with finitely many values.
 
-    Where the value tells an order, `things` is how many things it orders and `steps` are the hyperparameters that tell
-    it together; else they are 0 and none. To share a hyperparameter, pass the same object to several modules.
+    If the value encodes a permutation, `things` is the number of permuted items and `steps` are the hyperparameters
+    that together encode it; otherwise they are 0 and empty. To share a hyperparameter, pass the same object to several
+    modules.
 
     Parameters
     ----------
     values : iterable of Value or mapping of str to object
-        At least one, none twice; each None, a bool, a number, a string, or a tuple of these. Also a function or class,
-        which traces know by its ``__name__``, or a dict, which they know by its JSON. A dict given for `values` itself
-        holds any objects by the names that traces know them by.
+        At least one value, without duplicates. Each is None, a bool, a number, a string, or a tuple of these; a
+        function or class, which traces represent by its ``__name__``; or a dict, which traces represent by its JSON. A
+        mapping gives names to arbitrary objects.
     name : str, optional
-        Its key in traces, numbered from the second hyperparameter of one part and one name on, as in ``swap``,
-        ``swap-1``; by default the first module that it is given to and its local name there, as in
-        ``Conv2D-0.filters``.
+        Its key in traces. Repeated names in a part are numbered: ``swap``, ``swap-1``. By default, the first module
+        that uses it and its local name there, such as ``Conv2D-0.filters``.
     ordered : bool, default False
-        True if neighboring values are alike.
+        True if neighboring values are similar.
 
     Raises
     ------
@@ -177,7 +177,7 @@ class Discrete:
         if len(self.positions) < len(self.values):
             way_out = ": name them, D({'name': value, ...})" if self.is_named else ""
             raise LanguageError(f"values: expected no two that are equal, got {short_repr(self.values)}{way_out}")
-        self.path = ""  # known once the function around it has returned
+        self.path = ""  # set after the enclosing function has returned
         self.fragment: Fragment = current_fragment("a hyperparameter")
         self.fragment.hyperparameters.append(self)
 
@@ -195,7 +195,7 @@ def _read_values(values: object) -> tuple[Value, ...]:
 
 
 class DependentHyperparameter:
-    """A value that follows from others.
+    """A hyperparameter whose value is a function of others.
 
     Parameters
     ----------
@@ -237,21 +237,21 @@ Hyperparameter: TypeAlias = Discrete | DependentHyperparameter
 
 
 def is_hyperparameter(value: object) -> TypeGuard[Hyperparameter]:
-    """Tell whether a value is a hyperparameter, independent or dependent."""
+    """Return whether a value is a hyperparameter, independent or dependent."""
     return isinstance(value, Discrete | DependentHyperparameter)
 
 
-IO: TypeAlias = tuple[dict[str, Input], dict[str, Output]]  # what every function that builds a part returns
+IO: TypeAlias = tuple[dict[str, Input], dict[str, Output]]  # the return type of every function that builds a part
 Builder: TypeAlias = Callable[[], IO]
 
 
 class Substitution(NamedTuple):
-    """The way a substitution module is replaced.
+    """How a substitution module is replaced.
 
-    keyed_by: the local names whose values are part of the place of what is built; all where None.
-    allow_input_subset: bool, True if what is built may lack inputs of the module.
-    allow_output_subset: bool, True if what is built may lack outputs of the module.
-    opens_choices: bool, False if what is built never holds a choice.
+    keyed_by: local names whose values are part of the path of the built part; all if None.
+    allow_input_subset: bool, True if the part may lack inputs of the module.
+    allow_output_subset: bool, True if the part may lack outputs of the module.
+    opens_choices: bool, False if the part never contains a choice.
     """
 
     fn: Callable[[dict[str, Value]], IO]
@@ -264,11 +264,11 @@ class Substitution(NamedTuple):
 class Module:
     """A node with named inputs, outputs and hyperparameters.
 
-    properties: local name -> hyperparameter or constant; kept apart, each sorted, in `hyperparameters` and `constants`.
-    implementation: what compilers turn the module into; None for a node that nobody compiles.
+    properties: hyperparameters and constants by local name, for `hyperparameters` and `constants`, each sorted.
+    implementation: the module's implementation for compilers; None if it is never compiled.
     substitution: None for basic modules.
 
-    `expansions` holds what took its place, or why there is nothing, by the values of its hyperparameters.
+    `expansions` contains the parts that replace the module, or the reasons for infeasibility, by hyperparameter values.
     """
 
     __slots__ = (
@@ -314,7 +314,7 @@ class Module:
     def _add_property(self, name: str, value: object) -> None:
         if not is_hyperparameter(value):
             if self.substitution is None:
-                canonical_data(f"{self.path}: {name}", value)  # programs are told apart by it
+                canonical_data(f"{self.path}: {name}", value)  # part of a program's fingerprint
             self.constants[name] = value
         elif value.fragment.encloses(self.fragment):
             self.hyperparameters[name] = value
@@ -329,7 +329,7 @@ class Module:
 
 
 def show_port(port: object) -> str:
-    """Write a port as messages call it, and anything else by a short repr."""
+    """Write a port as in messages, and any other object by a short repr."""
     return str(port) if isinstance(port, Input | Output) else short_repr(port)
 
 
@@ -337,12 +337,12 @@ _OPEN: ContextVar[Fragment | None] = ContextVar("open_fragment", default=None)
 
 
 def open_fragment() -> Fragment | None:
-    """Return the part under construction, None outside the functions that build one."""
+    """Return the part under construction, or None outside of a builder."""
     return _OPEN.get()
 
 
 def current_fragment(what: str) -> Fragment:
-    """Return the part under construction; raises LanguageError outside the functions that build one."""
+    """Return the part under construction; raises LanguageError outside of a builder."""
     fragment = _OPEN.get()
     if fragment is None:
         raise LanguageError(f"{what} belongs to a space: make it inside the function that is given to SearchSpace")
@@ -351,7 +351,7 @@ def current_fragment(what: str) -> Fragment:
 
 @contextmanager
 def build_into(fragment: Fragment) -> Iterator[None]:
-    """Add modules and hyperparameters made meanwhile to the fragment."""
+    """Add modules and hyperparameters created in this context to the fragment."""
     token = _OPEN.set(fragment)
     try:
         yield
@@ -371,16 +371,16 @@ def module(
     Parameters
     ----------
     name : str
-        Its name in paths.
+        The module's name in paths.
     name_to_hyperp : mapping of str to object, optional
-        Local name -> hyperparameter, or a constant: a value, an array, a function, or any object whose repr says what
-        it holds.
+        Hyperparameters or constants by local name. A constant is a value, an array, a function, or any object whose
+        repr describes its contents.
     input_names : iterable of str, default ()
-        Names of its inputs.
+        Names of the inputs.
     output_names : iterable of str, default ("out",)
-        Names of its outputs.
+        Names of the outputs.
     implementation : object, optional
-        What compilers make of it.
+        The module's implementation for compilers.
 
     Raises
     ------
@@ -398,11 +398,11 @@ def siso_module(name: str, name_to_hyperp: Mapping[str, object] | None = None, i
     Parameters
     ----------
     name : str
-        Its name in paths.
+        The module's name in paths.
     name_to_hyperp : mapping of str to object, optional
-        Local name -> hyperparameter or constant, as in `module`.
+        Hyperparameters or constants by local name, as in `module`.
     implementation : object, optional
-        What compilers make of it.
+        The module's implementation for compilers.
 
     Raises
     ------
@@ -424,32 +424,32 @@ def substitution_module(
     keyed_by: Iterable[str] | None = None,
     opens_choices: bool = True,
 ) -> IO:
-    """Return a module whose place a part of the space takes once all its hyperparameters have values.
+    """Return a module that a part of the space replaces once all its hyperparameters have values.
 
     Parameters
     ----------
     name : str
-        Its name in paths.
+        The module's name in paths.
     substitution_fn : callable
-        Function of a dict from local names to values that returns (inputs, outputs) with the names declared here, or
-        some of them if a subset is allowed. It must do the same whenever it gets the same: what it builds is kept. It
-        raises `bostruct.Infeasible` if the choices lead nowhere.
+        Function of a dict from local names to values that returns (inputs, outputs) with the declared names, or some of
+        them if a subset is allowed. It must be deterministic, because its results are cached. It raises
+        `bostruct.Infeasible` if the values are infeasible.
     name_to_hyperp : mapping of str to object
         Hyperparameters or constants by local name.
     input_names : iterable of str
-        Names of its inputs.
+        Names of the inputs.
     output_names : iterable of str
-        Names of its outputs.
+        Names of the outputs.
     allow_input_subset : bool, default False
-        True if the part may have some of the inputs only.
+        True if the part may lack some of the inputs.
     allow_output_subset : bool, default False
-        True if the part may have some of the outputs only.
+        True if the part may lack some of the outputs.
     keyed_by : iterable of str, optional
-        The local names whose values tell apart what is built; hyperparameters inside keep their values when only others
-        change. By default all do.
+        The local names whose values become part of paths. Inner hyperparameters keep their values when only other
+        values change. By default, all local names.
     opens_choices : bool, default True
-        False to promise that what is built never holds a choice and is always feasible, so that spaces with many
-        hyperparameters here are counted, and drawn from, without building it.
+        False to promise that the part is always feasible and never contains a choice. The programs of the space can
+        then be counted and sampled without building the part.
 
     Raises
     ------
@@ -470,14 +470,14 @@ def substitution_module(
 
 
 def outer_output(output: Output) -> Output:
-    """Declare that parts built later, inside substitutions of this part, may read an output; return the output.
+    """Declare that inner parts, built later, may read an output; return the output.
 
-    A part inside connects to it as to an output of its own. The module may lead to no other output.
+    Inner parts connect to it as to their own outputs. Its module need not lead to any other output.
 
     Parameters
     ----------
     output : Output
-        `Output` of a module of the part under construction.
+        Output of a module of the part under construction.
 
     Raises
     ------

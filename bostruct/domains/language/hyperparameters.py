@@ -1,6 +1,6 @@
-"""Make hyperparameters: what is chosen, and what follows from it.
+"""Define hyperparameters: independent values and values derived from them.
 
-An order of things is held as its position among all orders.
+A permutation is represented by its position in lexicographic order.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from bostruct.domains.space.permutation import count_rearrangements, list_rearra
 
 
 def order_at(position: int, k: int) -> tuple[int, ...]:
-    """Return the order of 0 to k - 1 at a position of all their orders, sorted.
+    """Return the permutation of 0 to k - 1 at a position in lexicographic order.
 
     position: in 0..k! - 1.
-    k: number of things, at least 0.
+    k: number of items, at least 0.
     """
     left = list(range(k))
     order = []
@@ -44,10 +44,10 @@ def order_at(position: int, k: int) -> tuple[int, ...]:
 
 
 def read_order(h: Discrete, values: Mapping[str, Value]) -> tuple[int, ...] | None:
-    """Return the order that the value of a choice tells, or tells first; None if it tells none.
+    """Return the permutation that a choice encodes, or None if it encodes none.
 
-    An order that is chosen in steps belongs to the first step, and is None until all are chosen; that of the others is
-    empty.
+    A permutation that is chosen in steps belongs to the first step, and is None until all steps have values; the other
+    steps return an empty tuple.
     """
     if h.steps and h is not h.steps[0]:
         return ()
@@ -62,15 +62,15 @@ def _order_of_steps(values: tuple[int, ...], k: int) -> tuple[int, ...]:
 
 
 def position_of_steps(values: tuple[int, ...]) -> int:
-    """Return the position of an order among all, sorted."""
+    """Return the position of a permutation in lexicographic order, from the values of its steps."""
     k = len(values) + 1
     return sum(value * math.factorial(k - 1 - i) for i, value in enumerate(values))
 
 
 def other_values(h: Discrete, value: Value) -> tuple[Value, ...]:
-    """Return the values that one change of a choice leads to.
+    """Return the values that are one change away.
 
-    They are all others; of an order that is one choice those a swap, a move of one thing or a reversal away.
+    These are all other values. For a permutation in one choice, they are one swap, move or reversal away.
     """
     if _is_whole_order(h):
         return _nearby_positions(value, h.things)
@@ -78,7 +78,7 @@ def other_values(h: Discrete, value: Value) -> tuple[Value, ...]:
 
 
 def count_other_values(h: Discrete) -> int:
-    """Return how many values one change of a choice leads to."""
+    """Return the number of values that are one change away."""
     return count_rearrangements(h.things) if _is_whole_order(h) else len(h.values) - 1
 
 
@@ -93,11 +93,11 @@ def _nearby_positions(position: int, k: int) -> tuple[int, ...]:
     return tuple((np.array([math.factorial(k - 1 - i) for i in range(k)]) @ smaller_after).tolist())
 
 
-MAX_INTEGERS = 1_000_000  # of an IntRange
-MAX_PERMUTED = 100  # things in some order
-MAX_LISTED_ORDERS = 8  # things whose orders are the values of one choice
+MAX_INTEGERS = 1_000_000  # values of an IntRange
+MAX_PERMUTED = 100  # permuted items
+MAX_LISTED_ORDERS = 8  # permuted items that one choice can encode
 ROUNDING_DIGITS = (12, 15, 17)
-LARGE_NUMBER = 1e307  # the difference of larger numbers may be beyond what a float can hold
+LARGE_NUMBER = 1e307  # the difference of larger numbers may overflow
 
 
 D = Discrete
@@ -109,20 +109,20 @@ def Bool(name: str | None = None) -> Discrete:
     Parameters
     ----------
     name : str, optional
-        Its key in traces, as in `D`.
+        Key in traces, as in `D`.
     """
     return Discrete((0, 1), name)
 
 
 def OneOfK(k: int, name: str | None = None) -> Discrete:
-    """Return a hyperparameter from 0 to k - 1, as for `siso_or` of k functions.
+    """Return a hyperparameter with the values 0 to k - 1, for example for `siso_or` with k functions.
 
     Parameters
     ----------
     k : int
-        At least 1.
+        Number of values, at least 1.
     name : str, optional
-        Its key in traces, as in `D`.
+        Key in traces, as in `D`.
 
     Raises
     ------
@@ -133,18 +133,18 @@ def OneOfK(k: int, name: str | None = None) -> Discrete:
 
 
 def OneOfKFactorial(k: int, name: str | None = None) -> Hyperparameter:
-    """Return a hyperparameter from 0 to k! - 1, the positions of all orders of k things, as for `siso_permutation`.
+    """Return a hyperparameter with the values 0 to k! - 1, the positions of all permutations, for `siso_permutation`.
 
     Parameters
     ----------
     k : int
-        Int, 1 to 100. Up to 8 the position is one choice. Beyond, it follows from k - 1 choices, called ``order_0`` and
-        so on, or by the name given: which of the k things is first, which of those left is next, ... Traces in the
-        order of choice are then in the order of the positions too. Models compare orders by the pairs of things that
-        stand in another order, and a change of an order that is one choice swaps two things, moves one or reverses a
-        stretch.
+        Number of items, 1 to 100. Up to 8 items, the position is one choice. For more, it is derived from k - 1
+        choices, with keys ``order_0`` and so on, or prefixed by `name`: which item is first, which of the remaining
+        items is second, and so on. The order of choice is then also lexicographic. Models compare permutations by the
+        pairs of items in a different order. A change of a permutation in one choice swaps two items, moves one, or
+        reverses a segment.
     name : str, optional
-        Its key in traces, as in `D`, or what those of its choices begin with.
+        Key in traces, as in `D`, or the prefix of its steps' keys.
 
     Raises
     ------
@@ -163,25 +163,25 @@ def OneOfKFactorial(k: int, name: str | None = None) -> Hyperparameter:
 
 
 def _join_steps(steps: list[Discrete], k: int) -> list[Discrete]:
-    """Mark hyperparameters as those that tell an order of k things together; of one thing there is none to tell."""
+    """Mark hyperparameters as the steps of one permutation of k items; one item has no steps."""
     for h in steps if k > 1 else ():
         h.things, h.steps = k, tuple(steps)
     return steps
 
 
 def IntRange(low: int, high: int, steps: int | None = None, *, log: bool = False, name: str | None = None) -> Discrete:
-    """Return an ordered hyperparameter of integers from low to high, both included.
+    """Return an ordered hyperparameter of integers from low to high, inclusive.
 
     Parameters
     ----------
     low, high : int
-        Int, low <= high; low >= 1 with log.
+        Bounds with low <= high; low >= 1 if `log` is True.
     steps : int, optional
-        Int, about so many integers at even distances; None for all, at most a million (with log 8, or all if fewer).
+        Approximate number of evenly spaced values. None for all integers, at most a million, or 8 if `log` is True.
     log : bool, default False
-        True for even distances of logarithms.
+        True for even spacing on a logarithmic scale.
     name : str, optional
-        Its key in traces, as in `D`.
+        Key in traces, as in `D`.
 
     Raises
     ------
@@ -205,20 +205,20 @@ def IntRange(low: int, high: int, steps: int | None = None, *, log: bool = False
 
 
 def FloatRange(low: float, high: float, steps: int, *, log: bool = False, name: str | None = None) -> Discrete:
-    """Return an ordered hyperparameter of numbers from low to high, both included, at even distances.
+    """Return an ordered hyperparameter of evenly spaced numbers from low to high, inclusive.
 
-    Numbers between low and high have 12 digits, or as many more as they need to differ.
+    Numbers between low and high are rounded to 12 digits, or to more if they would otherwise be equal.
 
     Parameters
     ----------
     low, high : float
-        Finite float, low <= high; low > 0 with log.
+        Finite bounds with low <= high; low > 0 if `log` is True.
     steps : int
-        The number of values, at least 1; fewer if there are no more floats.
+        Number of values, at least 1. There are fewer if the interval contains fewer floats.
     log : bool, default False
-        True for even distances of logarithms.
+        True for even spacing on a logarithmic scale.
     name : str, optional
-        Its key in traces, as in `D`.
+        Key in traces, as in `D`.
 
     Raises
     ------
@@ -233,7 +233,7 @@ def FloatRange(low: float, high: float, steps: int, *, log: bool = False, name: 
 
 
 def _even_grid(low: float, high: float, steps: int, log: bool) -> list[float]:
-    """Return the ends and what lies between, ascending."""
+    """Return evenly spaced values from low to high, ascending."""
     if steps == 1:
         return [float(low)]
     scale = 1.0 if max(abs(low), abs(high)) < LARGE_NUMBER else 0.5
@@ -249,15 +249,15 @@ def _even_grid(low: float, high: float, steps: int, log: bool) -> list[float]:
 
 
 class HyperparameterSharer:
-    """A dictionary of hyperparameters for substitutions that share them, after Negrinho et al. 2019.
+    """A dictionary of hyperparameters that substitutions share, after Negrinho et al. 2019.
 
-    A hyperparameter belongs to the part whose function registers it, or to the whole space where it is registered
-    outside of any. So its place in traces does not depend on which substitution is the first to ask for it.
+    A hyperparameter belongs to the part whose function registers it, or to the whole space if it is registered outside
+    of any part. Its path in traces therefore does not depend on which substitution uses it first.
     """
 
     def __init__(self) -> None:
         self._homes: dict[str, str] = {}  # name -> path of the part that registered it
-        self._makers: dict[str, Callable[[], Hyperparameter]] = {}  # of those registered outside of any part
+        self._makers: dict[str, Callable[[], Hyperparameter]] = {}  # functions registered outside of any part
 
     def register(self, hyperp_name: str, hyperp_fn: Callable[[], Hyperparameter]) -> None:
         """Register a hyperparameter by name.
@@ -265,9 +265,9 @@ class HyperparameterSharer:
         Parameters
         ----------
         hyperp_name : str
-            Its name here, and its key in traces if it has no name of its own.
+            Name for `get`, and the key in traces if the hyperparameter has no name.
         hyperp_fn : callable
-            Function without arguments that makes the hyperparameter.
+            Function without arguments that returns the hyperparameter.
 
         Raises
         ------
@@ -292,7 +292,7 @@ class HyperparameterSharer:
         Parameters
         ----------
         hyperp_name : str
-            The name, as registered.
+            The registered name.
 
         Raises
         ------
@@ -321,7 +321,7 @@ class HyperparameterSharer:
 
 
 def _make_shared(home: Fragment, name: str, make: Callable[[], Hyperparameter]) -> Hyperparameter:
-    """Make a hyperparameter that belongs to a part, also if that is finished."""
+    """Make a hyperparameter that belongs to a part, even if the part is complete."""
     before = len(home.hyperparameters)
     with build_into(home):
         made = make()
@@ -339,15 +339,15 @@ def _make_shared(home: Fragment, name: str, make: Callable[[], Hyperparameter]) 
 
 
 def independent_ancestors(h: Hyperparameter) -> tuple[Discrete, ...]:
-    """Return the independent hyperparameters whose values give h its own; h if it is one.
+    """Return the independent hyperparameters that h depends on, or h itself if it is independent.
 
-    They are in the order of a breadth-first search, by local name.
+    They are in breadth-first order, by local name.
     """
     if isinstance(h, Discrete):
         return (h,)
     queue: list[Hyperparameter] = [h]
     known: set[Hyperparameter] = {h}
-    for one in queue:  # grows as it goes
+    for one in queue:  # grows during iteration
         if isinstance(one, DependentHyperparameter):
             queue += [parent for parent in dict.fromkeys(one.parents.values()) if parent not in known]
             known.update(one.parents.values())

@@ -1,4 +1,4 @@
-"""Define programs, as graphs that compilers read, and programs with choices left open."""
+"""Define programs: graphs that compilers read, and programs with open choices."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ if TYPE_CHECKING:
     from bostruct.domains.architecture.value import Architecture
 
 T = TypeVar("T")
-Example: TypeAlias = "tuple[int, ...] | Tensor"  # a shape, the batch included, or a tensor of that shape and type
-MAX_DEPTH = 400  # substitutions around each other that a space may allow
-REPR_CHARACTERS = 200  # characters of a trace, in a program's repr
+Example: TypeAlias = "tuple[int, ...] | Tensor"  # a shape including the batch, or a tensor of that shape and type
+MAX_DEPTH = 400  # maximum nesting of substitutions in any space
+REPR_CHARACTERS = 200  # characters of a trace in a program's repr
 NO_NAMES: Mapping[str, Value] = MappingProxyType({})
-COMPILERS = "bostruct.domains.language.compilers"  # which import this file, torch or scikit-learn
+COMPILERS = "bostruct.domains.language.compilers"  # imports this file, torch or scikit-learn
 
 
 class Source(NamedTuple):
-    """The place that an input reads: an output of a node, or an input of the program.
+    """The source of an input: an output of a node, or an input of the program.
 
     node: position of the node, None for an input of the program.
     """
@@ -66,32 +66,32 @@ class Node(NamedTuple):
 
 
 class Backend(ABC, Generic[T]):
-    """A target that a program is compiled for, node by node: the base of all backends."""
+    """The base class of compilation targets, which compile a program node by node."""
 
     @abstractmethod
     def make(self, node: Node, inputs: dict[str, T]) -> T | Mapping[str, T]:
-        """Return what the node gives: one thing if it has one output, else a mapping by the names of its outputs."""
+        """Return the result of a node: one object if it has one output, else a mapping by the names of its outputs."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Program:
-    """A graph of basic modules, which is what an objective receives.
+    """A graph of basic modules: the argument of an objective.
 
-    Equal to any that has the same graph and the same values, by whatever choices. Identities without hyperparameters
-    are left out.
+    Programs are equal if their graphs and values are equal, even if their choices differ. Identity modules without
+    hyperparameters are omitted.
 
     Parameters
     ----------
     nodes : tuple of Node
-        Tuple of `Node` in a topological order, the same in every process.
+        Nodes in a topological order that is the same in every process.
     inputs : tuple of str
         The names of the program's own inputs.
     outputs : dict of str to Source
-        Name of an output -> what it reads.
+        The source of each output, by name.
     trace : Trace
-        The choices that led here.
+        The choices that define the program.
     builder : Builder
-        The function of the space, which rebuilds the program in another process.
+        The function of the space. It rebuilds the program in another process.
     """
 
     nodes: tuple[Node, ...]
@@ -102,24 +102,24 @@ class Program:
 
     @cached_property
     def fingerprint(self) -> str:
-        """The 32 hexadecimal digits that programs share where graphs, values and implementations are equal.
+        """32 hexadecimal digits that are equal for programs with equal graphs, values and implementations.
 
-        They are the same everywhere. Graphs are equal if they are isomorphic. Functions count by their module, their
-        name, and the text, numbers and functions that they hold. Lambdas and functions made inside functions share
-        names, and count by their code too, which another version of Python may write otherwise. What holds lists,
-        dicts or objects of your own counts as equal only at the same place.
+        They do not depend on the process or machine. Graphs are equal if they are isomorphic. A function is identified
+        by its module, its name, and the strings, numbers and functions that it contains. Lambdas and nested functions,
+        whose names are not unique, are also identified by their code, which depends on the version of Python. Functions
+        that contain lists, dicts or objects of your own classes are equal only at the same path.
         """
         return self._digest(_traits)
 
     @property
     def fingerprint_by_names(self) -> str:
-        """The fingerprint where functions count without their code: stored studies know their spaces by it."""
+        """The fingerprint without the code of functions; stored studies identify their spaces by it."""
         return self._digest(lambda _: [])
 
     def _digest(self, traits_of: Callable[[Node], list[str | None]]) -> str:
-        """Return the hash of a JSON array: what the outputs read, a row a node, and the names of the inputs.
+        """Return the hash of a JSON array: sources of the outputs, a row for each node, and names of the inputs.
 
-        traits_of: returns what is added to the row of a node; with its path if something is unknown, a None.
+        traits_of: function that returns additional data for a node's row. None in the data adds the node's path.
         """
         rows: list[str] = []
         known: dict[Hashable, tuple[str, list[str | None]]] = {}  # most modules of a program share their parts
@@ -132,7 +132,7 @@ class Program:
                 head = [node.kind, values, fingerprints.identity_of(node.implementation)]
                 known[content] = json.dumps(head)[:-1], traits_of(node)
             head_text, traits = known[content]
-            place = [node.path] if None in traits else []  # its choices lead there alone
+            place = [node.path] if None in traits else []  # only its choices lead there
             rows.append(f"{head_text}, {json.dumps([self._sources(node.sources), *traits, *place])[1:]}")
         text = f"[{json.dumps(self._sources(self.outputs))}, [{', '.join(rows)}], {json.dumps(sorted(self.inputs))}]"
         return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
@@ -150,74 +150,75 @@ class Program:
         return f"Program({len(self)} modules, {short_repr(dict(self.trace), REPR_CHARACTERS)})"
 
     def __str__(self) -> str:
-        """Return all of its trace, which `repr` cuts."""
+        """Return the whole trace, which `repr` truncates."""
         return f"Program({len(self)} modules, {dict(self.trace)})"
 
     def __reduce__(self) -> tuple[object, ...]:
-        return rebuild_program, (self.builder, self.trace)  # nodes hold functions, which do not travel
+        return rebuild_program, (self.builder, self.trace)  # nodes contain functions, which cannot be pickled
 
     def compile(self, backend: Backend[T], inputs: Mapping[str, T]) -> dict[str, T]:
-        """Compile the program with a backend of your own.
+        """Compile the program with a custom backend.
 
         Parameters
         ----------
         backend : Backend
-            A `Backend`, whose ``make(node, inputs)`` gets a `Node` and what was made of the nodes that it reads, by the
-            names of its inputs; it returns what the node gives, a mapping if that has several outputs.
+            A backend, whose ``make(node, inputs)`` receives a `Node` and the results that it reads, by input name. It
+            returns the result of the node, or a mapping by output name if there are several outputs.
         inputs : mapping of str to T
-            Name -> what stands for each of the program's own inputs.
+            The backend's value for each input of the program, by name.
 
         Returns
         -------
         dict of str to T
-            What the backend makes, by the names of the program's outputs.
+            The results of the backend, by the names of the program's outputs.
 
         Raises
         ------
         CompileError, TypeError
-            For a backend that is not made of the base.
+            If `backend` is not a `Backend`, or the program cannot be compiled.
         """
         check_part("backend", backend, Backend)
         return load_by_name(f"{COMPILERS}.flow:compile_program")(self, backend, inputs)
 
     def to_torch(self, input_shapes: Example | Mapping[str, Example] | None = None) -> nn.Module:
-        """Return the program as a `torch.nn.Module`, its parameters named by the places of their modules.
+        """Return the program as a `torch.nn.Module`, with parameters named by the paths of their modules.
 
-        Shapes are inferred before anything is allocated; raises CompileError if they do not fit, which names the
-        module, its values and the shapes. Parameters are drawn from torch's own generator: call ``torch.manual_seed``
-        before.
+        Shapes are inferred before any parameter is allocated. Parameters are initialized with torch's global generator:
+        call ``torch.manual_seed`` first.
 
         Parameters
         ----------
         input_shapes : Example or mapping of str to Example, optional
-            The shape of each of the program's inputs by name, or the shape itself if there is one input; each with the
-            batch, such as (8, 3, 32, 32), or a tensor of that shape and type.
+            The shape of each input by name, or the shape itself if there is one input. A shape includes the batch, such
+            as (8, 3, 32, 32). A tensor of that shape and type may replace it.
 
         Raises
         ------
+        CompileError
+            If the shapes do not match; the message names the module, its values and the shapes.
         MissingExtra
-            Without torch.
+            If torch is not installed.
         """
         optional_import("torch")
         return load_by_name(f"{COMPILERS}.networks:torch_network")(self, {} if input_shapes is None else input_shapes)
 
     def to_sklearn(self) -> Pipeline:
-        """Return the program as a scikit-learn `Pipeline`, not fitted.
+        """Return the program as an unfitted scikit-learn `Pipeline`.
 
-        Steps are named by the places of the modules. Branches that meet in a `feature_union` become a `FeatureUnion`; a
-        step in front of several branches that do not all meet in one union is fitted once in each.
+        Steps are named by the paths of the modules. Branches that are joined by a `feature_union` become a
+        `FeatureUnion`. A step before several branches that do not all join in one union is fitted once in each branch.
 
         Raises
         ------
         CompileError
-            Which names what scikit-learn cannot express.
+            If scikit-learn cannot express the program.
         """
         return load_by_name(f"{COMPILERS}.pipelines:pipeline")(self)
 
     def to_function(self) -> Callable[..., Any]:
         """Return the program as a function with one argument for each of its inputs, by position or by name.
 
-        The function gives the program's output, or a dict by name if it has several.
+        The function returns the program's output, or a dict by name if it has several outputs.
 
         Raises
         ------
@@ -226,41 +227,40 @@ class Program:
         return load_by_name(f"{COMPILERS}.flow:Calculation")(self)
 
     def to_architecture(self, family: Family | str | None = None, decision: str = "softmax") -> Architecture:
-        """Return the modules that stand for a layer as an `Architecture`, for `otmann` and the method ``nasbot``.
+        """Return the layers of the program as an `Architecture`, for `otmann` and the method ``nasbot``.
 
-        Modules that stand for no layer are contracted: what reads them reads what they read. Input and output are
-        added.
+        Modules without a layer are contracted: their readers read their inputs. Input and output layers are added.
 
         Parameters
         ----------
         family : Family or str, optional
             As in `Architecture`.
         decision : str, default "softmax"
-            The label of the decision layer that is added if the program does not end in one.
+            The label of the decision layer that is added if the program does not end with a decision layer.
 
         Raises
         ------
         CompileError
-            If `Architecture` refuses what is found.
+            If the layers do not form a valid `Architecture`.
         """
         return load_by_name(f"{COMPILERS}.architectures:build_architecture")(self, family, decision)
 
     def to_text(self) -> str:
-        """Describe the modules, what they read, and their values."""
+        """Describe the modules, their sources and their values."""
         return drawing.view_text(drawing.view(self._walk()))
 
     def to_json(self) -> dict[str, Any]:
-        """Describe the program as JSON data, for tools that read graphs; a space rebuilds it from its trace alone.
+        """Return the program as JSON data for other tools. A space can rebuild it from the trace.
 
-        A source is the path of a node, or None for the program itself, and the name of the output, or of the program's
-        input. Values that JSON lacks are there by name: functions, dicts that were chosen, anything named.
+        A source is the path of a node, or None for the program, and the name of its output or of the program's input.
+        Values that JSON does not support are represented by their names.
 
         Returns
         -------
         dict of str to Any
-            A dict: ``fingerprint``; ``trace``; ``inputs``, names; ``nodes``, a list in a topological order of dicts
-            with ``path``, ``kind``, ``values`` by local name, ``sources`` by the names of the inputs, and ``outputs``,
-            names; ``outputs``, sources by name.
+            ``fingerprint``; ``trace``; ``inputs``, a list of names; ``nodes``, a list in topological order of dicts
+            with ``path``, ``kind``, ``values`` by local name, ``sources`` by input name, and ``outputs``, a list of
+            names; and ``outputs``, the sources by name.
         """
         paths = [node.path for node in self.nodes]
         return {
@@ -272,7 +272,7 @@ class Program:
         }
 
     def to_dot(self) -> str:
-        """Return the program in Graphviz's language."""
+        """Return the program in the DOT language of Graphviz."""
         return drawing.view_dot(drawing.view(self._walk()))
 
     def to_svg(self) -> str:
@@ -281,7 +281,7 @@ class Program:
         Raises
         ------
         MissingExtra
-            Without the extra ``plot`` or the Graphviz program.
+            If the extra ``plot`` or the Graphviz program is not installed.
         """
         return render_svg(self.to_dot())
 
@@ -290,10 +290,10 @@ class Program:
 
     @cached_property
     def _canonical_numbers(self) -> dict[int, int]:
-        """The number of each node's position: when the node is met from the outputs, by the names of ports.
+        """The position of each node in a depth-first traversal from the outputs, with ports in order of their names.
 
-        Every input reads one thing, and every node is read on the way to an output: so nodes are known by the names of
-        the ports that lead there, and graphs are isomorphic exactly where they are alike in this order.
+        Every input has one source, and an output depends on every node. A node is therefore identified by the names of
+        the ports that lead to it, and graphs are isomorphic if and only if they are equal in this order.
         """
         numbers: dict[int, int] = {}
         stack = [self.outputs[name].node for name in sorted(self.outputs, reverse=True)]
@@ -341,19 +341,19 @@ def _is_contracted(module: Module) -> bool:
 
 
 def rebuild_program(builder: Builder, trace: Trace) -> Program:
-    """Build a program anew from what can be sent to another process."""
+    """Rebuild a program from data that can be sent to another process."""
     return build_program(replay(begin(builder, MAX_DEPTH), trace), builder)
 
 
 def _identify_content(node: Node) -> Hashable:
-    """Return what nodes of one program share only if their kinds, values and implementations hold the same objects."""
+    """Return a key that nodes share only if their types, values and implementations contain the same objects."""
     values = (*node.values.values(), *node.names.values())
     names = (node.kind, *node.values, None, *node.names)
     return names, *map(fingerprints.identify_object, values), fingerprints.identify_parts(node.implementation)
 
 
 def _traits(node: Node) -> list[str | None]:
-    """Return what names do not tell of a node, None for what is unknown."""
+    """Return the identifying data of a node that names do not contain, None for unknown data."""
     found = [*fingerprints.traits_beyond_name(node.implementation)]
     for name, value in sorted(node.values.items()):
         if name not in node.names:
@@ -377,17 +377,17 @@ def _json_sources(sources: Mapping[str, Source], paths: Sequence[str]) -> Json:
 
 
 Render: TypeAlias = Callable[[str], str]
-COUNT_BUDGET = 80_000  # modules looked at, for a size: about a second
-PROOF_DRAWS = 100  # for one program of a space of which none was counted
+COUNT_BUDGET = 80_000  # modules to visit for a size: about a second
+PROOF_DRAWS = 100  # draws to find a program of a space for which none was counted
 
 
 class PartialProgram:
-    """A program with choices left open, or with none. It never changes: to assign a value makes another.
+    """A program with open choices, or with none. It is immutable: `assign` returns a new one.
 
-    max_depth: int, 1 to 400, the most substitutions around each other.
-    max_decisions: int >= 1, the most choices of one program.
+    max_depth: int, 1 to 400, the maximum nesting of substitutions.
+    max_decisions: int >= 1, the maximum number of choices of a program.
 
-    Raises LanguageError, which names what is wrong.
+    Raises LanguageError if the space is invalid.
     """
 
     def __init__(self, builder: Builder, *, max_depth: int = 200, max_decisions: int = 10_000) -> None:
@@ -407,37 +407,37 @@ class PartialProgram:
 
     @cached_property
     def hyperparameters(self) -> tuple[Discrete, ...]:
-        """The hyperparameters that are visible and have no value, in the order of choice."""
+        """The visible hyperparameters without a value, in the order of choice."""
         return tuple(self._walk.open_hyperparameters())
 
     @cached_property
     def trace(self) -> Trace:
-        """The values that were assigned."""
+        """The assigned values."""
         return self._walk.trace()
 
     @property
     def is_terminal(self) -> bool:
-        """True if nothing is left to choose."""
+        """True if no choice is left."""
         return not self.hyperparameters
 
     def assign(self, hyperparameter: Discrete | str, value: Value) -> Self:
-        """Return the space where a visible hyperparameter has this value. This space stays as it is.
+        """Return a copy of the space in which a visible hyperparameter has this value.
 
         Parameters
         ----------
         hyperparameter : str
-            The path of a hyperparameter in view.
+            The path of a visible hyperparameter.
         value : object
             One of its values.
 
         Raises
         ------
         TraceError
-            If there is no such hyperparameter in view, or it has no such value.
+            If the hyperparameter is not visible or lacks the value.
         Infeasible
-            If the value leads nowhere.
+            If the value is infeasible.
         LanguageError
-            If a function that builds what follows is wrong.
+            If a function fails to build the next part.
         """
         if not isinstance(hyperparameter, str | Discrete):
             raise TraceError(f"hyperparameter: expected one, or its place as text, got {short_repr(hyperparameter)}")
@@ -448,11 +448,11 @@ class PartialProgram:
             raise TraceError(f"{path}: no hyperparameter that could be assigned now; {why}")
         walk = self._walk.copy()
         walk.assign(found[path], stored_value(path, value))
-        walk.open_hyperparameters()  # build what this opens now, so that this call is the one that fails
+        walk.open_hyperparameters()  # build the new parts now, so that this call fails if they are invalid
         return self._with_walk(walk)
 
     def specify(self, values: Sequence[Value]) -> Self:
-        """Return the terminal space of values in the order of choice.
+        """Return the terminal space for values in the order of choice.
 
         Parameters
         ----------
@@ -462,16 +462,16 @@ class PartialProgram:
         Raises
         ------
         TraceError
-            If there are too few or too many, or one is not allowed.
+            If there are too few or too many values, or one is not allowed.
         Infeasible
-            If the values lead nowhere.
+            If the values are infeasible.
         """
         if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
             raise TraceError(f"values: expected a list of values in the order of choice, got {short_repr(values)}")
         return self._with_walk(sampling.specify(self._walk, list(values)))
 
     def replay(self, trace: Mapping[str, Value]) -> Self:
-        """Return the terminal space of a trace.
+        """Return the terminal space of a complete trace.
 
         Parameters
         ----------
@@ -483,12 +483,12 @@ class PartialProgram:
         TraceError
             If a key is unknown or missing.
         Infeasible
-            If the values lead nowhere.
+            If the values are infeasible.
         """
         return self._with_walk(sampling.replay(self._walk, self.trace | Trace(trace)))
 
     def complete(self, trace: Mapping[str, Value], rng: np.random.Generator) -> Self:
-        """Return a terminal space that has the values of a trace; all else is drawn.
+        """Return a random terminal space that agrees with a partial trace.
 
         Parameters
         ----------
@@ -500,9 +500,9 @@ class PartialProgram:
         Raises
         ------
         TraceError
-            If no draw has one of its keys with such a value.
+            If no sample agrees with the trace.
         NoneFeasible
-            If no draw is feasible.
+            If no sample is feasible.
         """
         return self._with_walk(sampling.complete(self._walk, Trace(trace), check_generator(rng), self.max_decisions))
 
@@ -512,30 +512,29 @@ class PartialProgram:
         Raises
         ------
         LanguageError
-            For any other.
+            If the space is not terminal.
         """
         if not self.is_terminal:
             raise LanguageError(f"not all is chosen: {', '.join(h.path for h in self.hyperparameters[:5])} ...")
         return build_program(self._walk, self.builder)
 
     def count(self, budget: int = COUNT_BUDGET) -> Count:
-        """Count the traces: `Exact`, `AtLeast` once the budget is spent, or `INFINITE`.
+        """Return the number of traces: `Exact`, `INFINITE`, or `AtLeast` once the budget is spent.
 
-        Traces that build equal programs count apart, so that different programs may be fewer. `AtLeast(1)` may mean
-        that nothing was counted in time, but a program drawn; `AtLeast(0)` that none was drawn either.
+        Several traces may build equal programs, so there may be fewer programs. `AtLeast(1)` may mean that no program
+        was counted within the budget but one was sampled; `AtLeast(0)`, that none was sampled.
 
         Parameters
         ----------
         budget : int, default COUNT_BUDGET
-            The work, at least 1: modules of the space to look at, and pairs of partial counts to join; 80,000 take
-            about a second.
+            Work limit, at least 1: modules to visit and pairs of partial counts to join. 80,000 take about a second.
         """
         found = count(self._walk, check_integer("budget", budget, 1))
         return AtLeast(1) if found == AtLeast(0) and self._has_program else found
 
     @cached_property
     def _has_program(self) -> bool:
-        """Tell whether one of a hundred draws is feasible; False leaves it open whether there is a program."""
+        """Return whether one of a hundred samples is feasible; False is inconclusive."""
         rng = np.random.default_rng(0)
         draw = partial(sampling.sample_walk, self._walk, rng, self.max_decisions)
         try:
@@ -550,8 +549,8 @@ class PartialProgram:
         Parameters
         ----------
         order : {"depth", "length"}, optional
-            ``depth`` for the order of choice, ``length`` for shorter ones first, which infinite spaces need; by default
-            ``depth`` where all programs were counted, else ``length``.
+            ``depth`` for depth-first order; ``length`` for shorter traces first, which infinite spaces need. By
+            default, ``depth`` if all programs were counted, otherwise ``length``.
         """
         if order is None:
             order = "depth" if isinstance(self.count(), Exact) else "length"
@@ -559,13 +558,13 @@ class PartialProgram:
         return walk(self._walk)
 
     def to_text(self) -> str:
-        """Describe the visible modules: what they read, and their hyperparameters with values or what these may be."""
+        """Describe the visible modules: their sources, and their hyperparameters with assigned or possible values."""
         return drawing.view_text(drawing.view(self._walk))
 
     def to_dot(self) -> str:
-        """Return the space in Graphviz's language.
+        """Return the space in the DOT language of Graphviz.
 
-        Modules are boxes, gray while they wait; hyperparameters are ellipses.
+        Modules are boxes, gray if they are not yet expanded; hyperparameters are ellipses.
         """
         return drawing.view_dot(drawing.view(self._walk))
 
@@ -575,16 +574,16 @@ class PartialProgram:
         Raises
         ------
         MissingExtra
-            Without the extra ``plot`` or the Graphviz program.
+            If the extra ``plot`` or the Graphviz program is not installed.
         """
         return render_svg(self.to_dot())
 
     def transitions(
         self, trace: Mapping[str, Value], path: str | Path, render: Render = render_svg, *, overwrite: bool = False
     ) -> Path:
-        """Write a page, one HTML file, that shows the space after each choice of a trace.
+        """Write an HTML page that shows the space after each choice of a trace.
 
-        What is new is green, what was just given a value red.
+        New modules are green, and hyperparameters that were just assigned are red.
 
         Parameters
         ----------
@@ -605,11 +604,11 @@ class PartialProgram:
         Raises
         ------
         TraceError
-            If the trace is not one of the space.
+            If the trace does not belong to the space.
         MissingExtra
-            Without the extra ``plot`` or the Graphviz program.
+            If the extra ``plot`` or the Graphviz program is not installed.
         OutputRefused
-            A FileExistsError, for a file that must not be replaced.
+            If the file must not be replaced; a FileExistsError.
         """
         chosen = self.replay(trace).trace
         frames = drawing.frames(self._walk, chosen)
@@ -632,7 +631,7 @@ class PartialProgram:
 
 
 def check_generator(rng: object) -> np.random.Generator:
-    """Return a numpy Generator; raises TypeError for anything else."""
+    """Return a NumPy generator; raises TypeError for any other object."""
     if not isinstance(rng, np.random.Generator):
         raise TypeError(f"rng: expected a numpy Generator, such as np.random.default_rng(0); got {short_repr(rng)}")
     return rng

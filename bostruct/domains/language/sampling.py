@@ -1,8 +1,8 @@
-"""Draw ways through a space at random: choice by choice, evenly over all programs, or along a trace.
+"""Sample walks through a space: by choice, uniformly over all programs, or along a trace.
 
-If parts contain themselves, values drawn at random may open more choices than they close, and such a draw never ends.
-One that has grown large is led to an end instead: each choice from there on takes a value that needs the fewest
-substitutions around each other until nothing is left to choose. Even draws use the counts of the parts of a space.
+If parts contain themselves, random values may open more choices than they close, and a draw may not terminate. Once a
+draw has grown large, each further choice takes a value that needs the fewest nested substitutions to finish. Uniform
+draws use the counts of the parts of a space.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from bostruct.domains.language.walk import Walk, opens_choices
 
 
 class EvenDraws:
-    """Draws of traces, all equally likely, from the outermost part inwards.
+    """A sampler of equally likely traces, from the outermost part inwards.
 
-    Parts that share no hyperparameter are drawn apart, each group of parts by how many programs each way to choose its
-    hyperparameters leaves. Counts of parts are kept from draw to draw. `is_possible` is False if the count of a part
-    depends on what is chosen around it and the part itself does not name, or where nothing can be factored.
+    Parts that share no hyperparameter are sampled independently. Each group of parts is weighted by the number of
+    programs for each assignment of its hyperparameters. Counts of parts are cached. `is_possible` is False if counts
+    cannot be factored, or depend on enclosing choices that a part does not name.
     """
 
     def __init__(self, walk: Walk) -> None:
@@ -41,7 +41,7 @@ class EvenDraws:
         self.is_possible = True
 
     def values(self, rng: np.random.Generator) -> dict[str, Value] | None:
-        """Return the values of a trace by place, in no order; None if draws of this kind are not possible.
+        """Return the values of a random trace by path, unordered; None if uniform draws are not possible.
 
         Raises NoneFeasible.
         """
@@ -55,7 +55,7 @@ class EvenDraws:
         return chosen if self.is_possible else None
 
     def _draw_part(self, fragment: Fragment, chosen: dict[str, Value], rng: np.random.Generator) -> list[Fragment]:
-        """Choose all that waits in one part; return the parts that its substitution modules stand for then."""
+        """Sample all open choices of one part; return the parts that then replace its substitution modules."""
         groups, plain = self._choices_of(fragment, chosen)
         if any(setting for rows in groups for row in rows for setting in row.table):
             self.is_possible = False
@@ -84,7 +84,7 @@ class EvenDraws:
 
 
 def _draw_by_size(sizes: Sequence[int], rng: np.random.Generator) -> int:
-    """Draw a position, likelier if the size is larger; sizes may be beyond what a float can hold."""
+    """Return a random position with probability proportional to its size; sizes may exceed the range of floats."""
     whole = sum(sizes)
     if not whole:
         raise NoneFeasible("no choice leads to a program")
@@ -92,21 +92,21 @@ def _draw_by_size(sizes: Sequence[int], rng: np.random.Generator) -> int:
     return int(rng.choice(len(sizes), p=weights / weights.sum()))
 
 
-OVERGROWN_DEPTH = 8  # substitutions around each other, and
-OVERGROWN_CHOICES = 100  # choices, beyond which a draw is led to an end
-MAX_STEPS_TO_END = 40  # substitutions around each other that an end may be away
-SEARCH_BUDGET = 2_000  # parts, for one choice
-SETTINGS_TRIED_AT_MOST = 256  # of the hyperparameters of one module
+OVERGROWN_DEPTH = 8  # nested substitutions, and
+OVERGROWN_CHOICES = 100  # choices, beyond which a draw is terminated
+MAX_STEPS_TO_END = 40  # maximum nesting of substitutions until termination
+SEARCH_BUDGET = 2_000  # parts per choice
+SETTINGS_TRIED_AT_MOST = 256  # assignments of the hyperparameters of one module
 
 
 def is_overgrown(h: Discrete, walk: Walk) -> bool:
-    """Tell whether a draw that comes to h should be led to an end."""
+    """Return whether a draw that reaches h should be terminated."""
     depth = h.fragment.depth
     return depth > OVERGROWN_DEPTH and (len(walk) > OVERGROWN_CHOICES or depth > walk.max_depth // 2)
 
 
 def draw_terminating_value(h: Discrete, walk: Walk, rng: np.random.Generator) -> Value:
-    """Draw one of the values of h that are nearest to an end; raises NoneFeasible if none is near one."""
+    """Return a random value of h among those that terminate soonest; raises NoneFeasible if none terminates soon."""
     touched = [module for module in walk.waiting() if opens_choices(module) and h in module_ancestors(module)]
     search = TerminationSearch(walk.max_depth, walk.values)
     for steps in range(MAX_STEPS_TO_END + 1):
@@ -122,7 +122,7 @@ def draw_terminating_value(h: Discrete, walk: Walk, rng: np.random.Generator) ->
 
 @dataclass
 class TerminationSearch:
-    """One search for ends. Dependent values that lead nowhere are not foreseen."""
+    """A search for the nearest termination. It does not anticipate infeasible dependent values."""
 
     max_depth: int
     values: Mapping[str, Value]
@@ -130,7 +130,7 @@ class TerminationSearch:
     known: dict[Hashable, bool] = field(default_factory=dict)
 
     def can_end_within(self, module: Module, chosen: dict[str, Value], steps: int) -> bool:
-        """Tell whether something can stand for a module in which at most so many substitutions lie around each other.
+        """Return whether a module can be replaced with at most this nesting of substitutions.
 
         steps: int, the number of substitutions.
         """
@@ -160,18 +160,18 @@ class TerminationSearch:
 
 
 def module_ancestors(module: Module) -> dict[Discrete, None]:
-    """Return the independent hyperparameters that the values of a module follow from."""
+    """Return the independent hyperparameters that the values of a module depend on."""
     return {one: None for h in module.hyperparameters.values() for one in independent_ancestors(h)}
 
 
-FEASIBLE_TRIES = 10_000  # for a feasible program; of the cells of NAS-Bench-101, one in 150 draws is
+FEASIBLE_TRIES = 10_000  # for a feasible program; one in 150 draws of a NAS-Bench-101 cell is feasible
 TOO_DEEP_TRIES = 20
-COMPLETION_TRIES = 100  # drawn for one that has all keys asked for
+COMPLETION_TRIES = 100  # draws for a program with all requested keys
 Policy: TypeAlias = Callable[[Discrete, Walk], Value]
 
 
 def follow(walk: Walk, choose: Policy, max_decisions: int) -> Walk:
-    """Return the end of the way on which `choose` decides.
+    """Return the finished walk in which `choose` makes the choices.
 
     Raises Infeasible and TooDeep.
     """
@@ -181,10 +181,10 @@ def follow(walk: Walk, choose: Policy, max_decisions: int) -> Walk:
 
 
 def sample_walk(walk: Walk, rng: np.random.Generator, max_decisions: int) -> Walk:
-    """Return the end of a way on which each value is equally likely; a round of choices is drawn at once.
+    """Return a finished walk with uniform choices; choices that are open at once are sampled together.
 
-    From where a way is overgrown, values that end it soon are equally likely. Raises Infeasible, TooDeep and
-    NoneFeasible.
+    Once the walk has grown large, the values that terminate it soonest are equally likely. Raises Infeasible, TooDeep
+    and NoneFeasible.
     """
     walk = walk.copy()
     while walk.next() is not None:
@@ -200,9 +200,9 @@ def sample_walk(walk: Walk, rng: np.random.Generator, max_decisions: int) -> Wal
 
 
 def retry_until_feasible(draw: Callable[[], Walk], tries: int | None = None) -> Walk:
-    """Return the first of several draws that is feasible; raises NoneFeasible.
+    """Return the first feasible draw; raises NoneFeasible.
 
-    tries: int, the most draws; None for 10,000.
+    tries: int, the maximum number of draws; None for 10,000.
     """
     tries = FEASIBLE_TRIES if tries is None else tries
     why, tried, too_deep = "", 0, 0
@@ -219,9 +219,9 @@ def retry_until_feasible(draw: Callable[[], Walk], tries: int | None = None) -> 
 
 
 def uniform_policy(rng: np.random.Generator) -> Policy:
-    """Return a policy under which each value is equally likely.
+    """Return a policy with equally likely values.
 
-    Programs of short traces are likelier than those of long ones.
+    Programs with short traces are more likely than programs with long ones.
     """
 
     def choose(h: Discrete, walk: Walk) -> Value:
@@ -233,7 +233,7 @@ def uniform_policy(rng: np.random.Generator) -> Policy:
 
 
 def refuse_uncounted(size: Infinite | AtLeast) -> DomainError:
-    """Make the error for a space whose programs cannot be drawn evenly."""
+    """Return the error for a space whose programs cannot be sampled uniformly."""
     return DomainError(
         f"by: 'architecture' draws each program equally likely, which needs their number, but it is {size}; "
         "by='decision' draws the programs of any space"
@@ -241,9 +241,9 @@ def refuse_uncounted(size: Infinite | AtLeast) -> DomainError:
 
 
 def program_uniform_policy(rng: np.random.Generator, budget: int) -> Policy:
-    """Return a policy under which each program is equally likely.
+    """Return a policy with equally likely programs.
 
-    Its choices raise DomainError if programs cannot be counted.
+    It raises DomainError if programs cannot be counted.
     """
 
     def choose(h: Discrete, walk: Walk) -> Value:
@@ -261,7 +261,7 @@ def program_uniform_policy(rng: np.random.Generator, budget: int) -> Policy:
 
 
 def trace_policy(trace: Mapping[str, Value], otherwise: Policy) -> Policy:
-    """Return a policy that takes the value of a trace wherever that has one that is allowed."""
+    """Return a policy that takes the values of a trace if they are allowed, and otherwise follows another policy."""
 
     def choose(h: Discrete, walk: Walk) -> Value:
         value = trace.get(h.path, _ABSENT)
@@ -274,7 +274,7 @@ _ABSENT = object()
 
 
 def strict_trace_policy(trace: Mapping[str, Value]) -> Policy:
-    """Return a policy that takes the values of a trace; its choices raise TraceError if the trace has none."""
+    """Return a policy that takes the values of a trace; it raises TraceError if the trace lacks a value."""
 
     def choose(h: Discrete, walk: Walk) -> Value:
         del walk
@@ -286,7 +286,7 @@ def strict_trace_policy(trace: Mapping[str, Value]) -> Policy:
 
 
 def replay(walk: Walk, trace: Mapping[str, Value]) -> Walk:
-    """Return the end that a trace leads to.
+    """Return the finished walk of a trace.
 
     Raises TraceError if a key is unknown or missing, and Infeasible.
     """
@@ -298,9 +298,9 @@ def replay(walk: Walk, trace: Mapping[str, Value]) -> Walk:
 
 
 def specify(walk: Walk, values: Sequence[Value]) -> Walk:
-    """Return the end that values in the order of choice lead to.
+    """Return the finished walk for values in the order of choice.
 
-    Raises TraceError for any other number of them.
+    Raises TraceError if there are too few or too many values.
     """
     walk = walk.copy()
     for position, value in enumerate(values):
@@ -314,9 +314,9 @@ def specify(walk: Walk, values: Sequence[Value]) -> Walk:
 
 
 def complete(walk: Walk, trace: Trace, rng: np.random.Generator, max_decisions: int) -> Walk:
-    """Return an end that has the values of a trace, all else drawn.
+    """Return a random finished walk that agrees with a trace.
 
-    Raises TraceError if no draw has all of them, and NoneFeasible.
+    Raises TraceError if no draw agrees with the trace, and NoneFeasible.
     """
     choose = trace_policy(trace, uniform_policy(rng))
     unused: list[str] = []
@@ -331,7 +331,7 @@ def complete(walk: Walk, trace: Trace, rng: np.random.Generator, max_decisions: 
 
 
 def follow_decisions(walk: Walk, made: Sequence[int]) -> Walk:
-    """Return the walk after choices by position; raises TraceError if there are no such."""
+    """Return the walk after choices by position; raises TraceError if a position is invalid."""
     walk = walk.copy()
     for position in made:
         h = walk.next()

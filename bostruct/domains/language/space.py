@@ -1,4 +1,4 @@
-"""Define search spaces of programs, as a domain that searchers can search."""
+"""Define search spaces of programs as a domain."""
 
 from __future__ import annotations
 
@@ -45,32 +45,32 @@ from bostruct.domains.language.trace import Trace
 from bostruct.domains.language.values import Value
 from bostruct.domains.language.walk import Walk
 
-MAX_KEPT_TRACES = 2_000  # of a space whose programs are listed once and kept
-MAX_LISTED_TRACES = 100_000  # of a space whose programs are listed where draws no longer find an unseen one
-LISTING_WORK = 500_000  # modules to build for a list: some seconds
-QUICK_BUDGET = 20_000  # modules looked at, for whether a space is small
+MAX_KEPT_TRACES = 2_000  # maximum traces of a space whose programs are listed once and cached
+MAX_LISTED_TRACES = 100_000  # maximum traces of a space whose programs are listed if draws find no unseen program
+LISTING_WORK = 500_000  # modules to build for a list: a few seconds
+QUICK_BUDGET = 20_000  # modules to visit to find out whether a space is small
 NEIGHBORS_LISTED = 100_000
 NEIGHBORS_COUNTED = 2_000
-NEIGHBORS_COUNTED_OF_ENDLESS = 100  # a change there may open any number of programs
-N_FAMILY_DRAWS = 64  # programs that tell which family of layers a space needs
-FINGERPRINT_SAMPLES = 8  # programs that a space's fingerprint looks at
-DESCRIPTION_WORK = 25_000  # modules built for one suggestion of a method that looks at drawn programs
+NEIGHBORS_COUNTED_OF_ENDLESS = 100  # a change in an infinite space may open any number of programs
+N_FAMILY_DRAWS = 64  # programs sampled to choose the family of layers
+FINGERPRINT_SAMPLES = 8  # programs sampled for a space's fingerprint
+DESCRIPTION_WORK = 25_000  # modules built per suggestion of a method that uses features of sampled programs
 
 
 class SearchSpace(PartialProgram, LocalDomain, ChoiceDomain, TreeDomain):
-    """All programs that a function can build, or those of them that agree with what was assigned.
+    """All programs that a function can build and that agree with the assigned values.
 
-    A space never changes: to assign a value makes another. Points are `Trace`s; an objective receives a `Program`.
+    A space is immutable: `assign` returns a new one. Points are `Trace`s; an objective receives a `Program`.
 
     Parameters
     ----------
     builder : callable
-        Returns (inputs, outputs), as the functions of `bostruct.language` do. It is called once. Functions inside it
-        are called when the choices that they wait for are made; they must be deterministic.
+        Function that returns (inputs, outputs), like the functions of `bostruct.language`. It is called once. The
+        functions of substitution modules are called when their hyperparameters have values. All must be deterministic.
     max_depth : int
-        The most substitutions inside each other, 1 to 400; a draw that needs more is given up.
+        Maximum nesting of substitutions, 1 to 400. Draws that need more are discarded.
     max_decisions : int
-        The most choices of one program, at least 1; a draw that needs more is given up.
+        Maximum number of choices of a program, at least 1. Draws that need more are discarded.
 
     Raises
     ------
@@ -80,7 +80,7 @@ class SearchSpace(PartialProgram, LocalDomain, ChoiceDomain, TreeDomain):
 
     @property
     def size(self) -> float:
-        """The number of traces, at least that of programs; ``math.inf`` if there is no end, or none was found."""
+        """The number of traces, an upper bound on the number of programs; ``math.inf`` if infinite or not found."""
         found = self._count
         return found.count if isinstance(found, Exact) else math.inf
 
@@ -89,7 +89,7 @@ class SearchSpace(PartialProgram, LocalDomain, ChoiceDomain, TreeDomain):
         return self.count()
 
     def quick_count(self) -> Count:
-        """Count the traces with a quarter of the work that `count` may do."""
+        """Count the traces with a quarter of the default budget of `count`."""
         return self._quick_count
 
     @cached_property
@@ -98,9 +98,9 @@ class SearchSpace(PartialProgram, LocalDomain, ChoiceDomain, TreeDomain):
 
     @cached_property
     def is_listed(self) -> bool:
-        """True if all programs are known: at most 2,000 traces, whose programs can be compared in some seconds.
+        """True if all programs are known: at most 2,000 traces, whose programs can be compared in a few seconds.
 
-        Then ``sample(by="architecture")`` draws each program equally likely; elsewhere it draws each trace so.
+        ``sample(by="architecture")`` then samples programs uniformly; otherwise it samples traces uniformly.
         """
         return can_list(self, MAX_KEPT_TRACES)
 
@@ -136,7 +136,7 @@ class SearchSpace(PartialProgram, LocalDomain, ChoiceDomain, TreeDomain):
         NoneFeasible
             If no draw is feasible.
         DomainError
-            If programs must be counted and cannot be.
+            If programs must be counted but cannot be.
         """
         check_integer("m", m, 0)
         check_generator(rng)
@@ -146,7 +146,7 @@ class SearchSpace(PartialProgram, LocalDomain, ChoiceDomain, TreeDomain):
         return [self._trace(sampling.retry_until_feasible(draw)) for _ in range(m)]
 
     def _draw_evenly(self, rng: np.random.Generator) -> Trace:
-        """Draw one of the programs where these are listed, else one of the traces."""
+        """Return a random program if programs are listed, otherwise a random trace."""
         if self.is_listed and self._programs:
             return self._programs[int(rng.integers(len(self._programs)))]
         if not isinstance(self._count, Exact):
@@ -163,13 +163,13 @@ class SearchSpace(PartialProgram, LocalDomain, ChoiceDomain, TreeDomain):
         return EvenDraws(self._walk)
 
     def sample_unseen(self, seen: AbstractSet[Hashable], rng: np.random.Generator) -> Trace:
-        """Draw a trace whose program is not in `seen`.
+        """Return a trace whose program is not in `seen`.
 
-        Drawn like those of `sample`; where few programs are left, each of them is equally likely.
+        The distribution is that of `sample`; if few programs are left, they are equally likely.
         """
         found = self._quick_count
         if not (seen and isinstance(found, Exact) and 2 * len(seen) >= found.count and self.is_listed):
-            keys = partial(map, self.key)  # one may take milliseconds: computed when it is looked at
+            keys = partial(map, self.key)  # a key may take milliseconds: computed lazily
             if (x := draw_unseen(self.sample, keys, seen, rng)) is not None:
                 return x
             if not can_list(self, MAX_LISTED_TRACES):
@@ -180,17 +180,17 @@ class SearchSpace(PartialProgram, LocalDomain, ChoiceDomain, TreeDomain):
         return left[int(rng.integers(len(left)))]
 
     def program_size(self) -> float:
-        """Return the mean number of modules of eight drawn programs."""
+        """Return the mean number of modules of eight sampled programs."""
         return self._modules[0]
 
     @property
     def most_described(self) -> int:
-        """The most programs whose tokens one suggestion should need, so that it takes about half a second."""
+        """The maximum number of programs whose tokens one suggestion should compute, for about half a second."""
         return max(16, int(DESCRIPTION_WORK / max(1.0, self._modules[1])))
 
     @cached_property
     def _modules(self) -> tuple[float, float]:
-        """The means, over eight drawn programs, of all modules and of those that are built anew for each program."""
+        """The mean numbers over eight sampled programs of all modules, and of modules that are not shared."""
         drawn = map(self._walk_of, self.sample(FINGERPRINT_SAMPLES, np.random.default_rng(0)))
         every, anew = np.mean([count_modules(walk) for walk in drawn], axis=0)
         return float(every), float(anew)
@@ -205,13 +205,13 @@ class SearchSpace(PartialProgram, LocalDomain, ChoiceDomain, TreeDomain):
             raise PointError(f"{short_repr(x)} leads nowhere: {error}") from error
 
     def parse(self, point: Presented) -> Trace:
-        """Read a trace from a `Trace`, a dict of one, a terminal space or a program."""
+        """Return a trace from a `Trace`, a dict of values, a terminal space or a program."""
         if isinstance(point, SearchSpace | Program):
             point = point.trace
         return self.replay(point).trace
 
     def present(self, x: Mapping[str, Value]) -> Program:
-        """Return what an objective receives: the program of a trace."""
+        """Return the program of a trace, the argument of an objective."""
         return build_program(self._walk_of(x), self.builder)
 
     def encode(self, x: Trace) -> Json:
@@ -219,7 +219,7 @@ class SearchSpace(PartialProgram, LocalDomain, ChoiceDomain, TreeDomain):
         return x.to_json()
 
     def decode(self, data: ParsedJson) -> Trace:
-        """Rebuild a trace from the result of `encode`."""
+        """Return the trace for a result of `encode`."""
         return Trace.from_json(data)
 
     def key(self, x: Trace) -> str:
@@ -233,24 +233,23 @@ class SearchSpace(PartialProgram, LocalDomain, ChoiceDomain, TreeDomain):
         return list(batch)
 
     def mutate(self, x: Mapping[str, Value], rng: np.random.Generator) -> Trace:
-        """Draw another value for one choice; all other keys keep theirs if they still exist and may have them.
+        """Return a trace with another value for one choice; the other keys keep their values if possible.
 
-        Of an order that is one choice (`OneOfKFactorial`) the value is one that `neighbors` has, if one of these is
-        feasible.
+        A permutation in one choice (`OneOfKFactorial`) changes to a neighbor if a feasible neighbor exists.
         """
         return self._trace(changes.mutate(self._walk, self._walk_of(x), check_generator(rng), self.max_decisions))
 
     def crossover(self, x: Mapping[str, Value], y: Mapping[str, Value], rng: np.random.Generator) -> Trace:
-        """Take each value from x or from y, by chance.
+        """Take each value from x or y at random.
 
         Raises NoneFeasible.
         """
         return self._trace(changes.cross_over(self._walk, Trace(x), Trace(y), check_generator(rng), self.max_decisions))
 
     def neighbors(self, x: Trace) -> list[Trace]:
-        """List all traces of which exactly one of the keys they share with x has another value, in a fixed order.
+        """List all traces that differ from x in exactly one of the shared keys, in a fixed order.
 
-        Of an order that is one choice the other value is a swap of two things, a move of one or a reversal away.
+        A permutation in one choice changes by a swap of two items, a move of one, or a reversal.
         """
         found = changes.list_at_most(changes.neighbors(self._walk, self._walk_of(x)), NEIGHBORS_LISTED)
         if found is None:
@@ -258,11 +257,11 @@ class SearchSpace(PartialProgram, LocalDomain, ChoiceDomain, TreeDomain):
         return found
 
     def sample_neighbors(self, x: Trace, m: int, rng: np.random.Generator) -> list[Trace]:
-        """Draw m neighbors, or list all if they are fewer, in their order.
+        """Return m random neighbors, or all neighbors in their order if there are at most m.
 
-        Where they are more than 2,000 (in a space without end, more than 100), or to list them would take long, m
-        different ones in the order drawn, changes evenly, what they open by chance; of programs of thousands of modules
-        fewer than m, if that would take seconds.
+        If there are more than 2,000 neighbors (more than 100 in an infinite space), or listing them would take long,
+        changes are sampled uniformly without repetition, and new choices at random. Fewer than m are returned if
+        programs have thousands of modules and sampling m would take several seconds.
         """
         end = self._walk_of(x)
         if (affordable := changes.affordable_listing(self._walk, end)) is not None:
@@ -276,7 +275,7 @@ class SearchSpace(PartialProgram, LocalDomain, ChoiceDomain, TreeDomain):
         m = min(m, changes.affordable_draws(end))
         drawn: dict[Trace, None] = {}
         for _ in range(50 * m):
-            if changes.count_differences(x, near := self.mutate(x, rng)) == 1:  # no other value had to give way
+            if changes.count_differences(x, near := self.mutate(x, rng)) == 1:  # all other shared values are unchanged
                 drawn[near] = None
             if len(drawn) == m:
                 break
@@ -333,9 +332,9 @@ class SearchSpace(PartialProgram, LocalDomain, ChoiceDomain, TreeDomain):
 
     @cached_property
     def _family(self) -> Family | None:
-        """The family of all kernel sizes if drawn programs need several families, or it; None for that of each.
+        """The family with all kernel sizes if sampled programs need it or several families; otherwise None.
 
-        Only architectures of one family have distances.
+        Distances are defined only between architectures of one family.
         """
         drawn = self.sample(N_FAMILY_DRAWS, np.random.default_rng(0))
         found = [self.present(x).to_architecture() for x in drawn]
@@ -362,7 +361,7 @@ class SearchSpace(PartialProgram, LocalDomain, ChoiceDomain, TreeDomain):
 
     @cached_property
     def fingerprint(self) -> str:
-        """The 32 hexadecimal digits that tell spaces apart by what they show at once and by eight drawn programs."""
+        """32 hexadecimal digits that identify a space by its initial state and eight sampled programs."""
         outermost = [[m.path, list(m.inputs), list(m.outputs)] for m in self._walk.modules()]
         choices = [[h.path, h.values] for h in self.hyperparameters]
         rng = np.random.default_rng(0)
@@ -371,14 +370,14 @@ class SearchSpace(PartialProgram, LocalDomain, ChoiceDomain, TreeDomain):
         return hashlib.blake2b(data.encode(), digest_size=16).hexdigest()
 
     def to_json(self) -> Json:
-        """Describe which space it is; none can be rebuilt from the description, since a space is a function."""
+        """Return JSON data that identify the space; it cannot be rebuilt from them, since a space is a function."""
         name = getattr(self.builder, "__qualname__", type(self.builder).__qualname__)
         return {"domain": "language", "builder": name, "fingerprint": self.fingerprint}
 
 
 @contextmanager
 def _as_infeasible() -> Iterator[None]:
-    """Treat what nests too deeply as infeasible, for those who decide step by step."""
+    """Treat too deep nesting as infeasible, for step-by-step searches."""
     try:
         yield
     except (TooDeep, NoneFeasible) as error:
@@ -386,13 +385,13 @@ def _as_infeasible() -> Iterator[None]:
 
 
 def can_list(space: SearchSpace, most: int) -> bool:
-    """Tell whether a space has programs, and so few traces that these can be compared in some seconds."""
+    """Return whether a space has programs, and few enough traces to compare their programs in a few seconds."""
     found = space.quick_count()
     if not isinstance(found, Exact) or not 0 < found.count <= most:
         return False
     try:
         return found.count * space.program_size() <= LISTING_WORK
-    except NoneFeasible:  # where draws find none, a list would visit too many ways that lead nowhere
+    except NoneFeasible:  # if no draw is feasible, a list would visit too many infeasible walks
         return False
 
 

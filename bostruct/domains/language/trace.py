@@ -1,4 +1,4 @@
-"""Define traces: which values were chosen, by the places of the hyperparameters."""
+"""Define traces: the chosen values, by the paths of the hyperparameters."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bostruct.domains.language.values import Value, as_value, name_value
 
 
 def stored_value(path: str, value: object) -> Value:
-    """Return a value that somebody chose in its stored form, functions and dicts by their names; raises TraceError."""
+    """Return a chosen value in its stored form, functions and dicts by their names; raises TraceError."""
     try:
         return name_value(path, value)
     except LanguageError as error:
@@ -20,18 +20,19 @@ def stored_value(path: str, value: object) -> Value:
 
 
 class Trace(Mapping[str, Value]):
-    """An immutable mapping from the place of each independent hyperparameter to its value, in the order of choice.
+    """An immutable mapping from the path of each independent hyperparameter to its value, in the order of choice.
 
-    Equal to any other with the same items, in whatever order.
+    Traces with the same items are equal, regardless of their order.
 
     Parameters
     ----------
     values : mapping of str to Value
-        Place -> value.
+        Values by path.
 
     Raises
     ------
     TraceError
+        If `values` is not a mapping, or a value is not allowed.
     """
 
     __slots__ = ("_hash", "_values")
@@ -47,12 +48,12 @@ class Trace(Mapping[str, Value]):
 
     @classmethod
     def from_valid(cls, values: dict[str, Value]) -> Trace:
-        """Make a trace of values that a space has checked; the dict becomes the trace's own.
+        """Make a trace of valid values; the trace takes ownership of the dict.
 
         Parameters
         ----------
         values : dict of str to Value
-            Place -> value.
+            Values by path.
         """
         trace = cls.__new__(cls)
         trace._values = values
@@ -80,7 +81,7 @@ class Trace(Mapping[str, Value]):
         return self._hash
 
     def __reduce__(self) -> tuple[object, ...]:
-        return Trace, (self._values,)  # the hash of a string differs between processes: it must not travel
+        return Trace, (self._values,)  # string hashes differ between processes and must not be pickled
 
     def __repr__(self) -> str:
         return f"Trace({self._values!r})"
@@ -91,19 +92,20 @@ class Trace(Mapping[str, Value]):
 
     @classmethod
     def from_json(cls, data: ParsedJson) -> Trace:
-        """Rebuild a trace from its description.
+        """Return the trace for a result of `to_json`.
 
         Parameters
         ----------
         data : ParsedJson
-            Dict that `to_json` returned.
+            The result of `to_json`.
 
         Raises
         ------
         TraceError
+            If the data are not those of a trace.
         """
         return cls(data)
 
     def __or__(self, other: Mapping[str, Value]) -> Trace:
-        """Return both together, with the other's values if both have one."""
+        """Return the union of both, with the other's values for shared keys."""
         return Trace.from_valid(self._values | dict(other))

@@ -1,4 +1,4 @@
-"""Check the values of hyperparameters and the names in a search space, and bring them into their stored form."""
+"""Validate values and names of hyperparameters, and convert them into their stored form."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ import numpy as np
 from bostruct.checks import short_repr
 from bostruct.domains.language.errors import LanguageError
 
-Value: TypeAlias = Any  # None, bool, int, float, str, or tuples of them
+Value: TypeAlias = Any  # None, bool, int, float, str, or tuples of these
 Property = TypeVar("Property")
 NAME_OF_HYPERPARAMETER = re.compile(r"\w[\w+-]*")
 
 
 class NamedValue(str):
-    """A value that traces, places and searchers know by its name, such as a function or a dict."""
+    """The name of a value, such as a function or a dict, in traces, paths and searchers."""
 
     __slots__ = ("target",)
     target: object
@@ -31,13 +31,13 @@ class NamedValue(str):
         return made
 
     def __reduce__(self) -> tuple[object, ...]:
-        return str, (str(self),)  # functions do not travel; a space knows what its names stand for
+        return str, (str(self),)  # functions cannot be pickled; a space maps names to values
 
 
 def as_name(name: str | None) -> str | None:
-    """Return a key that may stand in a path; raises LanguageError.
+    """Return a valid key of a path; raises LanguageError.
 
-    name: a letter, a digit or ``_``, then also ``+`` and ``-``; None stays None.
+    name: letters, digits and ``_``, and after the first character also ``+`` and ``-``; None stays None.
     """
     if name is not None and (not isinstance(name, str) or not NAME_OF_HYPERPARAMETER.fullmatch(name)):
         raise LanguageError(
@@ -47,9 +47,9 @@ def as_name(name: str | None) -> str | None:
 
 
 def as_properties(what: str, given: Mapping[str, Property] | None) -> Mapping[str, Property]:
-    """Return properties by local names, none if nothing is given; raises LanguageError.
+    """Return properties by local name, an empty mapping for None; raises LanguageError.
 
-    given: local name -> property, or None.
+    given: hyperparameters or constants by local name, or None.
     """
     if given is not None and not isinstance(given, Mapping):
         raise LanguageError(f"{what}: expected a dict from local names, got {short_repr(given)}")
@@ -60,12 +60,12 @@ def as_properties(what: str, given: Mapping[str, Property] | None) -> Mapping[st
 
 
 def as_value(what: str, value: object) -> Value:
-    """Return a value that JSON can hold and a dict can be keyed by; lists become tuples. Raises LanguageError.
+    """Return a value that is hashable and that JSON supports; lists become tuples. Raises LanguageError.
 
-    value: None, bool, number, text, numpy scalar, or a list or tuple of these.
+    value: None, bool, number, string, NumPy scalar, or a list or tuple of these.
     """
     if type(value) in (int, str, float, bool, NamedValue) or value is None:
-        if isinstance(value, float) and not math.isfinite(value):  # JSON has no such numbers
+        if isinstance(value, float) and not math.isfinite(value):  # JSON does not support these
             raise LanguageError(f"{what}: expected finite numbers, got {value}")
         return value
     if isinstance(value, np.generic):
@@ -82,8 +82,7 @@ def as_value(what: str, value: object) -> Value:
 def name_value(what: str, value: object) -> Value:
     """Return a value in its stored form, functions and dicts by their names; raises LanguageError.
 
-    value: as of `as_value`, or a function or class that has a name, a dict that JSON can hold, or a list or tuple of
-        these.
+    value: as in `as_value`, or a function or class with a name, a dict that JSON supports, or a list or tuple of these.
     """
     if type(value) in (int, str, bool) or value is None:
         return value
@@ -96,29 +95,29 @@ def name_value(what: str, value: object) -> Value:
         try:
             return NamedValue(json.dumps(value, sort_keys=True, allow_nan=False, ensure_ascii=False), value)
         except (TypeError, ValueError):
-            pass  # the message of `as_value` tells what to do
+            pass  # the message of `as_value` describes the fix
     return as_value(what, value)
 
 
 def name_values(what: str, values: Mapping[str, object]) -> tuple[NamedValue, ...]:
-    """Return values by names of the user's; raises LanguageError."""
+    """Return values with names that the user gave; raises LanguageError."""
     return tuple(NamedValue(name, value) for name, value in as_properties(what, values).items())
 
 
 def reveal(value: Value) -> object:
-    """Return what functions of the user receive: for a name, the value that it stands for; dicts are copied."""
+    """Return the argument of a user's function: the target of a name, with dicts copied."""
     if type(value) is NamedValue:
         return deepcopy(value.target) if isinstance(value.target, dict) else value.target
     return tuple(map(reveal, value)) if type(value) is tuple else value
 
 
 def has_names(value: Value) -> bool:
-    """Tell whether a value is the name of another, or a tuple that holds one."""
+    """Return whether a value is a `NamedValue`, or a tuple that contains one."""
     return type(value) is NamedValue or (type(value) is tuple and any(map(has_names, value)))
 
 
 def targets_of(value: Value) -> Iterator[object]:
-    """Yield what the names inside a value stand for."""
+    """Yield the targets of the names in a value."""
     if type(value) is NamedValue:
         yield value.target
     elif type(value) is tuple:

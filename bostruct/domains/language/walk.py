@@ -1,13 +1,13 @@
-"""Walk through a space: what is visible once some hyperparameters have values, and what is chosen next.
+"""Traverse a space: which modules are visible after some choices, and which hyperparameter is next.
 
-A space is its outermost part and a dict of values. All else follows: a substitution module whose hyperparameters have
-values stands for the part that its function builds of them, and edges are followed through such modules in both
-directions, so that nothing is ever rewired. Parts are kept at their modules, by values, since equal values build equal
-parts; a walk that fails leaves nothing behind but parts that are right.
+The state is the outermost part and a dict of values. A substitution module whose hyperparameters have values is
+replaced by the part that its function builds, and edges are followed through these modules in both directions, so no
+edge is ever rewired. Parts are cached at their modules by values, because equal values build equal parts. A failed walk
+leaves only valid parts in the cache.
 
-The order of choice is that of Negrinho et al. 2019, algorithms 2 and 5, as their code has it: modules breadth-first
-from the outputs backwards, inputs in the order they were declared in, hyperparameters of a module by local name, each
-dependent one followed by those it depends on; when all that was visible has values, once more from the start.
+The order of choice follows the code of Negrinho et al. 2019, algorithms 2 and 5: modules breadth-first from the outputs
+backwards, inputs in their declared order, the hyperparameters of a module by local name, and each dependent
+hyperparameter followed by its parents. When all visible hyperparameters have values, the traversal restarts.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ MISSING: Any = object()  # None is a value
 
 
 class OpenChoices:
-    """Choices that can be made at once, in order, with what drawing them looks up."""
+    """Choices that can be made at once, in order, with cached data for sampling them."""
 
     def __init__(self, choices: list[Discrete], known: int) -> None:
         self.choices = choices
@@ -70,20 +70,20 @@ class OpenChoices:
 
 @dataclass(eq=False, repr=False, slots=True)
 class Walk:
-    """One way through a space, under way."""
+    """A partial or complete traversal of a space."""
 
     root: Fragment
     max_depth: int
     _values: dict[str, Value] = field(default_factory=dict)
     n_visible: int = 1  # modules that were visible when choices were last listed
-    _chosen: list[Discrete] = field(default_factory=list)  # the hyperparameters that have these values
+    _chosen: list[Discrete] = field(default_factory=list)  # the hyperparameters of these values
     _derived: dict[str, Value] = field(default_factory=dict)
     _expanded: dict[Module, Fragment] = field(default_factory=dict)
     _round: OpenChoices = field(default_factory=lambda: OpenChoices([], 0))
     _cursor: int = 0
-    _waiting: list[Module] | None = None  # substitution modules that nothing stood for when last looked at
-    _reads_outer: bool = False  # whether a part of it reads an output of a part around it
-    _derives: bool = False  # whether a dependent hyperparameter was visible then whose function was not asked yet
+    _waiting: list[Module] | None = None  # substitution modules that were unexpanded at the last traversal
+    _reads_outer: bool = False  # whether a part reads an output of an enclosing part
+    _derives: bool = False  # whether a dependent hyperparameter without a computed value was visible then
 
     def copy(self) -> Walk:
         other = Walk.__new__(Walk)
@@ -91,7 +91,7 @@ class Walk:
         other._values, other._chosen = self._values.copy(), self._chosen.copy()
         other._derived = self._derived.copy()
         other._expanded = self._expanded.copy()
-        other._round, other._cursor = self._round, self._cursor  # agendas are replaced, never changed
+        other._round, other._cursor = self._round, self._cursor  # agendas are replaced, never modified
         other._waiting, other._derives = self._waiting, self._derives
         other._reads_outer = self._reads_outer
         return other
@@ -102,20 +102,20 @@ class Walk:
 
     @property
     def values(self) -> Mapping[str, Value]:
-        """The values chosen so far, by path, in the order of choice."""
+        """The chosen values by path, in the order of choice."""
         return self._values
 
     @property
     def chosen(self) -> Sequence[Discrete]:
-        """The hyperparameters that have these values, in the same order."""
+        """The hyperparameters of the chosen values, in the same order."""
         return self._chosen
 
     def trace(self) -> Trace:
-        """Return the values chosen so far as a trace."""
+        """Return the chosen values as a trace."""
         return Trace.from_valid(self._values.copy())
 
     def next(self) -> Discrete | None:
-        """Return the hyperparameter to choose now, None if all are chosen; raises Infeasible and LanguageError."""
+        """Return the next hyperparameter to choose, or None if none is left; raises Infeasible and LanguageError."""
         while True:
             choices = self._round.choices
             while self._cursor < len(choices):
@@ -129,20 +129,20 @@ class Walk:
                 return None
 
     def _begin_round(self) -> None:
-        """List the choices that are visible now, and note what may open more once they are made."""
+        """List the visible choices, and record which modules may open more of them."""
         modules = self.modules()
         found, derives = self._find_open(modules)
         if self._reads_outer and not found:
-            self.reading_order()  # edges between parts may close a circle
+            self.reading_order()  # edges between parts may form a cycle
         self._waiting = [module for module in modules if module.substitution is not None]
         self._derives = bool(found) and derives
         self.n_visible = len(modules)
         self._round, self._cursor = OpenChoices(found, len(self._values)), 0
 
     def _opens_nothing(self) -> bool:
-        """Tell whether all that was waiting is now known to hold no choice.
+        """Return whether all waiting modules turned out to hold no choice.
 
-        Most ends are seen so, without a traversal.
+        This detects most finished walks without a traversal.
         """
         if self._waiting is None or self._derives or self._reads_outer:
             return False
@@ -150,35 +150,35 @@ class Walk:
         return all(fragment is not None and fragment.is_plain for fragment in expanded)
 
     def round(self) -> OpenChoices:
-        """Return all that can be chosen before anything more is built."""
+        """Return all choices that are open before any more part is built."""
         if self._cursor == 0 and len(self._values) == self._round.known:
             return self._round
         remaining = [h for h in self._round.choices[self._cursor :] if h.path not in self._values]
         return OpenChoices(remaining, len(self._values))
 
     def assign_round(self, choices: OpenChoices, values: Iterable[Value]) -> None:
-        """Give all choices of a round their values, which may be computed one by one and look at those before."""
+        """Assign values to all choices of a round; values may be computed lazily from earlier ones."""
         self._chosen += choices.choices
         self._values.update(zip(choices.paths, values, strict=True))
         self._cursor = len(self._round.choices)
 
     def assign(self, h: Discrete, value: Value) -> None:
-        """Give a hyperparameter a value; raises TraceError for a value that is not allowed."""
+        """Assign a value; raises TraceError if it is not allowed."""
         position = h.positions.get(value)
         if position is None:
             raise errors.TraceError(f"{h.path}: expected one of {short_repr(list(h.values))}, got {short_repr(value)}")
         self._chosen.append(h)
-        self._values[h.path] = h.values[position]  # 1 and 1.0 and True are one value, spelled as the space has it
+        self._values[h.path] = h.values[position]  # 1, 1.0 and True are equal; the space's value is stored
 
     def children(self, h: Discrete) -> list[Walk]:
-        """Return the walks on which a hyperparameter has each of its values, in their order."""
+        """Return a copy of the walk for each value of a hyperparameter, in their order."""
         walks = [self.copy() for _ in h.values]
         for walk, value in zip(walks, h.values, strict=True):
             walk.assign(h, value)
         return walks
 
     def finish(self, choose: Callable[[Discrete, Walk], Value], most: int) -> None:
-        """Choose until nothing is left; raises TooDeep beyond `most` choices."""
+        """Make choices until none is left; raises TooDeep beyond `most` choices."""
         while (h := self.next()) is not None:
             if len(self._values) >= most:
                 raise errors.TooDeep(f"more than {most} choices, and no end")
@@ -187,12 +187,12 @@ class Walk:
     def open_hyperparameters(self) -> list[Discrete]:
         """List all visible independent hyperparameters without a value, in order.
 
-        If there are none, what depends on others is computed too: raises Infeasible if that leads nowhere.
+        If there are none, dependent values are computed: raises Infeasible if one is infeasible.
         """
         return self._find_open(self.modules())[0]
 
     def _find_open(self, modules: list[Module]) -> tuple[list[Discrete], bool]:
-        """Return the hyperparameters of visible modules to choose, and whether dependent ones wait to be computed."""
+        """Return the open hyperparameters of visible modules, and whether dependent values are not yet computed."""
         found: dict[str, Discrete] = {}
         for module in modules:
             for h in module.hyperparameters.values():
@@ -205,7 +205,7 @@ class Walk:
         return list(found.values()), bool(asked)
 
     def _pending_dependents(self, modules: list[Module]) -> Iterator[DependentHyperparameter]:
-        """Yield the dependent hyperparameters of these that no substitution will ask for, and nobody asked for yet."""
+        """Yield the dependent hyperparameters of modules that no substitution uses and that are not yet computed."""
         for module in modules:
             if not opens_choices(module):
                 for h in module.hyperparameters.values():
@@ -213,21 +213,21 @@ class Walk:
                         yield h
 
     def least_length(self) -> int:
-        """Return a number of choices below which no program on this way stays."""
+        """Return a lower bound on the number of choices of the programs of this walk."""
         return len({h.path for h in self._round.choices[self._cursor :]} | self._values.keys())
 
     def remaining(self) -> list[Discrete]:
-        """List the choices left, in order, if the walk is settled: also of what was visible and is no more."""
+        """List the remaining choices of a settled walk in order, including those that are no longer visible."""
         found = {h.path: h for h in self._round.choices[self._cursor :] if h.path not in self._values}
         return list((found | {h.path: h for h in self.open_hyperparameters() if h.path not in found}).values())
 
     def is_settled(self) -> bool:
-        """Tell whether no choice that is left opens another, or may lead nowhere."""
+        """Return whether no remaining choice can open another or be infeasible."""
         modules = self.modules()
         return not any(map(opens_choices, modules)) and next(self._pending_dependents(modules), None) is None
 
     def modules(self) -> list[Module]:
-        """List the visible modules, in order: basic ones, and substitution modules that nothing stands for yet."""
+        """List the visible modules in order: basic modules, and unexpanded substitution modules."""
         found: dict[Module, None] = {}
         for name in sorted(self.root.outputs):
             found.setdefault(self.resolve(self.root.outputs[name], None).module)
@@ -241,7 +241,7 @@ class Walk:
         return list(found)
 
     def reading_order(self) -> list[Module]:
-        """List the visible modules so that each follows those that it reads; raises CycleError if none is first."""
+        """List the visible modules in topological order; raises CycleError if there is a cycle."""
         done: dict[Module, None] = {}
         entered: dict[Module, None] = {}
         for name in sorted(self.root.outputs):
@@ -261,7 +261,7 @@ class Walk:
         return list(done)
 
     def source(self, port: Input) -> Output | None:
-        """Return the output that an input reads; None for an input of the whole space."""
+        """Return the output that an input reads; None for an input of the space."""
         reader = port
         while port.source is None:
             host = port.module.fragment.host
@@ -271,7 +271,7 @@ class Walk:
         return self.resolve(port.source, reader)
 
     def root_input_name(self, port: Input) -> str:
-        """Return the name of the input of the whole space that an input stands for.
+        """Return the name of the space's input that an input reads.
 
         port: an input for which `source` returns None.
         """
@@ -280,9 +280,9 @@ class Walk:
         return str(port.exposed_as)
 
     def resolve(self, output: Output, reader: Input | None) -> Output:
-        """Return the output of a visible module that an output stands for.
+        """Return the output of a visible module for any output.
 
-        reader: the input that reads it, for the message; None for the whole space.
+        reader: the input that reads it, for messages; None for the space.
 
         Raises PortNames if a part that replaced a module lacks the output.
         """
@@ -296,7 +296,7 @@ class Walk:
         return output
 
     def expansion(self, module: Module) -> Fragment | None:
-        """Return the part that stands for a substitution module; None if it still waits for values."""
+        """Return the part that replaces a substitution module; None if a hyperparameter has no value yet."""
         fragment = self._expanded.get(module)
         if fragment is None:
             given = []
@@ -310,25 +310,25 @@ class Walk:
         return fragment
 
     def waiting(self) -> Sequence[Module]:
-        """Return the substitution modules that nothing stood for when choices were last listed."""
+        """Return the substitution modules that were unexpanded when choices were last listed."""
         return self._waiting or ()
 
     def count_built(self) -> int:
-        """Return how many modules the parts have that were built to see whether they hold choices."""
+        """Return the number of modules in the parts that were built to find choices."""
         opened = (fragment for module, fragment in self._expanded.items() if opens_choices(module))
         return len(self.root.modules) + sum(len(fragment.modules) for fragment in opened)
 
     def fragments(self) -> list[Fragment]:
-        """Return all parts of a finished walk, the outermost first, those that no choice needed built now."""
+        """Return all parts of a finished walk, outermost first; build those that no choice needed."""
         for module in self.waiting():
             self.expansion(module)
         return [self.root, *self._expanded.values()]
 
     def value(self, h: Hyperparameter) -> Value:
-        """Return the value of a hyperparameter, MISSING if it has none yet."""
+        """Return the value of a hyperparameter, or MISSING."""
         if isinstance(h, Discrete):
             return self._values.get(h.path, MISSING)
-        stack: list[Hyperparameter] = [h]  # no recursion: chains of them may be long
+        stack: list[Hyperparameter] = [h]  # no recursion: chains may be long
         while (value := self._lookup(stack[-1])) is MISSING or len(stack) > 1:
             one = stack[-1]
             if value is MISSING and isinstance(one, DependentHyperparameter):
@@ -347,24 +347,24 @@ class Walk:
         return (self._values if isinstance(h, Discrete) else self._derived).get(h.path, MISSING)
 
     def properties(self, module: Module) -> dict[str, Value]:
-        """Return local name -> value for a module whose hyperparameters all have values."""
+        """Return the values of a module by local name; all its hyperparameters must have values."""
         return module.constants | {name: reveal(self.value(h)) for name, h in module.hyperparameters.items()}
 
     def value_names(self, module: Module) -> dict[str, Value]:
-        """Return local name -> value in its stored form, for the properties that are chosen by the names of values."""
+        """Return the stored form of named values of a module, by local name."""
         unsure = {n: h for n, h in module.hyperparameters.items() if not isinstance(h, Discrete) or h.is_named}
         return {name: value for name, h in unsure.items() if has_names(value := self.value(h))}
 
 
 def opens_choices(module: Module) -> bool:
-    """Tell whether a visible module may yet bring choices that are not visible."""
+    """Return whether a visible module may open choices that are not visible yet."""
     return module.substitution is not None and module.substitution.opens_choices
 
 
 def derive(h: DependentHyperparameter, given: dict[str, Value]) -> Value:
     """Return the value of a dependent hyperparameter.
 
-    Raises SubstitutionError if the function fails, LanguageError for a value that is none, Infeasible.
+    Raises Infeasible, SubstitutionError if the function fails, and LanguageError if its result is invalid.
     """
     try:
         return name_value(h.path, h.fn({name: reveal(value) for name, value in given.items()}))
@@ -375,7 +375,7 @@ def derive(h: DependentHyperparameter, given: dict[str, Value]) -> Value:
 
 
 def begin(builder: Builder, max_depth: int) -> Walk:
-    """Build the outermost part of a space and return the walk that stands at its first choice.
+    """Build the outermost part of a space and return a walk without choices.
 
     Raises LanguageError.
     """

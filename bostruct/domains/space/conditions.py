@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from bostruct.checks import did_you_mean, short_repr
 from bostruct.contracts import DomainError, IntArray, PointError, Presented
+from bostruct.domains.space.choices import ChoiceVariable
 from bostruct.domains.space.clauses import (
     ORDERS,
     RELATIONS,
@@ -33,6 +34,8 @@ from bostruct.domains.space.clauses import (
     IsIn,
     Not,
     OneOf,
+    PartialPoint,
+    Restriction,
     ValueOf,
     ask_predicate,
     describe_when,
@@ -42,6 +45,8 @@ from bostruct.domains.space.graphs import MAX_CHOICES
 from bostruct.domains.space.linear import Linear
 from bostruct.domains.space.single_changes import Layout
 from bostruct.domains.space.variable import INACTIVE, MAX_ENUMERATED, Variable
+
+MAX_CALLS = 20_000  # of clauses when a space is made
 
 
 def check_constraints(rules: Iterable[object], variables: Mapping[str, Variable], names: Collection[str]) -> None:
@@ -53,6 +58,33 @@ def check_constraints(rules: Iterable[object], variables: Mapping[str, Variable]
         if isinstance(rule, Clause):
             for leaf, depth in list_leaves(rule):
                 _check_point_test(leaf, depth, variables, names, f"constraints: {i}: {leaf!r}")
+
+
+def refuse_contradictions(rules: Iterable[object], variables: Mapping[str, Variable]) -> None:
+    """Raise DomainError if clauses about a few listed variables, which all points have, exclude all points.
+
+    20,000 calls of clauses are made at most. A clause that fails is left to the first draw, which names it.
+    """
+    groups = defaultdict[frozenset[str], list[Clause]](list)
+    for rule in rules:
+        if isinstance(rule, Clause):
+            leaves = [leaf for leaf, _ in list_leaves(rule)]
+            if all(leaf.names or isinstance(leaf, Restriction) for leaf in leaves):
+                groups[frozenset(name for leaf in leaves for name in leaf.names)].append(rule)
+    left = MAX_CALLS
+    for names in map(sorted, list(groups)):
+        asked = {name: variables.get(name) for name in names}
+        listed = [v.choices for v in asked.values() if isinstance(v, ChoiceVariable) and v.grid is None and not v.when]
+        parts = [names, *([name] for name in names if len(names) > 1)]
+        own = [rule for part in parts for rule in groups.get(frozenset(part), ())]
+        n_calls = math.prod(map(len, listed)) * len(own)
+        if len(listed) < len(names) or n_calls > left:
+            continue
+        left -= n_calls
+        points = (PartialPoint(dict(zip(asked, values, strict=True)), (), ()) for values in product(*listed))
+        if all(any(point.decide(rule) is False for rule in own) for point in points):
+            more = f", or add values to {', '.join(names)}" if names else ""
+            raise DomainError(f"constraints: no point satisfies {', '.join(map(repr, own))}; leave one out{more}")
 
 
 def name_levels(rule: Any, values: Mapping[str, Variable], variable: Variable | None = None) -> Any:

@@ -35,7 +35,7 @@ from bostruct.display import html_table, show_all_parts, show_count, show_parts,
 from bostruct.domains.space.call_limit import release_calls
 from bostruct.domains.space.choices import coordinate
 from bostruct.domains.space.clauses import Clause, clause_from_json
-from bostruct.domains.space.conditions import check_constraints, name_levels, read_lists
+from bostruct.domains.space.conditions import check_constraints, name_levels, read_lists, refuse_contradictions
 from bostruct.domains.space.constraints import (
     Constraint,
     Survey,
@@ -118,6 +118,7 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
             raise DomainError(f"variables: expected distinct names, also of parts, got {twice!r} twice; rename one")
         check_constraints(rules, kinds, kinds)
         super().__init__(kinds, tuple(name_levels(rule, kinds) for rule in rules))
+        refuse_contradictions(self.constraints, kinds)
         if self.linear is not None:
             self.linear.refuse_infeasible()
 

@@ -243,7 +243,8 @@ def _compare_values(likeness: Likeness, xs: IntArray, ys: IntArray) -> Array:
     theirs, second = np.unique(ys, return_inverse=True)
     found = np.empty((1 + likeness.n_distances, len(xs), len(ys)))
     for own, measure in zip(found, find_measures(likeness), strict=True):
-        own[:] = measure.between(mine, theirs)[first][:, second]
+        distances = measure.between(mine, theirs)
+        own[:] = (distances if np.array_equal(mine, xs) else distances[first])[:, second]
     found[0] *= CHOICE
     return found
 
@@ -297,13 +298,14 @@ def _tanimoto_of_counts(counts: Any) -> Compare:
     the distance of equal rows 0 exactly.
     """
     own = np.asarray((counts * counts).sum(axis=1))
+    exact = counts.astype(np.float32) if own.max() < 2**24 else counts  # whose inner products are as small
 
     def compare(xs: IntArray, ys: IntArray) -> Array:
         if len(xs) < len(ys):  # the shorter side becomes dense
             return compare(ys, xs).T
-        shared = counts[xs] @ counts[ys].toarray().T
+        shared = exact[xs] @ exact[ys].toarray(order="F").T
         either = own[xs, None] + own[ys] - shared
-        return np.asarray(1.0 - np.divide(shared, either, out=np.ones_like(shared), where=either > 0.0))
+        return np.asarray(1.0 - np.divide(shared, either, out=np.ones_like(either), where=either > 0.0))
 
     return compare
 

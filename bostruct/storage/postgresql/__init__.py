@@ -1,1 +1,1 @@
-"""Studies in a PostgreSQL database, which any number of processes on any number of machines share."""
+"""Studies in a PostgreSQL database, shared by processes on any number of machines."""

@@ -1,4 +1,4 @@
-"""URLs of databases, of which messages show all but what is secret, and connections to their servers."""
+"""Database URLs, whose passwords are hidden in messages, and connections to servers."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ if TYPE_CHECKING:
     import psycopg
 
 RENEW_SECONDS = 10.0  # between two heartbeats of a writer
-GONE_SECONDS = 60.0  # without a heartbeat, after which the trials of a writer are handed out again
-OPEN_SECONDS = 10.0  # of opening a study while nothing answers, as its server may be restarting
-LATE_SECONDS = 1.0  # of opening, after which the log says that it waits
-RECONNECT_SECONDS = 120.0  # within which a lost connection is made again, or the step fails
-CONNECT_SECONDS = 5  # for one try to connect
-PAUSE_SECONDS = 1.0  # between two tries, at most
-SILENCE_SECONDS = 20  # after which a connection that answers nothing is taken for lost, at both of its ends
-LOCK_SECONDS = 30  # for a lock that another step holds
-TURN_SECONDS = 5  # of waiting for the right to decide, between two heartbeats
-STATEMENT_SECONDS = 300  # for one statement, reading 100,000 trials included
-IDLE_SECONDS = 20  # within a step of a process that was stopped, after which the server gives its locks back
+GONE_SECONDS = 60.0  # without a heartbeat, after which the trials of a writer are requeued
+OPEN_SECONDS = 10.0  # to open a study while the server does not respond, since it may be restarting
+LATE_SECONDS = 1.0  # to open a study, after which the delay is logged
+RECONNECT_SECONDS = 120.0  # within which a lost connection is restored, or the transaction fails
+CONNECT_SECONDS = 5  # per attempt to connect
+PAUSE_SECONDS = 1.0  # maximum pause between two attempts
+SILENCE_SECONDS = 20  # after which a silent connection counts as lost, at both ends
+LOCK_SECONDS = 30  # for a lock that another transaction holds
+ASK_LOCK_SECONDS = 5  # waiting for the ask lock, between two heartbeats
+STATEMENT_SECONDS = 300  # per statement, including reading 100,000 trials
+IDLE_SECONDS = 20  # within a transaction of a stopped process, after which the server releases its locks
 BUSY_SECONDS = 2.0  # of closing, for a thread that still waits for the server
-KEPT_DAYS = 7  # for which the database remembers a writer that is gone
-OLDEST_SERVER = 130000  # nobody mends older ones any more
-LOST = ("08", "57P", "25P03")  # beginnings of SQLSTATE: the server has ended, or is to end, the connection
-# libpq tells no SQLSTATE of a server that ends, or is to accept, a connection that is being made.
+KEPT_DAYS = 7  # for which the database remembers a dead writer
+OLDEST_SERVER = 130000  # older versions are no longer maintained
+LOST = ("08", "57P", "25P03")  # prefixes of SQLSTATE: the server has closed or will close the connection
+# libpq has no SQLSTATE for a server that stops or starts while a connection is being made.
 PASSING = re.compile("starting up|shutting down|in recovery mode|not yet accepting|terminating connection")
-SCHEMA = "bostruct"  # in which our tables are, so that those of others may have the same names
+SCHEMA = "bostruct"  # a schema for our tables, so that other tables may have the same names
 SETTINGS = {
     "search_path": f"{SCHEMA}, pg_temp",
-    "default_transaction_read_only": "off",  # else heartbeats would fail
-    "extra_float_digits": "1",  # numbers are read as they were written
+    "default_transaction_read_only": "off",  # otherwise heartbeats would fail
+    "extra_float_digits": "1",  # floats are read exactly as written
     "statement_timeout": f"'{STATEMENT_SECONDS}s'",
     "lock_timeout": f"'{LOCK_SECONDS}s'",
     "idle_in_transaction_session_timeout": f"'{IDLE_SECONDS}s'",
@@ -50,15 +50,15 @@ SETTINGS = {
     "tcp_user_timeout": f"'{SILENCE_SECONDS}s'",
 }
 LATER_SERVER = 140000
-LATER_SETTINGS = {"idle_session_timeout": "0"}  # else the right to decide would go with an idle connection
-# What an earlier connection of ours holds is free at once, not when the server finds it lost.
+LATER_SETTINGS = {"idle_session_timeout": "0"}  # otherwise an idle connection would lose the ask lock
+# Locks of an earlier connection are released at once, not when the server finds it lost.
 END_EARLIER = """SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 WHERE application_name = %s AND usename = current_user AND pid <> pg_backend_pid()"""
 EXTRA = "postgresql"
 EXPECTED = "storage: expected postgresql://user@host:port/database"
-NO_PASSWORD = "no password supplied"  # in what libpq says
-REFUSED = re.compile(f"FATAL|ERROR|{NO_PASSWORD}")  # in what psycopg says where more tries are in vain
-SHORTEST_HIDDEN = 4  # letters: if all letters "a" of a message are hidden, everybody knows the password
+NO_PASSWORD = "no password supplied"  # in a message of libpq
+REFUSED = re.compile(f"FATAL|ERROR|{NO_PASSWORD}")  # in messages of psycopg for which further attempts are useless
+SHORTEST_HIDDEN = 4  # letters: hiding every letter "a" of a message would reveal the password
 DEFAULTS = {
     "connect_timeout": CONNECT_SECONDS,
     "keepalives_idle": SILENCE_SECONDS // 2,
@@ -66,19 +66,19 @@ DEFAULTS = {
     "keepalives_count": 2,
     "tcp_user_timeout": 1000 * SILENCE_SECONDS,
 }
-# The settings of libpq that nobody else must see.
+# The settings of libpq that must be hidden.
 SECRETS = frozenset({"password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key"})
 _SETTING = "(?:host|server|port|user|pass|passwd|pwd)"
-# Of libpq, or a URL with letters too few or too many: either may hold a password.
+# From libpq, or a malformed URL: either may contain a password.
 _CONNECTION = re.compile(
     r"^\s*(?:postgres(?:ql)?[:;]*//|postgres(?:ql)?:|[a-z][a-z0-9+.-]+:/+[^/]*:.*@|[^\s/:@]+:[^\s/@]+@[^/]+/)"
     r"|\b(?:pgpass|(?:pg)?password|dbname|hostaddr)\s*="
     r"|^\s*//[^/]*:[^/]*@"  # a URL without its scheme
-    # Two settings side by side, by the names of other libraries, too.
+    # Two adjacent settings, also by the names of other libraries.
     rf"|\b{_SETTING}\s*=\s*[^\s;]+\s*[\s;]\s*{_SETTING}\s*=",
     re.IGNORECASE,
 )
-# What could be the name of a file, and is where it ends as that of a database.
+# A string that could be a file name but ends like a database setting.
 _BARE = re.compile(r"^\s*(?:[^\s/:@]+:[^\s/]+@[^\s/@]+|(?:pass|passwd|pwd)\s*=.*)$", re.IGNORECASE)
 _ENDINGS = (".db", ".db3", ".sqlite", ".sqlite3")
 _FIELD = re.compile(
@@ -87,16 +87,16 @@ _FIELD = re.compile(
 _LOGIN = re.compile(
     r"(\bpostgres(?:ql)?:/*[^\s:/@]*:).*@|((?:\b[a-z][a-z0-9+.-]+:/+|(?<!\S)//)[^\s:/@]*:)\S*@", re.IGNORECASE
 )
-# A message may have cut a URL off before its @; digits are a port.
+# A message may truncate a URL before its @; digits are a port.
 _CUT = re.compile(r"(\bpostgres(?:ql)?:/*[^\s:/@]*:)(?![0-9]{1,5}(?:[/?,;'\")\s]|$)|\*\*\*@)\S+", re.IGNORECASE)
 _open: weakref.WeakSet[psycopg.Connection] = weakref.WeakSet()
 log = logging.getLogger(__name__)
 
 
 class Place:
-    """A database on a server; nothing that a person may see of it holds a password.
+    """A database on a server; its visible attributes contain no password.
 
-    Raises StorageError for what is no such URL, MissingExtra without psycopg.
+    Raises StorageError for an invalid URL, MissingExtra if psycopg is not installed.
     """
 
     def __init__(self, url: str) -> None:
@@ -107,24 +107,24 @@ class Place:
 
     @property
     def error(self) -> type[psycopg.Error]:
-        """The class of all errors of psycopg."""
+        """The base class of psycopg's errors."""
         return self._psycopg.Error
 
     def connect(self, name: str, *, writes: bool) -> psycopg.Connection:
-        """Open a connection; raise an error of psycopg if the server cannot be reached, or refuses.
+        """Open a connection; raise an error of psycopg if the server is not available or refuses.
 
-        writes: whether a standby, which may lag behind, is refused, or passed over if the URL names several hosts.
+        writes: whether to refuse a standby, which may lag behind, or to skip it if the URL lists several hosts.
         """
-        primary = "primary" if self._psycopg.pq.version() >= 140000 else "read-write"  # 13 asks the session's settings
+        primary = "primary" if self._psycopg.pq.version() >= 140000 else "read-write"  # from version 14
         wanted = {"target_session_attrs": primary} if writes else {}
         given = DEFAULTS | wanted | self._parameters | {"application_name": name, "client_encoding": "UTF8"}
         try:
             return self._psycopg.connect(**given, autocommit=True)
-        except OSError as error:  # such as no descriptor that is free, which may pass as an outage does
+        except OSError as error:  # such as a lack of descriptors, which may be temporary
             raise self._psycopg.OperationalError(str(error)) from None
 
     def describe(self, error: BaseException) -> str:
-        """Return the message of an error on one line, without what is secret."""
+        """Return the message of an error on one line, without secrets."""
         diagnostic = getattr(error, "diag", None)
         said = getattr(diagnostic, "message_primary", None) or str(error) or type(error).__name__
         if hint := getattr(diagnostic, "message_hint", None):  # such as "Check free disk space."
@@ -137,8 +137,8 @@ class Place:
         return " ".join(said.split())
 
     def _parse(self, url: str) -> dict[str, str]:
-        """Return what the URL says, by the names of libpq, whose own messages would show parts of a password."""
-        # a password with a character that ends it is refused, for its rest would be taken for a host, which is shown
+        """Return the parameters of a URL by their libpq names; libpq's own messages would show parts of a password."""
+        # a password with a delimiter is rejected, because its rest would be shown as a host
         authority, _, path = url.partition("://")[2].partition("?")[0].partition("/")
         if authority.count("@") > 1 or "@" in path or "\0" in url:
             raise StorageError(
@@ -156,12 +156,12 @@ class Place:
 
 
 def is_url(given: object) -> TypeGuard[str]:
-    """Tell whether an argument names a PostgreSQL database."""
+    """Return whether an argument is the URL of a PostgreSQL database."""
     return isinstance(given, str) and re.match(r"postgres(ql)?://", given, re.IGNORECASE) is not None
 
 
 def _write_url(parameters: dict[str, str]) -> str:
-    """Return a URL that says the same; a directory of sockets, and several hosts, are among its parameters."""
+    """Return an equivalent URL; a socket directory, and several hosts, are among its parameters."""
     rest = dict(parameters)
     user = quote(rest.pop("user", ""), safe="")
     netloc = f"{user}@" if user else ""
@@ -173,7 +173,7 @@ def _write_url(parameters: dict[str, str]) -> str:
 
 
 def await_connection(place: Place, name: str, settings: dict[str, str], *, writes: bool) -> psycopg.Connection:
-    """Open a connection, and wait a while for a server that is restarting; raise as `open_connection` does."""
+    """Open a connection, and wait for a restarting server; raises the errors of `open_connection`."""
     began, pause, is_late = monotonic(), 0.05, False
     while True:
         try:
@@ -194,16 +194,16 @@ def await_connection(place: Place, name: str, settings: dict[str, str], *, write
 
 
 def _find_patience(error: BaseException) -> float:
-    """Return for how many seconds a connection may fail so; none if the server refuses it."""
+    """Return for how many seconds to repeat a failed connection; 0 if the server refuses it."""
     if (getattr(error, "sqlstate", None) or "").startswith(LOST) or PASSING.search(str(error)):
         return RECONNECT_SECONDS
     return 0.0 if REFUSED.search(str(error)) else OPEN_SECONDS
 
 
 def open_connection(place: Place, name: str, settings: dict[str, str], *, writes: bool) -> psycopg.Connection:
-    """Open a connection; raise an error of psycopg if the server cannot be reached, or refuses.
+    """Open a connection; raise an error of psycopg if the server is not available or refuses.
 
-    writes: whether a standby is refused.
+    writes: whether to refuse a standby.
 
     Raises StorageError if the server is too old, or lists the connection by another name.
     """
@@ -230,25 +230,25 @@ def open_connection(place: Place, name: str, settings: dict[str, str], *, writes
 
 
 def close_connection(connection: psycopg.Connection) -> None:
-    """Close a connection, lost or not."""
+    """Close a connection, which may be lost."""
     _open.discard(connection)
     connection.close()
 
 
 def is_connection(text: str) -> bool:
-    """Tell whether a text is one by which a program connects, not the path of a file."""
+    """Return whether a string is a connection string, not a file path."""
     is_bare = _BARE.search(text) is not None and not text.lower().endswith(_ENDINGS)
     return is_bare or _CONNECTION.search(text) is not None
 
 
 def hide_passwords(text: str) -> str:
-    """Return a text with `***` in place of the passwords in it; what stands between two URLs may go with them."""
+    """Replace the passwords in a text by `***`; text between two URLs may be lost."""
     shown = _LOGIN.sub(lambda found: f"{found[1] or found[2]}***@", text)
     return _FIELD.sub(r"\1\2***", _CUT.sub(r"\1***", shown))
 
 
 def _close_connections_in_child() -> None:
-    """Close connections in a forked child, so that it does not keep a lock after its parent ends."""
+    """Close connections in a forked child, so that it does not hold a lock after its parent ends."""
     for connection in list(_open):
         with suppress(Exception):
             os.close(connection.fileno())

@@ -1,7 +1,7 @@
-"""The schema of the database, version by version, and how an older one is brought forward.
+"""The schema of the database by version, and migrations between versions.
 
-The tables hold the rows of `storage/rows.py`. Beside them, `writers` says who is there, and `receipts` which step each
-of them made last.
+The tables contain the rows of `storage/rows.py`. In addition, `writers` lists active writers, and `receipts` contains
+the last transaction of each.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from bostruct.storage.protocol import StorageError
 from bostruct.storage.schema import check_version
 from bostruct.storage.writing import retry_rolled_back
 
-# What leads from each version to the next; those that were released never change.
+# Migrations from each version to the next; released ones never change.
 MIGRATIONS: dict[int, tuple[str, ...]] = {
     1: (
         """CREATE TABLE schema_version (   -- one row
@@ -91,12 +91,12 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
         )""",
     ),
 }
-ROWS_OF = {1: 5, 2: 5}  # the version of storage/schema.py that has the same columns, by our own version
+ROWS_OF = {1: 5, 2: 5}  # the version of storage/schema.py with the same columns, by database version
 VERSION = max(MIGRATIONS)
 
 
 def make_key(*of: object) -> int:
-    """Return the number of an advisory lock, which is one for all of a database."""
+    """Return the number of an advisory lock, shared by all clients of a database."""
     text = "\0".join(("bostruct", *map(str, of)))
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big", signed=True)
 
@@ -105,9 +105,9 @@ LOCK_MAKING = f"SELECT pg_advisory_xact_lock({make_key('making')})"  # of tables
 
 
 def read_rows_version(connection: Connection, where: str) -> int:
-    """Return the version of the rows in a database, as `storage/reading.py` counts them; 0 if there are no tables.
+    """Return the version of the rows in a database, as in `storage/reading.py`; 0 if there are no tables.
 
-    Raises StorageError for a schema that is newer, older, or not ours.
+    Raises StorageError for a schema that is newer, older, or foreign.
     """
     version = read_tables_version(connection, where)
     check_version(where, version, VERSION)
@@ -115,7 +115,7 @@ def read_rows_version(connection: Connection, where: str) -> int:
 
 
 def read_tables_version(connection: Connection, where: str) -> int:
-    """Return the version of our schema in a database, 0 for none; raise StorageError for another schema."""
+    """Return the schema version of a database, 0 for none; raise StorageError for another schema."""
     found = {str(row[0]) for row in connection.execute(
         "SELECT tablename FROM pg_tables WHERE schemaname = ?", (SCHEMA,)
     ).fetchall()}  # fmt: skip
@@ -133,7 +133,7 @@ def read_tables_version(connection: Connection, where: str) -> int:
 
 @retry_rolled_back
 def bring_forward(session: Session) -> None:
-    """Make the tables of a new database, or migrate those of an older version; raise StorageError."""
+    """Create the tables of a new database, or migrate older tables; raise StorageError."""
     where = session.place.label
 
     def is_current(connection: Connection) -> bool:
@@ -142,7 +142,7 @@ def bring_forward(session: Session) -> None:
     if session.read(is_current):
         return
     with session.writing(LOCK_MAKING, is_made=is_current) as (connection, _):
-        before = read_tables_version(connection, where)  # another process may have been quicker
+        before = read_tables_version(connection, where)  # another process may have migrated them
         read_rows_version(connection, where)
         if before == 0:
             ((encoding,),) = connection.execute("SHOW server_encoding").fetchall()

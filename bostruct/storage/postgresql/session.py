@@ -1,7 +1,7 @@
-"""Connections to a database that are made again if they are lost, and transactions that are made again with them.
+"""Database connections that are restored after a loss, with their transactions.
 
-A transaction whose COMMIT was not answered was made or not. It is over when its lock is free, and what it was to write
-then says which. Its number would not do: a server that crashes may give it again.
+If the COMMIT of a transaction was not answered, the outcome is unknown. The transaction has ended when its lock is
+free, and its data then show whether it was committed. Its number would not, because a crashed server may reuse it.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ if TYPE_CHECKING:
 
 READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
-REMOVED = ("42P01", "3F000")  # SQLSTATE: no such table, no such schema
-LOCKED = "55P03"  # SQLSTATE: a lock was not given in time
-FORBIDDEN = "42501"  # SQLSTATE: the role has no right to do this
-ROLLED_BACK = ("40001", "40P01")  # SQLSTATE: a conflict or a deadlock with the statements of others, such as a DELETE
+REMOVED = ("42P01", "3F000")  # SQLSTATE: the table or schema does not exist
+LOCKED = "55P03"  # SQLSTATE: a lock was not available in time
+FORBIDDEN = "42501"  # SQLSTATE: the role lacks a privilege
+ROLLED_BACK = ("40001", "40P01")  # SQLSTATE: a conflict or a deadlock with other statements, such as a DELETE
 OF_READERS = ("SELECT",)
 OF_WRITERS = ("SELECT", "INSERT", "UPDATE", "DELETE")
 _ROLE = f"""SELECT current_user, has_database_privilege(current_database(), 'CREATE'),
@@ -54,13 +54,13 @@ log = logging.getLogger(__name__)
 
 
 class LockTaken(StorageError):
-    """Another session has held a lock for as long as this one was to wait for it."""
+    """Raised if another session has held a lock during the whole waiting time."""
 
 
 class Writing(NamedTuple):
-    """A transaction that has begun.
+    """A started transaction.
 
-    row: that its lock selected; None if there is none.
+    row: selected by its lock; None if there is none.
     """
 
     connection: SqlConnection
@@ -68,13 +68,13 @@ class Writing(NamedTuple):
 
 
 class Session:
-    """A connection to a database, for one thread at a time, in the process that opened it alone.
+    """A connection to a database, for one thread at a time, and only in the process that opened it.
 
-    name: by which the server lists its connections, and no others; None for a new one.
-    writes: whether a standby is refused, which may lag behind what was written.
+    name: unique name of its connections at the server; None for a new one.
+    writes: whether to refuse a standby, which may lag behind.
     purpose: of the connection, for the log.
 
-    Raises StorageError if the server cannot be reached, refuses, or is too old.
+    Raises StorageError if the server is not available, refuses, or is too old.
     """
 
     def __init__(
@@ -84,12 +84,12 @@ class Session:
         self._purpose = purpose
         self._settings = settings
         self._writes = writes
-        self._name = name or f"bostruct {secrets.token_hex(8)}"  # by which the server finds our earlier connections
+        self._name = name or f"bostruct {secrets.token_hex(8)}"  # identifies our earlier connections
         self._process = os.getpid()
         self._mutex = threading.RLock()
-        self._returned = -math.inf  # by `time.monotonic`, when the server answered again after a long silence
+        self._returned = -math.inf  # by `time.monotonic`: when the server responded again after a long silence
         self._heard = began = monotonic()
-        self._gave_up = -math.inf  # when the server was waited for in vain
+        self._timed_out_at = -math.inf  # when waiting for the server failed
         self._lost = began  # when the connection was found lost
         try:
             self._connection: psycopg.Connection | None = await_connection(place, self._name, settings, writes=writes)
@@ -104,25 +104,25 @@ class Session:
 
     @property
     def is_back(self) -> bool:
-        """True for a while after a long silence, in which the server was out of reach, or stood still, for all."""
+        """True for a while after a long silence, in which the server may have been unavailable to all writers."""
         return monotonic() - self._returned < GONE_SECONDS
 
     @property
     def silence(self) -> float:
-        """The seconds since the server answered."""
+        """The seconds since the server responded."""
         return monotonic() - self._heard
 
     def query(self, statement: str, parameters: Sequence[Column] = ()) -> list[Columns]:
-        """Run one statement that may be made twice, and return what it selects; raise StorageError.
+        """Run one statement, which must be repeatable, and return its rows; raise StorageError.
 
-        parameters: text, numbers and None.
+        parameters: strings, numbers and None.
         """
         return self.repeat(lambda connection: connection.execute(statement, parameters).fetchall(), "used")
 
     def query_once(self, statement: str, parameters: Sequence[Column] = ()) -> None:
-        """Run a statement that is not worth to be waited for; raise StorageError.
+        """Run an unimportant statement without waiting for the server; raise StorageError.
 
-        parameters: text, numbers and None.
+        parameters: strings, numbers and None.
         """
         self._check_process()
         if not self._mutex.acquire(timeout=BUSY_SECONDS):
@@ -137,7 +137,7 @@ class Session:
             self._mutex.release()
 
     def read(self, work: Callable[[SqlConnection], T], patience: float | None = None) -> T:
-        """Return what a function finds that sees one moment of the database; raise StorageError."""
+        """Return the result of a function on a consistent snapshot of the database; raise StorageError."""
 
         def read(connection: SqlConnection) -> T:
             connection.execute(READ)
@@ -151,11 +151,11 @@ class Session:
     def writing(
         self, lock: str, parameters: Sequence[Column] = (), *, is_made: Callable[[SqlConnection], bool]
     ) -> Iterator[Writing]:
-        """Make all changes of a block at its end, or none; raise StorageError then.
+        """Commit all changes of a block at its end, or none; raise StorageError if that fails.
 
-        is_made: tells, under the same lock, whether the changes were made; nobody else may make the same.
+        is_made: returns, under the same lock, whether the changes, which no other writer may make, were committed.
 
-        Where the connection is lost, RolledBack is raised if nothing was written.
+        If the connection is lost, RolledBack is raised if nothing was written.
         """
         self._check_process()
         with self._mutex:
@@ -172,7 +172,7 @@ class Session:
                 raise
 
     def close(self) -> None:
-        """Close the connection, or let a thread close it that uses it; nothing in a forked child, or when repeated."""
+        """Close the connection, or let the thread that uses it close it; idempotent, no effect in a forked child."""
         if self.is_open:
             self._process = 0
             if self._mutex.acquire(timeout=BUSY_SECONDS):
@@ -180,7 +180,7 @@ class Session:
                 self._mutex.release()
 
     def explain(self, error: BaseException, what: str) -> StorageError:
-        """Return an error of the server in words."""
+        """Return an error of the server as a StorageError."""
         state = getattr(error, "sqlstate", None)
         if state in REMOVED and not self._is_hidden():
             return StorageLost(
@@ -193,7 +193,7 @@ class Session:
         return StorageError(f"{self.place.label}: {what}: {self.place.describe(error)}{self._find_lack(state)}")
 
     def _is_hidden(self) -> bool:
-        """Tell whether the schema is there, and its tables are none to the role, which lacks USAGE."""
+        """Return whether the schema exists but its tables are hidden, because the role lacks USAGE."""
         with suppress(self.place.error):
             if self._connection is not None:
                 ((_, _, may_use),) = SqlConnection(self._connection).execute(_ROLE).fetchall()
@@ -201,7 +201,7 @@ class Session:
         return False
 
     def _find_lack(self, state: str | None) -> str:
-        """Return the end of a message that says which rights are lacking, if the server refused for that."""
+        """Return the end of a message about missing privileges, if the server refused for that reason."""
         if state in (FORBIDDEN, *REMOVED) and self._connection is not None:
             with suppress(self.place.error):
                 return describe_lack(SqlConnection(self._connection), writes=self._writes)
@@ -210,12 +210,12 @@ class Session:
     def repeat(
         self, work: Callable[[SqlConnection], T], what: str, patience: float | None = None, *, is_begun: bool = False
     ) -> T:
-        """Return what a function finds that changes nothing, or the same when called again; raise StorageError.
+        """Return the result of a function that has no effect or is idempotent; raise StorageError.
 
-        A server that was waited for in vain a short while ago is tried once. Signals are handled between two tries.
+        A server that was recently awaited without success is tried once. Signals are handled between two attempts.
 
-        patience: seconds within which a lost connection is made again; None for RECONNECT_SECONDS.
-        is_begun: whether the caller has begun what no signal may cut in two.
+        patience: seconds within which to restore a lost connection; None for RECONNECT_SECONDS.
+        is_begun: whether the caller is in a section that signals must not interrupt.
         """
         self._check_process()
         patience = RECONNECT_SECONDS if patience is None else patience
@@ -235,9 +235,9 @@ class Session:
                         self._note_return(began)
                         raise self.explain(error, f"cannot be {what}") from None
                     if lost_at is None:
-                        lost_at = now if now - self._gave_up > RECONNECT_SECONDS else -math.inf
+                        lost_at = now if now - self._timed_out_at > RECONNECT_SECONDS else -math.inf
                     if now + pause > lost_at + patience:
-                        self._gave_up = now
+                        self._timed_out_at = now
                         raise self.explain(error, "cannot be reached") from None
                 except BaseException as error:
                     self._roll_back(error)
@@ -259,13 +259,13 @@ class Session:
             if self._connection is None and self._was_committed(is_made):
                 return
             raise refusal from None
-        if answer != "COMMIT":  # an error within, which somebody caught, makes it ROLLBACK
+        if answer != "COMMIT":  # an inner error that was caught turns it into ROLLBACK
             raise StorageError(f"{self.place.label}: cannot be written: the server rolled a step back")
 
     def _was_committed(self, is_made: Callable[[SqlConnection], bool]) -> bool:
-        """Tell what became of a transaction whose COMMIT was not answered, once its lock is free.
+        """Return whether a transaction with an unanswered COMMIT was committed, once its lock is free.
 
-        is_made: tells whether its changes were made, in a transaction of its own under the same lock.
+        is_made: returns whether its changes were committed, in a separate transaction under the same lock.
         """
 
         def read(connection: SqlConnection) -> bool:
@@ -281,13 +281,13 @@ class Session:
             ) from None
 
     def _refuse(self, error: BaseException) -> StorageError:
-        """Return why nothing was written, once that was rolled back."""
+        """Return the reason why nothing was written, after a rollback."""
         if self._connection is None or getattr(error, "sqlstate", None) in ROLLED_BACK:
             return RolledBack(f"{self.place.label}: cannot be written: {self.place.describe(error)}")
         return self.explain(error, "cannot be written")
 
     def _roll_back(self, error: BaseException) -> None:
-        """Leave the connection outside a transaction, or drop it if it is lost."""
+        """End the current transaction, or drop a lost connection."""
         connection = self._connection
         if connection is None:
             return
@@ -307,7 +307,7 @@ class Session:
         )
 
     def _live(self) -> psycopg.Connection:
-        """Return the connection, made again if it was lost; raises an error of psycopg."""
+        """Return the connection, restored if it was lost; raises an error of psycopg."""
         self._check_process()
         if self._connection is None:
             self._connection = open_connection(self.place, self._name, self._settings, writes=self._writes)
@@ -322,7 +322,7 @@ class Session:
         return self._connection
 
     def _note_return(self, since: float) -> None:
-        """Note that the server answers, of which nothing was heard since then."""
+        """Record that the server responds after a silence."""
         now = monotonic()
         if now - since > GONE_SECONDS / 2:
             self._returned = now
@@ -343,9 +343,9 @@ class Session:
 
 
 def _begin_writing(connection: SqlConnection, lock: str, parameters: Sequence[Column]) -> Writing:
-    """Begin a transaction and take its lock, at a second attempt if the first one waited in vain.
+    """Begin a transaction and acquire its lock, at a second attempt if the first one timed out.
 
-    A server that stood still counts that as time waited for the lock, in which nobody could give it back.
+    A suspended server counts its suspension as waiting time, in which no session could release the lock.
     """
     try:
         return Writing(connection, connection.begin(WRITE, lock, parameters))
@@ -357,12 +357,12 @@ def _begin_writing(connection: SqlConnection, lock: str, parameters: Sequence[Co
 
 
 def describe_lack(connection: Connection, *, writes: bool) -> str:
-    """Return the end of a message that says what the role lacks for what it was to do; an empty text for nothing.
+    """Return the end of a message about missing privileges of the role; "" if there are none.
 
-    writes: whether it was to write; else it was to read.
+    writes: whether the role needs to write, or only to read.
     """
     ((role, may_create, may_use),) = connection.execute(_ROLE).fetchall()
-    if may_use is None:  # there is no schema
+    if may_use is None:  # the schema does not exist
         lack = [] if may_create else ["CREATE on the database, where nobody has made the tables of bostruct yet"]
         return _list_lack(role, lack, writes)
     needed = OF_WRITERS if writes else OF_READERS

@@ -1,4 +1,4 @@
-"""The SQL that all back ends share, as psycopg takes it, and text as PostgreSQL takes it."""
+"""Adapt the shared SQL of all back ends to psycopg, and strings to PostgreSQL."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bostruct.storage.rows import Column, Columns
 if TYPE_CHECKING:
     import psycopg
 
-# PostgreSQL has no NUL in text. It is written with a character that hardly any text has, which is written so, too.
+# PostgreSQL does not support NUL in text. It is replaced by a rare character, which is escaped itself.
 ESCAPE = "\x1a"
 ESCAPED = {ESCAPE: ESCAPE + "1", "\0": ESCAPE + "0"}
 
@@ -23,7 +23,7 @@ Statement: TypeAlias = tuple[str, Sequence[Column]]  # with a question mark for 
 
 
 class SqlConnection:
-    """A connection of psycopg as the SQL that all back ends share knows it."""
+    """A psycopg connection with the interface that the shared SQL expects."""
 
     def __init__(self, connection: psycopg.Connection) -> None:
         self._connection = connection
@@ -35,23 +35,23 @@ class SqlConnection:
     def begin(self, begin: str, lock: str, parameters: Sequence[Column]) -> Columns | None:
         """Begin a transaction and lock a row in one round trip; return the row, None if there is none.
 
-        lock: selects at most one row.
+        lock: statement that selects at most one row.
         """
         return _Rows(self._execute_together((begin, ()), (lock, parameters))).fetchone()
 
     def execute_last(self, statement: str, parameters: Sequence[Column]) -> None:
-        """Have a statement executed at the end of the transaction, in the round trip of its COMMIT."""
+        """Queue a statement for the end of the transaction, in the round trip of its COMMIT."""
         self._last.append((statement, parameters))
 
     def commit(self) -> str | None:
-        """Commit, and return the server's word for what it did."""
+        """Commit, and return the server's status."""
         return self._execute_together(*self._last, ("COMMIT", ())).statusmessage
 
     def _execute_together(self, *statements: Statement) -> psycopg.Cursor[Any]:
         """Execute statements in one round trip, and return the cursor of the last one.
 
-        They are one simple query. psycopg ends a pipeline by a Flush, which reaches the server after it has begun to
-        count for how long the transaction is idle. It stops counting then, and never ends one that stands still.
+        They form one simple query. psycopg ends a pipeline by a Flush, which reaches the server after its timer for
+        idle transactions has started. The Flush stops the timer, so the server would never end a suspended transaction.
         """
         cursor = optional_import("psycopg", EXTRA).ClientCursor(self._connection)
         given = [one for _, parameters in statements for one in parameters]
@@ -65,7 +65,7 @@ Connection: TypeAlias = sqlite3.Connection | SqlConnection  # to either back end
 
 
 class _Rows:
-    """Rows that a statement selects, with their text as it was written."""
+    """The rows of a statement, with their original text."""
 
     def __init__(self, cursor: psycopg.Cursor[Any]) -> None:
         self._cursor = cursor

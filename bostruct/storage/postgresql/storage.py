@@ -1,6 +1,6 @@
-"""Studies in a PostgreSQL database: one row a trial, JSON and never a pickle.
+"""Studies in a PostgreSQL database: one row per trial, as JSON, never as a pickle.
 
-What a method here has returned from is committed, and as durable as the server's `synchronous_commit` makes it.
+When a method has returned, its changes are committed, and as durable as the server's `synchronous_commit` setting.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from contextlib import closing, contextmanager, suppress
 from queue import Empty, SimpleQueue
 from typing import TypeVar
 
-from bostruct.storage.locks import OWNER, WriterLock, check_turn, lock_owner
+from bostruct.storage.locks import OWNER, WriterLock, check_not_held, lock_owner
 from bostruct.storage.postgresql.connecting import (
+    ASK_LOCK_SECONDS,
     GONE_SECONDS,
     KEPT_DAYS,
     OPEN_SECONDS,
     RENEW_SECONDS,
-    TURN_SECONDS,
     Place,
 )
 from bostruct.storage.postgresql.schema import LOCK_MAKING, bring_forward, make_key, read_rows_version
@@ -41,27 +41,27 @@ from bostruct.storage.row_storage import RowStorage, RowWriter
 from bostruct.storage.rows import PROGRESS_COLUMNS, Progress
 from bostruct.storage.writing import Transaction, insert_study, next_study, retry_rolled_back
 
-OWED_SECONDS = 1.0  # after which it is tried again to give back the right to decide
-# A DELETE of the study locks its row first, too. A weaker lock would let steps pass by a DELETE that waits.
+RELEASE_SECONDS = 1.0  # between attempts to release the ask lock
+# A DELETE of the study also locks its row first. With a weaker lock, transactions could overtake a waiting DELETE.
 _LOCK = f"""SELECT {", ".join((*PROGRESS_COLUMNS, "progress.checksum"))} FROM studies
 JOIN progress ON progress.study = studies.id WHERE studies.id = ? AND studies.checksum = ?
 FOR NO KEY UPDATE OF studies FOR UPDATE OF progress"""
 _SIGN = """INSERT INTO receipts (study, owner, revision) VALUES (?, ?, ?)
 ON CONFLICT (study, owner) DO UPDATE SET revision = excluded.revision"""
 _IS_SIGNED = "SELECT 1 FROM receipts WHERE study = ? AND owner = ? AND revision = ?"
-# The heartbeats of others are never in the future, unless the clock of the server was set back since.
+# Heartbeats of others are never in the future, unless the server's clock was set back since.
 _RENEW = """WITH mine AS (SELECT ?::bigint AS study, ? AS owner, ? AS process),
 ahead AS (
     UPDATE writers SET renewed = clock_timestamp() FROM mine
     WHERE writers.study = mine.study AND writers.owner <> mine.owner AND writers.renewed > clock_timestamp()
 ) INSERT INTO writers (study, owner, process, renewed) SELECT study, owner, process, clock_timestamp() FROM mine
 ON CONFLICT (study, owner) DO UPDATE SET renewed = clock_timestamp()"""
-# Nobody could renew anything while the server was down. A start in the future says that its clock was set back since.
+# No heartbeat was possible while the server was down. A start in the future means that its clock was set back.
 _STARTED = "CASE WHEN pg_postmaster_start_time() <= clock_timestamp() THEN pg_postmaster_start_time() END"
 _IS_PRESENT = f"GREATEST(renewed, {_STARTED}) > clock_timestamp() - INTERVAL '{GONE_SECONDS} s'"
 _PRESENT = f"SELECT owner, process, {_IS_PRESENT} FROM writers WHERE study = ?"
-# A process that was stopped keeps its connection, and what that locks.
-_END_DECIDER = f"""SELECT pg_terminate_backend(pid) FROM pg_stat_activity JOIN pg_locks USING (pid)
+# A stopped process keeps its connection and its locks.
+_END_HOLDER = f"""SELECT pg_terminate_backend(pid) FROM pg_stat_activity JOIN pg_locks USING (pid)
 WHERE usename = current_user AND datname = current_database()
 AND locktype = 'advisory' AND granted AND objsubid = 1 AND (classid::bigint << 32) | objid::bigint = ?
 AND application_name NOT IN (SELECT 'bostruct ' || owner FROM writers WHERE study = ? AND {_IS_PRESENT})"""
@@ -83,12 +83,12 @@ T = TypeVar("T")
 class PostgresqlStorage(RowStorage):
     """A database of studies on a server.
 
-    Raises StorageError for a URL that cannot be read, MissingExtra without psycopg.
+    Raises StorageError for an invalid URL, MissingExtra if psycopg is not installed.
     """
 
     def __init__(self, url: str) -> None:
         self._place = Place(url)
-        self.label = self.where = self._place.label  # without what is secret
+        self.label = self.where = self._place.label  # without secrets
 
     def find_revisions(self) -> dict[int, int] | None:
         try:
@@ -98,7 +98,7 @@ class PostgresqlStorage(RowStorage):
             return None
 
     def find_writers(self) -> frozenset[str] | None:
-        """Return the writers that are there; None if that cannot be read now, and on a standby."""
+        """Return the active writers; None if they are currently unknown, and on a standby."""
         try:
             return self._read(lambda connection, version: list_writers(connection) if version else frozenset())
         except StorageError:
@@ -120,12 +120,12 @@ class PostgresqlStorage(RowStorage):
 
     @retry_rolled_back
     def _make(self, session: Session, stored: StoredStudy, *, is_new: bool) -> None:
-        """Write a study unless it is there; raise StorageError if it is there and was to be new."""
+        """Write a study if it does not exist; raise StorageError if it exists but `is_new` is True."""
         name = stored.study.name
         there = "SELECT 1 FROM studies WHERE name = ?"
         if not is_new and session.query(there, (name,)):
             return
-        check_new_name(name, f"{self.label}: ")  # a file of an earlier version may hold a longer one
+        check_new_name(name, f"{self.label}: ")  # a file of an earlier version may contain a longer one
 
         def is_made(connection: Connection) -> bool:
             made = connection.execute(f"{there} AND created = ?", (name, stored.study.created)).fetchone()
@@ -139,7 +139,7 @@ class PostgresqlStorage(RowStorage):
 
 
 class PostgresqlWriter(RowWriter):
-    """A writer of a study in a database on a server; it is gone a minute after its last heartbeat.
+    """A writer of a study in a database on a server; it counts as dead a minute after its last heartbeat.
 
     Raises StorageError.
     """
@@ -151,7 +151,7 @@ class PostgresqlWriter(RowWriter):
         )
         super().__init__(key, name, label, ServerWriterLock(session, key.study))
         self._lost: StorageLost | None = None
-        self._revision = 0  # of the step that is being made
+        self._revision = 0  # of the current transaction
 
     @property
     def lost(self) -> StorageLost | None:
@@ -169,11 +169,11 @@ class PostgresqlWriter(RowWriter):
             return self._snapshot.take(self._read(self._snapshot.read_update))
 
     def change_space(self, change: SpaceChange, state: str) -> None:
-        self.check_alone()  # before the step: a connection that is lost in between is made again
+        self.check_alone()  # before the transaction: a connection that is lost in between is restored
         super().change_space(change, state)
 
     def check_place(self) -> None:
-        """Raise StorageLost, now and at every later change, if the study or trials are not there any more."""
+        """Raise StorageLost, now and at every later change, if the study or trials no longer exist."""
         with self._noting_loss():
             self._session.read(self._snapshot.check_rows, OPEN_SECONDS)
 
@@ -200,7 +200,7 @@ class PostgresqlWriter(RowWriter):
             step.connection.execute_last(_SIGN, (self._key.study, self.owner, after.revision))
 
     def _is_made(self, connection: Connection) -> bool:
-        """Tell whether the step that is being made is in the database: no other step of ours has its revision."""
+        """Return whether the current transaction was committed: no other transaction of ours has its revision."""
         signed = connection.execute(_IS_SIGNED, (self._key.study, self.owner, self._revision))
         return signed.fetchone() is not None
 
@@ -220,11 +220,11 @@ class PostgresqlWriter(RowWriter):
 
 
 class ServerWriterLock(WriterLock):
-    """The place of a writer on many machines: a row with its last heartbeat, by the clock of the server.
+    """The locks of a writer on several machines: a row with its last heartbeat, by the server's clock.
 
-    A thread renews the row on a connection of its own. Who decides holds an advisory lock on that connection, which the
-    server gives back when it finds the connection lost, or when others end it because its writer is gone; another
-    writer may decide then.
+    A thread updates the row on a separate connection. The writer that asks holds an advisory lock on that connection.
+    The server releases the lock when the connection is lost, or when others close the connection of a dead writer;
+    another writer may then ask.
 
     Raises StorageError.
     """
@@ -233,19 +233,19 @@ class ServerWriterLock(WriterLock):
         super().__init__()
         self._steps, self._study = steps, study
         self._process = f"process {os.getpid()} on {platform.node()}"
-        self._decider = make_key("deciding", study)
-        self._turn = (steps.place.label, study)
+        self._lock_number = make_key("deciding", study)
+        self._lock_key = (steps.place.label, study)
         self._holds_ask_lock = False
-        self._owes_turn = False  # the right to decide is to be given back, and the server does not know yet
-        self._giving = threading.Lock()
+        self._owes_release = False  # the ask lock is to be released, but the server has not been told
+        self._release_mutex = threading.Lock()
         self._session = Session(
             steps.place,
             f"bostruct {self.owner}",
             purpose="heartbeats",
-            lock_timeout=f"'{TURN_SECONDS}s'",
+            lock_timeout=f"'{ASK_LOCK_SECONDS}s'",
             synchronous_commit="off",
         )
-        self._left: SimpleQueue[None] = SimpleQueue()  # gets something when the heartbeat is to end
+        self._left: SimpleQueue[None] = SimpleQueue()  # receives an item when the heartbeat is to end
         try:
             self._renew()
             self._session.query(_FORGET, (study,))
@@ -261,20 +261,20 @@ class ServerWriterLock(WriterLock):
             yield
             return
         try:
-            while not self._take_turn():
-                check_turn(self._turn, f"{self._session.place.label}: study {self._study}")  # now: it may lose the lock
+            while not self._acquire_ask_lock():
+                check_not_held(self._lock_key, f"{self._session.place.label}: study {self._study}")
                 self._renew()
             self._holds_ask_lock = True
-            with lock_owner(self._turn):
+            with lock_owner(self._lock_key):
                 yield
         finally:
-            self._holds_ask_lock, self._owes_turn = False, True
-            with suppress(StorageError):  # it cannot be reached in time; the heartbeat gives the turn back
-                self._give_turn_back(self._session.query_once)
+            self._holds_ask_lock, self._owes_release = False, True
+            with suppress(StorageError):  # the server is not available in time; the heartbeat releases the lock
+                self._release_ask_lock(self._session.query_once)
 
     def find_dead_writers(self, owners: AbstractSet[str]) -> set[str]:
         present = {row[0]: row[2] for row in self._steps.query(_PRESENT, (self._study,))}
-        is_back = self._is_back or self._steps.is_back  # asked last: the heartbeat may have been answered meanwhile
+        is_back = self._is_recovering or self._steps.is_back  # last: a heartbeat may succeed meanwhile
         here = {owner for owner, is_recent in present.items() if is_recent or is_back} | {self.owner}
         return {owner for owner in owners if not OWNER.fullmatch(owner) or owner not in here}
 
@@ -283,40 +283,40 @@ class ServerWriterLock(WriterLock):
         return next((process for owner, process, is_recent in rows if is_recent and owner != self.owner), None)
 
     def leave(self) -> None:
-        """Remove the row, and give all locks back; nothing in a forked child."""
+        """Remove the row, and release all locks; no effect in a forked child."""
         self._left.put(None)
         if threading.current_thread() is not self._heart:  # which may be using the session, if it collects garbage
             self._remove()
 
     def _remove(self) -> None:
         if self._session.is_open:
-            with suppress(StorageError):  # others find the row old in a minute
+            with suppress(StorageError):  # others find an outdated row in a minute
                 self._session.query_once(_LEAVE, (self._study, self.owner))
             self._session.close()
 
-    def _give_turn_back(self, run: Callable[[str], object]) -> None:
-        """Let another writer decide, if this one was to do so and has not yet; raise StorageError."""
-        if not self._session.is_open:  # in a forked child the lock may belong to a thread that is not there
+    def _release_ask_lock(self, run: Callable[[str], object]) -> None:
+        """Release the ask lock if that is still due; raise StorageError."""
+        if not self._session.is_open:  # in a forked child, the lock may belong to a thread that does not exist
             return
-        with self._giving:
-            if self._owes_turn:
+        with self._release_mutex:
+            if self._owes_release:
                 run(_GIVE_BACK)
-                self._owes_turn = False
+                self._owes_release = False
 
-    def _take_turn(self) -> bool:
-        """Wait a while for the right to decide, and tell whether it was given."""
+    def _acquire_ask_lock(self) -> bool:
+        """Wait a while for the ask lock, and return whether it was acquired."""
         try:
-            self._give_turn_back(self._session.query)  # or the server counts two turns, of which one is given back
-            self._session.query(f"SELECT pg_advisory_lock({self._decider})")
+            self._release_ask_lock(self._session.query)  # else it is held twice and released once
+            self._session.query(f"SELECT pg_advisory_lock({self._lock_number})")
         except LockTaken:
-            if not self._is_back:
-                self._session.query(_END_DECIDER, (self._decider, self._study))
+            if not self._is_recovering:
+                self._session.query(_END_HOLDER, (self._lock_number, self._study))
             return False
         return True
 
     @property
-    def _is_back(self) -> bool:
-        """Tell whether heartbeats are not answered, or were not a short while ago; those of others may not be, too."""
+    def _is_recovering(self) -> bool:
+        """Return whether heartbeats fail or failed a short while ago, so that those of others may be missing too."""
         return self._session.is_back or self._session.silence > GONE_SECONDS / 2
 
     def _renew(self) -> None:
@@ -326,13 +326,13 @@ class ServerWriterLock(WriterLock):
         is_heard = True
         while True:
             with suppress(Empty):
-                self._left.get(timeout=OWED_SECONDS if self._owes_turn else RENEW_SECONDS)
+                self._left.get(timeout=RELEASE_SECONDS if self._owes_release else RENEW_SECONDS)
                 break
             before, is_heard = is_heard, False
-            with suppress(Exception):  # of the server, which may be there again at the next one, or of the log
+            with suppress(Exception):  # of the server, which may respond to the next one, or of the log
                 try:
                     self._renew()
-                    self._give_turn_back(self._session.query_once)
+                    self._release_ask_lock(self._session.query_once)
                     is_heard = True
                 except Exception as error:
                     if before and self._session.is_open:
@@ -341,6 +341,6 @@ class ServerWriterLock(WriterLock):
 
 
 def list_writers(connection: Connection) -> frozenset[str] | None:
-    """Return the writers of all studies that are there; None on a standby, which hears of heartbeats late."""
+    """Return the active writers of all studies; None on a standby, which receives heartbeats late."""
     ((is_standby,),) = connection.execute(_IS_STANDBY).fetchall()
     return None if is_standby else frozenset(str(row[0]) for row in connection.execute(_WRITERS).fetchall())

@@ -248,6 +248,14 @@ def test_memory_limits_the_rows(monkeypatch):
         Candidates(np.ones((51, 12)))
 
 
+def test_memory_limits_the_molecules(monkeypatch):
+    monkeypatch.setattr(candidates, "optional_import", lambda *_: FakeChem())
+    monkeypatch.setattr(choices_of_variables, "memory_size", lambda: 2 * 50 * (2_000 + 32 * 64))
+    assert Candidates.from_smiles(["C" * i for i in range(1, 51)]).size == 50
+    with pytest.raises(DomainError, match=r"Candidates: expected .*50 SMILES strings"):
+        Candidates.from_smiles("C" * i for i in range(1, 10**9))
+
+
 @pytest.mark.parametrize("n", [1_500, 50_000])
 def test_names_without_descriptors_are_searched(n):
     names = [f"m{i}" for i in range(n)]

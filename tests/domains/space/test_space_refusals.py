@@ -10,6 +10,7 @@ import pytest
 import bostruct as bo
 from bostruct.contracts import DomainError, PointError
 from bostruct.domains.registry import domain_from_json
+from bostruct.domains.space.clauses import CompareVariables, IsIn, Not, Restriction, ValueOf
 
 
 def all_different(point: dict) -> bool:
@@ -254,3 +255,57 @@ def test_complex_numbers_are_refused_by_name(name):
 def test_a_name_that_nearly_fits_is_suggested():
     with pytest.raises(PointError, match=r"unknown name 'schedule'.* Did you mean 'scheduler'\?"):
         bo.Space({"scheduler": bool}).parse({"schedule": True})
+
+
+class Counted(Restriction):
+    """A clause that counts how often it is asked."""
+
+    n_calls = 0
+
+    def __call__(self, given):
+        Counted.n_calls += 1
+        return super().__call__(given)
+
+
+ONE_TO_THREE = {"a": [1, 2, 3], "b": [1, 2, 3], "free": bo.Real(0, 1)} | {f"x{i}": bool for i in range(30)}
+
+
+@pytest.mark.parametrize(
+    ("rules", "words"),
+    [
+        ([Restriction("a > 3")], "a > 3; leave one out, or add values to a"),
+        ([Restriction("a > 1"), Restriction("b > 0"), Restriction("a < 2")], "a > 1, a < 2; leave"),
+        ([Not(ValueOf("a", IsIn((1, 2, 3))))], r"not a in \[1, 2, 3\]; leave"),
+        ([CompareVariables("a", "<", "b"), CompareVariables("b", "<", "a")], "a < b, b < a; leave one out, or"),
+        ([CompareVariables("a", "<", "b"), ValueOf("a", IsIn((3,)))], r"a < b, a in \[3\]; leave"),
+        ([Restriction("one > 3", (("one", 3),))], "one > 3; leave one out$"),
+    ],
+)
+def test_clauses_that_exclude_all_points_are_refused_when_the_space_is_made(rules, words):
+    with pytest.raises(DomainError, match=f"constraints: no point satisfies {words}"):
+        bo.Space(ONE_TO_THREE, rules)
+    with pytest.raises(DomainError, match=f"constraints: no point satisfies {words}"):
+        bo.Space(ONE_TO_THREE | {"p": {"q": bool}}, rules)
+    assert bo.Space(ONE_TO_THREE, [Restriction("a > 2"), Restriction("b < 2"), CompareVariables("b", "<", "a")])
+
+
+def test_what_is_not_known_at_once_is_left_to_the_first_draw():
+    choices = {"a": [1, 2], "b": bo.Categorical([1, 2], when={"a": 1})}
+    absent = bo.Space(choices, [Not(ValueOf("b", IsIn((1, 2))))])
+    assert [absent.present(x) for x in absent.enumerate()] == [{"a": 2}]
+    with pytest.raises(DomainError, match="constraint a > 'x' failed"):
+        bo.Study(bo.Space({"a": [1, 2]}, [Restriction("a > 'x'")]), seed=0).ask()
+    for rule in (lambda point: point["a"] > 2, Restriction("r > 2")):
+        with pytest.raises(DomainError, match=r"constraint 1 \((<lambda>|r > 2)\)|satisfies all of '<lambda>'"):
+            bo.Study(bo.Space({"a": [1, 2], "r": bo.Real(0, 1)}, [rule]), seed=0).ask()
+
+
+def test_few_calls_are_made_to_find_contradictions():
+    numbers = {name: range(100) for name in "abc"}
+    bo.Space(numbers, [Counted("a + b + c > 300")])
+    assert Counted.n_calls == 0
+    bo.Space(numbers, [Counted("a + b > 3"), Counted("c > 2")])
+    assert Counted.n_calls <= 10
+    with pytest.raises(DomainError, match="no point satisfies a \\+ b > 300"):
+        bo.Space(numbers, [Counted("a + b > 300"), Counted("b + c > 300")])
+    assert Counted.n_calls <= 20_010

@@ -182,6 +182,6 @@ def test_no_command_shows_the_password(server, database, said, monkeypatch, tmp_
 
 
 def test_times_are_in_order() -> None:
-    assert connecting.TURN_SECONDS < connecting.RENEW_SECONDS < connecting.GONE_SECONDS / 3
+    assert connecting.ASK_LOCK_SECONDS < connecting.RENEW_SECONDS < connecting.GONE_SECONDS / 3
     assert connecting.SILENCE_SECONDS + connecting.CONNECT_SECONDS < connecting.GONE_SECONDS
     assert connecting.IDLE_SECONDS < connecting.LOCK_SECONDS < connecting.STATEMENT_SECONDS

@@ -155,7 +155,7 @@ def test_who_loses_the_connection_while_it_decides_asks_for_no_trial_too_many(se
 
 
 def test_who_is_stopped_while_it_decides_holds_others_up_as_long_as_its_lease(server, database, pair, monkeypatch):
-    let_server_be_old(monkeypatch, "_PRESENT", "_END_DECIDER")
+    let_server_be_old(monkeypatch, "_PRESENT", "_END_HOLDER")
     first, second = pair
     seat_of(second)._session.query("SET lock_timeout = '50ms'")
     with ThreadPoolExecutor(1) as executor, first.ask_lock():
@@ -220,13 +220,13 @@ def test_the_right_to_decide_is_given_back_once_a_slow_server_answers(monkeypatc
     with seat.ask_lock():
         threading.Thread(target=beat).start()
         taken.wait(60.0)
-    assert seat._owes_turn
+    assert seat._owes_release
     answered.set()
     begun = time.monotonic()
     assert other.ask().number == 0
     assert slow.ask().number == 1
     assert time.monotonic() - begun < 30.0
-    assert not seat._owes_turn
+    assert not seat._owes_release
 
 
 def test_a_heartbeat_that_fails_is_said_once(server, database, url, monkeypatch, caplog):
@@ -261,7 +261,7 @@ def test_the_heartbeat_may_be_the_thread_that_closes_its_study(url: str, monkeyp
 def test_a_closed_writer_takes_no_turn(url: str) -> None:
     study = open_study(url)
     seat = seat_of(study)
-    seat._owes_turn = True
+    seat._owes_release = True
     study.close()
     with pytest.raises(StorageError, match="closed"), seat.ask_lock():
         pass
@@ -322,5 +322,5 @@ def test_a_log_that_fails_ends_no_heartbeat(url: str, monkeypatch: pytest.Monkey
 
 
 def test_a_thread_that_decides_through_another_object_is_refused_and_others_wait(url, monkeypatch):
-    monkeypatch.setattr(seat_module, "TURN_SECONDS", 1)
+    monkeypatch.setattr(seat_module, "ASK_LOCK_SECONDS", 1)
     check_one_thread_decides_once(url)

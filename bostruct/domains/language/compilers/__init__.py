@@ -1,7 +1,7 @@
-"""Compile a program, a graph of modules, into something that runs.
+"""Compile a program, a graph of modules, into executable form.
 
-To add a domain, subclass `Backend` with the method `make`, and hand it to `Program.compile`: `make` is called
-once a node, in topological order, with what was made of the nodes that it reads. What travels along the edges is the
-backend's own affair: shapes, branches of a pipeline, numbers, positions of layers. The compilers that are here are such
-backends: `networks` (torch), `pipelines` (scikit-learn), `architectures`, and `flow.Calculation` (functions).
+To compile for another target, subclass `Backend` and pass an instance to `Program.compile`. Its method `make` is called
+for each node in topological order, with the results for the nodes that it reads. Results may have any type: shapes,
+branches of a pipeline, numbers, positions of layers. The compilers of this package are backends: `networks` (torch),
+`pipelines` (scikit-learn), `architectures`, and `flow.Calculation` (functions).
 """

@@ -1,4 +1,4 @@
-"""Compile programs to `Architecture`s: layers, units and edges, which OTMANN compares."""
+"""Compile programs to `Architecture`s: the layers, units and edges that OTMANN compares."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from bostruct.domains.language.compilers.implementations import Labelled
 from bostruct.domains.language.errors import CompileError
 from bostruct.domains.language.program import Backend, Node, Program
 
-LayerIndices: TypeAlias = tuple[int, ...]  # the layers whose outputs arrive somewhere
+LayerIndices: TypeAlias = tuple[int, ...]  # layers whose outputs reach a node
 
 
 class ArchitectureBackend(Backend[LayerIndices]):
-    """The backend for architectures: a node with a layer adds it; any other hands on the layers that reach it."""
+    """The backend for architectures: a node with a layer adds it; any other node returns the layers that it reads."""
 
     def __init__(self, input: str) -> None:
         self.layers = [Layer(input)]
@@ -33,7 +33,7 @@ class ArchitectureBackend(Backend[LayerIndices]):
         return reached if len(node.outputs) == 1 else dict.fromkeys(node.outputs, reached)
 
     def add(self, layer: Layer, reads: LayerIndices, path: str) -> LayerIndices:
-        """Add a layer and its edges, and return its position, as a tuple of one."""
+        """Add a layer and its edges, and return its position as a tuple of length one."""
         self.edges += [(u, len(self.layers)) for u in reads]
         self.paths[len(self.layers)] = path
         self.layers.append(layer)
@@ -41,7 +41,7 @@ class ArchitectureBackend(Backend[LayerIndices]):
 
 
 def layer_of(node: Node) -> Layer | None:
-    """Return the layer that a node stands for, None if it stands for none; raises CompileError."""
+    """Return the layer of a node, or None if it has no layer; raises CompileError."""
     if not isinstance(node.implementation, Labelled):
         return None
     try:
@@ -79,6 +79,6 @@ def build_architecture(program: Program, family: Family | str | None, decision: 
 
 
 def _family_with_labels(layers: list[Layer]) -> Family:
-    """Return the first family that knows all labels, as `Architecture` chooses it; the first of all if none does."""
+    """Return the first family that has all labels, as `Architecture` does; the first family if none has."""
     labels = {layer.label for layer in layers}
     return next((family for family in BUILT_IN.values() if labels <= family.by_name.keys()), CNN)

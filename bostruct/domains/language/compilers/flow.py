@@ -1,4 +1,4 @@
-"""Propagate values through the graph of a program (Negrinho et al. 2019, algorithm 4), and compile it to functions."""
+"""Evaluate the graph of a program (Negrinho et al. 2019, algorithm 4), and compile programs to functions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class PlanStep(NamedTuple):
-    """One node, without what it stands for."""
+    """One node of a plan, without its implementation."""
 
     path: str
     reads: dict[str, Source]
@@ -24,7 +24,7 @@ class PlanStep(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """A program as wiring alone: what is left of it where each node is known by its position."""
+    """The wiring of a program: steps that refer to each other by position."""
 
     inputs: tuple[str, ...]
     steps: tuple[PlanStep, ...]
@@ -32,7 +32,7 @@ class Plan(NamedTuple):
 
 
 def plan(program: Program) -> Plan:
-    """Plan in which order values are made, and when each can be forgotten."""
+    """Plan the order in which values are computed, and when each can be released."""
     last: dict[int, int] = {}
     for position, node in enumerate(program.nodes):
         last[position] = position
@@ -56,7 +56,7 @@ def propagate(
 ) -> dict[str, T]:
     """Compute the outputs of a program from its inputs.
 
-    Raises CompileError if a node does not give its outputs.
+    Raises CompileError if a node does not return its outputs.
     """
     values: dict[int, Mapping[str, T]] = {}
 
@@ -72,9 +72,9 @@ def propagate(
 
 
 def compile_program(program: Program, backend: Backend[T], inputs: Mapping[str, T]) -> dict[str, T]:
-    """Compile a program with a backend, and return what it makes by the names of the program's outputs.
+    """Compile a program with a backend, and return the results by the names of the program's outputs.
 
-    Identities that carry hyperparameters hand on what they get; the backend never sees them. Raises CompileError.
+    Identity modules with hyperparameters return their input and are not passed to the backend. Raises CompileError.
     """
     if set(inputs) != set(program.inputs):
         raise CompileError(f"inputs: expected {_join_names(program.inputs)}; got {_join_names(inputs)}")
@@ -87,7 +87,7 @@ def compile_program(program: Program, backend: Backend[T], inputs: Mapping[str, 
 
 
 def unwrap_single(named: Mapping[str, T]) -> T | Mapping[str, T]:
-    """Return the one thing if there is one, else all by name."""
+    """Unwrap a mapping with one item; return any other unchanged."""
     return next(iter(named.values())) if len(named) == 1 else named
 
 
@@ -101,13 +101,13 @@ def bind_arguments(names: Sequence[str], given: Sequence[T], named: Mapping[str,
 
 
 def describe_node(node: Node) -> str:
-    """Describe a node as messages call it: its place, and its values."""
+    """Describe a node in a message: its path and its values."""
     values = ", ".join(f"{name}={short_repr(value, 40)}" for name, value in node.values.items())
     return f"{node.path}({values})"
 
 
 def wrong_module(node: Node, compiler: str, expected: str) -> CompileError:
-    """Return the error for a compiler that was given a module that is not its own."""
+    """Return the error for a module that a compiler does not support."""
     got = "nothing" if node.implementation is None else short_repr(node.implementation)
     return CompileError(f"{describe_node(node)}: {compiler} compiles {expected}; this one stands for {got}")
 
@@ -126,10 +126,10 @@ def _join_names(names: Iterable[str]) -> str:
 
 
 class Calculation:
-    """A program that can be called: with one argument for each of its inputs, by position or by name.
+    """A program as a callable, with one argument for each of its inputs, by position or by name.
 
-    A call gives the output, or a dict by name if there are several. What no module reads any more is forgotten at
-    once.
+    A call returns the output, or a dict by name if there are several. Values are released as soon as no later module
+    reads them.
     """
 
     def __init__(self, program: Program) -> None:
@@ -152,7 +152,7 @@ class Calculation:
 
 
 def call_node(node: Node, given: dict[str, object]) -> object:
-    """Call the function that a node stands for; what it raises gets a note of the place of the node."""
+    """Call the function of a node; its exceptions get a note with the path of the node."""
     try:
         return node.implementation.fn(node.values.copy(), *given.values())
     except Exception as error:

@@ -1,6 +1,6 @@
-"""Make modules that stand for something: layers, torch modules, scikit-learn estimators, functions.
+"""Define modules with an implementation: layers, torch modules, scikit-learn estimators, functions.
 
-No library is loaded here.
+This file imports no optional library.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ T = TypeVar("T")
 class Labelled:
     """How a module becomes a layer of an `Architecture`.
 
-    Modules that are no layer are left out, and what reads them reads what they read.
+    Modules without a layer are contracted: their readers read their inputs.
 
     Parameters
     ----------
     layer : object, optional
-        Function of the module's values by local name that returns a layer of an architecture, in any spelling that
-        `Architecture` reads (``"conv3-64/2"``), or None if it is none; or a layer itself.
+        A layer in any form that `Architecture` accepts (``"conv3-64/2"``), or a function of the module's values by
+        local name that returns a layer, or None for no layer.
     """
 
     _: KW_ONLY
     layer: object = None
 
     def layer_for(self, values: Values) -> object:
-        """Return the layer of a module by any of its names; None if it is no layer.
+        """Return the layer of a module, or None if it has no layer.
 
         Parameters
         ----------
@@ -53,14 +53,14 @@ class Labelled:
 class TorchLayer(Labelled):
     """The torch module that implements a module.
 
-    `build` runs twice, first on torch's meta device, where tensors have a shape and no content.
+    `build` is called twice, first on torch's meta device, whose tensors have a shape but no data.
 
     Parameters
     ----------
     build : callable
-        Function of the values by local name, and of the shapes of the inputs by name, the batch included; returns a
-        `torch.nn.Module`, or any function of tensors. That is called with the inputs in the order they were declared
-        in, and gives a tensor, or a dict by output name if there are several.
+        Function of the values by local name, and of the shapes of the inputs by name, including the batch dimension. It
+        returns a `torch.nn.Module` or any function of tensors, which is called with the inputs in their declared order
+        and returns a tensor, or a dict by output name if there are several outputs.
     layer
         As in `Labelled`.
     """
@@ -75,14 +75,14 @@ class SklearnStep:
     Parameters
     ----------
     make : callable
-        An estimator class, or a function that returns an estimator; called with the values by name.
+        An estimator class, or a function that returns an estimator. It is called with the values as keywords.
     """
 
     make: Callable[..., object]
 
 
 class FeatureUnion:
-    """The implementation of modules where parallel branches of a pipeline meet: their features side by side."""
+    """The implementation of modules that concatenate the features of parallel branches of a pipeline."""
 
     def __repr__(self) -> str:
         return "a union of features"
@@ -95,8 +95,8 @@ class PlainFunction(Labelled):
     Parameters
     ----------
     fn : callable
-        Function of the values by local name, then the inputs in the order they were declared in; returns the output, or
-        a mapping by output name if there are several.
+        Function of the values by local name, then the inputs in their declared order. It returns the output, or a
+        mapping by output name if there are several.
     layer
         As in `Labelled`.
     """
@@ -114,21 +114,21 @@ def labeled_module(
     input_names: Iterable[str] = ("in",),
     output_names: Iterable[str] = ("out",),
 ) -> IO:
-    """Return a module that is a layer of an architecture and nothing else.
+    """Return a module that is only a layer of an architecture.
 
     Parameters
     ----------
     name : str
-        Its name in paths.
+        The module's name in paths.
     layer : object
-        A layer in any spelling that `Architecture` reads (``"conv3-64/2"``), or a function of the module's values by
-        local name that returns one, or None if the module is no layer.
+        A layer in any form that `Architecture` accepts (``"conv3-64/2"``), or a function of the module's values by
+        local name that returns a layer, or None if the module has no layer.
     name_to_hyperp : mapping of str to object, optional
         Hyperparameters or constants by local name.
     input_names : iterable of str, default ("in",)
-        Names of its inputs.
+        Names of the inputs.
     output_names : iterable of str, default ("out",)
-        Names of its outputs.
+        Names of the outputs.
 
     Raises
     ------
@@ -152,15 +152,15 @@ def torch_module(
     Parameters
     ----------
     name : str
-        Its name in paths.
+        The module's name in paths.
     build : callable
         Function of the values and the input shapes by name, as in `TorchLayer`.
     name_to_hyperp : mapping of str to object, optional
         Hyperparameters or constants by local name.
     input_names : iterable of str, default ("in",)
-        Names of its inputs.
+        Names of the inputs.
     output_names : iterable of str, default ("out",)
-        Names of its outputs.
+        Names of the outputs.
     layer : object, optional
         As in `labeled_module`; None for no layer.
 
@@ -186,7 +186,7 @@ def siso_torch_module(
     Parameters
     ----------
     name : str
-        Its name in paths.
+        The module's name in paths.
     build : callable
         Function of the values and the input shapes by name, as in `TorchLayer`.
     name_to_hyperp : mapping of str to object, optional
@@ -209,7 +209,7 @@ def siso_torch_layer(
     *,
     layer: object = None,
 ) -> IO:
-    """Return a module that builds its layer by calling layer_fn with the hyperparameters' values as keywords.
+    """Return a module that calls `layer_fn` with the hyperparameters' values as keywords.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ def siso_torch_layer(
     name_to_hyperp : mapping of str to object, optional
         Hyperparameters or constants by local name.
     name : str, optional
-        Its name in paths; by default that of layer_fn.
+        The module's name in paths; by default the name of `layer_fn`.
     layer : object, optional
         As in `labeled_module`; None for no layer.
 
@@ -233,7 +233,7 @@ def siso_torch_layer(
 
 @dataclass(frozen=True)
 class FromValues:
-    """A `build` that does not look at shapes."""
+    """A `build` function that ignores shapes."""
 
     fn: Callable[..., object]
 
@@ -247,7 +247,7 @@ def sklearn_module(name: str, make: Callable[..., object], name_to_hyperp: Mappi
     Parameters
     ----------
     name : str
-        Its name in paths.
+        The module's name in paths.
     make : callable
         As in `SklearnStep`.
     name_to_hyperp : mapping of str to object, optional
@@ -256,11 +256,11 @@ def sklearn_module(name: str, make: Callable[..., object], name_to_hyperp: Mappi
     Raises
     ------
     LanguageError
-        If `make` has no parameter of such a name.
+        If `make` lacks a parameter of that name.
     """
     try:
         allowed = inspect.signature(make).parameters
-    except (TypeError, ValueError):  # no function, or a type that is built in
+    except (TypeError, ValueError):  # not a function, or a built-in type
         raise LanguageError(f"make: expected an estimator class or a Python function, got {short_repr(make)}") from None
     takes_any = any(one.kind is one.VAR_KEYWORD for one in allowed.values())
     if (unknown := [one for one in name_to_hyperp or {} if one not in allowed]) and not takes_any:
@@ -269,7 +269,7 @@ def sklearn_module(name: str, make: Callable[..., object], name_to_hyperp: Mappi
 
 
 def feature_union(n: int) -> IO:
-    """Return a module where n branches of a scikit-learn pipeline meet, with inputs in0 to in(n - 1).
+    """Return a module that joins n branches of a scikit-learn pipeline, with inputs in0 to in(n - 1).
 
     Parameters
     ----------
@@ -293,15 +293,15 @@ def function_module(
     Parameters
     ----------
     name : str
-        Its name in paths.
+        The module's name in paths.
     fn : callable
         Function of the values and the inputs, as in `PlainFunction`.
     name_to_hyperp : mapping of str to object, optional
         Hyperparameters or constants by local name.
     input_names : iterable of str, default ("in",)
-        Names of its inputs.
+        Names of the inputs.
     output_names : iterable of str, default ("out",)
-        Names of its outputs.
+        Names of the outputs.
     layer : object, optional
         As in `labeled_module`; None for no layer.
 

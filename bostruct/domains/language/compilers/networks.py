@@ -31,13 +31,13 @@ class Operation(nn.Module):
 
 
 class Network(nn.Module):
-    """A program as a torch module: the modules it is made of, and how tensors travel between them.
+    """A program as a torch module.
 
-    layers: the modules by their places, with ``%2E`` for each dot, which torch does not allow in names, and ``%25`` for
-        each per cent sign.
+    layers: the modules by path, with ``%2E`` for each dot, which torch does not allow in names, and ``%25`` for each
+        percent sign.
 
-    Called with one tensor for each input of the program, by position in the program's order or by name; gives a tensor,
-    or a dict by name if the program has several outputs.
+    It is called with one tensor for each input of the program, by position in the program's order or by name. It
+    returns a tensor, or a dict by name if the program has several outputs.
     """
 
     def __init__(self, wiring: flow.Plan, layers: Mapping[str, nn.Module]) -> None:
@@ -58,7 +58,7 @@ class Network(nn.Module):
 def torch_network(program: Program, input_shapes: Example | Mapping[str, Example]) -> Network:
     """Return the program as a torch module.
 
-    Raises CompileError if a module's layers cannot take the shapes that reach it.
+    Raises CompileError if a layer does not accept the shapes of its inputs.
     """
     inference = ShapeInference({})
     flow.compile_program(program, inference, meta_tensors(program, input_shapes))
@@ -71,7 +71,7 @@ def torch_network(program: Program, input_shapes: Example | Mapping[str, Example
 
 @dataclass(frozen=True)
 class ShapeInference(Backend[Tensor]):
-    """The backend that finds out shapes on the meta device, if nothing is computed."""
+    """The backend that infers shapes on the meta device, without computing values."""
 
     shapes: dict[str, dict[str, tuple[int, ...]]]
 
@@ -89,7 +89,7 @@ class ShapeInference(Backend[Tensor]):
 
 
 def build_layer(node: Node, shapes: dict[str, tuple[int, ...]]) -> nn.Module:
-    """Build the torch module that a node stands for; raises CompileError."""
+    """Build the torch module of a node; raises CompileError."""
     if not isinstance(node.implementation, TorchLayer):
         raise flow.wrong_module(node, "to_torch", "modules made by torch_module and its like")
     layer = node.implementation.build(node.values.copy(), shapes.copy())
@@ -103,12 +103,12 @@ def build_layer(node: Node, shapes: dict[str, tuple[int, ...]]) -> nn.Module:
 
 
 def torch_name(path: str) -> str:
-    """Spell a place as torch allows it as a name: different places are spelled differently."""
+    """Write a path as a name that torch allows; different paths have different names."""
     return path.replace("%", "%25").replace(".", "%2E")
 
 
 def meta_tensors(program: Program, given: Any) -> dict[str, Tensor]:
-    """Return tensors without content, by the names of the program's inputs; raises CompileError."""
+    """Return tensors without data, by the names of the program's inputs; raises CompileError."""
     if not isinstance(given, Mapping):
         if len(program.inputs) != 1:
             names = ", ".join(program.inputs) or "none"
@@ -129,7 +129,7 @@ def _meta_tensor(name: str, given: Example) -> Tensor:
 
 
 def shape_of(node: Node, name: str, given: object) -> tuple[int, ...]:
-    """Return the shape of an input; raises CompileError if it is no tensor."""
+    """Return the shape of an input; raises CompileError if it is not a tensor."""
     if not isinstance(given, Tensor):
         raise CompileError(f"{node.path}: its input {name} should be a tensor, and is {short_repr(given)}")
     return tuple(given.shape)

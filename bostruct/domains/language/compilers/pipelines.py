@@ -22,13 +22,13 @@ class PipelineStep(NamedTuple):
     estimator: BaseEstimator
 
 
-Branch: TypeAlias = tuple[PipelineStep, ...]  # all that lies between the data and here
+Branch: TypeAlias = tuple[PipelineStep, ...]  # the steps from the data to a node
 
 
 def pipeline(program: Program) -> Pipeline:
     """Return the program as a pipeline, not fitted.
 
-    Raises CompileError, which names what scikit-learn cannot express.
+    Raises CompileError if scikit-learn cannot express the program.
     """
     for what, names in (("input", program.inputs), ("output", tuple(program.outputs))):
         if len(names) != 1:
@@ -40,7 +40,7 @@ def pipeline(program: Program) -> Pipeline:
 
 
 class PipelineBackend(Backend[Branch]):
-    """The backend for pipelines: a node lengthens the branch that it reads."""
+    """The backend for pipelines: a node extends the branch that it reads."""
 
     def make(self, node: Node, inputs: dict[str, Branch]) -> Branch:
         for branch in inputs.values():
@@ -54,7 +54,7 @@ class PipelineBackend(Backend[Branch]):
 
 
 def make_estimator(node: Node) -> BaseEstimator:
-    """Make the estimator that a node stands for; raises CompileError."""
+    """Make the estimator of a node; raises CompileError."""
     try:
         made = node.implementation.make(**node.values)
     except Exception as error:
@@ -65,7 +65,7 @@ def make_estimator(node: Node) -> BaseEstimator:
 
 
 def join_branches(node: Node, inputs: dict[str, Branch]) -> Branch:
-    """Put branches side by side, behind the steps that all of them begin with."""
+    """Combine branches in parallel, after their common first steps."""
     branches = list(inputs.values())
     if len(branches) == 1:
         return branches[0]
@@ -87,5 +87,5 @@ def _pipeline(branch: Branch) -> Pipeline:
 
 
 def step_name(path: str) -> str:
-    """Spell a place as scikit-learn allows it as a name: ``__`` means a parameter there."""
+    """Write a path as a step name that scikit-learn allows; it reads ``__`` as a parameter."""
     return path.replace("%", "%25").replace("__", "_%5F")

@@ -1,4 +1,4 @@
-"""The trials of one study, in memory, and the history that they make."""
+"""The trials of a study in memory, and the history that they form."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from bostruct.study.point_forms import Kept, PointForm, PointStore, find_moved_n
 
 @dataclass(slots=True)
 class Record:
-    """One trial, and what a table knows of it besides.
+    """One trial and its data in a table.
 
-    kept: its point, as of `PointForm.keep`; None if it cannot be read.
-    outcome: all of it, of which the trial shows value and reason; None while it runs.
-    text: the point as it is stored, JSON text, of a trial that was read; None for the domain's encoding.
-    told: its position in the order of telling; None while it runs.
+    kept: representation of its point, by `PointForm.keep`; None if it is unreadable.
+    outcome: the whole outcome, whose value and reason are fields of the trial; None while it runs.
+    text: the point as stored, JSON text, of a trial that was read; None for the domain's encoding.
+    told: its position in the order of completion; None while it runs.
     """
 
     trial: Trial
@@ -36,23 +36,23 @@ class Record:
     open: frozenset[float | None] = frozenset()
 
 
-class TrialTable:
-    """Trials by number, with the points that their domain holds."""
+class TrialRecords:
+    """Trials by number, with their points in the domain's form."""
 
     def __init__(self, domain: Domain, goals: Goals) -> None:
         self.goals = goals
-        self.order: list[int] = []  # numbers, in the order told
+        self.order: list[int] = []  # numbers, in the order observed
         self.incumbent: Trial | None = None
         self.n_added = 0
         self._domain = domain
         self._form = PointForm(domain)
         self._records: list[Record] = []  # by number
         self._running: set[int] = set()
-        self._held: dict[int, float] = {}  # trials that this object handed out and heard nothing of, with their times
-        self._next_position = 0  # the place of the next trial told in the order told
+        self._held: dict[int, float] = {}  # start times of trials that this object handed out and that were not told
+        self._next_position = 0  # position of the next completed trial
         self._seen: set[Hashable] = set()
-        self._is_lent = False  # a searcher looks at the set of keys, which must not change under it
-        self._measurements = Measurements(goals)  # in the order told
+        self._is_lent = False  # True while a searcher uses the set of keys, which must then not change
+        self._measurements = Measurements(goals)  # in the order observed
         self._completed = BatchBuffer(domain, self._form.join)
         self._failed = BatchBuffer(domain, self._form.join)
 
@@ -66,7 +66,7 @@ class TrialTable:
         return tuple(record.trial for record in self._records)
 
     def iterate_back(self) -> Iterator[Trial]:
-        """Yield the trials, the last one first."""
+        """Yield the trials, latest first."""
         return (record.trial for record in reversed(self._records))
 
     @property
@@ -81,23 +81,23 @@ class TrialTable:
 
     @property
     def in_flight(self) -> Mapping[int, float]:
-        """When each trial was handed out that this object handed out, and was not told of since, by number."""
+        """When each trial in flight was handed out by this object, by number."""
         return self._held
 
     @property
     def evaluated(self) -> list[int]:
-        """The numbers of the running trials that were handed out, by whomever, ascending."""
+        """The numbers of the running trials that any writer handed out, ascending."""
         return sorted(number for number in self._running if not self._is_waiting(number))
 
     def seen(self, x: Point) -> bool:
         return self._domain.key(x) in self._seen
 
     def fresh_point(self, number: int) -> Point:
-        """Return the point as the user wrote it, for the user to do with as they like."""
+        """Return a new copy of the point for the user."""
         return self._domain.present(self._form.restore(self._records[number].kept))
 
     def history(self) -> History:
-        """Return what a searcher may see of the trials, without building it anew."""
+        """Return the history that a searcher may see, without rebuilding it."""
         running = self._form.join([self._records[number].kept for number in sorted(self._running)])
         self._is_lent = True
         values, objectives, violations, variances = self._measurements.read()
@@ -105,7 +105,7 @@ class TrialTable:
         return History(self._completed.read(), values, *batches, objectives, violations, variances)
 
     def completed_number(self, position: int) -> int:
-        """Return the number of the trial that has a position among the completed points of `history`.
+        """Return the number of the trial at a position among the completed points of `history`.
 
         position: from 0.
         """
@@ -114,7 +114,7 @@ class TrialTable:
         return next(islice(completed, int(position), None))
 
     def number(self, trial: Trial | int) -> int:
-        """Return the number of a trial; raise ValueError for one of another study, TypeError for no trial."""
+        """Return the number of a trial; raise ValueError for a trial of another study, TypeError for another object."""
         if isinstance(trial, Mapping):
             raise TypeError(f"trial: expected a Trial or its number, got {short_repr(trial)}; add takes a point")
         number = trial.number if isinstance(trial, Trial) else check_integer("trial", trial, 0)
@@ -129,7 +129,7 @@ class TrialTable:
         return number
 
     def identify(self, trial: object) -> tuple[int, float]:
-        """Return the number of a trial, and when it was handed out; raise as `number`, also for numbers."""
+        """Return the number of a trial and when it was handed out; raises the errors of `number`, also for numbers."""
         if not isinstance(trial, Trial):
             raise TypeError(f"trials: expected trials as `ask` returned them, got {short_repr(trial)}")
         return self.number(trial), trial.started
@@ -148,7 +148,7 @@ class TrialTable:
         return number
 
     def _check_tellable(self, number: int, begun: float | None) -> None:
-        """Raise ValueError if a trial is over, unless who was handed it at this time has still to tell of it."""
+        """Raise ValueError if a trial is over, unless the caller was handed it at this time and has not told it."""
         record = self._records[number]
         if number not in self._running and begun not in record.open:
             raise ValueError(f"trial: expected a running one, but trial {number} is already {record.trial.status}")
@@ -158,7 +158,7 @@ class TrialTable:
         return self._records[number].trial
 
     def check_requeueable(self, trial: Trial | int) -> int:
-        """Return the number of a trial that is running or has failed; raise ValueError for any other, and one added."""
+        """Return the number of a running or failed trial; raise ValueError for any other, and for an added one."""
         number = self.number(trial)
         self._check_readable(number)
         known = self._records[number].trial
@@ -173,21 +173,21 @@ class TrialTable:
             raise ValueError(f"trial: expected one in the space of the study, but trial {number} is none: {why}")
 
     def _is_of_another_study(self, trial: Trial) -> bool:
-        """Tell by when it was begun: users may change a point that they were given, and another study may have it."""
+        """Compare start times, because users may modify points, and another study may have the same point."""
         record = self._records[trial.number]
         return trial.started not in {record.trial.started, *record.earlier} and record.trial.unread is None
 
     def _is_waiting(self, number: int) -> bool:
-        """Tell whether a trial runs, and waits to be handed out."""
+        """Return whether a running trial waits to be handed out."""
         return number in self._running and number not in self._held and self._records[number].owner is None
 
     @property
     def waiting(self) -> list[int]:
-        """The numbers of the trials that wait to be handed out, ascending."""
+        """The numbers of the waiting trials, ascending."""
         return sorted(number for number in self._running if self._is_waiting(number))
 
     def _find_waiting(self, missing: Callable[[], int] | None = None) -> int | None:
-        """Return the first trial that waits; None if none does, or those alone that a failure of the machine defers."""
+        """Return the first waiting trial; None if there is none, or only trials deferred by a machine failure."""
         waiting = self.waiting
         given_back = {number: self._records[number].trial.info.get(MACHINE) for number in waiting}
         n_completed = self.n_completed if any(given_back.values()) else 0
@@ -203,7 +203,7 @@ class TrialTable:
         return sum(record.trial.status == "completed" and not record.trial.is_extra for record in self._records)
 
     def _find_other_numbers(self, x: Point, shown: Presented) -> int | None:
-        """Return the first trial of the same point whose numbers are others than those shown; None if none is."""
+        """Return the first trial of the same point that shows other numbers; None if there is none."""
         if not self.seen(x):
             return None
         key, records = self._domain.key(x), enumerate(self._records)
@@ -223,7 +223,7 @@ class TrialTable:
 
     def _close(self, trial: Trial, outcome: Outcome | None, told: int | None) -> None:
         record = self._records[trial.number]
-        assert outcome is not None  # of a trial that was told
+        assert outcome is not None  # the trial was told
         assert told is not None
         if self.goals.limits and (broken := self.goals.find_broken(outcome)):
             trial = replace(trial, broken=broken)
@@ -244,14 +244,14 @@ class TrialTable:
             self.incumbent = trial
 
     def _is_better(self, trial: Trial, than: Trial | None) -> bool:
-        """Tell whether a completed trial has a better value than another."""
+        """Return whether a completed trial has a better value than another."""
         if than is None:
             return True
         (value,), (best,) = trial.values, than.values
         return value > best if self.goals.direction == "maximize" else value < best
 
     def _reopen(self, record: Record) -> None:
-        """Back to running, as if it had never been told; what it failed of stays on record."""
+        """Set a trial to running again; the reason of its failure is kept."""
         trial = record.trial
         record.trial = replace(trial, status="running", reason=None, finished=None)
         record.outcome = record.told = None

@@ -10,12 +10,12 @@ from bostruct.goals.declared import declare_goals
 from bostruct.outcome import Outcome
 from bostruct.study.history import Trial
 from bostruct.study.records import show_outcome, write_trial
-from bostruct.study.trial_table import TrialTable
+from bostruct.study.trial_records import TrialRecords
 
 SPACE = bo.Space({"x": range(20)})
 
 
-class Filled(TrialTable):
+class Filled(TrialRecords):
     """A table whose trials are at 0, 1, 2, ..."""
 
     def __init__(self, n: int) -> None:
