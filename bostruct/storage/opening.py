@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
-from time import monotonic, sleep
+from time import monotonic, sleep, time
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -45,6 +45,7 @@ CUT_OFF = (
 )
 COMPANIONS = ("-journal", "-wal", "-shm")
 SOUND_SECONDS = 10.0  # in which a file is not read again that was sound, as by who lists its studies and opens one
+TICK_SECONDS = 0.1  # in which a file may change twice and show one time
 _sound: dict[tuple[int, ...], float] = {}  # when it was found, of the last file
 
 
@@ -316,9 +317,8 @@ def _check_sound(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute("BEGIN")  # a consistent snapshot
     try:
         check_schema(connection, path)
-        facts = os.stat(path)
-        mark = (facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)
-        if monotonic() < _sound.get(mark, -math.inf) + SOUND_SECONDS:
+        mark = _find_mark(path)
+        if mark is not None and monotonic() < _sound.get(mark, -math.inf) + SOUND_SECONDS:
             return
         problem = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
         if problem == "ok" and connection.execute("PRAGMA foreign_key_check").fetchone() is not None:
@@ -327,5 +327,16 @@ def _check_sound(connection: sqlite3.Connection, path: Path) -> None:
         connection.execute("ROLLBACK")
     if problem != "ok":
         raise StorageError(f"{path}: is damaged ({problem}); it is left as it is")
-    _sound.clear()
-    _sound[mark] = monotonic()
+    if mark is not None:
+        _sound.clear()
+        _sound[mark] = monotonic()
+
+
+def _find_mark(path: Path) -> tuple[int, ...] | None:
+    """Return what any change of a file changes; None if it was written just now, or is not there any more."""
+    try:
+        facts = os.stat(path)
+    except OSError:
+        return None
+    mark = (facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)
+    return mark if facts.st_ctime + TICK_SECONDS < time() else None

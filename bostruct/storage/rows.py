@@ -74,7 +74,7 @@ def checksum(columns: Columns) -> int:
 
     columns: all columns except for the checksum: strings, numbers and None.
     """
-    text = dump_compactly(columns)
+    text = dump_compactly(list(columns))
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big", signed=True)
 
 
@@ -180,12 +180,12 @@ def read_trial_columns(columns: Columns, where: str, version: int) -> TrialRow:
 def read_trial_rows(rows: Sequence[Columns], where: str, version: int) -> list[TrialRow]:
     """Return trials as `read_trial_columns` does one by one; those that have nothing but a value are read by column."""
     has_value = [status == "completed" and parts is reason is None for _, _, status, _, _, parts, reason, *_ in rows]
-    quick = iter(_read_values(list(compress(rows, has_value))) if version >= SHARED_SINCE else ())
+    quick = iter(_read_by_column(list(compress(rows, has_value))) if version >= SHARED_SINCE else ())
     read = (next(quick, None) if is_quick else None for is_quick in has_value)
     return [one or read_trial_columns(row, where, version) for one, row in zip(read, rows, strict=True)]
 
 
-def _read_values(rows: Sequence[Columns]) -> list[TrialRow]:
+def _read_by_column(rows: Sequence[Columns]) -> list[TrialRow]:
     """Return trials that have nothing but a value; none if one of them has to be read, or refused, by itself."""
     columns = list(zip(*rows, strict=True))
     if not rows or any(set(map(type, one)) != {known} for one, known in zip(columns, _VALUE_TYPES, strict=True)):

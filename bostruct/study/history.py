@@ -88,13 +88,8 @@ class Trial:
             The other fields that differ from their defaults.
         """
         trial = cls.__new__(cls)  # whose fields are in a dict of their own size, half of what room for all takes
-        fields["_show"] = show
-        for name in ("info", "constraints"):
-            if name not in fields:
-                fields[name] = {}
-        object.__setattr__(trial, "__dict__", fields)
-        if "values" not in fields:
-            trial.__post_init__()
+        object.__setattr__(trial, "__dict__", {"info": {}, "constraints": {}, "_show": show} | fields)
+        trial.__post_init__()
         return trial
 
     def __getattr__(self, name: str) -> Presented:
@@ -240,9 +235,6 @@ LEAST_FREEDOM = 5  # minimum degrees of freedom of an estimated noise, whose sd 
 ROUNDING = 1e-24  # of a variance relative to the squared values: rounding errors of equal repeats
 
 
-_NO_NOISE = (np.nan, 1.0, 0.0, 0.0)  # as of `_describe_noise`, of a value alone
-
-
 class Measured(NamedTuple):
     """Measurements at n completed points; smaller is better.
 
@@ -270,13 +262,9 @@ class Measurements:
 
     def append(self, outcome: Outcome) -> None:
         """Append the outcome of a completed trial."""
-        violations = self._goals.violations(outcome) if self._goals.limits else ()
-        if outcome.sd is None and not outcome.repeats:
-            noise: tuple[float, ...] = _NO_NOISE
-        else:
-            noise = _describe_noise(outcome)
-            self._has_noise |= outcome.sd is not None or len(outcome.repeats) > 1
-        self._rows.append((*self._goals.orient(outcome.values), *violations, *noise))
+        oriented, violations = self._goals.orient(outcome.values), self._goals.violations(outcome)
+        self._rows.append((*oriented, *violations, *_describe_noise(outcome)))
+        self._has_noise |= outcome.sd is not None or len(outcome.repeats) > 1
 
     def read(self) -> Measured:
         """Return all measurements so far."""

@@ -423,16 +423,10 @@ def show_trial(row: TrialRow, show: Callable[[Info], Presented], where: str) -> 
             raise TypeError(f"info: expected a JSON object about a trial, got {short_repr(info)}")
     except MALFORMED as error:
         raise StorageError(f"{where}: trial {row.number} cannot be read: {short_repr(error, 200)}") from error
-    fields = {"number": row.number, "info": info, "started": row.started, "finished": row.finished}
-    if (outcome := row.outcome) is None:
-        fields["status"] = "running"
-    else:
-        fields |= {"status": outcome.status, "values": outcome.values, "constraints": dict(outcome.constraints)}
-        if len(outcome.values) == 1:
-            fields["value"] = outcome.values[0]
-        if not outcome.values or outcome.sd is not None or outcome.repeats:
-            fields |= _show_parts(outcome)
-    return Trial.shown_later(show, **fields)
+    parts = {} if row.outcome is None else _show_parts(row.outcome)
+    parts |= {"number": row.number, "status": row.status, "info": info, "started": row.started}
+    told = {name: part for name, part in parts.items() if part not in (None, ())}
+    return Trial.shown_later(show, finished=row.finished, **told)
 
 
 def show_outcome(trial: Trial, outcome: Outcome, broken: tuple[str, ...] = ()) -> Trial:

@@ -53,6 +53,32 @@ def check_refused(file: Path, message: str) -> None:
     assert os.listdir(file.parent) == ["runs.db"]
 
 
+def test_a_file_is_checked_again_only_if_somebody_wrote_it(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    statements: list[str] = []
+    connect = opening._open_database
+
+    def follow(path: Path, mode: str) -> sqlite3.Connection:
+        connection = connect(path, mode)
+        connection.set_trace_callback(statements.append)
+        return connection
+
+    def count_checks() -> int:
+        return sum("integrity_check" in one for one in statements)
+
+    monkeypatch.setattr(opening, "_open_database", follow)
+    monkeypatch.setattr(opening, "_sound", {})
+    monkeypatch.setattr(opening, "TICK_SECONDS", -1.0)
+    bo.Study.load(file).close()
+    assert count_checks() == 1  # of listing the studies and of reading one
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("VACUUM")
+    bo.Study.load(file).close()
+    assert count_checks() == 2
+    monkeypatch.setattr(opening, "TICK_SECONDS", 60.0)
+    bo.Study.load(file).close()
+    assert count_checks() == 4  # of a file
+
+
 NOT_OURS = "that bostruct did not make so|has no table progress"
 ENDLESS = "AS WITH RECURSIVE r(n) AS (VALUES(1) UNION ALL SELECT n + 1 FROM r) SELECT n AS id FROM r"
 DROP_ALL = ["DROP TABLE trials", "DROP TABLE progress", "DROP TABLE studies"]

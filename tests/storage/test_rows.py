@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,7 +12,7 @@ from hypothesis import strategies as st
 
 from bostruct.execution.clock import LATEST, as_time
 from bostruct.outcome import Outcome
-from bostruct.storage.json_text import dump, parse
+from bostruct.storage.json_text import dump, dump_compactly, dump_rows, parse
 from bostruct.storage.protocol import SpaceChange, StorageError, TrialRow
 from bostruct.storage.rows import (
     TRIAL_COLUMNS,
@@ -21,6 +23,7 @@ from bostruct.storage.rows import (
     read_progress_columns,
     read_study_columns,
     read_trial_columns,
+    read_trial_rows,
     seal,
     study_columns,
     trial_columns,
@@ -52,6 +55,35 @@ def test_a_trial_survives_its_columns(outcome: Outcome, text: str, time: float) 
     assert read_trial_columns(seal(trial_columns(2, row, 5)), "here", SCHEMA_VERSION) == row
     running = TrialRow(0, text, text, time, 0, owner=text)
     assert read_trial_columns(seal(trial_columns(2, running, 0)), "here", SCHEMA_VERSION) == running
+
+
+def read_all(rows: list[Any], read: Callable[[list[Any]], list[TrialRow]]) -> list[TrialRow] | str:
+    try:
+        return read(rows)
+    except StorageError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("column", [None, *TRIAL_COLUMNS, "checksum"])
+@pytest.mark.parametrize("put", ["another", "caf\udce9", b"blob", -7, 1.5, math.inf, None])
+def test_trials_are_read_by_column_as_one_by_one(column: str | None, put: Any) -> None:
+    outcomes = [Outcome((1.5,)), Outcome((-0.0,)), Outcome(failed="rain"), None, Outcome((1.0, 2.0)), Outcome((3.0,))]
+    trials = [
+        TrialRow(number, "[1]", "{}", 1.7e9, 1, one, *((None, None) if one is None else (1.8e9, number)))
+        for number, one in enumerate(outcomes)
+    ]
+    rows = [seal(trial_columns(2, trial, 5)) for trial in trials]
+    if column is not None:
+        position = [*TRIAL_COLUMNS, "checksum"].index(column)
+        rows[5] = (*rows[5][:position], put, *rows[5][position + 1 :])
+    slow = read_all(rows, lambda given: [read_trial_columns(one, "here", SCHEMA_VERSION) for one in given])
+    assert read_all(rows, lambda given: read_trial_rows(given, "here", SCHEMA_VERSION)) == slow
+    assert slow == trials or column is not None
+
+
+def test_the_checksums_of_many_rows_are_those_of_each() -> None:
+    rows: list[Any] = [seal((1, 'é"\\\n', 1.5, None, math.inf, -(2**63))), seal(("a", 0.1, 1e300, None))]
+    assert list(dump_rows(rows)) == [dump_compactly(row) for row in rows]
 
 
 @given(st.floats() | st.text() | st.none(), st.floats() | st.text())
