@@ -208,7 +208,8 @@ class GraphReader:
         is_block = bool(convs) and all(len(self.users[key]) == 1 for keys in inner for key in keys)
         is_block &= all(one.kind in SHORTCUT and (one.kind != "conv" or one.kernel == (1, 1)) for one in short)
         if not is_block or not kinds <= FOLLOWING | {"conv", "pad"}:
-            raise self._refuse(add, "it closes no residual block; a Family with joins='adds' reads any addition")
+            fix = "a Family with joins='adds' reads any addition, such as replace(CNN, name='adding', joins='adds')"
+            raise self._refuse(add, f"it closes no residual block; {fix}")
         sizes = [self._check_square(one) for one in convs]
         size = max(sizes)
         if sizes != [size, size] or any(one.groups > 1 or one.attributes for one in convs):

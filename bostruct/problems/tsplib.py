@@ -82,6 +82,8 @@ def read_tsplib(path: str | Path, kinds: Collection[str]) -> Cities:
                 elif key == "TYPE" and value.partition("(")[0].strip() not in kinds:
                     raise ValueError(f"TYPE: expected {' or '.join(kinds)}, got {short_repr(value)}")
         _check_known(n)
+        if "EDGE_WEIGHT_TYPE" not in facts and "NODE_COORD_SECTION" in sections:
+            raise ValueError(f"expected EDGE_WEIGHT_TYPE beside coordinates, one of {', '.join(RULES)}")
         rule = facts.get("EDGE_WEIGHT_TYPE", "EXPLICIT")
         if rule == "EXPLICIT":
             values = sections.get("EDGE_WEIGHT_SECTION", [])
@@ -149,6 +151,8 @@ def _fill_matrix(values: list[float], n: int, layout: str) -> Array:
     if layout == "FULL_MATRIX":
         if len(values) == n * n + 1 and values[0] == n:  # the size, once more in files of SOP
             values = values[1:]
+        elif len(values) == n * n and values[0] == n and any(one != n for one in values[:: n + 1]):
+            raise ValueError(f"EDGE_WEIGHT_SECTION: expected {n * n} numbers after the size {n}, got {n * n - 1}")
         _check_number_count("EDGE_WEIGHT_SECTION", values, n * n, n)
         return np.array(values).reshape(n, n)
     off = 0 if "DIAG" in layout else 1

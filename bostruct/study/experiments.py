@@ -56,6 +56,7 @@ WRITTEN = re.compile(  # a number in common notation
     r"(?P<number>[+-]?(\d{1,3}(?P<sign>[ '’   .,])\d{3}((?P=sign)\d{3})*|\d+)"
     r"(?P<decimals>[.,]\d+)?)( ?(?P<percent>%))?"
 )
+GAPS = ("-", "--", "?")  # empty cells of columns of numbers
 LIKE_NUMBERS = re.compile(r"\W*\d[\d\s.,'\u2019]*\W*")
 LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
 NO_TEXT = re.compile(r"[\x00-\x08\x0e-\x1f]")
@@ -337,10 +338,11 @@ def _find_separator(text: str) -> tuple[str, set[int]]:
 
 
 def _tidy_numbers(cells: Sequence[str]) -> Sequence[str]:
-    """Remove percent signs and thousands separators from a column of numbers; return any other column unchanged."""
-    if all(NUMBER.fullmatch(cell) for cell in cells if cell not in NA_TEXTS):
-        return cells
-    found = {cell: WRITTEN.fullmatch(cell.replace("−", "-")) for cell in cells if cell not in NA_TEXTS}
+    """Remove percent signs, thousands separators and gaps from a column of numbers; return any other unchanged."""
+    full = ["" if cell in GAPS else cell for cell in cells]
+    if any(map(NUMBER.fullmatch, full)) and all(NUMBER.fullmatch(cell) for cell in full if cell not in NA_TEXTS):
+        return full
+    found = {cell: WRITTEN.fullmatch(cell.replace("−", "-")) for cell in full if cell not in NA_TEXTS}
     read = [one for one in found.values() if one is not None]
     signs = {one["sign"] for one in read} - {None}
     sign = min(signs, default="")
@@ -355,7 +357,8 @@ def _tidy_numbers(cells: Sequence[str]) -> Sequence[str]:
     ):
         return cells
     tidy = {cell: one["number"].replace(sign, "") for cell, one in found.items() if one is not None}
-    return [tidy.get(cell, cell) for cell in cells] if all(map(NUMBER.fullmatch, tidy.values())) else cells
+    is_number = bool(tidy) and all(map(NUMBER.fullmatch, tidy.values()))
+    return [tidy.get(cell, cell) for cell in full] if is_number else cells
 
 
 def _find_decimal(file: str, lines: Sequence[int], cells: Mapping[str, Sequence[str]], separator: str) -> str:
@@ -388,6 +391,9 @@ def _convert_cells(cells: Sequence[str], has_comma: bool) -> Cells:
         for read in (json.loads, ast.literal_eval):  # which executes nothing
             with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
                 return [None if cell in NA_TEXTS else read(cell) for cell in cells]
+    n_numbers = sum(1 for cell in given if NUMBER.fullmatch(cell))
+    if has_comma and 2 * n_numbers > len(given):  # so that a refusal names the cell that is no number
+        cells = [cell.replace(",", ".") if NUMBER.fullmatch(cell) else cell for cell in cells]
     return [unquote_cell(cell) if cell else None for cell in cells]
 
 

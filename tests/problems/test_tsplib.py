@@ -305,6 +305,11 @@ REFUSED_CITIES = [
     (explicit("FULL_MATRIX", "1 2 3"), "EDGE_WEIGHT_SECTION: expected 16 numbers for 4 cities, got 3"),
     (explicit("FUNCTION", "1 2 3"), "EDGE_WEIGHT_FORMAT: expected one of FULL_MATRIX, .*; got 'FUNCTION'"),
     ("DIMENSION: 3\nEDGE_WEIGHT_SECTION\n1 2 3\n", "EDGE_WEIGHT_FORMAT: expected one of"),
+    ("DIMENSION: 2\nNODE_COORD_SECTION\n1 0 0\n2 0 1\n", "expected EDGE_WEIGHT_TYPE beside coordinates, one of EUC"),
+    (  # the size, and a matrix that has lost a number
+        explicit("FULL_MATRIX", "4 0 1 2 3 1 0 2 3 1 2 0 3 1 2 3"),
+        "EDGE_WEIGHT_SECTION: expected 16 numbers after the size 4, got 15",
+    ),
 ]
 
 

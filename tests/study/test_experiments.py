@@ -106,6 +106,18 @@ def test_nothing_is_stored_of_a_file_that_is_refused(write, tmp_path):
     assert not (tmp_path / "runs.db").exists()
 
 
+@pytest.mark.filterwarnings("ignore:frame. 1 of . rows without a value")
+def test_a_dash_is_an_empty_cell_among_numbers_and_a_wrong_cell_is_named(write):
+    table = "t;y\n1,5;67,50\n2,5;-\n3,5;70,25\n4,5;71\n{};60\n"
+    study = load(write(table.format("9,5")))
+    assert study.domain.variables == {"t": bo.Real(1.5, 9.5)}
+    assert [one.value for one in study.trials] == [67.5, 70.25, 71.0, 60.0]
+    with pytest.warns(UserWarning, match="1 of 5 rows left out, the first of them line 6, in which 't' is empty"):
+        assert load(write(table.format("-"))).domain.variables == {"t": bo.Real(1.5, 4.5)}
+    with pytest.raises(ValueError, match="line 3: column 'y': expected a number, got 'kaputt'"):
+        load(write(table.format("9,5").replace("-", "kaputt")))
+
+
 @pytest.mark.parametrize(
     ("cells", "expected"),
     [
