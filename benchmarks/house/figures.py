@@ -37,7 +37,7 @@ LIMITS = (
     Limit("files under 100 lines", 75),
     Limit("files over 700 lines", 4),  # docstrings of the reference have sections, which take lines
     Limit("files that one file of their own folder imports", 47),
-    Limit("code lines", 54_901),
+    Limit("code lines", 54_913),
     Limit("docstring lines", 20_700),
     Limit("imports, % of code lines", 10.7),
     Limit("private helpers named once, % of functions", 14.4),
