@@ -561,7 +561,15 @@ def _refuse_to_read(name: str, given: object) -> NoReturn:
 
 
 class SpaceWriter:
-    """A writer of ConfigSpace; space: the one to write; name: that of the result, None for none."""
+    """The writing of one space.
+
+    Parameters
+    ----------
+    space : Space
+        The space to write.
+    name : str or None
+        The name of the result; None for none.
+    """
 
     def __init__(self, space: Space, name: str | None) -> None:
         if not isinstance(space, Space):
