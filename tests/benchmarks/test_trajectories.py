@@ -9,11 +9,11 @@ import bostruct as bo
 from benchmarks.trajectories import find_difference, list_numbers, main, make_domains, record
 
 
-def find_fault(tmp_path, kind, method, plant):
-    before = record(kind, method, 0, 13, str(tmp_path))
-    assert find_difference(before, record(kind, method, 0, 13, str(tmp_path))) is None
+def find_fault(tmp_path, kind, method, plant, trials=13):
+    before = record(kind, method, 0, trials, str(tmp_path))
+    assert find_difference(before, record(kind, method, 0, trials, str(tmp_path))) is None
     plant()
-    return find_difference(before, record(kind, method, 0, 13, str(tmp_path)))
+    return find_difference(before, record(kind, method, 0, trials, str(tmp_path)))
 
 
 def test_a_draw_that_is_moved_is_found(tmp_path, monkeypatch):
@@ -43,7 +43,7 @@ def test_a_default_in_place_of_its_override_is_found(tmp_path, monkeypatch):
         return space.join(*found), np.repeat(np.arange(len(found)), [len(near) for near in found])
 
     found = find_fault(
-        tmp_path, "bits", "auto", lambda: monkeypatch.setattr(bo.Space, "sample_neighborhoods", ask_one_by_one)
+        tmp_path, "bits", "auto", lambda: monkeypatch.setattr(bo.Space, "sample_neighborhoods", ask_one_by_one), 20
     )
     assert found is not None
 
