@@ -332,7 +332,7 @@ def load_to_read(place: Storage, name: str | None, space: Domain | None = None) 
     """Open a study for reading only.
 
     name: of the study; None for the only one in the storage.
-    space: the space of --problem; None for that of the file.
+    space: the space of --problem; None for the stored space.
 
     Raises StorageError, also if the study has trials but none of them is valid in the given space.
     """

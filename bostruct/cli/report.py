@@ -107,7 +107,7 @@ def open_studies(file: str, name: str | None, space: Domain | None = None) -> It
     """Open studies for reading only.
 
     name: of one study; None for all.
-    space: of the one study, if the file does not contain it; None for that of the file.
+    space: of the one study, if the file does not contain it; None for the stored space.
 
     Raises StorageError, also if no trial of the study is valid in the given space; UsageError if a space is given for
     several studies.

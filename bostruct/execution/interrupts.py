@@ -143,7 +143,7 @@ class SignalDeferral:
                 self.__enter__()
 
     def leave_to_parent(self) -> None:
-        """Restore the handlers in a forked child, unless its thread is that of the block, which continues there."""
+        """Restore the handlers in a forked child, unless its thread runs the block, which continues there."""
         if self._is_unseen or threading.get_ident() != self._thread:
             self._frames.clear()
             self.__exit__()
@@ -225,7 +225,7 @@ def _iterate_frames(thread: int) -> Iterator[FrameType]:
 
 
 def _find_signals(defaults: Sequence[int]) -> list[int]:
-    """Return the signals with a Python handler, and those of the defaults whose handlers Python knows."""
+    """Return the signals with a Python handler or with a default handler that Python knows."""
     in_python = compress(_NUMBERS, map(callable, map(get_handler, _NUMBERS)))
     return sorted({*in_python, *(number for number in defaults if get_handler(number) is not None)})
 

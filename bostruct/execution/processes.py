@@ -31,7 +31,7 @@ from bostruct.outcome import WORKER_NUMBER, Outcome
 MAX_LOADS = 3  # processes that may be lost while loading the objective for one trial
 CHECK_SECONDS = 0.5  # seconds between checks whether a silent process has ended
 START_SECONDS = 30.0  # of refusals to start a process while none runs, after which the run ends
-MERCY = 2.0  # maximum seconds between the SIGTERM of a worker and that of the study
+MERCY = 2.0  # maximum seconds between SIGTERM to a worker and SIGTERM to the study
 WORKER_TERMINATED = "its worker process died (signal SIGTERM)"
 WORKER_KILLED = "its worker process died (signal SIGKILL)"
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
@@ -148,7 +148,7 @@ class ProcessPool(Pool):
                 finished.append((worker.number, _fail(worker, f"timed out after {self._timeout:g} s")))
         self._begin_waiting()
         if any(evaluation.outcome.failed == WORKER_TERMINATED for _, evaluation in finished):
-            sleep(MERCY)  # whoever ends a job ends workers and study in any order: no trial must fail for it
+            sleep(MERCY)  # the end of a job ends workers and study in any order: no trial must fail for it
         return sorted(finished, key=lambda pair: pair[0])
 
     def _begin_waiting(self) -> None:

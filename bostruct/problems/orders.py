@@ -109,7 +109,7 @@ def sop(file: str | Path) -> StructuredProblem:
     names, distances = read_tsplib(file, ("SOP",))
     if len(names) < 4:
         raise ValueError(f"{file}: expected at least two cities between the first and the last, got {len(names) - 2}")
-    precedes = distances == PRECEDES  # the city of the column that of the row
+    precedes = distances == PRECEDES  # the city of the column precedes the city of the row
     if precedes[0].any() or precedes[:, -1].any():
         raise ValueError(f"{file}: expected no city before the first, {names[0]}, or after the last, {names[-1]}")
     before = precedes[1:-1, 1:-1]

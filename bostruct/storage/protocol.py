@@ -97,7 +97,7 @@ class TrialRow(NamedTuple):
     started : float
         Start time in seconds since the epoch.
     attempts : int
-        Number of times handed out, minus the attempts that were released.
+        Number of times started, minus the attempts that were released.
     outcome : Outcome, optional
         The outcome; None while it runs.
     finished : float, optional

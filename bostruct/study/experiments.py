@@ -34,6 +34,7 @@ from bostruct.storage.protocol import Storage
 from bostruct.study.frames import (
     ATTRIBUTE,
     FAILED_STATUSES,
+    GAPS,
     LIMIT,
     NA_TEXTS,
     SD,
@@ -56,7 +57,6 @@ WRITTEN = re.compile(  # a number in common notation
     r"(?P<number>[+-]?(\d{1,3}(?P<sign>[ '’   .,])\d{3}((?P=sign)\d{3})*|\d+)"
     r"(?P<decimals>[.,]\d+)?)( ?(?P<percent>%))?"
 )
-GAPS = ("-", "--", "?")  # empty cells of columns of numbers
 LIKE_NUMBERS = re.compile(r"\W*\d[\d\s.,'\u2019]*\W*")
 LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
 NO_TEXT = re.compile(r"[\x00-\x08\x0e-\x1f]")

@@ -38,8 +38,9 @@ NA_TEXTS = frozenset((  # strings that pandas reads as missing by default
     "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA",
     "NULL", "NaN", "None", "n/a", "nan", "null",
 ))
+GAPS = frozenset(("-", "--", "?"))  # signs of an empty cell
 UNMEASURED = frozenset((  # strings that mean no value, in lower case
-    *map(str.lower, NA_TEXTS), "-", "--", "?", "candidate", "generated", "missing", "open", "pending", "planned",
+    *map(str.lower, NA_TEXTS), *GAPS, "candidate", "generated", "missing", "open", "pending", "planned",
     "queued", "running", "scheduled", "staged", "tbd", "todo", "waiting",
 ))
 NOT_FAILED = UNMEASURED | frozenset((  # strings in a column of failures that mean no failure, in lower case

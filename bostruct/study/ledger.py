@@ -74,7 +74,7 @@ class Ledger(TrialRecords):
         self.store = store
         self.changes = stored.changes
         self.is_resumed = bool(stored.trials)  # until this process asks
-        self._wanted: Callable[[], bool] | None = None  # called before a trial is handed out
+        self._wanted: Callable[[], bool] | None = None  # called before a trial is returned
         self._folder = _find_folder()  # for relative paths in the label
         self._in_transaction = False
         self._contradiction: StorageLost | None = None  # contradiction between the storage and this object
@@ -116,7 +116,7 @@ class Ledger(TrialRecords):
 
     @property
     def out(self) -> list[int]:
-        """The numbers of the running trials that this object handed out last, ascending."""
+        """The numbers of the running trials that this object returned last, ascending."""
         return sorted(number for number in self._running if self._is_out(number))
 
     @property

@@ -25,7 +25,7 @@ def write_copy(ledger: Ledger, storage: Storage, name: str | None = None) -> Non
     """
     store = storage.save(ledger.export(name))
     try:
-        store.release(*ledger.evaluated)  # whoever opens it asks them again, and no writer has died
+        store.release(*ledger.evaluated)  # the next to open it asks them again, and no writer has died
     finally:
         store.close()
 

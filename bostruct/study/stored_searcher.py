@@ -142,7 +142,7 @@ def readable_searcher(given: str | Searcher | None, domain: Domain, stored: Stor
 
     given: a method by name or a searcher; None for the method of the file.
 
-    A method whose settings, prior or space differ from those of the file starts without a state. Raises BostructError
+    A method whose settings, prior or space differ from the stored ones starts without a state. Raises BostructError
     if the method is not available.
     """
     if not domain.is_whole:

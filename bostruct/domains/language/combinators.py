@@ -194,7 +194,7 @@ def mimo_nested_repeat(
     fn_first : Builder
         Function that builds the first part.
     fn_iter : callable
-        Function from the (inputs, outputs) of a part to those of the extended part.
+        Function from the (inputs, outputs) of a part to the (inputs, outputs) of the extended part.
     h_num_repeats : Hyperparameter
         Hyperparameter with the value n, at least 1.
     input_names : sequence of str
@@ -235,7 +235,7 @@ def siso_nested_repeat(
     fn_first : Builder
         Function that builds the first part.
     fn_iter : callable
-        Function from the (inputs, outputs) of a part to those of the extended part.
+        Function from the (inputs, outputs) of a part to the (inputs, outputs) of the extended part.
     h_num_repeats : Hyperparameter
         The number of parts, including the first; at least 1.
     name : str, default "SISONestedRepeat"
