@@ -20,6 +20,11 @@ from bostruct.storage.row_storage import Snapshot
 from tests.stored import damage
 
 
+@pytest.fixture(autouse=True)
+def _make_specimen_with_code_as_it_is() -> None:
+    make_specimen()
+
+
 @pytest.mark.slow
 def test_a_case_of_accidents_finds_nothing(tmp_path: Path) -> None:
     verdict = run_case("1", tmp_path)
@@ -53,7 +58,6 @@ def test_without_the_count_and_the_digest_lost_rows_are_found(tmp_path: Path, mo
 
 def test_a_traceback_and_a_hang_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     verdict = Verdict()
-    make_specimen()  # once a process, with the reader as it is
     for reader, limit in ((lambda *_: {}["nothing"], accidents.LIMIT), (lambda *_: __import__("time").sleep(60), 0.5)):
         with monkeypatch.context() as broken:
             broken.setattr(row_storage, "read_studies", reader)
