@@ -38,6 +38,7 @@ MOST_VALUES = 200  # to select by: the best half, and the last ones
 MOST_NUMBERS = 2**24  # of dissimilarities
 TRIED = 4  # variables that a step adds, and drops, one at a time
 MOST_STEPS = 40
+BLOCK_ROWS = 64
 SINGLE_STARTS = (1, 4, 8, 16)  # numbers of variables with the largest single effects
 SHRINKAGE, FEWEST_LEFT, MOST_LEFT = 0.75, 6, 16  # of elimination
 CLIMBS = 2  # from the best of these starts
@@ -101,7 +102,7 @@ class SubsetSearch:
             others, kept = order[~is_own][:TRIED].tolist(), order[is_own][-TRIED:].tolist() if len(own) > 1 else []
             totals = {j: subset.total + self.apart[j] for j in others} | {j: subset.total - self.apart[j] for j in kept}
             sizes = {j: len(own) + (1 if j in others else -1) for j in totals}
-            found = {j: self.score(total, sizes[j], subset.setting) for j, total in totals.items()}
+            found = {j: self.score(total, sizes[j], [subset.setting])[0] for j, total in totals.items()}
             j = max(found, key=lambda one: found[one])
             changed = sorted({*own} ^ {j})
             better = self._choose(changed, totals[j], find_neighbors(subset.setting))
@@ -110,21 +111,26 @@ class SubsetSearch:
             subset = better
         return subset
 
-    def score(self, total: Array, size: int, setting: Setting) -> float:
-        """Return the log evidence of a subset at a setting, plus its log prior, up to a constant."""
-        d, n = len(self.apart), len(self.values)
-        lower, _, variance = self._fit(total / size, setting)
+    def score(self, total: Array, size: int, settings: Sequence[Setting]) -> list[float]:
+        """Return the log evidence of a subset at some settings, plus its log prior, up to a constant."""
+        d, n, mean = len(self.apart), len(self.values), total / size
         log_prior = math.lgamma(size + 1) + math.lgamma(d - size + 1) - math.lgamma(d + 2)
-        return log_prior - 0.5 * n * math.log(variance) - float(np.log(lower.diagonal()).sum())
+        products = {scale: compute_product(mean, scale) for scale in {scale for scale, _, _ in settings}}  # costly
+        scores = []
+        for setting in settings:
+            lower, _, variance = self._fit(mean, products[setting[0]], setting)
+            scores.append(log_prior - 0.5 * n * math.log(variance) - float(np.log(lower.diagonal()).sum()))
+        return scores
 
     def find_slopes(self, subset: VariableSubset) -> Array:
         """Return the derivatives of the log evidence in the weights of the variables (d,), up to a factor."""
         (scale, weight, _), mean = subset.setting, subset.total / len(subset.variables)
-        lower, residual, variance = self._fit(mean, subset.setting)
+        product = compute_product(mean, scale)
+        lower, residual, variance = self._fit(mean, product, subset.setting)
         inverse = inverse_from_cholesky(lower)
         weights = inverse @ residual
         cotangent = np.outer(weights, weights / variance) - inverse
-        return self.weigh(-cotangent * (weight / (2.0 * scale**2) * np.exp(mean / (-2.0 * scale**2)) + 1.0 - weight))
+        return self.weigh(-cotangent * (weight / (2.0 * scale**2) * product + 1.0 - weight))
 
     def weigh(self, weights: Array) -> Array:
         """Return the weighted sum of each variable's dissimilarities (d,).
@@ -133,10 +139,13 @@ class SubsetSearch:
         """
         return (self.apart.reshape(len(self.apart), -1) @ weights.astype(np.float32).ravel()).astype(np.float64)
 
-    def _fit(self, mean: Array, setting: Setting) -> tuple[Array, Array, float]:
-        """Return the Cholesky factor, the residuals (n,) and the amplitude of the shared kernel."""
-        scale, weight, noise = setting
-        gram = weight * np.exp(mean / (-2.0 * scale**2)) + (1.0 - weight) * (2.0 - mean)
+    def _fit(self, mean: Array, product: Array, setting: Setting) -> tuple[Array, Array, float]:
+        """Return the Cholesky factor, the residuals (n,) and the amplitude of the shared kernel.
+
+        product: the first term of the kernel, without its weight.
+        """
+        _, weight, noise = setting
+        gram = weight * product + (1.0 - weight) * (2.0 - mean)
         gram.flat[:: len(gram) + 1] += noise
         lower, failed = scipy.linalg.lapack.dpotrf(gram, lower=1, clean=0)
         if failed:
@@ -146,10 +155,10 @@ class SubsetSearch:
         left = white[:, 0] - center * white[:, 1]
         return lower, self.values - center, float(left @ left) / len(left)
 
-    def _choose(self, variables: list[int], total: Array, settings: Iterable[Setting]) -> VariableSubset:
-        scores = {one: self.score(total, len(variables), one) for one in settings}
-        best = max(scores, key=lambda one: scores[one])
-        return VariableSubset(variables, total, best, scores[best])
+    def _choose(self, variables: list[int], total: Array, settings: Sequence[Setting]) -> VariableSubset:
+        scores = self.score(total, len(variables), settings)
+        best = int(np.argmax(scores))
+        return VariableSubset(variables, total, settings[best], scores[best])
 
     def _eliminate(self) -> list[VariableSubset]:
         """Drop the least useful quarter of the variables again and again; return the small subsets."""
@@ -168,6 +177,20 @@ class SubsetSearch:
         """Drop one to three of the variables, and add two at random."""
         dropped = rng.choice(variables, min(len(variables), int(rng.integers(1, 4))), replace=False)
         return ({*variables} - {*dropped.tolist()}) | {*rng.choice(len(self.apart), 2, replace=False).tolist()}
+
+
+def compute_product(mean: Array, scale: float) -> Array:
+    """Return exp(-mean / (2 scale^2)) of a symmetric matrix (n, n): of blocks, where rows end at the diagonal.
+
+    mean: mean dissimilarities.
+    """
+    product = np.empty_like(mean)
+    for first in range(0, len(mean), BLOCK_ROWS):
+        stop = first + BLOCK_ROWS
+        block = np.exp(mean[first:stop, :stop] / (-2.0 * scale**2))
+        product[first:stop, :stop] = block
+        product[:first, first:stop] = block[:, :first].T
+    return product
 
 
 def find_neighbors(setting: Setting) -> list[Setting]:

@@ -81,7 +81,7 @@ def test_the_score_is_the_evidence_with_mean_and_amplitude_profiled_out():
     assert best > max(log_density(mean + 0.01, amplitude), log_density(mean, 1.01 * amplitude))
     log_prior = -np.log(10.0) - np.log(6.0)  # one of C(5, 2) subsets of one of six sizes
     constant = -6.0 * np.log(2.0 * np.pi) - 6.0
-    assert search.score(2.0 * h, 2, setting) == pytest.approx(best - constant + log_prior)
+    assert search.score(2.0 * h, 2, [setting])[0] == pytest.approx(best - constant + log_prior)
 
 
 def test_slopes_are_derivatives_of_the_evidence():
@@ -90,7 +90,7 @@ def test_slopes_are_derivatives_of_the_evidence():
     subset, step = search.make([3, 17]), 1e-4
     found = search.find_slopes(subset)
     for j in (3, 5, 11):
-        ends = [search.score(subset.total + sign * search.apart[j], 2, subset.setting) for sign in (step, -step)]
+        ends = [search.score(subset.total + sign * search.apart[j], 2, [subset.setting])[0] for sign in (step, -step)]
         assert (ends[0] - ends[1]) / (2.0 * step) == pytest.approx(0.25 * found[j], rel=1e-3)
     assert np.argmax(found) == 11  # which makes b3 tell
 
