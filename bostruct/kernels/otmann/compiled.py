@@ -20,6 +20,7 @@ from bostruct.kernels.otmann.network_simplex import PARENT, Tree, allocate_tree,
 
 StackedProfiles: TypeAlias = tuple[IntArray, IntArray, Array, Array, IntArray]  # starts, labels, masses, paths, codes
 CostArrays: TypeAlias = tuple[Array, Array, Array, IntArray]  # as `distances` lists them
+Memory: TypeAlias = tuple[Array, Array, Array, Array, IntArray, Array, Array, Array]
 
 
 class Scratch(NamedTuple):
@@ -38,11 +39,13 @@ class Scratch(NamedTuple):
     tree: Tree
 
 
-@njit(cache=True, nogil=True)
-def allocate_scratch(size: int) -> Scratch:
-    """Allocate memory, uninitialized."""
+def allocate_memory(size: int) -> Memory:
+    """Allocate the parts of `Scratch` and then of its tree, uninitialized.
+
+    It is not compiled: that takes longer than all its calls.
+    """
     square, cost = size * size, np.empty((size + 1) ** 2)
-    return Scratch(np.empty(square), np.empty(square), cost, np.empty(size), allocate_tree(size))
+    return np.empty(square), np.empty(square), cost, np.empty(size), *allocate_tree(size)
 
 
 @njit(cache=True, nogil=True)
@@ -102,34 +105,27 @@ def _sum_between(masses, low, high):
 
 
 @njit(inline="always")
-def _add_block_distances(first, rows, second, columns, costs, memory, out):
+def _add_block_distances(first, rows, second, columns, costs, scratch, out):
     """Add the distances between the layers of one block to out (weights,)."""
     weights, (a, b) = costs[0], (rows[1] - rows[0], columns[1] - columns[0])
-    base, structure = memory.base[: a * b].reshape(a, b), memory.structure[: a * b].reshape(a, b)
-    _set_pair_costs(first, rows[0], second, columns[0], costs, memory.lengths, base, structure)
+    base, structure = scratch.base[: a * b].reshape(a, b), scratch.structure[: a * b].reshape(a, b)
+    _set_pair_costs(first, rows[0], second, columns[0], costs, scratch.lengths, base, structure)
     if a * b == 1:
         for w in range(len(out)):
             shipped = min(first[2][rows[0]], second[2][columns[0]])
             out[w] += min(base[0, 0] + weights[w] * structure[0, 0], 0.0) * shipped
         return
-    start_unmatched(first[2][rows[0] : rows[1]], second[2][columns[0] : columns[1]], memory.tree)
-    cost = memory.cost[: (a + 1) * (b + 1)].reshape(a + 1, b + 1)
+    start_unmatched(first[2][rows[0] : rows[1]], second[2][columns[0] : columns[1]], scratch.tree)
+    cost = scratch.cost[: (a + 1) * (b + 1)].reshape(a + 1, b + 1)
     for w in costs[3]:
         _set_total_costs(base, structure, weights[w], cost)
-        out[w] += solve(cost, memory.tree)
+        out[w] += solve(cost, scratch.tree)
 
 
 @njit(cache=True, nogil=True)
-def _largest_block(starts):
-    size = 1
-    for i in range(len(starts)):
-        for block in range(starts.shape[1] - 1):
-            size = max(size, starts[i, block + 1] - starts[i, block])
-    return size
-
-
-@njit(cache=True, nogil=True)
-def distances(first: StackedProfiles, second: StackedProfiles, costs: CostArrays, symmetric: bool, out: Array) -> None:
+def distances(
+    first: StackedProfiles, second: StackedProfiles, costs: CostArrays, memory: Memory, symmetric: bool, out: Array
+) -> None:
     """Fill out with the distances of all pairs, and the same over the total mass of both.
 
     It is compiled once, as one function of loops: whatever calls it, and array expressions, would be compiled again.
@@ -138,10 +134,12 @@ def distances(first: StackedProfiles, second: StackedProfiles, costs: CostArrays
         paths (k, l), codes (l, q)).
     costs: (weights (w,), mismatch (labels, labels), costs of attributes (q,), positions of the weights from the largest
         to the smallest (w,)).
+    memory: of `allocate_memory`, for the largest block.
     out: (2, n, m, weights), zeros.
     """
     starts, starts2 = first[0], second[0]
-    memory = allocate_scratch(max(_largest_block(starts), _largest_block(starts2)))
+    base, structure, cost, lengths, links, flow, arc, potential = memory
+    scratch = Scratch(base, structure, cost, lengths, Tree(links, flow, arc, potential))
     for i in range(len(starts)):
         for j in range(i + 1 if symmetric else 0, len(starts2)):
             total, found = 0.0, out[0, i, j]
@@ -156,7 +154,7 @@ def distances(first: StackedProfiles, second: StackedProfiles, costs: CostArrays
                 if mass > mass2:  # the lighter side is shipped: half the time, for its mass finds room at once
                     one, rows, two, columns = second, columns, first, rows
                 if rows[0] < rows[1] and columns[0] < columns[1]:
-                    _add_block_distances(one, rows, two, columns, costs, memory, found)
+                    _add_block_distances(one, rows, two, columns, costs, scratch, found)
             for w in range(len(found)):
                 found[w] = max(found[w], 0.0)  # rounding leaves some 1e-16 of the mass, of either sign, if all match
                 out[1, i, j, w] = found[w] / (total if total > 0.0 else 1.0)
@@ -165,14 +163,15 @@ def distances(first: StackedProfiles, second: StackedProfiles, costs: CostArrays
 
 
 @njit(cache=True, nogil=True)
-def plans(first: StackedProfiles, second: StackedProfiles, costs: CostArrays, out: Array) -> None:
+def plans(first: StackedProfiles, second: StackedProfiles, costs: CostArrays, memory: Memory, out: Array) -> None:
     """Fill out with the mass that each layer of one architecture is matched with in each layer of another.
 
     out: (weights, l, l2), overwritten.
     """
     weights = costs[0]
     starts, starts2 = first[0], second[0]
-    memory = allocate_scratch(max(_largest_block(starts), _largest_block(starts2)))
+    base, structure, cost, lengths, links, flow, arc, potential = memory
+    scratch = Scratch(base, structure, cost, lengths, Tree(links, flow, arc, potential))
     out[:] = 0.0
     for block in range(starts.shape[1] - 1):
         low, high = starts[0, block], starts[0, block + 1]
@@ -180,14 +179,14 @@ def plans(first: StackedProfiles, second: StackedProfiles, costs: CostArrays, ou
         if low == high or low2 == high2:
             continue
         a, b = high - low, high2 - low2
-        base, structure = memory.base[: a * b].reshape(a, b), memory.structure[: a * b].reshape(a, b)
-        _set_pair_costs(first, low, second, low2, costs, memory.lengths, base, structure)
-        start_unmatched(first[2][low:high], second[2][low2:high2], memory.tree)
-        cost = memory.cost[: (a + 1) * (b + 1)].reshape(a + 1, b + 1)
+        base, structure = scratch.base[: a * b].reshape(a, b), scratch.structure[: a * b].reshape(a, b)
+        _set_pair_costs(first, low, second, low2, costs, scratch.lengths, base, structure)
+        start_unmatched(first[2][low:high], second[2][low2:high2], scratch.tree)
+        cost = scratch.cost[: (a + 1) * (b + 1)].reshape(a + 1, b + 1)
         for w in costs[3]:
             _set_total_costs(base, structure, weights[w], cost)
-            solve(cost, memory.tree)
-            _copy_matched(memory.tree, out[w, low:high, low2:high2])
+            solve(cost, scratch.tree)
+            _copy_matched(scratch.tree, out[w, low:high, low2:high2])
 
 
 @njit(cache=True, nogil=True)
@@ -202,4 +201,4 @@ def _copy_matched(tree, matched):
             matched[tree.links[PARENT, a + 1 + j], j] = tree.flow[a + 1 + j]
 
 
-announce_compilation(allocate_scratch, "some seconds")
+announce_compilation(distances, "some seconds")

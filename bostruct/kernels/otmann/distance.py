@@ -74,10 +74,9 @@ def otmann(a: Architecture, b: Architecture, settings: Otmann = REFERENCE) -> Ma
     """
     measured = otmann_distances([a], [b], settings)
     first, second = profile(a, settings), profile(b, settings)
-    ordered = np.zeros((len(settings.weights), len(a), len(b)))
-    load_loops(LOOPS).plans(
-        _stack_profiles([first]), _stack_profiles([second]), _cost_arrays(a.family, settings), ordered
-    )
+    ordered, loops = np.zeros((len(settings.weights), len(a), len(b))), load_loops(LOOPS)
+    memory = loops.allocate_memory(max(len(a), len(b)))
+    loops.plans(_stack_profiles([first]), _stack_profiles([second]), _cost_arrays(a.family, settings), memory, ordered)
     plan = np.zeros_like(ordered)
     plan[:, first.layers[:, None], second.layers] = ordered
     masses = (layer_masses(a, settings), layer_masses(b, settings))
@@ -101,7 +100,9 @@ def otmann_distances(
     if family is not None and out.size:
         first = _stack_profiles([cached_profile(x, settings) for x in xs])
         second = first if ys is None else _stack_profiles([cached_profile(y, settings) for y in others])
-        load_loops(LOOPS).distances(first, second, _cost_arrays(family, settings), ys is None, out)
+        loops = load_loops(LOOPS)
+        memory = loops.allocate_memory(max(map(len, xs if ys is None else [*xs, *ys])))
+        loops.distances(first, second, _cost_arrays(family, settings), memory, ys is None, out)
     return Distances(out[0], out[1])
 
 

@@ -39,7 +39,6 @@ class Tree(NamedTuple):
     potential: Array
 
 
-@njit(cache=True, nogil=True)
 def allocate_tree(size: int) -> Tree:
     """Allocate a tree, uninitialized."""
     n = 2 * size + 1

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from bostruct.contracts import Array
-from bostruct.kernels.otmann.compiled import allocate_scratch, distances, plans
+from bostruct.kernels.otmann.compiled import allocate_memory, distances, plans
 from tests.kernels.otmann.oracle import least_cost
 
+MEMORY = allocate_memory(4)
 
-def test_scratch_has_room_for_the_largest_block():
-    memory = allocate_scratch(5)
-    assert [part.shape for part in memory[:4]] == [(25,), (25,), (36,), (5,)]
-    assert memory.tree.flow.shape == (11,)
+
+def test_memory_has_room_for_the_largest_block():
+    assert [part.shape for part in allocate_memory(5)] == [(25,), (25,), (36,), (5,), (5, 11), (11,), (11,), (11,)]
 
 
 def stacked(sizes: list[list[int]], rng: np.random.Generator):
@@ -57,7 +57,7 @@ def test_distances_are_those_of_all_blocks_by_linear_programs():
     profiles, costs = stacked(SIZES, rng), costs_of(rng)
     starts, _, masses, *_ = profiles
     out = np.zeros((2, 4, 4, 3))
-    distances(profiles, profiles, costs, False, out)
+    distances(profiles, profiles, costs, MEMORY, False, out)
     total = np.array([masses[row[0] : row[-1]].sum() for row in starts])
     for i in range(4):
         for j in range(4):
@@ -69,8 +69,8 @@ def test_one_triangle_is_both():
     rng = np.random.default_rng(1)
     profiles, costs = stacked(SIZES, rng), costs_of(rng)
     full, half = np.zeros((2, 4, 4, 3)), np.zeros((2, 4, 4, 3))
-    distances(profiles, profiles, costs, False, full)
-    distances(profiles, profiles, costs, True, half)
+    distances(profiles, profiles, costs, MEMORY, False, full)
+    distances(profiles, profiles, costs, MEMORY, True, half)
     np.testing.assert_allclose(half, full, atol=1e-9)
     np.testing.assert_array_equal(half, half.transpose(0, 2, 1, 3))
     assert not half[:, range(4), range(4)].any()
@@ -81,8 +81,8 @@ def test_plans_cost_the_distance_and_cross_no_block():
     costs = costs_of(rng)
     one, two = stacked([[2, 3, 1]], rng), stacked([[3, 0, 2]], rng)
     plan, out = np.full((3, 6, 5), np.nan), np.zeros((2, 1, 1, 3))
-    plans(one, two, costs, plan)
-    distances(one, two, costs, False, out)
+    plans(one, two, costs, MEMORY, plan)
+    distances(one, two, costs, MEMORY, False, out)
     assert not plan[:, :2, 3:].any()
     assert not plan[:, 2:5].any()  # the other has no layer in that block
     assert not plan[:, 5:, :3].any()
@@ -99,5 +99,5 @@ def test_architectures_without_mass_are_at_no_distance():
     starts, labels, _, paths, codes = stacked([[1, 1]], rng)
     nothing = (starts, labels, np.zeros(2), paths, codes)
     out = np.zeros((2, 1, 1, 3))
-    distances(nothing, nothing, costs_of(rng), False, out)
+    distances(nothing, nothing, costs_of(rng), MEMORY, False, out)
     assert not out.any()
