@@ -9,6 +9,7 @@ import textwrap
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from bostruct.domains.space.variable import PartNumbers
 from bostruct.goals.declared import Direction, Goals, read_reference
 from bostruct.goals.pareto import default_reference, exclusive_volume, extend_front, find_nondominated, hypervolume
 from bostruct.output_files import format_csv, write_output
+from bostruct.storage.reading import pause_collector
 from bostruct.study.frames import ATTRIBUTE, LIMIT, find_inexact, list_value_names, write_attribute
 from bostruct.study.history import CANCELED, NO_DATA, Trial, show_points, tell_stop
 from bostruct.study.predictions import (
@@ -132,7 +134,19 @@ class TrialTable:
         """Return the columns and the cells of each trial; `as_text` writes attributes as JSON."""
         fixed, points = _list_fixed_columns(self.goals), show_points(self.trials)
         settings = self.goals, fixed, as_text, find_inexact(self.trials) if as_text else frozenset()
-        return [_write_cells(*one, *settings) for one in zip(self.trials, points, strict=True)]
+        with pause_collector():
+            return [_write_cells(*one, *settings) for one in zip(self.trials, points, strict=True)]
+
+    def _lay_out(self, as_text: bool, missing: object) -> tuple[tuple[str, ...], list[list[object]]]:
+        """Return all columns, and the cells of each trial in their order, `missing` where it has none."""
+        rows = self._write_rows(as_text)
+        kinds = dict.fromkeys(names for names, _ in rows)
+        columns = tuple(dict.fromkeys([*_list_fixed_columns(self.goals), *chain.from_iterable(kinds)]))
+        for i, (names, cells) in enumerate(rows):
+            if names != columns:
+                own = dict(zip(names, cells, strict=True))
+                rows[i] = columns, [own.get(name, missing) for name in columns]
+        return columns, [cells for _, cells in rows]
 
     def to_dataframe(self) -> DataFrame:
         """Return the rows as a pandas DataFrame; raise MissingExtra if pandas is not installed.
@@ -141,10 +155,11 @@ class TrialTable:
         running.
         """
         pandas = optional_import("pandas", "pandas")
-        rows = self.rows()
-        frame = pandas.DataFrame(rows, columns=self._list_columns(dict.fromkeys(map(tuple, rows))))
+        columns, cells = self._lay_out(as_text=False, missing=math.nan)
+        frame = pandas.DataFrame(cells, columns=columns)
         for name in [f"{ATTRIBUTE}{one}" for one in find_inexact(self.trials)]:
-            frame[name] = pandas.Series([row.get(name, math.nan) for row in rows], dtype=object)
+            at = columns.index(name)
+            frame[name] = pandas.Series([row[at] for row in cells], dtype=object)
         finished = pandas.Series([trial.finished for trial in self.trials], dtype="float64")
         as_moments = partial(pandas.to_datetime, unit="s", utc=True, errors="coerce")  # NaT beyond the calendar
         frame["started"] = as_moments(frame["started"].astype("float64"))
@@ -160,17 +175,8 @@ class TrialTable:
         which `Study.add_frame` parses. Raises OutputRefused, a FileExistsError, for a file that must not be replaced;
         OSError.
         """
-        rows = self._write_rows(as_text=True)
-        columns = self._list_columns(dict.fromkeys(names for names, _ in rows))
-        cells = (
-            values if names == columns else list(map(dict(zip(names, values, strict=True)).get, columns))
-            for names, values in rows
-        )
+        columns, cells = self._lay_out(as_text=True, missing=None)
         write_output(path, format_csv(columns, cells), "table of trials", overwrite=overwrite)
-
-    def _list_columns(self, kinds: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
-        """Return the columns of all rows, and then those of some rows, in order."""
-        return tuple(dict.fromkeys([*_list_fixed_columns(self.goals), *(name for names in kinds for name in names)]))
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,8 @@ def allocate_memory(size: int) -> Memory:
     It is not compiled: that takes longer than all its calls.
     """
     square, cost = size * size, np.empty((size + 1) ** 2)
-    return np.empty(square), np.empty(square), cost, np.empty(size), *allocate_tree(size)
+    links, flow, arc, potential = allocate_tree(size)
+    return np.empty(square), np.empty(square), cost, np.empty(size), links, flow, arc, potential
 
 
 @njit(cache=True, nogil=True)
