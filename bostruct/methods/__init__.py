@@ -25,10 +25,20 @@ from bostruct.methods.baselines import annealing, evolution, hill_climbing, rand
 from bostruct.methods.bayesian import bayesian
 from bostruct.methods.combo import combo
 from bostruct.methods.defaults import default_kernel
-from bostruct.methods.hyperband import hyperband, model_based_hyperband, successive_halving, successive_narrowing
 from bostruct.methods.nasbot import map_surrogate, marginalized_surrogate, nasbot, published_nasbot
-from bostruct.methods.published import bocs, mcts, smbo, smbo_mcts, tpe, wrs
-from bostruct.methods.smac import smac
+from bostruct.methods.published import (
+    bocs,
+    hyperband,
+    mcts,
+    model_based_hyperband,
+    smac,
+    smbo,
+    smbo_mcts,
+    successive_halving,
+    successive_narrowing,
+    tpe,
+    wrs,
+)
 from bostruct.searchers.wrs import wrs_trials
 
 METHODS: dict[str, Callable[..., Searcher]] = {

@@ -1,13 +1,25 @@
-"""Methods on choices as their papers have them: BOCS, weighted random search, TPE and DeepArchitect's searchers."""
+"""Methods as their papers have them: BOCS, SMAC, WRS, TPE, DeepArchitect's searchers, and Hyperband with its kin."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Literal
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NoReturn
 
+import numpy as np
+
+from bostruct.acquisition.evolution import Evolution
+from bostruct.acquisition.functions import LOG_EI, ExpectedImprovement
+from bostruct.acquisition.local_search import LocalSearch
 from bostruct.acquisition.pseudo_boolean import SemidefiniteRelaxation, SimulatedAnnealing
-from bostruct.checks import check_choice, check_integer, check_part, list_wide, short_repr
-from bostruct.contracts import Domain, DomainError, Searcher
+from bostruct.checks import check_choice, check_integer, check_part, list_wide, name_wide, short_repr
+from bostruct.contracts import Choice, Domain, DomainError, FeatureDomain, Point, Searcher
+from bostruct.domains.architecture.measures import summarize
+from bostruct.domains.fidelity import FidelityLevels
+from bostruct.domains.part_choices import DescribedParts
+from bostruct.methods.auto import auto
+from bostruct.methods.defaults import stands_for_architectures
 from bostruct.methods.refusals import (
     refuse_conditions,
     refuse_numbers,
@@ -15,16 +27,23 @@ from bostruct.methods.refusals import (
     require_choices,
     require_tree,
 )
+from bostruct.searchers.bayesian import BayesianSearch
 from bostruct.searchers.bocs import BOCS
+from bostruct.searchers.hyperband import Hyperband, SuccessiveNarrowing
 from bostruct.searchers.mcts import MCTS, TreeSearch
+from bostruct.searchers.proposals import mutations_of, neighbors_of
+from bostruct.searchers.scores import Improvement, best_predicted
 from bostruct.searchers.smbo import SMBO
 from bostruct.searchers.tpe import TPE
 from bostruct.searchers.wrs import WeightedRandomSearch
 from bostruct.surrogates.fanova import VarianceShares
+from bostruct.surrogates.forest import RandomForest
 from bostruct.surrogates.hashed import HashedRidge
 from bostruct.surrogates.horseshoe import HorseshoeRegression, Monomials
+from bostruct.surrogates.target_fidelity import AtTargetFidelity
 
 MINIMIZERS = {"relaxation": SemidefiniteRelaxation(), "annealing": SimulatedAnnealing()}
+LARGEST = 1e30  # of a feature; trees compare numbers in single precision
 
 
 def bocs(domain: Domain, order: int = 2, minimizer: Literal["relaxation", "annealing"] | None = None) -> Searcher:
@@ -182,3 +201,168 @@ def mcts(domain: Domain, rewards: Literal["rank", "value"] = "rank") -> Searcher
     tree = require_tree(domain, "mcts")
     refuse_numbers("mcts", domain)
     return MCTS(tree, rewards=rewards)
+
+
+def smac(domain: Domain) -> BayesianSearch:
+    """Build a search like SMAC (Hutter, Hoos and Leyton-Brown 2011): random forest, EI, local search.
+
+    Local search starts from the best points and at random. On domains whose neighbors cannot be listed for several
+    points at once, such as programs, evolution replaces it.
+
+    Parameters
+    ----------
+    domain : Domain
+        Named choices, features or architectures with mutations, or several such parts.
+
+    Raises
+    ------
+    DomainError
+        If the domain is not supported.
+    """
+    choices, single = describe_points(check_part("domain", domain, Domain), "smac"), domain.traits.choices
+    variables = domain.variables.values()
+    if not variables or any(one.when for one in variables):  # points have other choices than others
+        single = None
+    return BayesianSearch(
+        domain,
+        RandomForest(choices, values=None if single is None else single.coordinate_values),
+        Improvement(ExpectedImprovement()),
+        LocalSearch(500, num_spray_points=100, num_restarts=10, distinct=False) if domain.lists_many else Evolution(),
+        n_initial=10,
+        n_starts=10 if domain.lists_many else None,
+        neighborhood=neighbors_of if domain.lists_many else mutations_of,
+    )
+
+
+def describe_points(domain: Domain, method: str) -> Callable[[Point], Sequence[Choice]]:
+    """Return a function that lists what a forest is told of a point: its choices, features, or summary.
+
+    Raises DomainError for any other domain, naming the part.
+    """
+    return _describe_domain(domain, method, "").coordinates
+
+
+def _describe_domain(domain: Any, method: str, name: str) -> Any:
+    """Return what lists the choices of a domain's points; name: of the part that it is, empty for none."""
+    if (choices := domain.traits.choices) is not None:
+        return choices
+    if domain.parts:
+        return DescribedParts(domain, [_describe_domain(part, method, own) for own, part in domain.parts.items()])
+    if (described := domain.traits.features) is not None:
+        return Description(Features(described))
+    if stands_for_architectures(domain):
+        return Description(Summary(domain))
+    got = domain.label_in_messages + name_wide(domain) + (f" in the part {name!r}" if name else "")
+    raise DomainError(f"method: {method} needs a domain of named choices, features or architectures, got {got}")
+
+
+@dataclass(frozen=True)
+class Description:
+    """The view of a domain as one of named choices that cannot be drawn again: a number is a continuous choice."""
+
+    numbers: Callable[[Point], Mapping[str, float]]
+
+    def coordinates(self, x: Point) -> list[Choice]:
+        """List the numbers of a point."""
+        return [Choice(name, name, float(value), math.inf, True) for name, value in self.numbers(x).items()]
+
+
+@dataclass(frozen=True)
+class Features:
+    """The features of a domain, by their positions."""
+
+    domain: FeatureDomain
+
+    def __call__(self, x: Point) -> dict[str, float]:
+        row = np.clip(np.asarray(self.domain.features([x]), dtype=np.float64)[0], -LARGEST, LARGEST)
+        return {f"feature {i}": value for i, value in enumerate(row.tolist())}
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The numbers that summarize the architecture of a point."""
+
+    domain: Domain
+
+    def __call__(self, x: Point) -> dict[str, float]:
+        """Return the numbers by name."""
+        return summarize(self.domain.architectures([x])[0])
+
+
+def hyperband(domain: Domain) -> Searcher:
+    """Build asynchronous Hyperband over the domain's only `Fidelity` (Li et al. 2018, 2020).
+
+    Parameters
+    ----------
+    domain : Domain
+        A domain with exactly one `Fidelity`.
+
+    Raises
+    ------
+    DomainError
+        If it has none or several.
+    """
+    return Hyperband(domain, FidelityLevels(domain))
+
+
+def successive_halving(domain: Domain) -> Searcher:
+    """Build asynchronous successive halving over the domain's only `Fidelity` (Li et al. 2020).
+
+    Parameters
+    ----------
+    domain : Domain
+        A domain with exactly one `Fidelity`.
+
+    Raises
+    ------
+    DomainError
+        If it has none or several.
+    """
+    return Hyperband(domain, FidelityLevels(domain), halving=True)
+
+
+def successive_narrowing(domain: Domain) -> Searcher:
+    """Build successive narrowing over the domain's only `Fidelity` (code of Negrinho et al. 2019).
+
+    Rounds have 27, 9, 3, 1 ... points, each at the next higher fidelity.
+
+    Parameters
+    ----------
+    domain : Domain
+        A domain with exactly one `Fidelity`.
+
+    Raises
+    ------
+    DomainError
+        If it has none or several.
+    """
+    return SuccessiveNarrowing(domain, FidelityLevels(domain))
+
+
+def model_based_hyperband(domain: Domain) -> Searcher:
+    """Build Hyperband with new points from a model of all fidelities (MOBSTER: Klein et al. 2020).
+
+    The model is that of `auto`, without the exploration of branches, with a factor for the fidelity in the kernel. Log
+    EI is computed at the highest fidelity.
+
+    Parameters
+    ----------
+    domain : Domain
+        A domain with exactly one `Fidelity` that `auto` can search.
+
+    Raises
+    ------
+    DomainError
+        If the domain is not supported.
+    """
+    levels = FidelityLevels(domain)
+
+    def refuse(_: object) -> NoReturn:
+        raise DomainError(f"method: model-based-hyperband needs a domain with a model, got {type(domain).__name__}")
+
+    def at_target(model: BayesianSearch) -> BayesianSearch:
+        surrogate = AtTargetFidelity(model.surrogate.on_all_variables(), levels.at_target_fidelity)
+        score = model.score.around(lambda _: Improvement(LOG_EI, best_predicted))
+        return replace(model, surrogate=surrogate, score=score, exploration=None)
+
+    return Hyperband(domain, levels, proposals=auto(domain).change_model(at_target, refuse))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import bostruct as bo
-from bostruct.methods.smac import describe_points
+from bostruct.methods.published import describe_points
 from tests.architectures import SMALL_CNN
 
 SPACE = bo.Space({"s.u": range(5), "s": {"u": range(5)}, "net": SMALL_CNN})

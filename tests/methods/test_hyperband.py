@@ -10,7 +10,7 @@ import pytest
 import bostruct as bo
 from bostruct import methods
 from bostruct.contracts import DomainError
-from bostruct.methods.hyperband import hyperband, model_based_hyperband, successive_halving
+from bostruct.methods.published import hyperband, model_based_hyperband, successive_halving
 from bostruct.searchers.scores import Feasible, best_predicted
 from bostruct.surrogates.target_fidelity import AtTargetFidelity
 from bostruct.testing.searcher_laws import check_searcher

@@ -11,7 +11,7 @@ from bostruct.acquisition.local_search import LocalSearch
 from bostruct.contracts import DomainError, FeatureDomain
 from bostruct.domains.architecture.measures import summarize
 from bostruct.language import SearchSpace
-from bostruct.methods.smac import smac
+from bostruct.methods.published import smac
 from bostruct.searchers.proposals import mutations_of, neighbors_of
 from bostruct.testing.searcher_laws import check_searcher
 from examples.language_figures import figure_4
