@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from bostruct.execution.evaluation import report as report
     from bostruct.execution.evaluation import set_attribute as set_attribute
     from bostruct.kernels.otmann.distance import otmann as otmann
-    from bostruct.kernels.otmann.plot import plot_transport as plot_transport
+    from bostruct.kernels.otmann.distance import plot_transport as plot_transport
     from bostruct.kernels.space.registry import register_variable as register_variable
     from bostruct.optimize import maximize as maximize
     from bostruct.optimize import minimize as minimize
@@ -109,8 +109,7 @@ else:
             "bostruct.domains.space.sequence": "Sequence",
             "bostruct.domains.space.subset": "Subset",
             "bostruct.execution.evaluation": "report set_attribute",
-            "bostruct.kernels.otmann.distance": "otmann",
-            "bostruct.kernels.otmann.plot": "plot_transport",
+            "bostruct.kernels.otmann.distance": "otmann plot_transport",
             "bostruct.kernels.space.registry": "register_variable",
             "bostruct.optimize": "maximize minimize",
             "bostruct.outcome": "Outcome",

@@ -17,8 +17,8 @@ from bostruct.contracts import Array, IntArray
 from bostruct.kernels.distance import CachedByContent
 from bostruct.kernels.space.complete import CompleteFactor, CompletePair
 from bostruct.kernels.space.effects import EffectKernel
-from bostruct.kernels.space.extent import LengthKernel
 from bostruct.kernels.space.factor import Factor, VariableChanges, count_disagreements
+from bostruct.kernels.space.matern import LengthKernel
 from bostruct.kernels.space.spectra import LogLengthscale, compute_rates
 
 MOST_GAPS = 3  # between the letters of a pair: neighbors, with one letter between them, with two

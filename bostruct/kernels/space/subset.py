@@ -21,8 +21,8 @@ from bostruct.contracts import Array, IntArray, Prepared
 from bostruct.domains.space.graphs import WeightedGraph
 from bostruct.domains.space.subset import Subset
 from bostruct.kernels.space.effects import EffectKernel
-from bostruct.kernels.space.extent import LengthKernel
 from bostruct.kernels.space.factor import Factor, VariableChanges
+from bostruct.kernels.space.matern import LengthKernel
 from bostruct.kernels.space.spectra import compute_rates
 
 MOST_RELEVANCES = 100  # items that have a lengthscale each

@@ -9,7 +9,7 @@ import pytest
 from matplotlib import pyplot
 
 import bostruct as bo
-from bostruct.kernels.otmann.plot import plot_transport
+from bostruct.kernels.otmann.distance import plot_transport
 from bostruct.kernels.otmann.settings import PAPER
 from tests.architectures import GOLDEN
 

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 import bostruct as bo
 from bostruct.domains.space.sequence import Sequence
-from bostruct.kernels.space.extent import EFFECT_LENGTHSCALE, TREND, LengthKernel
+from bostruct.kernels.space.matern import COUNT_LENGTHSCALE, TREND, LengthKernel
 from bostruct.kernels.space.registry import has_lengths, main_effects
 from bostruct.testing import check_kernel
 
@@ -27,7 +27,7 @@ def test_distances_are_squared_differences_of_shares_of_the_range(variable, exte
 
 def test_the_effect_is_a_trend_and_matern_beside_it():
     short, long = (np.array([WORDS.parse(text)]) for text in ("AB", "ABCABCAB"))
-    a = np.sqrt(5.0) / EFFECT_LENGTHSCALE
+    a = np.sqrt(5.0) / COUNT_LENGTHSCALE
     expected = -TREND * 3.0 + (1.0 - TREND) * (1.0 + a + a * a / 3.0) * np.exp(-a)
     assert LETTERS.gram(short, long)[0, 0] == pytest.approx(expected)
 

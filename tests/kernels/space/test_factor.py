@@ -18,10 +18,9 @@ from bostruct.domains.space.variable import INACTIVE
 from bostruct.kernels.space.complete import CompleteFactor
 from bostruct.kernels.space.diffusion import TableFactor
 from bostruct.kernels.space.effects import ConditionalEffect, EffectKernel, FactorEffect, GraphEffect
-from bostruct.kernels.space.extent import LengthKernel
 from bostruct.kernels.space.factor import MAX_CODES, Factor, VariableChanges
 from bostruct.kernels.space.likeness import ChoiceEffect, DistanceFactor, LikenessDistances, LikenessEffect
-from bostruct.kernels.space.matern import NumberEffect
+from bostruct.kernels.space.matern import LengthKernel, NumberEffect
 from bostruct.kernels.space.permutation import OrderDistances, OrderShape, PermutationEffect
 from bostruct.kernels.space.product import PlacedFactor, SpaceKernel
 from bostruct.kernels.space.sequence import SequenceEffect, SequenceShape
