@@ -30,9 +30,8 @@ from bostruct.kernels.otmann import Otmann
 from bostruct.kernels.otmann.distance import otmann_distances
 from bostruct.language import Program, SearchSpace, siso_sequential
 from bostruct.nas import NetworkObjective, digits, ops
-from bostruct.nas.paper_spaces import scale_widths
 from bostruct.nas.recipes import DEEP_ARCHITECT_RETRAIN, WRS
-from bostruct.nas.searches import Search, average_test_error, retrain_networks, search_of
+from bostruct.nas.searches import Search, average_test_error, retrain_networks, scale_widths, search_of
 from bostruct.problems.registry import load
 from bostruct.searchers.wrs import wrs_trials
 from bostruct.surrogates.fanova import VarianceShares

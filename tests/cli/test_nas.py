@@ -15,7 +15,7 @@ import torch
 import bostruct as bo
 from bostruct import methods
 from bostruct.cli.nas import NAS_METHODS, PROTOCOL_NAMES, SPACES, published_searcher
-from bostruct.nas import cifar, paper_spaces, recipes, searches, to_torch
+from bostruct.nas import cifar, recipes, searches, to_torch
 from bostruct.nas.data import Dataset, Examples, diabetes
 from bostruct.nas.own_layers import read_layers
 from bostruct.nas.spaces import combo_cell
@@ -156,7 +156,7 @@ def test_the_command_offers_every_protocol():
 
 
 def test_the_command_offers_every_space_and_every_method_without_fidelities():
-    assert (searches.CHAINS, *paper_spaces.PAPER_SPACES) == SPACES
+    assert (searches.CHAINS, *searches.PAPER_SPACES) == SPACES
     fidelities = {"hyperband", "model-based-hyperband", "successive-halving", "successive-narrowing"}
     assert set(NAS_METHODS) == (set(methods.METHODS) - fidelities) | {"mcts-ranks"}
 
@@ -204,7 +204,7 @@ def test_the_space_of_a_paper_is_searched_reduced(space, method, tmp_path):
     named = ("--method", method) if method else ()
     summary = json.loads(run(*REDUCED, "--space", space, *named, "--trials", 2, "--out", tmp_path, "--json").stdout)
     assert (summary["trials"], summary["failed"]) == (2, 0)
-    assert summary["method"] == (method or paper_spaces.PAPER_SPACES[space].method)
+    assert summary["method"] == (method or searches.PAPER_SPACES[space].method)
     found = runpy.run_path(str(tmp_path / "retrain.py"))
     assert found["search"].minimized()(found["search"].point_of(found["FOUND"])) == summary["validation_error"]
 
@@ -240,7 +240,7 @@ def test_the_paper_sets_its_method():
     assert (evolved.selection.replacement, evolved.n_initial) == (False, 1)
     assert published_searcher(search, "smbo", domain) == "smbo"
     assert published_searcher(replace(search, protocol="fast"), "mcts", domain) == "mcts"
-    full = replace(search, trials=300, space=paper_spaces.PAPER_SPACES["wrs-cnn"])
+    full = replace(search, trials=300, space=searches.PAPER_SPACES["wrs-cnn"])
     assert published_searcher(full, "wrs", domain).n_random == 110
     ours = searches.search_of("cifar10", data="synthetic", scale=0.002)
     assert (published_searcher(ours, "mcts", ours.domain()), ours.trials) == ("mcts", 2)

@@ -8,7 +8,7 @@ import pytest
 from bostruct.domains.architecture.domain import cnn_domain
 from bostruct.nas import searches
 from bostruct.nas.cifar import synthetic_cifar10
-from bostruct.nas.paper_spaces import PAPER_SPACES
+from bostruct.nas.searches import PAPER_SPACES
 
 
 def test_epochs_are_another_search():

@@ -18,8 +18,8 @@ from bostruct.problems import official
 from bostruct.problems.fcnet import fcnet
 from bostruct.problems.maxsat import maxsat, read_wcnf
 from bostruct.problems.opb import read_opb
+from bostruct.problems.orders import read_qaplib, read_tsplib
 from bostruct.problems.paths import MAX_LINE, MAX_TEXT, check_regular, is_folder, is_regular, read_lines
-from bostruct.problems.tsplib import read_qaplib, read_tsplib
 from bostruct.study.experiments import read_csv_columns
 
 NO_PATHS = ("x" * 300, "a\0", "\udcff")
@@ -146,7 +146,7 @@ def test_each_reader_of_json_refuses_what_takes_too_much_memory(name, tmp_path, 
 LIMITS = {  # a limit of counts, its value, a file above it, the refusal
     "problems.opb.MAX_VARIABLES": (2, "a.opb", "min: 1 a 1 b\n 1 c;", "line 2, column 4: expected at most 2 variables"),
     "problems.maxsat.MAX_VARIABLES": (2, "a.cnf", "p cnf 3 1\n1 0\n", "a.cnf: expected at most 2 variables, got 3"),
-    "problems.tsplib.MAX_ITEMS": (
+    "problems.orders.MAX_ITEMS": (
         2,
         "a.tsp",
         "DIMENSION: 3\n",

@@ -16,8 +16,7 @@ import bostruct as bo
 from bostruct import problems
 from bostruct.contracts import PointError
 from bostruct.problems.base import StructuredProblem
-from bostruct.problems.orders import Trip, find_shortest_tour, qap, sop, tsp
-from bostruct.problems.tsplib import read_qaplib, read_tsplib
+from bostruct.problems.orders import Trip, find_shortest_tour, qap, read_qaplib, read_tsplib, sop, tsp
 
 NUG12 = """12
 

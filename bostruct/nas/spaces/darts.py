@@ -10,7 +10,7 @@ from bostruct.domains.language.graph import IO, Builder
 from bostruct.domains.language.hyperparameters import D
 from bostruct.domains.language.values import Value
 from bostruct.nas import ops
-from bostruct.nas.spaces.two_input_cells import Macro, check_keep, two_input_network, with_drop_path
+from bostruct.nas.spaces.nasnet import Macro, check_keep, two_input_network, with_drop_path
 
 DARTS_OPERATIONS = (
     "sep_conv_3x3",

@@ -9,8 +9,7 @@ import torch
 from bostruct.domains.language.combinators import combine_outputs
 from bostruct.language import SearchSpace
 from bostruct.nas.spaces.darts import darts
-from bostruct.nas.spaces.nasnet import nasnet
-from bostruct.nas.spaces.two_input_cells import Macro, check_keep, two_input_network
+from bostruct.nas.spaces.nasnet import Macro, check_keep, nasnet, two_input_network
 from tests.nas.spaces.programs import read_by
 
 
