@@ -16,18 +16,18 @@ logging.getLogger(__name__).addHandler(logging.NullHandler())  # silent until a 
 
 if TYPE_CHECKING:
     from bostruct.analysis.calibration import plot_calibration as plot_calibration
+    from bostruct.analysis.coordinates import plot_parallel_coordinates as plot_parallel_coordinates
+    from bostruct.analysis.coordinates import plot_ternary as plot_ternary
     from bostruct.analysis.fronts import plot_front as plot_front
     from bostruct.analysis.fronts import plot_hypervolume as plot_hypervolume
     from bostruct.analysis.genealogy import plot_genealogy as plot_genealogy
     from bostruct.analysis.importances import importance as importance
     from bostruct.analysis.importances import plot_effects as plot_effects
     from bostruct.analysis.importances import plot_importance as plot_importance
-    from bostruct.analysis.parallel_coordinates import plot_parallel_coordinates as plot_parallel_coordinates
     from bostruct.analysis.plots import plot_convergence as plot_convergence
     from bostruct.analysis.plots import plot_history as plot_history
     from bostruct.analysis.report.page import write_report as write_report
     from bostruct.analysis.slices import plot_slices as plot_slices
-    from bostruct.analysis.ternary import plot_ternary as plot_ternary
     from bostruct.comparison.compare import compare as compare
     from bostruct.contracts import BostructError as BostructError
     from bostruct.contracts import DomainError as DomainError
@@ -83,14 +83,13 @@ else:
         __name__,
         {
             "bostruct.analysis.calibration": "plot_calibration",
+            "bostruct.analysis.coordinates": "plot_parallel_coordinates plot_ternary",
             "bostruct.analysis.fronts": "plot_front plot_hypervolume",
             "bostruct.analysis.genealogy": "plot_genealogy",
             "bostruct.analysis.importances": "importance plot_effects plot_importance",
-            "bostruct.analysis.parallel_coordinates": "plot_parallel_coordinates",
             "bostruct.analysis.plots": "plot_convergence plot_history",
             "bostruct.analysis.report.page": "write_report",
             "bostruct.analysis.slices": "plot_slices",
-            "bostruct.analysis.ternary": "plot_ternary",
             "bostruct.comparison.compare": "compare",
             "bostruct.contracts": "BostructError DomainError Infeasible MissingExtra SpaceExhausted Transient",
             "bostruct.domains.architecture.domain": "Bounds cnn_domain mlp_domain",

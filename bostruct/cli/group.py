@@ -15,9 +15,8 @@ from bostruct.cli.doctor import doctor
 from bostruct.cli.nas import nas
 from bostruct.cli.report import report
 from bostruct.cli.run import run
-from bostruct.cli.serve import serve
+from bostruct.cli.serve import serve, watch
 from bostruct.cli.studies import copy, delete, import_csv, rename, show
-from bostruct.cli.watch import watch
 
 
 class DiscreetGroup(click.Group):

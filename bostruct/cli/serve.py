@@ -1,4 +1,4 @@
-"""`bostruct serve`: serve studies to other programs, over HTTP or over standard input and output."""
+"""`bostruct serve` and `bostruct watch`: studies served to other programs, and shown live in a browser."""
 
 from __future__ import annotations
 
@@ -19,9 +19,11 @@ from bostruct.cli.options import (
     has_none_readable,
     json_option,
     load_problem,
+    load_space,
     name_on_record,
     open_place,
     plain_errors,
+    space_option,
     warn_if_exposed,
 )
 from bostruct.cli.text import echo_json
@@ -271,3 +273,34 @@ def _serve_stdio(service: Service, answers: BinaryIO) -> None:
             serve_lines(service, sys.stdin.buffer, answers)
         except KeyboardInterrupt:
             click.echo("Stopped.", err=True)
+
+
+@click.command()
+@click.argument("file", type=click.Path(dir_okay=False))
+@click.option("--name", help="Name of the study; without it the page shows all studies of the file.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="0, the default, takes a free one.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
+@space_option
+def watch(file: str, name: str | None, port: int, host: str, problem: str | None) -> None:
+    """Show the studies in a file or a database (postgresql://...) in the browser; the page is updated as values arrive.
+
+    FILE is only read, while other processes write it. The address that is printed holds a random token: it opens the
+    page, and without it there is no answer. Ctrl-C ends.
+
+    \b
+    Examples:
+      bostruct watch runs.db
+      bostruct watch runs.db --port 8765
+    """
+    with plain_errors():
+        from bostruct.cli.live_page import LivePage, WatchServer
+        from bostruct.display import printable
+
+        page = LivePage(file, name, load_space(problem))
+        with WatchServer(host, port, page.read) as server:
+            warn_if_exposed(server, host, "sees")
+            click.echo(f"{printable(open_place(file).label)} is shown at {server.page_url}\nCtrl-C ends.")
+            try:
+                server.serve_forever(poll_interval=0.2)
+            except KeyboardInterrupt:
+                click.echo("Stopped.")

@@ -8,7 +8,7 @@ from matplotlib.collections import LineCollection
 
 import bostruct as bo
 from bostruct.analysis import pictures, slices
-from bostruct.analysis.parallel_coordinates import plot_parallel_coordinates
+from bostruct.analysis.coordinates import plot_parallel_coordinates
 from bostruct.contracts import BostructError
 from tests.analysis.test_plots import result
 from tests.analysis.test_point_columns import study

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import bostruct as bo
-from bostruct.analysis.ternary import plot_ternary
+from bostruct.analysis.coordinates import plot_ternary
 from bostruct.contracts import BostructError
 
 

@@ -15,7 +15,7 @@ import pytest
 
 import bostruct as bo
 from bostruct.cli.live_page import WatchServer
-from bostruct.cli.watch import watch
+from bostruct.cli.serve import watch
 from tests.cli.invoke import call
 
 

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bostruct.analysis.calibration import draw_calibration
+from bostruct.analysis.coordinates import plot_parallel_coordinates
 from bostruct.analysis.fronts import plot_front, plot_hypervolume
 from bostruct.analysis.genealogy import list_ancestors, list_pairs, plot_genealogy
 from bostruct.analysis.importances import plot_importance
-from bostruct.analysis.parallel_coordinates import plot_parallel_coordinates
 from bostruct.analysis.pictures import MOST_DRAWN
 from bostruct.analysis.report import tables
 from bostruct.analysis.report.facts import Run
