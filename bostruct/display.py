@@ -1,4 +1,4 @@
-"""Display of values in a notebook: their HTML, and figures that appear below a cell."""
+"""Display of values: their HTML in a notebook, figures that appear below a cell, and drawings of graphs by Graphviz."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from itertools import accumulate
 from typing import Any
 
 from bostruct.checks import optional_import, short_repr
+from bostruct.contracts import MissingExtra
 
 STYLE = (  # notebooks align cells to the right, and in the middle
     "<style>.bostruct th, .bostruct td {text-align: left; vertical-align: top} "
@@ -136,3 +137,15 @@ def _cell(value: object) -> object:
         parts = {name: part if isinstance(part, Mapping) else in_full(part) for name, part in value.items()}
         return element("table", _body(parts.items()))
     return value
+
+
+def render_svg(dot: str) -> str:
+    """Render a drawing in Graphviz's language as SVG.
+
+    Raises MissingExtra without python-graphviz (the extra ``plot``) or the program ``dot`` that it runs.
+    """
+    graphviz = optional_import("graphviz", "plot")
+    try:
+        return graphviz.Source(dot).pipe(format="svg", encoding="utf-8")
+    except graphviz.ExecutableNotFound as error:
+        raise MissingExtra("drawing needs the Graphviz program 'dot' on the path: see graphviz.org/download") from error

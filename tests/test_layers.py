@@ -32,11 +32,10 @@ ALLOWED: dict[str, set[str]] = {
     "output_files": set(),
     "goals": {"contracts", "checks", "outcome"},
     "plugins": {"contracts", "checks"},
-    "domains.space": BASE | {"domains.common"},
-    "domains.architecture": BASE | {"domains.common", "domains.space"},
-    "domains.language": BASE | {"domains.common", "domains.space", "domains.architecture"},
-    "domains.common": BASE,
-    "domains": BASE | DOMAINS | {"domains.common"},
+    "domains.space": BASE,
+    "domains.architecture": BASE | {"domains.space"},
+    "domains.language": BASE | {"domains.space", "domains.architecture"},
+    "domains": BASE | DOMAINS,
     "kernels": BASE | {"bostruct.execution.interrupts"},  # signals wait for the import of Numba
     "kernels.space": BASE | {"kernels", "domains.space"},
     "kernels.otmann": BASE | {"kernels", "domains.architecture"},
@@ -52,7 +51,7 @@ ALLOWED: dict[str, set[str]] = {
     # It also limits the calls of predicates that a suggestion may make, and guesses the variables of a table.
     "study": BASE
     | {"storage", "execution", "methods", "bostruct.domains.registry"}
-    | {"bostruct.domains.space.space", "bostruct.domains.space.migration", "bostruct.domains.space.call_limit"}
+    | {"bostruct.domains.space.space", "bostruct.domains.space.points", "bostruct.domains.space.call_limit"}
     | {"bostruct.domains.space.levels", "bostruct.domains.space.variable", "bostruct.domains.space.clauses"}
     | {"bostruct.domains.space.registry", "bostruct.problems.paths"},  # a table is a data file
     "analysis": BASE
@@ -60,7 +59,7 @@ ALLOWED: dict[str, set[str]] = {
     | {"bostruct.domains.space.variable", "bostruct.domains.architecture.value"},  # which reports draw
     "problems": BASE | DOMAINS,
     "nas": BASE | DOMAINS | {"public_names", "bostruct.problems.paths"},
-    "language": BASE | {"domains.language", "domains.common", "public_names"},
+    "language": BASE | {"domains.language", "public_names"},
     "optimize": BASE | {"study"},
     # A comparison runs studies, over processes, and draws and judges what they found.
     "comparison": BASE | {"methods", "problems", "study", "storage", "execution", "analysis", "domains"},
@@ -83,8 +82,6 @@ ALLOWED: dict[str, set[str]] = {
 # Rooms whose `__init__` holds their public names, which are for users: the package itself imports the files.
 FACADES = {"acquisition", "domains", "execution", "kernels", "kernels.otmann", "searchers", "storage", "study"}
 FACADES = {f"bostruct.{room}" for room in FACADES | {"surrogates"}}
-# What the domains share, which knows none of them.
-COMMON = {"bostruct.domains.graphviz"}
 HEAVY = {"torch", "gpytorch", "botorch", "sklearn", "ot", "matplotlib", "pandas", "networkx", "optuna", "scipy.stats"}
 VERSION = "bostruct.__version__"  # which anybody may know
 ROOMS_WITH_CODE = ("contracts", "methods", "problems", "nas", "cli", "testing")
@@ -94,8 +91,6 @@ OUTSIDE = {"benchmarks", "tests"}
 
 def layer(module: str) -> str:
     """The row of the table that a module belongs to: the room that it lies in, the innermost one that has a row."""
-    if module in COMMON:
-        return "domains.common"
     if module in FACADES:
         return "facades"
     parts = module.split(".")[1:]

@@ -45,7 +45,7 @@ from bostruct.domains.space.constraints import Constraint, ask, describe_draws
 from bostruct.domains.space.discrete import Binary
 from bostruct.domains.space.fixed import fix_constraints, fix_variables
 from bostruct.domains.space.levels import note_under
-from bostruct.domains.space.migration import (
+from bostruct.domains.space.points import (
     NOTHING,
     OWN,
     check_left_out,

@@ -14,7 +14,7 @@ from bostruct.checks import count_own_frames, did_you_mean, optional_import, sho
 from bostruct.contracts import Domain, DomainError, Json, PointError, Presented
 from bostruct.display import pluralize
 from bostruct.domains.space.levels import RoundedNumbers, accept_rounded, note_under
-from bostruct.domains.space.migration import OWN, fill_missing
+from bostruct.domains.space.points import OWN, fill_missing
 from bostruct.domains.space.space import Space
 from bostruct.domains.space.variable import Variable
 from bostruct.goals.declared import Goals

@@ -13,7 +13,7 @@ import numpy as np
 from bostruct.checks import count_own_frames, short_repr
 from bostruct.contracts import Array, Domain, ParsedJson, Point, PointError, PredicateError, Presented, Searcher
 from bostruct.domains.space.levels import accept_rounded
-from bostruct.domains.space.migration import read_contents
+from bostruct.domains.space.points import read_contents
 from bostruct.goals.declared import Goals
 from bostruct.methods.transfer import PriorTask, learn_from
 from bostruct.storage.backends import open_storage

@@ -28,7 +28,7 @@ from bostruct.contracts import (
     Searcher,
 )
 from bostruct.domains.registry import as_domain, domain_from_json
-from bostruct.domains.space.migration import show_objects
+from bostruct.domains.space.points import show_objects
 from bostruct.goals.declared import Goals
 from bostruct.outcome import Outcome
 from bostruct.storage.json_text import MALFORMED, dump, parse

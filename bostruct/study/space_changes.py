@@ -14,7 +14,7 @@ from bostruct.checks import count_own_frames, short_repr
 from bostruct.contracts import Domain, Info, ParsedJson, Point, PointError, PredicateError
 from bostruct.display import printable
 from bostruct.domains.space.levels import RoundedNumbers, accept_rounded
-from bostruct.domains.space.migration import Contents, read_contents
+from bostruct.domains.space.points import Contents, read_contents
 from bostruct.execution.clock import now
 from bostruct.storage.json_text import MALFORMED, dump, parse
 from bostruct.storage.protocol import SpaceChange, StorageError, StoredStudy, StudyRow, StudyWriter, TrialRow

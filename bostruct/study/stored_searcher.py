@@ -18,7 +18,7 @@ from bostruct.contracts import (
     Searcher,
 )
 from bostruct.domains.space.levels import accept_rounded
-from bostruct.domains.space.migration import read_contents
+from bostruct.domains.space.points import read_contents
 from bostruct.goals.declared import Goals
 from bostruct.methods.goals import allow_repeats, serve_goals
 from bostruct.storage.json_text import MALFORMED, dump, parse

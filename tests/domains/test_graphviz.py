@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from bostruct.contracts import MissingExtra
-from bostruct.domains.graphviz import render_svg
+from bostruct.display import render_svg
 
 
 class ProgramMissing(Exception):

@@ -12,7 +12,7 @@ import pytest
 
 import bostruct as bo
 from bostruct.contracts import BostructError, Suggestion
-from bostruct.domains.space.migration import read_contents
+from bostruct.domains.space.points import read_contents
 from bostruct.searchers.baselines import RandomSearch
 from bostruct.storage.documents import MemoryStorage
 from bostruct.storage.json_text import dump, parse

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from bostruct.checks import load_by_name, short_repr
 from bostruct.contracts import DomainError, Json, MissingExtra, ParsedJson, PointError
+from bostruct.display import render_svg
 from bostruct.domains.architecture.layers import (
     BUILT_IN,
     Family,
@@ -40,7 +41,6 @@ from bostruct.domains.architecture.validity import (
     image_halvings,
     topological_order,
 )
-from bostruct.domains.graphviz import render_svg
 
 if TYPE_CHECKING:
     from networkx import DiGraph

@@ -16,7 +16,7 @@ import numpy as np
 
 from bostruct.checks import check_choice, check_integer, check_part, load_by_name, optional_import, short_repr
 from bostruct.contracts import AtLeast, Count, Exact, Json
-from bostruct.domains.graphviz import render_svg
+from bostruct.display import render_svg
 from bostruct.domains.language import drawing, fingerprints, sampling
 from bostruct.domains.language.changes import depth_first, shortest_first
 from bostruct.domains.language.combinators import IDENTITY

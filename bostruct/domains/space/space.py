@@ -45,9 +45,8 @@ from bostruct.domains.space.constraints import (
 from bostruct.domains.space.fixed import fix_constraints, fix_variables
 from bostruct.domains.space.graphs import MAX_CHOICES
 from bostruct.domains.space.linear import Linear
-from bostruct.domains.space.migration import migrate_row
 from bostruct.domains.space.moves import NeighborSampler
-from bostruct.domains.space.points import check_names, check_row, encode_row, read_row
+from bostruct.domains.space.points import check_names, check_row, encode_row, migrate_row, read_row
 from bostruct.domains.space.registry import is_part, variable, variable_from_json
 from bostruct.domains.space.sampling import find_survey, sample_distinct, sample_satisfying, sample_unseen
 from bostruct.domains.space.single_changes import SingleChanges, SpaceBatch

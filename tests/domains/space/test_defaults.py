@@ -10,7 +10,7 @@ import bostruct as bo
 from bostruct.checks import hide_addresses
 from bostruct.contracts import DomainError, PointError
 from bostruct.domains.space.choices import ChoiceVariable
-from bostruct.domains.space.migration import migrate_row
+from bostruct.domains.space.points import migrate_row
 from bostruct.domains.space.registry import KINDS, variable_from_json
 from bostruct.domains.space.variable import NO_DEFAULT, Variable
 from bostruct.testing import check_variable

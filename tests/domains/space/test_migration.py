@@ -3,7 +3,7 @@
 import math
 
 import bostruct as bo
-from bostruct.domains.space.migration import show_objects
+from bostruct.domains.space.points import show_objects
 
 
 def test_stored_points_show_the_texts_of_objects():
