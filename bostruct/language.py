@@ -70,7 +70,7 @@ if TYPE_CHECKING:
     from bostruct.domains.language.hyperparameters import OneOfKFactorial as OneOfKFactorial
     from bostruct.domains.language.program import Program as Program
     from bostruct.domains.language.space import SearchSpace as SearchSpace
-    from bostruct.domains.language.trace import Trace as Trace
+    from bostruct.domains.language.values import Trace as Trace
 else:
     __getattr__, __dir__, __all__ = attach(
         __name__,
@@ -97,6 +97,6 @@ else:
             ),
             "bostruct.domains.language.program": "Program",
             "bostruct.domains.language.space": "SearchSpace",
-            "bostruct.domains.language.trace": "Trace",
+            "bostruct.domains.language.values": "Trace",
         },
     )

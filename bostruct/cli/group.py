@@ -10,11 +10,10 @@ import click
 
 from bostruct import __version__
 from bostruct.cli.catalog import methods, problems
-from bostruct.cli.compare import compare
 from bostruct.cli.doctor import doctor
 from bostruct.cli.nas import nas
 from bostruct.cli.report import report
-from bostruct.cli.run import run
+from bostruct.cli.run import compare, run
 from bostruct.cli.serve import serve, watch
 from bostruct.cli.studies import copy, delete, import_csv, rename, show
 

@@ -9,8 +9,7 @@ from bostruct.acquisition.local_search import PairSearch
 from bostruct.contracts import DomainError, ScoreBuilder, Searcher
 from bostruct.goals.hypervolume import LogHypervolumeImprovement
 from bostruct.searchers.bayesian import BayesianSearch
-from bostruct.searchers.limits import WithinLimits
-from bostruct.searchers.multi_objective import HypervolumeImprovement, Scalarized
+from bostruct.searchers.outputs import HypervolumeImprovement, Scalarized, WithinLimits
 from bostruct.surrogates.outputs import Outputs
 from bostruct.surrogates.warping import ViolationWarping
 

@@ -15,7 +15,7 @@ from bostruct.acquisition.local_search import LocalSearch
 from bostruct.acquisition.pseudo_boolean import SemidefiniteRelaxation, SimulatedAnnealing
 from bostruct.checks import check_choice, check_integer, check_part, list_wide, name_wide, short_repr
 from bostruct.contracts import Choice, Domain, DomainError, FeatureDomain, Point, Searcher
-from bostruct.domains.architecture.measures import summarize
+from bostruct.domains.architecture.value import summarize
 from bostruct.domains.fidelity import FidelityLevels
 from bostruct.domains.part_choices import DescribedParts
 from bostruct.methods.auto import auto

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from bostruct.contracts import PARENT_POSITION, Array, HistoryView, Searcher, State, Suggestion
+from bostruct.searchers.outputs import keep
 from bostruct.searchers.proposals import fall_back, mutate_unseen
-from bostruct.searchers.views import keep
 
 FEWEST = 50  # values that a model is worth its time for
 PARENTS = 10  # best points that are mutated without a model

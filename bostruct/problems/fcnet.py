@@ -11,8 +11,7 @@ import numpy as np
 
 from bostruct.checks import check_choice, check_integer, short_repr
 from bostruct.contracts import Array, DomainError, IntArray
-from bostruct.domains.architecture.cells import PERCEPTRON_CHOICES
-from bostruct.domains.architecture.table import TableDomain, shared_table
+from bostruct.domains.architecture.table import PERCEPTRON_CHOICES, TableDomain, shared_table
 from bostruct.domains.joint import JointPoint, joint_domain
 from bostruct.domains.space.discrete import Categorical, Ordinal
 from bostruct.domains.space.space import Space

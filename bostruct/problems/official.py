@@ -35,7 +35,7 @@ import numpy as np
 
 from bostruct.checks import optional_import, short_repr
 from bostruct.contracts import Array, ParsedJson
-from bostruct.domains.architecture.cells import NB201_OPERATIONS
+from bostruct.domains.architecture.table import NB201_OPERATIONS
 from bostruct.output_files import OutputRefused, check_output, sign_archive, write_output
 from bostruct.problems.paths import check_regular, is_folder, is_regular
 

@@ -13,8 +13,7 @@ import numpy as np
 
 from bostruct.checks import check_integer, short_repr
 from bostruct.contracts import Array, IntArray
-from bostruct.domains.architecture.cells import CELL_SPACES
-from bostruct.domains.architecture.table import TableDomain, shared_table
+from bostruct.domains.architecture.table import CELL_SPACES, TableDomain, shared_table
 from bostruct.domains.architecture.value import Architecture
 from bostruct.problems.base import ArchitectureProblem, PointFunction
 from bostruct.problems.paths import is_regular

@@ -43,10 +43,9 @@ from bostruct.contracts import (
     stored_as,
 )
 from bostruct.goals.pareto import is_feasible
-from bostruct.searchers.limits import find_kept
+from bostruct.searchers.outputs import find_kept, keep
 from bostruct.searchers.proposals import Design, draw_blindly, fall_back, neighbors_of, random_design
 from bostruct.searchers.regret import ObservedFeasibility, bound_regret_probability
-from bostruct.searchers.views import keep
 
 CERTAIN_SHARE = 0.01  # of the standard deviation of the values: a smaller predicted one leaves nothing to learn
 UNUSED_DRAWS = 16  # of the variables that the model hardly uses

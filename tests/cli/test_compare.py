@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 
 import bostruct as bo
 from bostruct import display, problems
-from bostruct.cli.compare import compare
+from bostruct.cli.run import compare
 from bostruct.comparison.plan import Plan, RunKey
 from bostruct.comparison.runs import execute_run
 from bostruct.contracts import MissingExtra

@@ -16,7 +16,7 @@ from bostruct.goals.pareto import constrained_rank, hypervolume, is_feasible
 from bostruct.methods import METHODS, auto, evolution, model_based_hyperband, random, searcher
 from bostruct.methods.goals import serve_goals
 from bostruct.searchers.bayesian import BayesianSearch
-from bostruct.searchers.multi_objective import Scalarized
+from bostruct.searchers.outputs import Scalarized
 from bostruct.searchers.scores import Feasible
 from bostruct.study.history import History
 from bostruct.surrogates.outputs import Outputs

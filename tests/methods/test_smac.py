@@ -9,7 +9,7 @@ import bostruct as bo
 from bostruct.acquisition.evolution import Evolution
 from bostruct.acquisition.local_search import LocalSearch
 from bostruct.contracts import DomainError, FeatureDomain
-from bostruct.domains.architecture.measures import summarize
+from bostruct.domains.architecture.value import summarize
 from bostruct.language import SearchSpace
 from bostruct.methods.published import smac
 from bostruct.searchers.proposals import mutations_of, neighbors_of

@@ -12,7 +12,7 @@ from bostruct.goals.hypervolume import LogHypervolumeImprovement, divide_nondomi
 from bostruct.goals.pareto import distant_reference
 from bostruct.methods import auto
 from bostruct.methods.goals import serve_goals
-from bostruct.searchers.multi_objective import FrontScore, HypervolumeImprovement
+from bostruct.searchers.outputs import FrontScore, HypervolumeImprovement
 from bostruct.study.history import History
 from bostruct.surrogates.outputs import OutputsPosterior
 from bostruct.testing.gradient_laws import check_score_gradient

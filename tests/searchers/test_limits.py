@@ -10,7 +10,7 @@ from bostruct.acquisition.functions import LOG_EI, ExpectedImprovement, Probabil
 from bostruct.contracts import Posterior, Prediction, ScoreBuilder
 from bostruct.methods import auto
 from bostruct.methods.goals import serve_goals
-from bostruct.searchers.limits import LEAST_CHANCE, ProductScore, WithinLimits, find_kept
+from bostruct.searchers.outputs import LEAST_CHANCE, ProductScore, WithinLimits, find_kept
 from bostruct.searchers.scores import AcquisitionScore, Improvement, best_observed
 from bostruct.study.history import History
 from bostruct.surrogates.outputs import OutputsPosterior

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from bostruct.contracts import Searcher
 from bostruct.goals.pareto import find_nondominated
 from bostruct.methods import evolution
-from bostruct.searchers.multi_objective import Scalarized, scalarize
+from bostruct.searchers.outputs import Scalarized, scalarize
 from bostruct.study.history import History
 from tests.laws.maxsat import bits
 

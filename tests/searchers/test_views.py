@@ -3,7 +3,7 @@
 import numpy as np
 
 from bostruct.contracts import HistoryView
-from bostruct.searchers.views import keep, revalue
+from bostruct.searchers.outputs import keep, revalue
 from bostruct.study.history import History
 from tests.laws.maxsat import bits
 

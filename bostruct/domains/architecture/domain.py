@@ -29,9 +29,8 @@ from bostruct.contracts import (
     draw_unseen,
 )
 from bostruct.domains.architecture.layers import CNN, MLP, RECTIFIERS, SIGMOIDS, Family, family_from_json
-from bostruct.domains.architecture.measures import all_masses
 from bostruct.domains.architecture.modifiers import MODIFIERS, enumerate_changes
-from bostruct.domains.architecture.value import Architecture, check_architecture
+from bostruct.domains.architecture.value import Architecture, all_masses, check_architecture
 from bostruct.domains.space.choices import to_python
 
 # chances of 1 to 5 modifiers in one mutation (the released NASBOT code)
@@ -66,7 +65,7 @@ class Bounds:
         How often an image may be halved, at least 0.
     mass : {"processing", "total"}
         "processing": the mass of all processing layers (`Architecture.masses`). "total", as in the released code: the
-        mass of all layers (`bostruct.domains.architecture.measures.all_masses`): processing layers, a tenth of fully
+        mass of all layers (`bostruct.domains.architecture.value.all_masses`): processing layers, a tenth of fully
         connected ones, and three times the mass of the input.
 
     Raises

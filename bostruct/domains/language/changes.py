@@ -13,8 +13,7 @@ from bostruct.domains.language.errors import NoneFeasible, TooDeep, TraceError
 from bostruct.domains.language.graph import Discrete
 from bostruct.domains.language.hyperparameters import count_other_values, other_values
 from bostruct.domains.language.sampling import follow, retry_until_feasible, trace_policy, uniform_policy
-from bostruct.domains.language.trace import Trace
-from bostruct.domains.language.values import Value
+from bostruct.domains.language.values import Trace, Value
 from bostruct.domains.language.walk import Walk
 
 

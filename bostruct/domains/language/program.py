@@ -24,8 +24,7 @@ from bostruct.domains.language.counting import count
 from bostruct.domains.language.errors import LanguageError, NoneFeasible, TraceError
 from bostruct.domains.language.graph import Builder, Discrete, Input, Module, Output
 from bostruct.domains.language.sampling import replay
-from bostruct.domains.language.trace import Trace, stored_value
-from bostruct.domains.language.values import Value
+from bostruct.domains.language.values import Trace, Value, stored_value
 from bostruct.domains.language.walk import Walk, begin
 
 if TYPE_CHECKING:

@@ -21,8 +21,7 @@ from bostruct.domains.language.counting import CountRow, NotFactorable, ProgramC
 from bostruct.domains.language.errors import NoneFeasible, TooDeep, TraceError
 from bostruct.domains.language.graph import Discrete, Fragment, Module
 from bostruct.domains.language.hyperparameters import independent_ancestors
-from bostruct.domains.language.trace import Trace, stored_value
-from bostruct.domains.language.values import Value
+from bostruct.domains.language.values import Trace, Value, stored_value
 from bostruct.domains.language.walk import Walk, opens_choices
 
 

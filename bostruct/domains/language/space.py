@@ -41,8 +41,7 @@ from bostruct.domains.language.errors import LanguageError, NoneFeasible, TooDee
 from bostruct.domains.language.features import LRUCache, coordinate_of, coordinates, count_modules, tokens
 from bostruct.domains.language.program import COUNT_BUDGET, PartialProgram, Program, build_program, check_generator
 from bostruct.domains.language.sampling import EvenDraws
-from bostruct.domains.language.trace import Trace
-from bostruct.domains.language.values import Value
+from bostruct.domains.language.values import Trace, Value
 from bostruct.domains.language.walk import Walk
 
 MAX_KEPT_TRACES = 2_000  # maximum traces of a space whose programs are listed once and cached

@@ -37,8 +37,7 @@ from bostruct.domains.language.graph import (
     build_into,
 )
 from bostruct.domains.language.hyperparameters import independent_ancestors
-from bostruct.domains.language.trace import Trace
-from bostruct.domains.language.values import Value, has_names, name_value, reveal
+from bostruct.domains.language.values import Trace, Value, has_names, name_value, reveal
 
 MISSING: Any = object()  # None is a value
 

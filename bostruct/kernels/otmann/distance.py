@@ -21,9 +21,8 @@ from bostruct.contracts import Array, IntArray
 from bostruct.display import new_axes
 from bostruct.domains.architecture.drawing import draw_layers, layer_positions
 from bostruct.domains.architecture.layers import Family
-from bostruct.domains.architecture.measures import all_masses
 from bostruct.domains.architecture.validity import MAX_MASS, AdjacencyLists
-from bostruct.domains.architecture.value import Architecture
+from bostruct.domains.architecture.value import Architecture, all_masses
 from bostruct.kernels.loops import load_loops
 from bostruct.kernels.otmann.settings import REFERENCE, Otmann, cost_table
 

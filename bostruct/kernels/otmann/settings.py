@@ -18,8 +18,8 @@ import numpy.typing as npt
 from bostruct.checks import check_bool, check_number, short_repr
 from bostruct.contracts import ADDED_LATER, Array
 from bostruct.domains.architecture.layers import KERNEL_SIZES, UNMATCHED, Family, check_triangles, kernel_size_costs
-from bostruct.domains.architecture.measures import DENSE_FACTOR, END_FLOOR, END_SHARE
 from bostruct.domains.architecture.validity import MAX_MASS
+from bostruct.domains.architecture.value import DENSE_FACTOR, END_FLOOR, END_SHARE
 
 
 def family_costs(family: Family) -> Array:

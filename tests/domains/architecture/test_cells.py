@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 import bostruct as bo
 from bostruct.contracts import DomainError, PointError
-from bostruct.domains.architecture.cells import CELL_SPACES
-from bostruct.domains.architecture.table import TableDomain
+from bostruct.domains.architecture.table import CELL_SPACES, TableDomain
 from bostruct.kernels.otmann.distance import otmann_distances
 from bostruct.testing.domain_laws import check_domain, check_enumeration
 from tests.architectures import renumbered

@@ -6,8 +6,7 @@ import pytest
 
 from bostruct.contracts import PointError
 from bostruct.domains.architecture.layers import CNN, Label
-from bostruct.domains.architecture.measures import all_masses
-from bostruct.domains.architecture.value import Architecture
+from bostruct.domains.architecture.value import Architecture, all_masses
 from tests.architectures import GOLDEN
 from tests.kernels.otmann.test_golden import TOTAL_MASSES
 

@@ -2,7 +2,7 @@
 
 import math
 
-from bostruct.domains.architecture.measures import summarize
+from bostruct.domains.architecture.value import summarize
 from tests.architectures import SMALL_CNN, renumbered
 
 

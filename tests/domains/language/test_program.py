@@ -13,7 +13,7 @@ from bostruct import language as lang
 from bostruct.domains.language.errors import TraceError
 from bostruct.domains.language.program import Program, Source, build_program, rebuild_program
 from bostruct.domains.language.sampling import sample_walk
-from bostruct.domains.language.trace import Trace
+from bostruct.domains.language.values import Trace
 from bostruct.domains.language.walk import begin
 from bostruct.language import D, SearchSpace, siso_module
 from tests.domains.language.more_programs import layers_of_kinds, one, other_step, scaled, step

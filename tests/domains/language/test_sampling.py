@@ -21,7 +21,7 @@ from bostruct.domains.language.sampling import (
     trace_policy,
     uniform_policy,
 )
-from bostruct.domains.language.trace import Trace
+from bostruct.domains.language.values import Trace
 from bostruct.domains.language.walk import begin
 from bostruct.language import D, SearchSpace, siso_module, siso_repeat, siso_sequential
 from tests.domains.language.more_programs import endless

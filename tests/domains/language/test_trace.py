@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bostruct.domains.language.errors import TraceError
-from bostruct.domains.language.trace import Trace
+from bostruct.domains.language.values import Trace
 
 VALUES = st.none() | st.booleans() | st.integers() | st.text(max_size=3) | st.tuples(st.integers(), st.text(max_size=2))
 TRACES = st.dictionaries(st.text(max_size=4), VALUES, max_size=5).map(Trace)
