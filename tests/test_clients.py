@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from bostruct.serving.descriptions import space_from_json
+from bostruct.serving.service import space_from_json
 from tests.serving.doors import make_service, run_server
 
 ROOT = Path(__file__).parents[1]

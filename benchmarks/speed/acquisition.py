@@ -22,7 +22,7 @@ from benchmarks.speed.report import Row, at_most, main, median, plain_row, time_
 from bostruct.acquisition.local_search import LocalSearch
 from bostruct.contracts import Array, Batch, Score
 from bostruct.methods import combo
-from bostruct.problems.generated import frb
+from bostruct.problems.maxsat import frb
 from bostruct.searchers.scores import AcquisitionScore
 
 REQUIRED = 0.5  # CPU seconds

@@ -20,7 +20,7 @@ from benchmarks.speed.datasets import search_data
 from benchmarks.speed.report import Row, at_most, main, median, plain_row, time_call
 from bostruct.methods import auto
 from bostruct.problems.base import SpaceProblem
-from bostruct.problems.generated import max3sat
+from bostruct.problems.maxsat import max3sat
 from bostruct.study.history import History
 
 SECONDS = {100: 0.04, 300: 0.08, 1_000: 0.25, 2_000: 0.6, 10_000: 1.0, 100_000: 10.0}

@@ -27,7 +27,7 @@ from bostruct.contracts import Array, IntArray
 from bostruct.methods import combo
 from bostruct.problems.branin import branin
 from bostruct.problems.contamination import contamination
-from bostruct.problems.generated import max3sat
+from bostruct.problems.maxsat import max3sat
 from bostruct.searchers.scores import AcquisitionScore
 from bostruct.study.history import History
 from bostruct.surrogates.hyperparameters import Hyperparameters

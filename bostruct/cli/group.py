@@ -12,10 +12,9 @@ from bostruct import __version__
 from bostruct.cli.catalog import methods, problems
 from bostruct.cli.doctor import doctor
 from bostruct.cli.nas import nas
-from bostruct.cli.report import report
 from bostruct.cli.run import compare, run
 from bostruct.cli.serve import serve, watch
-from bostruct.cli.studies import copy, delete, import_csv, rename, show
+from bostruct.cli.studies import copy, delete, import_csv, rename, report, show
 
 
 class DiscreetGroup(click.Group):

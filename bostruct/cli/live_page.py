@@ -18,7 +18,7 @@ from urllib.parse import parse_qs, urlsplit
 import click
 
 from bostruct.cli.options import error_text, open_place, short_name
-from bostruct.cli.report import open_studies
+from bostruct.cli.studies import open_studies
 from bostruct.serving.guarded_http import HEADERS, GuardedHandler, GuardedServer, is_equal
 
 if TYPE_CHECKING:

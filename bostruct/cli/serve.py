@@ -165,9 +165,8 @@ def _open_problem(spec: str, method: str, seed: int, name: str | None, file: str
 
 def _open_described(path: str, file: str | None) -> Study:
     """Open the study that a JSON file describes; raise UsageError for an invalid description."""
-    from bostruct.serving.descriptions import read_description
     from bostruct.serving.messages import Refusal, read_request
-    from bostruct.serving.service import CREATED, read_text
+    from bostruct.serving.service import CREATED, read_description, read_text
 
     try:
         with open(path, "rb") as text:

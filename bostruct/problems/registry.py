@@ -228,7 +228,7 @@ ENTRIES: dict[str, ProblemEntry] = {
         (FILE,),
     ),
     "max3sat": ProblemEntry(
-        "bostruct.problems.generated",
+        "bostruct.problems.maxsat",
         "max3sat",
         "random weighted Max-3-SAT, satisfiable (optimum 0)",
         (
@@ -238,7 +238,7 @@ ENTRIES: dict[str, ProblemEntry] = {
         ),
     ),
     "maxcut": ProblemEntry(
-        "bostruct.problems.generated",
+        "bostruct.problems.maxsat",
         "maxcut",
         "weighted max-cut on the Johnson graph of the k-subsets of n",
         (
@@ -248,7 +248,7 @@ ENTRIES: dict[str, ProblemEntry] = {
         ),
     ),
     "frb": ProblemEntry(
-        "bostruct.problems.generated",
+        "bostruct.problems.maxsat",
         "frb",
         "forced satisfiable model RB as weighted MaxSAT",
         (

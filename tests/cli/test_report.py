@@ -8,7 +8,7 @@ import pytest
 
 import bostruct as bo
 from bostruct import output_files
-from bostruct.cli.report import open_studies, render_file
+from bostruct.cli.studies import open_studies, render_file
 from bostruct.storage.sqlite import Database
 from tests.analysis.report.runs import check_page
 from tests.cli.invoke import SMALL, as_json, call

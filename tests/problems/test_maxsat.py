@@ -16,9 +16,12 @@ from hypothesis import strategies as st
 from bostruct import problems
 from bostruct.contracts import DomainError
 from bostruct.problems.base import bits, relabel
-from bostruct.problems.generated import frb_formula, johnson_graph, max3sat_formula, maxcut_formula
 from bostruct.problems.maxsat import (
     Formula,
+    frb_formula,
+    johnson_graph,
+    max3sat_formula,
+    maxcut_formula,
     maxsat,
     prove_optimum,
     raw_costs,

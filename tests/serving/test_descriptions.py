@@ -9,8 +9,8 @@ import pytest
 
 import bostruct as bo
 from bostruct.domains.space.clauses import Compare, ValueOf
-from bostruct.serving.descriptions import read_description, space_from_json
 from bostruct.serving.messages import Refusal, read_request, write_answer
+from bostruct.serving.service import read_description, space_from_json
 from tests.serving.doors import JSON_SPACE
 
 ALL = bo.Space(

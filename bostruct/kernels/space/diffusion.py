@@ -14,8 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bostruct.contracts import SINGLE_ROUNDING, Array, IntArray, Prior
-from bostruct.domains.space.graph_spectra import Diffusion, Spectrum
-from bostruct.domains.space.graphs import VariableGraph
+from bostruct.domains.space.graphs import Diffusion, Spectrum, VariableGraph
 from bostruct.kernels.space.complete import CompleteFactor
 from bostruct.kernels.space.factor import (
     MAX_CODES,

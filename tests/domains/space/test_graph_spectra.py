@@ -6,8 +6,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from bostruct.domains.space.graph_spectra import PathSpectrum
-from bostruct.domains.space.graphs import CompleteGraph, DyadicGraph, PathGraph, VariableGraph, WeightedGraph
+from bostruct.domains.space.graphs import (
+    CompleteGraph,
+    DyadicGraph,
+    PathGraph,
+    PathSpectrum,
+    VariableGraph,
+    WeightedGraph,
+)
 
 GRAPHS = [
     CompleteGraph(5),

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from scipy.linalg import expm
 
 from bostruct.contracts import Array, IntArray
-from bostruct.domains.space.graph_spectra import Diffusion
-from bostruct.domains.space.graphs import CompleteGraph, PathGraph, VariableGraph, WeightedGraph
+from bostruct.domains.space.graphs import CompleteGraph, Diffusion, PathGraph, VariableGraph, WeightedGraph
 from bostruct.kernels.space.spectra import (
     Link,
     LogEdgeWeight,
