@@ -46,7 +46,8 @@ class FidelityLevels:
         """
         row = np.array(self._rows([x])[0], dtype=np.int64)
         row[self._column] = level
-        rng = np.random.default_rng(np.frombuffer(self._untied(row), dtype=np.uint32))
+        untied = np.delete(row, self._tied_columns)
+        rng = np.random.default_rng(np.frombuffer(untied.tobytes(), dtype=np.uint32))
         found = self._with_rows([x], self._space.conditions.apply_randomly(row[None], rng))[0]
         self.domain.check(found)
         return found
@@ -66,10 +67,6 @@ class FidelityLevels:
         rows[:, self._tied_columns] = INACTIVE
         rows[:, self._column] = 0
         return self.domain.keys(self._with_rows(xs, rows))
-
-    def _untied(self, row: IntArray) -> bytes:
-        """Return what a row holds beside the fidelity and the variables that depend on it."""
-        return np.delete(np.asarray(row, dtype=np.int64), self._tied_columns).tobytes()
 
     def _rows(self, xs: Batch) -> Batch:
         """Return the rows of the space of m points."""

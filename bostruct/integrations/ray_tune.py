@@ -372,7 +372,8 @@ class TuneSpace:
             choices = list(domain.categories)
             return Categorical(choices) if len(choices) > 1 else self._fix(name, choices[0])
         if not isinstance(domain, sample.Float | sample.Integer):
-            raise DomainError(f"{name}: {_name_sampler(domain)} is no search space; give a domain, such as tune.choice")
+            got = "tune.sample_from" if isinstance(domain, sample.Function) else f"a {type(domain).__name__}"
+            raise DomainError(f"{name}: {got} is no search space; give a domain, such as tune.choice")
         if not isinstance(sampler, sample.Uniform | sample.LogUniform):
             raise DomainError(
                 f"{name}: the sampler {type(sampler).__name__} is unknown; use tune.uniform or loguniform"
@@ -425,10 +426,6 @@ class Grid:
 
 def _path_name(path: tuple[Any, ...]) -> str:
     return "/".join(map(str, path))
-
-
-def _name_sampler(domain: object) -> str:
-    return "tune.sample_from" if isinstance(domain, sample.Function) else f"a {type(domain).__name__}"
 
 
 def _round_in(bound: float, rounding: Any) -> int:

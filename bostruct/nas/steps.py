@@ -30,11 +30,13 @@ def make_step(
 
     task: ``classification`` or ``regression``.
     """
+    decide: Any = getattr(network, "decisions", None) if recipe.every_decision else None
 
     def body() -> None:
         inputs, targets = batches.take()
         with context.precision():
-            loss = _total_loss(network, inputs, targets, task, recipe)
+            given = [network(inputs)] if decide is None else decide(inputs)
+            loss = torch.stack([decision_loss(one.float(), targets, task, recipe) for one in given]).sum()
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         if recipe.gradient_norm:
@@ -126,12 +128,6 @@ class Moves:
         padded = functional.pad(images, (self._shift,) * 4).permute(0, 2, 3, 1)
         every = torch.arange(m, device=device)[:, None, None]
         return padded[every, lines[:, :, None], columns[:, None, :]].permute(0, 3, 1, 2)
-
-
-def _total_loss(network: nn.Module, inputs: Tensor, targets: Tensor, task: Task, recipe: Recipe) -> Tensor:
-    decide: Any = getattr(network, "decisions", None) if recipe.every_decision else None
-    given = [network(inputs)] if decide is None else decide(inputs)
-    return torch.stack([decision_loss(one.float(), targets, task, recipe) for one in given]).sum()
 
 
 def decision_loss(given: Tensor, targets: Tensor, task: Task, recipe: Recipe) -> Tensor:

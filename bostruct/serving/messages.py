@@ -66,7 +66,8 @@ def read_request(text: bytes) -> dict[str, ParsedJson]:
     except ValueError as error:
         raise Refusal("bad_json", f"expected one JSON object: {str(error)[:200]}") from None
     if not isinstance(data, dict):
-        raise Refusal("bad_json", f"expected a JSON object, got {_name_type(data)}")
+        names = {str: "a string", list: "a list", bool: "a boolean", type(None): "null"}
+        raise Refusal("bad_json", f"expected a JSON object, got {names.get(type(data), 'a number')}")
     _check_depth(data)
     return data
 
@@ -164,8 +165,3 @@ def _check_depth(data: object) -> None:
         if not level:
             return
     raise Refusal("bad_json", f"expected at most {DEEPEST} lists and objects inside one another")
-
-
-def _name_type(data: object) -> str:
-    names = {str: "a string", list: "a list", bool: "a boolean", type(None): "null"}
-    return names.get(type(data), "a number")

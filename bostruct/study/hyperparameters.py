@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_LISTED = 30
+RANKED = ("relevance", "coefficient")  # hyperparameters that are listed by their size
 HEADER = ("hyperparameter", "variable", "mean", "95% interval")
 
 
@@ -142,12 +143,8 @@ def tabulate_hyperparameters(
             for one, sign in zip(output, signs, strict=True)
         ]
         kinds = list(dict.fromkeys(row.name for row in own))
-        rows += sorted(own, key=lambda row: (kinds.index(row.name), -abs(row.mean) if _is_ranked(row) else 0.0))
+        rows += sorted(own, key=lambda row: (kinds.index(row.name), -abs(row.mean) if row.name in RANKED else 0.0))
     return HyperparameterTable(tuple(rows))
-
-
-def _is_ranked(row: Hyperparameter) -> bool:
-    return row.name in ("relevance", "coefficient")
 
 
 def _name_variable(one: HyperparameterSamples, domain: Domain) -> str:

@@ -593,7 +593,7 @@ class Result:
     def _front_lines(self) -> list[tuple[str, object]]:
         front = self.pareto_front
         shown = [
-            (f"trial {trial.number}", f"{_format_tuple(trial.values)}, {in_full(trial.point)}")
+            (f"trial {trial.number}", f"({', '.join(f'{one:.6g}' for one in trial.values)}), {in_full(trial.point)}")
             for trial in front[:MOST_SHOWN]
         ]
         more = [("", f"and {len(front) - MOST_SHOWN} more, in pareto_front")] if len(front) > MOST_SHOWN else []
@@ -626,10 +626,6 @@ class Result:
             ("method", method),
             *([("stopped", self.stopped_because)] if self.stopped_because else []),
         ]
-
-
-def _format_tuple(values: Sequence[float]) -> str:
-    return f"({', '.join(f'{one:.6g}' for one in values)})"
 
 
 def _indent_text(name: str, text: str) -> str:

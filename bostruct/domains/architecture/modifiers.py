@@ -177,7 +177,9 @@ def draw_label(family: Family, label: str, rng: np.random.Generator) -> str:
         published = {other: chance for other, chance in SWAPS[label].items() if other in family.index}
         own = [other for other in matched if other not in SWAPS]
         if published and (own or len(published) < len(SWAPS[label])):
-            return _draw_with_own(published, own, rng)
+            total, n_all = sum(published.values()), len(published) + len(own)
+            chances = [chance / total * len(published) / n_all for chance in published.values()]
+            return str(rng.choice([*published, *own], p=[*chances, *[1 / n_all] * len(own)]))
         if published:
             return str(rng.choice(list(published), p=list(published.values())))
         matched = own
@@ -214,12 +216,6 @@ def draw_layer(x: Architecture, parent: int, units: int, rng: np.random.Generato
 def _layer_of_label(label: Label, units: int, stride: int = 1) -> Layer:
     """Make a layer of a label, with the units and the stride only where the label has them."""
     return Layer(label.name, units if label.units else None, stride if label.image == "strides" else 1)
-
-
-def _draw_with_own(published: dict[str, float], own: list[str], rng: np.random.Generator) -> str:
-    total, n_all = sum(published.values()), len(published) + len(own)
-    chances = [chance / total * len(published) / n_all for chance in published.values()]
-    return str(rng.choice([*published, *own], p=[*chances, *[1 / n_all] * len(own)]))
 
 
 def _layers_with_units(x: Architecture) -> list[int]:

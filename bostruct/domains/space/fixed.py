@@ -143,12 +143,9 @@ def _drop_known_conditions(
         if parent not in found and parent in variables:
             return None
         if (own := found.get(parent)) is not None and own.is_fixed:
-            if not ParentTest(name, parent, variables[parent], test).holds_for(_free_columns(own)):
+            columns = own.columns if isinstance(own, Fixed) else (0,)
+            if not ParentTest(name, parent, variables[parent], test).holds_for(columns):
                 return None
             if not own.when:
                 del left[parent]
     return variable if len(left) == len(variable.when) else variable.with_conditions(left)
-
-
-def _free_columns(variable: Variable) -> tuple[int, ...]:
-    return variable.columns if isinstance(variable, Fixed) else (0,)

@@ -24,7 +24,7 @@ import numpy.typing as npt
 from bostruct.checks import count_own_frames, did_you_mean, short_repr
 from bostruct.contracts import Array, DomainError, IntArray, Json, Polytope, Presented
 from bostruct.domains.space.choices import to_python
-from bostruct.domains.space.clauses import BUILDERS, RELATIONS, Clause, PartialPoint
+from bostruct.domains.space.clauses import BUILDERS, Clause, PartialPoint
 from bostruct.domains.space.graphs import MAX_CHOICES
 from bostruct.domains.space.variable import INACTIVE, Variable, find_owner
 
@@ -142,14 +142,9 @@ class Linear(Clause):
         terms = [weight * _look_up(given, name) for name, weight in self.weights.items()]
         slack = ROUNDING * (self.scale or max(math.fsum(map(abs, terms)), abs(self.limit)))
         excess = math.fsum([*terms, -self.limit])
-        return (
-            abs(excess) <= slack
-            if self.relation == "=="
-            else bool(RELATIONS[self.relation](self._turn(excess, slack), 0))
-        )
-
-    def _turn(self, excess: float, slack: float) -> float:
-        return excess - slack if self.relation == "<=" else excess + slack
+        if self.relation == "==":
+            return abs(excess) <= slack
+        return excess - slack <= 0.0 if self.relation == "<=" else excess + slack >= 0.0
 
     def __hash__(self) -> int:
         return hash((frozenset(self.weights.items()), self.relation, self.limit))

@@ -82,17 +82,12 @@ def find_feasible(space: ConstrainedProduct) -> Survey:
             repairs = _repair_starts(space, rng)
             found = np.array([repair.row for repair in repairs if not repair.broken][-1:], dtype=np.int64)
         if not len(found):
-            given = _list_given_point(space)
+            firsts = np.concatenate([variable.fallback() for variable in space.variables.values()])
+            given = space.conditions.apply_with_fallbacks(firsts[None].astype(np.int64))
             found = given[valid_mask(space, given)]
         found = found[:N_STARTS].reshape(-1, space.layout.n_columns)
         refusal = "" if len(found) else _describe_failure(space, np.concatenate(counts), repairs, limit)
         return Survey(found, uniform_hits, int(MAX_SURVEY_CALLS - limit.left), refusal)
-
-
-def _list_given_point(space: ConstrainedProduct) -> IntArray:
-    """Return the point of each variable's first value, a permutation's items in the order given (1, columns)."""
-    row = np.concatenate([variable.fallback() for variable in space.variables.values()])
-    return space.conditions.apply_with_fallbacks(row[None].astype(np.int64))
 
 
 class Repair(NamedTuple):

@@ -76,7 +76,8 @@ class Sequence(Variable):
     @property
     def arguments(self) -> str:
         """The values in short, as arguments of a call."""
-        return f"{short_repr(self._alphabet)}, length={self._length}"
+        alphabet: Presented = "".join(self.letters) if self.is_text else list(self.letters)
+        return f"{short_repr(alphabet)}, length={self._length}"
 
     @property
     def size(self) -> int:
@@ -200,10 +201,6 @@ class Sequence(Variable):
         alphabet, length = data["alphabet"], data["length"]
         letters = alphabet if isinstance(alphabet, str) else choices_from_json(alphabet)
         return cls(letters, tuple(length) if isinstance(length, list) else length)
-
-    @property
-    def _alphabet(self) -> Presented:
-        return "".join(self.letters) if self.is_text else list(self.letters)
 
     @property
     def _length(self) -> Length:

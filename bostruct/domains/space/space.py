@@ -462,10 +462,6 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
             rows[has, columns] = one.with_shares(rows[has, columns], shares[has, own])
         return rows
 
-    @property
-    def _continuous_variables(self) -> list[int]:
-        return [i for i, one in enumerate(self.variables.values()) if one.n_continuous]
-
     @cached_property
     def _continuous(self) -> list[tuple[slice, slice, Variable]]:
         """The variables with continuous coordinates, before each the places of these, and its columns."""
@@ -495,10 +491,8 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
         ]
         if self.linear is None:
             return found
-        places = {
-            i: own.start
-            for own, i in zip((own for own, *_ in self._continuous), self._continuous_variables, strict=True)
-        }
+        positions = [i for i, one in enumerate(self.variables.values()) if one.n_continuous]
+        places = {i: own.start for i, (own, *_) in zip(positions, self._continuous, strict=True)}
         limits = self.linear.limit_shares(rows, places, self.shares(rows))
         return [one.join(other) for one, other in zip(found, limits, strict=True)]
 

@@ -64,7 +64,8 @@ def build_architecture(program: Program, family: Family | str | None, decision: 
     if len(found.layers) == 1:
         kinds = ", ".join(dict.fromkeys(node.kind for node in program.nodes)) or "none"
         raise CompileError(f"no module stands for a layer; give layer= to the makers of some of: {kinds}")
-    known = given or _family_with_labels(found.layers)
+    labels = {layer.label for layer in found.layers}
+    known = given or next((family for family in BUILT_IN.values() if labels <= family.by_name.keys()), CNN)
     is_decision = {label.name: label.role == "decision" for label in known.labels}
     reached = tuple(dict.fromkeys(chain(*ends.values())))
     decided = tuple(u for u in reached if is_decision.get(found.layers[u].label, False))
@@ -76,9 +77,3 @@ def build_architecture(program: Program, family: Family | str | None, decision: 
     except PointError as error:
         where = ", ".join(f"{u}: {path}" for u, path in found.paths.items())
         raise CompileError(f"the program is no architecture: {error}. Its layers are {where}") from error
-
-
-def _family_with_labels(layers: list[Layer]) -> Family:
-    """Return the first family that has all labels, as `Architecture` does; the first family if none has."""
-    labels = {layer.label for layer in layers}
-    return next((family for family in BUILT_IN.values() if labels <= family.by_name.keys()), CNN)
