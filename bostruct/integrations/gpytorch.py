@@ -86,8 +86,12 @@ class GramKernel(Kernel):
         super().__init__(batch_shape=batch_shape, active_dims=None if active_dims is None else tuple(active_dims))
         self.kernel = check_part("kernel", kernel, contracts.Kernel)
         self.points = points
-        self.n_choices = None if points is None and n_choices is None else _choice_counts(points, n_choices)
-        self._optional = [] if points is not None else _optional_columns(kernel)
+        if points is not None and n_choices is not None:
+            raise ValueError("n_choices: expected None if points are given: inputs are then row numbers")
+        counts = n_choices if points is None else [len(points)]
+        self.n_choices = None if counts is None else np.array(counts, dtype=np.int64)
+        factors = kernel.factors if points is None and isinstance(kernel, SpaceKernel) else ()
+        self._optional = [column for one in factors if one.more for column in one.columns]  # of inactive variables
         self._prepared = None if points is None else kernel.prepare(points)
         for block in kernel.parameters:
             start = torch.full((*self.batch_shape, 1, block.size), block.initial, dtype=dtype)
@@ -286,18 +290,6 @@ class _ClosedFormFunction(torch.autograd.Function):
         gradient = np.stack([pullback(row) for pullback, row in zip(ctx.pullbacks, rows, strict=True)])
         dtype, device = ctx.like
         return torch.from_numpy(gradient).to(device, dtype), None
-
-
-def _choice_counts(points: Batch | None, n_choices: Sequence[int] | None) -> IntArray:
-    if points is not None and n_choices is not None:
-        raise ValueError("n_choices: expected None if points are given: inputs are then row numbers")
-    return np.array([len(points)] if points is not None else n_choices, dtype=np.int64)
-
-
-def _optional_columns(kernel: contracts.Kernel) -> list[int]:
-    """Return the columns of the variables that a kernel of a `Space` takes points without."""
-    factors = kernel.factors if isinstance(kernel, SpaceKernel) else ()
-    return [column for one in factors if one.more for column in one.columns]
 
 
 def _integer_codes(name: str, x: Tensor, n_choices: IntArray | None, optional: Sequence[int]) -> IntArray:

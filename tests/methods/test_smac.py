@@ -11,11 +11,11 @@ from bostruct.acquisition.local_search import LocalSearch
 from bostruct.contracts import DomainError, FeatureDomain
 from bostruct.domains.architecture.value import summarize
 from bostruct.language import SearchSpace
-from bostruct.methods.published import smac
+from bostruct.methods.published import describe_points, smac
 from bostruct.searchers.proposals import mutations_of, neighbors_of
 from bostruct.testing.searcher_laws import check_searcher
 from examples.language_figures import figure_4
-from tests.architectures import GOLDEN
+from tests.architectures import GOLDEN, SMALL_CNN
 from tests.domains.language.more_programs import shallow_and_wide
 from tests.exhausting import check_exhausts
 from tests.methods.mixed_space import SPACE, objective
@@ -105,3 +105,12 @@ def test_points_that_nothing_describes_are_refused(domain, got):
         DomainError, match=f"smac needs a domain of named choices, features or architectures, got {got}"
     ):
         smac(domain)
+
+
+def test_a_name_with_dots_and_a_part_are_told_apart():
+    """Each choice of several parts is told once, also where a domain only wraps ours."""
+    space = bo.Space({"s.u": range(5), "s": {"u": range(5)}, "net": SMALL_CNN})
+    x = space.sample(1, np.random.default_rng(0))[0]
+    paths = [one.path for one in describe_points(space, "smac")(x)]
+    assert paths[:2] == ["s.u", "s..u"]
+    assert len(set(paths)) == len(paths) > 2
