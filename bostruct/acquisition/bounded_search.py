@@ -104,7 +104,7 @@ def best_of_each_unpruned(
 def _could_win(
     bounds: Array, points: npt.NDArray[np.int64], winner: npt.NDArray[np.int64], top: Array
 ) -> npt.NDArray[np.bool_]:
-    """Tell of points whether they could still win; winner, top: the best of the group of each so far."""
+    """Return which points could still win (m,), bool; winner, top: the best of the group of each so far."""
     own = bounds[points]
     return (own > top) | ((own == top) & (points < winner))
 

@@ -1,4 +1,4 @@
-"""The picture of how far a Gaussian process can be trusted: each value told, against its prediction without it."""
+"""The picture of how far a Gaussian process can be trusted: each observed value against its prediction without it."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def plot_calibration(
 ) -> NDArray[np.object_]:
     """Plot each observed value against its leave-one-out prediction, to check the model.
 
-    On the left are predictions with 95 % intervals, noise included. On the right are the standardized errors by trial,
-    which should look like a standard normal sample, with 95 % of them between the lines. Predictions are in closed form
+    On the left are predictions with 95% intervals, noise included. On the right are the standardized errors by trial,
+    which should look like a standard normal sample, with 95% of them between the lines. Predictions are in closed form
     (`Result.cross_validate`), with the hyperparameters learned from all values. Values far worse than most are
     triangles at the border of the left axis, which counts them. The best value is always inside.
 
@@ -122,7 +122,7 @@ def _limit_predictions(axes: Axes, found: LeftOutTrials, low: float, high: float
 
 
 def _draw_residuals(axes: Axes, found: LeftOutTrials) -> None:
-    """Draw standardized residuals by trial, between the lines that 95 % of them should keep."""
+    """Draw standardized residuals by trial, between the lines that 95% of them should keep."""
     residuals = found.residuals
     is_inside = np.abs(residuals) <= HALF_WIDTH
     for own, color, marker in ((is_inside, BLUE, "o"), (~is_inside, ORANGE, "D")):

@@ -263,7 +263,7 @@ def find_corner(runs: list[Result]) -> list[float] | None:
 
     runs: of equal goals, at least one.
 
-    Returns None if no trial of them keeps all limits, so that all hypervolumes are 0.
+    Returns None if no trial of them satisfies all constraints, so that all hypervolumes are 0.
     """
     goals = runs[0].goals
     feasible = [trial for run in runs for trial in run.list_completed() if trial.is_feasible]

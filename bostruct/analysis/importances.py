@@ -269,7 +269,7 @@ def plot_effects(
 class DesignData(NamedTuple):
     """The completed trials of a study as a forest learns from them.
 
-    design: a row a trial (n, c).
+    design: (n, c), with one row for each trial.
     values: of the objective (n,), in the user's units.
     searched: share of the trials that a search chose, in [0, 1].
     draws: of a space with conditions, or of programs that differ in their choices, points that were drawn of it (m, c);

@@ -258,7 +258,7 @@ def _mark_values(axes: Axes, told: list[_Told], best: Trial | None) -> int:
 
 
 def _draw_noise(axes: Axes, completed: list[_Told]) -> None:
-    """Draw one standard deviation of the noise to either side, as told, or of the mean of several measurements."""
+    """Draw one standard deviation of the noise to either side, as given, or of the mean of several measurements."""
     noisy = [(one.at, one.trial.value, sd) for one in completed if (sd := _noise_of(one.trial)) is not None]
     if noisy:
         at, values, sds = np.array(noisy, dtype=np.float64).T

@@ -26,7 +26,7 @@ class PointColumn(NamedTuple):
     places: on the axis (n,), NaN if a point lacks the variable.
     categories: the values at the places 0, 1, ...; empty if places are the numbers themselves.
     is_log: True if the axis is logarithmic.
-    is_whole: True if all values told are integers.
+    is_whole: True if all observed values are integers.
     """
 
     name: str

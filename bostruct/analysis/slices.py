@@ -53,7 +53,7 @@ def plot_slices(
 ) -> NDArray[np.object_]:
     """Plot values against each variable, the most important first.
 
-    A line with a 95 % band is the model's posterior without noise, when one variable of the best point changes and the
+    A line with a 95% band is the model's posterior without noise, when one variable of the best point changes and the
     others stay. It is missing without a model, and if no trial is feasible, as the title says. Categories are jittered.
     Trials of the initial phase are gray, and the best is a star. Values outside are triangles at the border. Of more
     than 2,000 trials 2,000 are drawn, chosen evenly by rank.
@@ -254,7 +254,7 @@ def _take_panels(axes: NDArray[np.object_] | None, count: int) -> NDArray[np.obj
 
 
 def find_best(result: Result, trials: list[Trial], objective: int) -> int | None:
-    """Return the position of the best trial that keeps all limits; None if none does.
+    """Return the position of the best trial that satisfies all constraints; None if none does.
 
     objective: that is compared, its position from 0.
     """

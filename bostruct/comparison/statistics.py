@@ -29,7 +29,7 @@ class MethodRow(NamedTuple):
 
     runs: number of seeds that the row covers.
     feasible: number of these whose run has a figure of merit: all of several objectives, else those with a completed
-        trial that keeps all limits.
+        trial that satisfies all constraints.
     pairs: number of these seeds; 0 for the first method itself.
     low, high: ends of the 95% interval of the difference; NaN if all differences are equal, and not zero.
     p, p_holm: of the test that the difference is zero, as it is and corrected for the number of methods; None if
@@ -62,7 +62,7 @@ class MethodRow(NamedTuple):
 def method_rows(
     problem: AnyProblem, results: Mapping[RunKey, Result], cpu: Mapping[RunKey, tuple[int, float]] | None = None
 ) -> list[MethodRow]:
-    """Return a row a method, in their order; the differences are over the seeds that both methods have.
+    """Return one row for each method, in their order; the differences are over the seeds that both methods have.
 
     cpu: suggestions and CPU seconds of runs that have a record of them; None for none.
     """

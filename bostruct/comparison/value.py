@@ -167,7 +167,7 @@ class ProblemComparison:
         self.write_incumbents(folder / "incumbents.csv", overwrite=overwrite)
 
     def write_incumbents(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write a CSV file with a line for each finished trial of each run, as told; of noisy problems no regret.
+        """Write a CSV file with a line for each finished trial of each run: observed values, and regrets without noise.
 
         overwrite: True also replaces a file that bostruct did not write, but never a database.
 

@@ -55,7 +55,7 @@ class Goals:
 
     directions: ``minimize`` or ``maximize``, at least one.
     repeats: whether a point may be asked for again where knowing it better is worth more than a new one.
-    suggest_seconds: that a suggestion is to take at most; None for as long as it takes.
+    suggest_seconds: that a suggestion is to take at most; None for no limit.
     names: of the objectives, for people; empty if they have none.
     """
 
@@ -221,7 +221,7 @@ def declare_goals(
     constraints: limits, each a sense and a bound by the name of what is measured, ``{"latency": ("<=", 10.0)}``; None
         for none.
     repeats: ``auto`` where a point may be asked for again; None if none is. One objective without limits alone.
-    suggest_seconds: that a suggestion is to take at most, at least 0.001; None for as long as it takes.
+    suggest_seconds: that a suggestion is to take at most, at least 0.001; None for no limit.
     objective_name: of the objective, a text of 1 to 100 characters, or a list with one for each; a function, whose
         name that of the only objective is as of `Goals.named_after`; None for none.
 

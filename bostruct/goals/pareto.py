@@ -1,7 +1,7 @@
 """Orders of points by several objectives and limits: non-dominated and constrained ranks, crowding, and hypervolumes.
 
 Letters: n points, k objectives, c limits. Objectives are minimized. The violation of a limit is by how much it is
-broken, at most 0 if it is kept; a point is feasible if it keeps all limits.
+broken, at most 0 if it is kept; a point is feasible if it satisfies all.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LARGEST = float(np.finfo(np.float64).max)
 
 
 def is_feasible(violations: Array) -> npt.NDArray[np.bool_]:
-    """Tell which points keep all limits (n,), bool.
+    """Return which points satisfy all constraints (n,), bool.
 
     violations: (n, c).
     """

@@ -108,7 +108,7 @@ def write_space(space: Space, name: str | None = None) -> ConfigurationSpace:
     ----------
     space : Space
         Of `Binary`, `Categorical`, `Ordinal`, `Integer` and `Real` variables. Numbers with a step become an order, a
-        variable of one value a constant, which `read_space` and `read_point` know by its meta data.
+        variable of one value becomes a constant, which `read_space` and `read_point` know by its meta data.
     name : str, optional
         Of the result.
 

@@ -434,7 +434,7 @@ class SeenTrials:
         return model
 
     def keep_point(self, study: OptunaStudy, trial: FrozenTrial | None, number: int, x: Point) -> None:
-        """Remember the point of a trial, here and in the storage: whoever reads it knows what was not asked for.
+        """Remember the point of a trial, here and in the storage, so that readers know which points were not suggested.
 
         study: of Optuna.
         trial: as the storage has it, None if it has it not.

@@ -336,7 +336,7 @@ def has_values(trial: FrozenTrial) -> bool:
 
 
 def read_outcome(trial: FrozenTrial, limits: Collection[str]) -> Outcome:
-    """Return what came of a finished trial.
+    """Return the outcome of a finished trial.
 
     trial: of Optuna.
     limits: names of the constraints that all trials with values have. Where a trial breaks any other constraint it is

@@ -164,7 +164,7 @@ class StudyMirror:
             ) from error
 
     def _finish(self, trial_id: int, told: FrozenTrial) -> None:
-        """Write what came of a trial that is running in the storage."""
+        """Write the outcome of a trial that is running in the storage."""
         for key, value in told.user_attrs.items():
             self._storage.set_trial_user_attr(trial_id, key, value)
         for key, value in told.system_attrs.items():

@@ -95,7 +95,7 @@ class SubmititExecutor(Executor):
             sleep(self._poll_seconds)
 
     def _finish(self, future: Future[Any], job: Any) -> bool:
-        """Give a future what came of its job; False if the job has not ended."""
+        """Give a future the result of its job; return False if the job has not ended."""
         try:
             if not job.done():
                 return False

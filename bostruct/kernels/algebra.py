@@ -360,7 +360,7 @@ def clip(own: Array, across: Array | None = None) -> Array:
 def project(across: Array, spectrum: Eigensystem) -> Array:
     """Project similarities to the training points onto the eigenvectors with positive eigenvalues (m, n).
 
-    across: (m, n), one row a point.
+    across: (m, n), one row for each point.
     """
     kept = spectrum.vectors[:, spectrum.values > 0.0]
     return (across @ kept) @ kept.T

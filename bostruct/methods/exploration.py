@@ -90,7 +90,7 @@ def label_branches(domain: Domain, xs: Batch) -> list[Hashable]:
 
 
 def _find_variables(domain: Domain, xs: Batch) -> npt.NDArray[np.bool_]:
-    """Tell of each of m points which variables it has (m, d), part by part."""
+    """Return which variables each of m points has (m, d), bool, part by part."""
     if domain.variables:
         layout = Layout(tuple(one.width for one in domain.variables.values()))
         return np.asarray(xs)[:, layout.starts] != INACTIVE

@@ -68,7 +68,7 @@ def choose_values(values: Array, m: int) -> list[int]:
 
 
 def _mutate_best(searcher: Searcher, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
-    """Suggest an unseen mutation of one of the best points; a random point where there is none."""
+    """Suggest an unseen mutation of one of the best points; a random point if there is none."""
     domain = searcher.domain
     best = np.argsort(history.values, kind="stable")[:PARENTS]
     if domain.traits.mutable and len(best):

@@ -152,7 +152,7 @@ def diabetes() -> Dataset:
 
 
 def regression(name: str, features: Array, targets: Array, seed: int = 0) -> Dataset:
-    """Make a data set of a regression: 60 % of the examples for training, 20 % for validation, 20 % for test.
+    """Make a data set of a regression: 60% of the examples for training, 20% for validation, 20% for test.
 
     All columns are standardized by the training part; constant ones become 0 (Kandasamy et al. 2018).
 

@@ -182,7 +182,7 @@ class ArchitectureProblem(Generic[AnyDomain]):
 class StructuredProblem:
     """A generated benchmark to minimize, without noise.
 
-    optimum: the least value that keeps all limits, None if it is not proved, and for several objectives.
+    optimum: the least feasible value, None if it is not proved, and for several objectives.
     optimal_point: a point that has the optimum, None if none is known.
     """
 

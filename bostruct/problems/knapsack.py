@@ -22,7 +22,7 @@ PAIRS = 0.1  # share of pairs of items that are worth more together
 def knapsack(n: int = 40, seed: int = 0) -> StructuredProblem:
     """Return a 0/1 knapsack problem, weakly correlated: minimize minus the value of the items that are packed.
 
-    The weight is measured, and limited to 35 % of that of all items; about one random point of 20 keeps the limit.
+    The weight is measured, and limited to 35% of that of all items; about one random point of 20 keeps the limit.
 
     n: items, 1 to 1000.
     seed: of values and weights, from 0.

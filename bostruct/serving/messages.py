@@ -112,7 +112,7 @@ class Refusal(Exception):
 def trial_to_json(domain: Domain, trial: Trial) -> Facts:
     """Return a trial as plain JSON.
 
-    A completed trial has `values`, and `value` where there is one objective. Parts that say nothing are left out.
+    A completed trial has `values`, and `value` if there is one objective. Parts that say nothing are left out.
     """
     point = trial.point if trial.unread is not None else domain.encode(domain.parse(trial.point))
     shown: Facts = {"number": trial.number, "status": trial.status, "point": point, "started": trial.started}

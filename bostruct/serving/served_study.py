@@ -107,7 +107,7 @@ class ServedStudy:
                 self.study.give_back(ours)
 
     def tell(self, trial: int, started: float | None, outcome: Mapping[str, Any]) -> Facts:
-        """Record what came of a trial, also if its lease has run out.
+        """Record the outcome of a trial, also if its lease has run out.
 
         started: as `ask` said, so that the value is kept even where another holder of the trial has told it; None if
             any holder is meant.
@@ -156,7 +156,7 @@ class ServedStudy:
             ) from None
 
     def find_best(self) -> Facts:
-        """Return the best trial that keeps all limits; of several objectives the Pareto front; none if none is."""
+        """Return the best feasible trial; of several objectives the Pareto front; none if none is."""
         found: Sequence[Trial] = ()
         if self.study.goals.n_objectives == 1:
             best = self.study.incumbent

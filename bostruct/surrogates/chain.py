@@ -61,7 +61,7 @@ class ChainData(NamedTuple):
 
 @dataclass
 class ChainTally:
-    """The counts of a chain that go on record.
+    """The recorded counts of a chain.
 
     evaluations: log densities evaluated.
     largest_jitter: added to the diagonal of K, in units of the amplitude; 0 if none was needed.

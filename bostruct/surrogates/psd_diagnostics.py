@@ -20,7 +20,7 @@ GaussianSurrogate: TypeAlias = MAPGP | MarginalizedGP | NoiseSelection
 class PSDDiagnostics(Surrogate):
     """The surrogate itself, which also reports the spectrum of the raw similarity at the parameters it chose.
 
-    Two figures go on record. smallest_eigenvalue: of the Gram matrices of the training points, the least over posterior
+    Two figures are recorded. smallest_eigenvalue: of the Gram matrices of the training points, the least over posterior
     samples, in units of the mean diagonal. negative_share: the largest share that negative eigenvalues have in a trace
     of absolute values.
     """

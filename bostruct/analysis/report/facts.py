@@ -51,7 +51,7 @@ class Run:
 
     @property
     def has_best(self) -> bool:
-        """True if one trial is the best: there is one objective, and a trial that keeps all limits."""
+        """True if one trial is the best: there is one objective, and a trial that satisfies all constraints."""
         return self.is_single and self.result.has_feasible
 
     @property

@@ -122,7 +122,7 @@ def _write_sections(position: int, sections: Sections, heading: str) -> list[Htm
 
 
 def _tabulate_runs(runs: Sequence[Run]) -> Html:
-    """Write a row a run: its method, goals, trials and best value."""
+    """Write one row for each run: its method, goals, trials and best value."""
     cut = f" The first {MOST_RUNS} are described below; --name shows another." if len(runs) > MOST_RUNS else ""
     rows = []
     for run in runs:

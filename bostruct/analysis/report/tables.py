@@ -77,7 +77,7 @@ def format_value(value: object, digits: int = 6) -> str:
 
 
 def tabulate_best(run: Run) -> Html:
-    """Write the best point as told beside the recommended one, whole."""
+    """Write the best observed point beside the recommended one, whole."""
     best, found = run.result.best_trial, run.recommended
     trials = {"best observed": best}
     if found is not None and found.trial.number != best.number:

@@ -213,7 +213,7 @@ class ArchitectureDomain(Domain):
         return x.fingerprint
 
     def mutate(self, x: Architecture, rng: np.random.Generator) -> Architecture:
-        """Return a valid architecture other than x after 1 to 5 modifiers, fewer being likelier.
+        """Return a valid architecture other than x after 1 to 5 modifiers; fewer are more likely.
 
         A later modifier that finds no site is left out, as published. Raises DomainError if bounds leave none.
         """

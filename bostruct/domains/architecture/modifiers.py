@@ -278,7 +278,7 @@ def _removable(x: Architecture, u: int) -> bool:
 
 
 def _draw_start(x: Architecture, rng: Rng, with_input: bool) -> int:
-    """Draw a layer where a path begins; nearer to the input is likelier.
+    """Draw a layer where a path begins; one nearer to the input is more likely.
 
     Neither decision nor fully connected layers are drawn, nor the output.
     """

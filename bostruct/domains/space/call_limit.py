@@ -1,4 +1,4 @@
-"""Limit the calls of predicates that one suggestion may make, whoever makes them.
+"""Limit the calls of predicates that one suggestion may make, in all its parts together.
 
 The limit is that of the running context, as with `decimal.localcontext`: a suggestion passes through the searcher, the
 maximizer and the parts of a joint domain, none of which knows whether a space has predicates. What it leads to depends

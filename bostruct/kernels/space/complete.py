@@ -1,7 +1,8 @@
 """Variables on complete graphs, all at once: their kernels are two numbers each, equal and different.
 
 log F_i is 0 if two points agree in variable i and log rho_i if they do not, so their sum is a constant minus a
-product of codes: -1 and 1 for two choices, [a != b] = 1/2 - ab/2; else one column a choice, [a != b] = 1 - [a = b].
+product of codes: -1 and 1 for two choices, [a != b] = 1/2 - ab/2; for more, a column for each choice, and [a != b] =
+1 - [a = b].
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class CompletePair(NamedTuple):
     """Two batches as choices, and as codes where codes have few columns.
 
     xs, ys: choices of n and of m points (n, c) and (m, c).
-    x_codes, y_codes: their codes, one row a point; None if they would have too many columns.
+    x_codes, y_codes: their codes, one row for each point; None if they would have too many columns.
     alone: True for one batch with itself.
     """
 

@@ -100,8 +100,8 @@ class TablePair(NamedTuple):
     """The cells of the tables for each pair of points.
 
     left, right: vertices of the tables' rows and columns (u,) and (v,). rows, columns: positions among these of each
-    point, (c, n) and (c, m). codes: one column a variable and row of its table (n, c u), 1 if a point has it; None
-    where that is too many.
+    point, (c, n) and (c, m). codes: a column for each variable and row of its table (n, c u), 1 if a point has it;
+    None if these are too many.
     """
 
     left: IntArray

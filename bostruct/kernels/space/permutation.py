@@ -72,7 +72,7 @@ def _count_shared(xs: IntArray, ys: IntArray, size: int) -> Array:
 
     xs, ys: numbers in 0..size - 1, (n, k) and (m, k).
 
-    A table tells of each number which of the m rows have it. A row of it is read at once, which takes less than half
+    A table holds for each number which of the m rows have it. A row of it is read at once, which takes less than half
     the time of a product of sparse matrices.
     """
     mark = _mark_numbers if size * len(ys) <= MOST_MARKED else _mark_numbers.__wrapped__

@@ -1,4 +1,4 @@
-"""The kernel of each kind of variable: one line a kind. Domains never import kernels; this is where the two meet."""
+"""The kernel of each kind of variable: one line each. Domains never import kernels; this is where the two meet."""
 
 from __future__ import annotations
 

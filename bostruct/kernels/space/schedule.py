@@ -28,7 +28,7 @@ class ScheduleKernel(Kernel):
     k(x, y) = v m(x) m(y) + (1 - v) sum_i e_i(x) e_i(y), where e are the ends of the items, m is the largest of them,
     both less their means over orders drawn at random, in units of their spread, if all durations are 1. theta has
     the logarithms of the durations, then the log odds of v. So sums of ends, and the makespan, are functions that it
-    learns, and a duration tells of all orders in which its item is waited for.
+    learns, and a duration informs about all orders in which its item is waited for.
 
     durations: prior of the logarithm of each, which is 0 at first.
     odds: prior of the log odds of v.
