@@ -394,17 +394,17 @@ def compare(
         settings: dict[str, Any] = {"storage": out, "progress": progress, "overwrite": overwrite}
         settings |= {"max_initial_failures": max_initial_failures, "timeout": timeout, "patience": patience}
         found = compare_methods(spec, names, n_trials=trials, seeds=seeds, workers=processes, **settings)
-        _report(found.problems[0], seeds, Path(out), as_json, overwrite)
+        _report_comparison(found.problems[0], seeds, Path(out), as_json, overwrite)
     if found.problems[0].failed:
         raise click.exceptions.Exit(FAILED)
 
 
-def _report(compared: ProblemComparison, seeds: int, folder: Path, as_json: bool, overwrite: bool) -> None:
+def _report_comparison(compared: ProblemComparison, seeds: int, folder: Path, as_json: bool, overwrite: bool) -> None:
     for note in compared.notes:
         click.echo(note, err=True)
     picture = _draw_picture(compared, folder / PICTURE, overwrite) if compared.results else None
     if as_json:
-        echo_json(_as_json(compared, seeds, folder, picture))
+        echo_json(_comparison_to_json(compared, seeds, folder, picture))
     if as_json or not compared.results:
         return
     click.echo(f"{replace(compared, failed={}, left_out={}).to_text()}\n")
@@ -424,7 +424,7 @@ def _draw_picture(compared: ProblemComparison, path: Path, overwrite: bool) -> P
     return path
 
 
-def _as_json(compared: ProblemComparison, seeds: int, folder: Path, picture: Path | None) -> Any:
+def _comparison_to_json(compared: ProblemComparison, seeds: int, folder: Path, picture: Path | None) -> Any:
     return {
         "problem": compared.problem.name,
         "seeds": seeds,

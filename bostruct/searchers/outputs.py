@@ -196,24 +196,6 @@ def scalarize(objectives: Array, violations: Array, weights: Array) -> Array:
     return constrained_rank((weighted.max(axis=1) + SUM_WEIGHT * weighted.sum(axis=1))[:, None], violations)
 
 
-def keep(history: HistoryView, completed: Sequence[int], running: Sequence[int], take: Take) -> HistoryView:
-    """Return a history with some of its completed and running points."""
-    kept = list(completed)
-    names = ("values", "objectives", "violations", *([] if history.variances is None else ["variances"]))
-    of_kept: Any = {name: getattr(history, name)[kept] for name in names}
-    points = {"completed": take(history.completed, kept), "running": take(history.running, running)}
-    return replace(history, whole=None, **points, **of_kept)
-
-
-def revalue(history: HistoryView, values: Array) -> HistoryView:
-    """Return the history with other values of a single objective.
-
-    values: one for each completed point, minimized (n,).
-    """
-    # the known noise belongs to the original values
-    return replace(history, values=values, objectives=values[:, None], variances=None, whole=None)
-
-
 @dataclass(frozen=True)
 class WithinLimits(ScoreBuilder):
     """A builder of scores that multiplies an acquisition value by the probability of feasibility.
@@ -295,3 +277,21 @@ def find_kept(violations: Sequence[Posterior], history: HistoryView, take: Take)
     chances = np.array(below).reshape(len(violations), len(told))  # P(violation <= 0)
     likely = np.all(chances >= LEAST_CHANCE, axis=0)
     return (told[likely] if likely.any() else told).tolist()
+
+
+def keep(history: HistoryView, completed: Sequence[int], running: Sequence[int], take: Take) -> HistoryView:
+    """Return a history with some of its completed and running points."""
+    kept = list(completed)
+    names = ("values", "objectives", "violations", *([] if history.variances is None else ["variances"]))
+    of_kept: Any = {name: getattr(history, name)[kept] for name in names}
+    points = {"completed": take(history.completed, kept), "running": take(history.running, running)}
+    return replace(history, whole=None, **points, **of_kept)
+
+
+def revalue(history: HistoryView, values: Array) -> HistoryView:
+    """Return the history with other values of a single objective.
+
+    values: one for each completed point, minimized (n,).
+    """
+    # the known noise belongs to the original values
+    return replace(history, values=values, objectives=values[:, None], variances=None, whole=None)
