@@ -79,7 +79,8 @@ def bayesian(
             f"method: bayesian needs a kernel, and knows none for {lacking}, which has no variables, choices, "
             "distances, features or architectures; pass one as kernel="
         )
-    model = map_surrogate(default_kernel(domain), domain) if kernel is None else MAPGP(kernel, domain.join, NOISE, -5.0)
+    own = MAPGP(kernel, domain.join, NOISE, -5.0) if kernel is not None else None
+    model = own or map_surrogate(default_kernel(domain), domain, None)
     improvement = Improvement(acquisition, best_predicted)
     learns = Feasible(improvement, success_model(domain, model), domain.join) if acquisition.is_logarithm else None
     search = default_search(domain)

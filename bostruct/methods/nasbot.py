@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
 from bostruct.acquisition.evolution import Evolution, by_fitness
 from bostruct.acquisition.functions import LOG_EI, ExpectedImprovement
-from bostruct.checks import check_part
+from bostruct.checks import check_integer, check_part
 from bostruct.contracts import Array, Domain, DomainError, Kernel
 from bostruct.kernels.algebra import SpectrumClip
 from bostruct.kernels.otmann.kernel import DistanceTerms, OtmannKernel, OtmannSumKernel
@@ -26,12 +27,13 @@ from bostruct.surrogates.warping import OutputWarping
 
 NOISE_SHARES = (0.005, 0.2)  # of the variance of the values
 AMPLITUDE_SHARES = (0.02, 200.0)  # two amplitudes of 0.01 to 100 each, added
+MOST_POINTS, LATEST_POINTS = 100, 20  # to learn from; a suggestion compares hundreds of candidates with each
 MEAN_REACH = 0.1  # standard deviations of the values around their median, if the released code has the mean
 
 SurrogateBuilder = Callable[[Kernel, Domain], PSDDiagnostics]  # (kernel of architectures, domain) -> surrogate
 
 
-def map_surrogate(similarity: Kernel, domain: Domain) -> PSDDiagnostics:
+def map_surrogate(similarity: Kernel, domain: Domain, most: int | None = MOST_POINTS) -> PSDDiagnostics:
     """Build the surrogate of `nasbot`: the GP at the mode of its hyperparameters.
 
     Parameters
@@ -40,9 +42,21 @@ def map_surrogate(similarity: Kernel, domain: Domain) -> PSDDiagnostics:
         The kernel, whose matrices may be indefinite.
     domain : Domain
         The domain, for its `join`.
+    most : int or None, default 100
+        Maximum number of training points, at least 40: the best half, the last 20, and those nearest to the best five.
+        None uses all, as published.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `most` is invalid.
     """
     noise = Normal(-6.0, 1.5)
-    return PSDDiagnostics(MAPGP(SpectrumClip(similarity), domain.join, noise, noise.mean), similarity)
+    model = MAPGP(SpectrumClip(similarity), domain.join, noise, noise.mean)
+    if most is not None:
+        check_integer("most", most, 2 * LATEST_POINTS)
+        model = replace(model, most=most, latest=LATEST_POINTS)
+    return PSDDiagnostics(model, similarity)
 
 
 def marginalized_surrogate(similarity: Kernel, domain: Domain) -> PSDDiagnostics:
@@ -61,7 +75,7 @@ def marginalized_surrogate(similarity: Kernel, domain: Domain) -> PSDDiagnostics
 def nasbot(domain: Domain, fit: SurrogateBuilder = map_surrogate, settings: Otmann = REFERENCE) -> BayesianSearch:
     """Build an improved NASBOT (Kandasamy et al. 2018): OTMANN of power 1, log EI, evolution from the best points.
 
-    Values far worse than the median are compressed.
+    Values far worse than the median are compressed. Of more than 100 trials, the model learns from 100.
 
     Parameters
     ----------
@@ -84,7 +98,7 @@ def nasbot(domain: Domain, fit: SurrogateBuilder = map_surrogate, settings: Otma
     return BayesianSearch(
         domain,
         OutputWarping(fit(similarity, domain)),
-        Feasible(Improvement(LOG_EI), success_model(domain, map_surrogate(similarity, domain)), domain.join),
+        Feasible(Improvement(LOG_EI), success_model(domain, map_surrogate(similarity, domain, None)), domain.join),
         Evolution(domain.pool),
         n_initial=n_initial,
         n_starts=None,

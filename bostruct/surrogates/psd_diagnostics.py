@@ -20,9 +20,9 @@ GaussianSurrogate: TypeAlias = MAPGP | MarginalizedGP | NoiseSelection
 class PSDDiagnostics(Surrogate):
     """The surrogate itself, which also reports the spectrum of the raw similarity at the parameters it chose.
 
-    Two figures are recorded. smallest_eigenvalue: of the Gram matrices of the training points, the least over posterior
-    samples, in units of the mean diagonal. negative_share: the largest share that negative eigenvalues have in a trace
-    of absolute values.
+    Two figures are recorded. smallest_eigenvalue: of the Gram matrices of the points learned from, the least over
+    posterior samples, in units of the mean diagonal. negative_share: the largest share that negative eigenvalues have
+    in a trace of absolute values.
     """
 
     surrogate: GaussianSurrogate
@@ -42,7 +42,7 @@ class PSDDiagnostics(Surrogate):
         self, xs: Batch, values: Array, state: State, rng: np.random.Generator
     ) -> tuple[GaussianPosterior, State, Info]:
         posterior, state, info = self.surrogate.condition(xs, values, state, rng)
-        prepared = self.similarity.prepare(xs)
+        prepared = self.similarity.prepare(posterior.xs)
         grams = [self.similarity.gram(one.hyper.theta, prepared) for one in posterior.samples]
         return posterior, state, info | psd_diagnostics(grams)
 

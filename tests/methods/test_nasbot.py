@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import time
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -149,6 +150,22 @@ def test_info_says_what_a_person_wants_to_see():
     expected = {"fit", "noise", "largest_jitter", "smallest_eigenvalue", "negative_share", "candidates", "generations"}
     assert expected <= info.keys()
     assert info["smallest_eigenvalue"] > -1e-9
+
+
+@pytest.mark.parametrize(("most", "learned_from"), [(None, None), (50, 50)])
+def test_of_many_trials_it_learns_from_the_best_the_last_and_those_near_the_best(most, learned_from):
+    fit = partial(methods.map_surrogate, most=most)
+    with bo.Study(SMALL_CNN, method=small(methods.nasbot(SMALL_CNN, fit=fit)), seed=0) as study:
+        for x in SMALL_CNN.sample(60, np.random.default_rng(0)):
+            study.add(x, objective(x))
+        assert study.ask().info.get("learned_from") == learned_from
+
+
+def test_the_model_learns_from_100_by_default_and_from_fewer_than_40_never():
+    fitted = methods.nasbot(SMALL_CNN).surrogate.surrogate.surrogate
+    assert (fitted.most, fitted.latest) == (100, 20)
+    with pytest.raises(ValueError, match="most: expected at least 40, got 39"):
+        methods.nasbot(SMALL_CNN, fit=partial(methods.map_surrogate, most=39))
 
 
 def test_settings_tell_searches_apart():

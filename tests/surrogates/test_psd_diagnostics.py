@@ -51,7 +51,7 @@ class Sampled(Surrogate):
 
     def __init__(self, *thetas: float) -> None:
         hypers = [SimpleNamespace(theta=np.array([theta])) for theta in thetas]
-        self.posterior = SimpleNamespace(samples=[SimpleNamespace(hyper=hyper) for hyper in hypers])
+        self.posterior = SimpleNamespace(xs=["one", "two"], samples=[SimpleNamespace(hyper=hyper) for hyper in hypers])
 
     def initial_state(self) -> str:
         return "start"
@@ -64,11 +64,11 @@ class Sampled(Surrogate):
 def test_the_surrogate_is_left_as_it_is_and_each_of_its_samples_looked_at():
     inner, similarity = Sampled(0.5, 2.0), Similarity()
     surrogate: Any = PSDDiagnostics(inner, similarity)  # type: ignore[arg-type]
-    xs = ["one", "two"]
+    xs = ["one", "two", "three, not learned from"]
     posterior, state, info = surrogate.condition(xs, np.zeros(2), surrogate.initial_state(), np.random.default_rng(0))
     assert posterior is inner.posterior
     assert state == "start, then"
-    assert similarity.prepared == [(xs, xs)]
+    assert similarity.prepared == [(xs[:2], xs[:2])]
     assert info == {
         "fit": "mode",
         "smallest_eigenvalue": pytest.approx(-1.0),
