@@ -132,11 +132,12 @@ class KnownValues:
 
 
 def _tabulate(variable: Variable) -> _Columns | _DecodedColumns:
-    """Return the columns of a variable, listed if its values are its choices, and these are few scalars."""
-    if not variable.values_are_choices or variable.grid is not None:
+    """Return the columns of a variable, listed if its values are its choices, and these are few distinct scalars."""
+    if not variable.values_are_choices or variable.grid is not None or variable.size > MAX_CHOICES:
         return _DecodedColumns(variable)
-    is_plain = variable.size <= MAX_CHOICES and all(map(is_json_scalar, variable.choices))
-    return _Columns(variable.choices) if is_plain else _DecodedColumns(variable)
+    choices = variable.choices
+    is_plain = all(map(is_json_scalar, choices)) and len(set(choices)) == len(choices)  # a file may repeat one
+    return _Columns(choices) if is_plain else _DecodedColumns(variable)
 
 
 TYPES = (np.int64, np.uint32, np.uint16, np.uint8)  # of the entries of a key; the first holds any column

@@ -96,3 +96,9 @@ def test_a_grid_of_reals_takes_many_numbers_as_it_does_one() -> None:
         short = [grid.vertex(round(low + share * (high - low), 2 if high < 1e6 else 0)) for share in (0.25, 0.5, 0.75)]
         vertices = np.array([0, len(grid) - 1, 1, len(grid) // 2, *short, *rng.integers(0, len(grid), 100)])
         assert repr(grid.take(vertices)) == repr([grid[vertex] for vertex in vertices.tolist()])
+
+
+def test_choices_that_a_file_repeats_are_shown_as_the_variable_shows_them() -> None:
+    kind = {"kind": "Categorical", "choices": ["a", "b", None, "a"]}
+    space = bo.Space.from_json({"domain": "space", "variables": {"kind": kind}, "constraints": 0})
+    assert [space.present(np.array([i]))["kind"] for i in range(4)] == ["a", "b", None, "a"]
