@@ -132,6 +132,7 @@ def with_maximizer(kind: type[Evolution], domain: Any) -> BayesianSearch:
 VARIANTS: dict[str, Callable[[Any], Searcher]] = {
     "nasbot-published": methods.published_nasbot,
     "nasbot-marginalized": lambda domain: methods.nasbot(domain, fit=methods.marginalized_surrogate),
+    "nasbot-all": lambda domain: methods.nasbot(domain, fit=partial(methods.map_surrogate, most=None)),
     "nasbot-line": with_line,
     "nasbot-far": partial(with_maximizer, FarEvolution),
     "nasbot-drawn": partial(with_maximizer, DrawnEvolution),
