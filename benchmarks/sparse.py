@@ -191,7 +191,8 @@ PROBLEMS: dict[str, Callable[[int], Task]] = {
     "Michalewicz of 10 reals": partial(shifted, michalewicz, REALS, 1.0),
     **{name: partial(from_peers, make) for name, make in CONDITIONAL.items()},
 }
-SEARCHES = ("auto", "all variables", "Optuna TPE")  # and "before": all variables, and no smooth model of noisy values
+SEARCHES = ("auto", "all variables", "Optuna TPE")
+BEFORE = "before"  # a further search: all variables, and no smooth model of noisy values
 
 
 class Found(NamedTuple):
@@ -220,7 +221,7 @@ def run_once(problem: str, search: str, seed: int, trials: int) -> Found:
     method: Any = methods.auto(task.space)
     if search != "auto":
         method = replace(method, surrogate=method.surrogate.on_all_variables())
-    if search == "before":
+    if search == BEFORE:
         method = replace(method, surrogate=method.surrogate.around(lambda model: replace(model, smooth=None)))
     values, seconds = list[float](), 0.0
     with bo.Study(task.space, method=method, seed=seed, initial_points=initial) as study:
@@ -279,6 +280,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
     seeds, searches = range(given.first_seed, given.first_seed + given.seeds), given.searches.split(",")
+    if unknown := {*searches} - {*SEARCHES, BEFORE}:
+        parser.error(f"--searches: expected some of {', '.join([*SEARCHES, BEFORE])}; got {', '.join(sorted(unknown))}")
     out: Path | None = given.out
     lines = out.read_text().splitlines() if out is not None and out.exists() else []
     runs = {tuple(row["key"]): Found(**row["found"]) for row in map(json.loads, lines)}

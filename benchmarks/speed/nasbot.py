@@ -18,7 +18,7 @@ from bostruct.methods import nasbot
 from bostruct.problems.landscape import landscape
 from bostruct.study.history import History
 
-CASES = {(20, 0): math.inf, (50, 0): math.inf, (50, 3): math.inf, (97, 0): math.inf, (97, 3): 1.5}
+CASES = dict.fromkeys([(20, 0), (50, 0), (50, 3), (97, 0)], math.inf) | {(97, 3): 1.5, (300, 0): 0.6, (1000, 0): 1.5}
 SUGGESTIONS = 9
 
 

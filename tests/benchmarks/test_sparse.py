@@ -1,9 +1,11 @@
 """Problems where few variables matter: instances are fixed, and only those variables change the value."""
 
+import sys
+
 import numpy as np
 import pytest
 
-from benchmarks.sparse import PROBLEMS, run_once
+from benchmarks.sparse import PROBLEMS, main, run_once
 
 MATTER = {"100 bits, 8 matter": 8, "300 bits, 10 matter": 10, "60 categories, 5 matter": 5, "Hartmann-6 in 20": 6}
 
@@ -43,3 +45,10 @@ def test_a_run_reports_its_values(search):
     assert len(found.best) == 22
     assert found.best == sorted(found.best, reverse=True)
     assert found.recommended is not None
+
+
+def test_an_unknown_search_is_refused(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["sparse", "--searches", "auto,TPE"])
+    with pytest.raises(SystemExit):
+        main()
+    assert "expected some of auto, all variables, Optuna TPE, before; got TPE" in capsys.readouterr().err
