@@ -168,6 +168,10 @@ class Crowd:
         wanted = self.n_told + count
         return wait_until(lambda: self.n_told >= wanted)
 
+    def wait_for_all(self) -> bool:
+        """Wait until each living writer has told a trial; return whether that came to be."""
+        return wait_until(lambda: all((self.logs / f"told-{one.key}").exists() for one in self.living.values()))
+
     def wait_for_an_ask(self) -> bool:
         """Wait until a writer has asked from now on, which its evaluations tell; return whether that came to be."""
         now = time.monotonic()

@@ -39,6 +39,7 @@ def be_away(place: DatabasePlace, folder: Path, verdict: Verdict, befall: Callab
     try:
         siege.crowd.launch_missing()
         siege.crowd.wait_for_told(20)
+        siege.crowd.wait_for_all()  # one that opens the study while the server is away gives up sooner
         befall(place)
         siege.check_trials("it was away")
         again = [row for row in place.read() if row["attempts"] > 1 or find_first(row) is not None]
