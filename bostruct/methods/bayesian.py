@@ -10,7 +10,7 @@ from bostruct.acquisition.evolution import Evolution
 from bostruct.acquisition.functions import LOG_EI
 from bostruct.acquisition.local_search import JointAscent, LocalSearch
 from bostruct.checks import check_part, list_wide
-from bostruct.contracts import AcquisitionFunction, Domain, DomainError, Kernel, Maximizer
+from bostruct.contracts import AcquisitionFunction, Domain, DomainError, Kernel, Maximizer, Surrogate
 from bostruct.methods.defaults import default_kernel, find_part_without_kernel, has_schedules, success_model
 from bostruct.methods.nasbot import map_surrogate
 from bostruct.searchers.bayesian import BayesianSearch, Neighborhood
@@ -79,8 +79,10 @@ def bayesian(
             f"method: bayesian needs a kernel, and knows none for {lacking}, which has no variables, choices, "
             "distances, features or architectures; pass one as kernel="
         )
-    own = MAPGP(kernel, domain.join, NOISE, -5.0) if kernel is not None else None
-    model = own or map_surrogate(default_kernel(domain), domain, None)
+    if kernel is None:
+        model: Surrogate = map_surrogate(default_kernel(domain), domain, most=None)
+    else:
+        model = MAPGP(kernel, domain.join, NOISE, -5.0)
     improvement = Improvement(acquisition, best_predicted)
     learns = Feasible(improvement, success_model(domain, model), domain.join) if acquisition.is_logarithm else None
     search = default_search(domain)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 
@@ -51,11 +50,10 @@ def map_surrogate(similarity: Kernel, domain: Domain, most: int | None = MOST_PO
     TypeError, ValueError
         If `most` is invalid.
     """
-    noise = Normal(-6.0, 1.5)
-    model = MAPGP(SpectrumClip(similarity), domain.join, noise, noise.mean)
     if most is not None:
         check_integer("most", most, 2 * LATEST_POINTS)
-        model = replace(model, most=most, latest=LATEST_POINTS)
+    noise, latest = Normal(-6.0, 1.5), 0 if most is None else LATEST_POINTS
+    model = MAPGP(SpectrumClip(similarity), domain.join, noise, noise.mean, most=most, latest=latest)
     return PSDDiagnostics(model, similarity)
 
 
@@ -98,7 +96,7 @@ def nasbot(domain: Domain, fit: SurrogateBuilder = map_surrogate, settings: Otma
     return BayesianSearch(
         domain,
         OutputWarping(fit(similarity, domain)),
-        Feasible(Improvement(LOG_EI), success_model(domain, map_surrogate(similarity, domain, None)), domain.join),
+        Feasible(Improvement(LOG_EI), success_model(domain, map_surrogate(similarity, domain, most=None)), domain.join),
         Evolution(domain.pool),
         n_initial=n_initial,
         n_starts=None,

@@ -235,7 +235,7 @@ def smac(domain: Domain) -> BayesianSearch:
 
 
 def describe_points(domain: Domain, method: str) -> Callable[[Point], Sequence[Choice]]:
-    """Return a function that lists what a forest is told of a point: its choices, features, or summary.
+    """Return a function that lists what a forest learns of a point: its choices, features, or summary.
 
     Raises DomainError for any other domain, naming the part.
     """

@@ -186,7 +186,7 @@ class Trip:
     """The length of a trip through all cities.
 
     names: of the cities.
-    distances: from the city of the row to that of the column (n, n).
+    distances: from the row's city to the column's (n, n).
     ends: cities before and after all others, on a trip from the one to the other; none for a round trip.
     """
 
@@ -226,7 +226,7 @@ def _measure_trip(cities: Array, order: tuple[int, ...]) -> float:
 def find_shortest_tour(distances: Array) -> tuple[int, ...]:
     """Return a shortest round trip through all cities, by dynamic programming over subsets.
 
-    distances: from the city of the row to that of the column (n, n); 2^(n - 1) subsets are visited.
+    distances: from the row's city to the column's (n, n); 2^(n - 1) subsets are visited.
 
     Source: Held and Karp 1962.
     """
@@ -256,7 +256,7 @@ def _sum_against(worth: Array, order: tuple[int, ...]) -> float:
 def find_best_order(worth: Array) -> tuple[int, ...]:
     """Return an order of the greatest sum, by dynamic programming over the subsets of items that stand first.
 
-    worth: what it is worth that the item of the row stands before that of the column (n, n); 2^n subsets are visited.
+    worth: what it is worth that the row's item stands before the column's (n, n); 2^n subsets are visited.
 
     Source: Held and Karp 1962, whose recursion orders jobs, too.
     """
@@ -289,7 +289,7 @@ class Cities(NamedTuple):
     """The cities of a file.
 
     names: their numbers in the file.
-    distances: from the city of the row to that of the column (n, n), 0 on the diagonal.
+    distances: from the row's city to the column's (n, n), 0 on the diagonal.
     """
 
     names: tuple[int, ...]

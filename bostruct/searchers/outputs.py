@@ -46,8 +46,8 @@ LEAST_CHANCE = 0.1  # of satisfying a constraint that was observed as satisfied,
 class HypervolumeImprovement(ScoreBuilder):
     """A builder of scores: the logarithm of the expected hypervolume improvement of the Pareto front.
 
-    The front is that of the posterior means at the completed points, and at the running points, which are assumed at
-    their means. Means are on the scale of the predictions, on which a surrogate may compress values, and are not biased
+    The front is found among the posterior means at the completed points and at the running points, assumed to be
+    at their means. Means are on the scale of the predictions, on which a surrogate may compress values, and not biased
     by noise. The reference point is their `bostruct.goals.pareto.distant_reference`. Of a long front, only the points
     that cover it best count: 100 for up to three objectives, then half as many per objective, and at least 8.
 

@@ -139,8 +139,7 @@ def distances(
     out: (2, n, m, weights), zeros.
     """
     starts, starts2 = first[0], second[0]
-    base, structure, cost, lengths, links, flow, arc, potential = memory
-    scratch = Scratch(base, structure, cost, lengths, Tree(links, flow, arc, potential))
+    scratch = Scratch(*memory[:4], Tree(*memory[4:]))
     for i in range(len(starts)):
         for j in range(i + 1 if symmetric else 0, len(starts2)):
             total, found = 0.0, out[0, i, j]
@@ -171,8 +170,7 @@ def plans(first: StackedProfiles, second: StackedProfiles, costs: CostArrays, me
     """
     weights = costs[0]
     starts, starts2 = first[0], second[0]
-    base, structure, cost, lengths, links, flow, arc, potential = memory
-    scratch = Scratch(base, structure, cost, lengths, Tree(links, flow, arc, potential))
+    scratch = Scratch(*memory[:4], Tree(*memory[4:]))
     out[:] = 0.0
     for block in range(starts.shape[1] - 1):
         low, high = starts[0, block], starts[0, block + 1]

@@ -101,14 +101,14 @@ def otmann_distances(
     """
     if not isinstance(settings, Otmann):
         raise TypeError(f"settings: expected REFERENCE, PAPER or an Otmann, got {short_repr(settings)}")
-    others = xs if ys is None else ys
+    others, both = (xs, xs) if ys is None else (ys, [*xs, *ys])
     out = np.zeros((2, len(xs), len(others), len(settings.weights)))
-    family = _common_family(xs if ys is None else [*xs, *ys])
+    family = _common_family(both)
     if family is not None and out.size:
         first = _stack_profiles([cached_profile(x, settings) for x in xs])
         second = first if ys is None else _stack_profiles([cached_profile(y, settings) for y in others])
         loops = load_loops(LOOPS)
-        memory = loops.allocate_memory(max(map(len, xs if ys is None else [*xs, *ys])))
+        memory = loops.allocate_memory(max(map(len, both)))
         loops.distances(first, second, _cost_arrays(family, settings), memory, ys is None, out)
     return Distances(out[0], out[1])
 
