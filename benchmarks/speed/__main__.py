@@ -31,11 +31,14 @@ SCRIPTS = (
     "whole_run",
     "memory",
     "long_studies",
+    "reports",
     "import_time",
+    "first_use",
     "language",
     "otmann",
     "nasbot",
     "searchers",
+    "anchors",
 )
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -67,7 +70,7 @@ def run(name: str, options: list[str]) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", f"benchmarks.speed.{name}", *(f"--{option}" for option in options)],
         cwd=ROOT,
-        env={**os.environ, **dict.fromkeys(THREADS, "1")},
+        env={**os.environ, **dict.fromkeys(THREADS, "1"), "PYTHONDONTWRITEBYTECODE": ""},  # as an installation has it
         capture_output=True,
         text=True,
     )

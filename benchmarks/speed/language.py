@@ -4,14 +4,16 @@ python -m benchmarks.speed.language [--check] [--miniature]
 
 The spaces are the running example of Negrinho et al. 2019 (figure 4, 25,008 programs), a chain of repeated
 convolutions, Genetic CNN with 2^19 wirings, and the hierarchical space of Liu et al. 2018, whose programs have a
-thousand modules.
+thousand modules. The key of a program is its fingerprint, beside networkx's Weisfeiler-Lehman hash of its graph.
 """
 
 from __future__ import annotations
 
+import warnings
 from functools import partial
 from typing import Any
 
+import networkx as nx
 import numpy as np
 
 import bostruct as bo
@@ -19,6 +21,7 @@ from benchmarks.speed.report import Row, at_most, main, median, plain_row, time_
 from bostruct.language import D, SearchSpace, siso_module, siso_optional, siso_repeat, siso_sequential
 from bostruct.nas.spaces.genetic import genetic_cnn
 from bostruct.nas.spaces.hierarchical import hierarchical
+from bostruct.nas.spaces.nasnet import nasnet
 from examples.language_figures import figure_4
 
 GROWTH = (100, 200, 400, 800, 1600, 3200)
@@ -34,7 +37,7 @@ def chain(n: int) -> Any:
 
 
 def milliseconds(call: Any, repeats: int) -> float:
-    return median([1e3 * time_call(call).wall for _ in range(repeats)])
+    return median([1e3 * time_call(call).cpu for _ in range(repeats)])
 
 
 def specification(n: int, repeats: int) -> float:
@@ -72,6 +75,27 @@ def optional_chain() -> Any:
     return siso_sequential([siso_optional(lambda: conv2d(D([1, 2, 3])), D([0, 1])) for _ in range(1_000)])
 
 
+def key_rows(name: str, space: SearchSpace, n_programs: int) -> list[Row]:
+    """Rows of the key of new programs, and of networkx's hash of their graphs in turn; the first two warm up."""
+    programs = [space.present(x) for x in space.sample(n_programs + 2, np.random.default_rng(0))]
+    ours, theirs = [], []
+    for program in programs:
+        graph = nx.DiGraph()
+        for i, node in enumerate(program.nodes):
+            graph.add_node(i, label=f"{node.kind} {sorted(node.values.items())}")
+            graph.add_edges_from((source.node, i) for source in node.sources.values() if source.node is not None)
+        ours.append(1e3 * time_call(lambda program=program: program.fingerprint).cpu)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of other digits in earlier versions
+            call = time_call(lambda graph=graph: nx.weisfeiler_lehman_graph_hash(graph, node_attr="label"))
+        theirs.append(1e3 * call.cpu)
+    what = f"key of a program of {name}, {median([len(one) for one in programs]):.0f} nodes, CPU"
+    return [
+        at_most(what, 10.0, median(ours[2:]), " ms"),
+        plain_row("networkx's hash of the graph, times ours", f"{median(theirs[2:]) / median(ours[2:]):.3g}x"),
+    ]
+
+
 def proposal(method: str, n_trials: int, space: SearchSpace) -> float:
     """Median milliseconds a suggestion over the second half of a search."""
     result = bo.minimize(
@@ -107,6 +131,8 @@ def measure(miniature: bool) -> list[Row]:
         n_trials = 20 if miniature else N_TRIALS
         what = f"{method}: median suggestion on Genetic CNN, trials {n_trials // 2} to {n_trials}"
         rows.append(at_most(what, 20.0, proposal(method, n_trials, SearchSpace(genetic_cnn())), " ms"))
+    rows += key_rows("the hierarchical space", SearchSpace(hierarchical()), 2 if miniature else 15)
+    rows += key_rows("NASNet", SearchSpace(nasnet()), 2 if miniature else 15)
     return rows + large_programs(miniature)
 
 

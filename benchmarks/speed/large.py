@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 import bostruct as bo
-from benchmarks.speed.report import Row, at_most, main, median, plain_row, time_call
+from benchmarks.speed.report import Row, at_most, main, suggestion_rows, time_call
 from bostruct.contracts import Array, IntArray
 from bostruct.methods.auto import auto
 from bostruct.study.history import History
@@ -46,8 +46,7 @@ def measure(miniature: bool) -> list[Row]:
     rows = []
     for (d, n), limit in ({(120, 15): np.inf} if miniature else SECONDS).items():
         seconds = _suggestion_seconds(d, n, 2 if miniature else SUGGESTIONS)
-        rows.append(at_most(f"{d} bits: median suggestion, CPU, n = {n}", limit, median(seconds), " s"))
-        rows.append(plain_row(f"{d} bits: slowest suggestion, n = {n}", f"{max(seconds):.3g} s"))
+        rows += suggestion_rows(f"{d} bits: ", n, seconds, limit)
     d, n = (120, 3) if miniature else (6_000, TRIALS)
     limit = np.inf if miniature else TRIAL_SECONDS
     rows.append(at_most(f"{d} bits: a trial of a study without a model, CPU", limit, _trial_seconds(d, n), " s"))

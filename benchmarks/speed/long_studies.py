@@ -165,9 +165,9 @@ def child(path: str) -> Found:
     for study in studies:
         study.close()
     seconds, small_seconds, floor = (median([one.cpu for one in own]) for own in zip(*trios, strict=True))
-    wall, peak = median([long.wall for long, *_ in trios]), _peak()
+    wall, megabytes = median([long.wall for long, *_ in trios]), peak()
     open_floor = time_call(lambda: _read_bare(path)).cpu
-    return Found(opened.cpu, seconds, small_seconds, peak, opened.wall, wall, open_floor, floor)
+    return Found(opened.cpu, seconds, small_seconds, megabytes, opened.wall, wall, open_floor, floor)
 
 
 def _open_bare(path: str) -> sqlite3.Connection:
@@ -203,7 +203,7 @@ def _read_bare(path: str) -> None:
             blake2b(repr(row).encode(), digest_size=8).digest()
 
 
-def _peak() -> float:
+def peak() -> float:
     """Megabytes of this process at most, so far."""
     status = Path("/proc/self/status").read_text(encoding="ascii")
     return int(status.split("VmHWM:")[1].split()[0]) * 1_024 / 1e6

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 import bostruct as bo
-from benchmarks.speed.report import Row, at_most, main, median, plain_row, time_call
+from benchmarks.speed.report import Row, main, suggestion_rows, time_call
 from bostruct.contracts import Array, IntArray
 from bostruct.domains.space.variable import INACTIVE
 from bostruct.methods.auto import auto
@@ -23,6 +23,7 @@ from bostruct.study.history import History
 
 Objective = Callable[[bo.Space, IntArray], Array]
 SECONDS = {100: 0.08, 300: 0.2}
+SLOWEST = 0.5
 SUGGESTIONS = 9
 NEAR = 60  # of the data, changes of the best point
 SPACES = {
@@ -60,8 +61,7 @@ def rate_suggestions(
     rows = []
     for n, limit in limits.items():
         seconds = time_suggestions(space, objective, n, 2 if miniature else SUGGESTIONS)
-        rows.append(at_most(f"{name}: median suggestion, CPU, n = {n}", limit, median(seconds), " s"))
-        rows.append(plain_row(f"{name}: slowest suggestion, n = {n}", f"{max(seconds):.3g} s"))
+        rows += suggestion_rows(f"{name}: ", n, seconds, limit, SLOWEST)
     return rows
 
 

@@ -7,7 +7,8 @@ to 60. All routes start from
 prepared architectures, give four structural weights, take turns pair by pair in one thread, and must agree to 1e-9.
 POT's routes are the transport program in its balanced form (Kandasamy et al. 2018, appendix A.1): `public` calls
 `ot.emd2` on all layers, `raw` POT's compiled solver without its checks, `blocks` the same once for each block of labels
-that has layers on both sides, with closed forms where both have one.
+that has layers on both sides, with closed forms where both have one. `linprog` is SciPy's, on the same program of all
+layers and some of the pairs.
 """
 
 from __future__ import annotations
@@ -18,9 +19,11 @@ from functools import partial
 
 import numpy as np
 import ot
+import scipy.optimize
+import scipy.sparse
 from ot.lp.emd_wrap import emd_c
 
-from benchmarks.speed.report import Row, at_most, main, median, plain_row
+from benchmarks.speed.report import YARDSTICK, Row, at_most, main, median, plain_row
 from bostruct.contracts import Array
 from bostruct.domains.architecture.domain import ArchitectureDomain, Bounds, cnn_domain, mlp_domain
 from bostruct.domains.architecture.value import Architecture
@@ -28,6 +31,7 @@ from bostruct.kernels.otmann.distance import Profile, cached_profile, otmann_dis
 from bostruct.kernels.otmann.settings import REFERENCE, cost_table
 
 N_PAIRS = 400
+EACH = 20
 COPIES = 5
 ITERATIONS = 100_000
 FORBIDDEN = 1e3  # in place of an infinite cost; anything from 2 on is never used
@@ -104,12 +108,20 @@ def public(supply: Array, demand: Array, costs: Array) -> float:
     return float(ot.emd2(supply, demand, costs))
 
 
+def linprog(supply: Array, demand: Array, costs: Array) -> float:
+    n, m = costs.shape
+    sums = scipy.sparse.vstack([scipy.sparse.kron(scipy.sparse.eye(n), np.ones((1, m))),
+                                scipy.sparse.kron(np.ones((1, n)), scipy.sparse.eye(m))])  # fmt: skip
+    return float(scipy.optimize.linprog(costs.ravel(), A_eq=sums.tocsr(), b_eq=np.append(supply, demand)).fun)
+
+
 def ours(x: Architecture, y: Architecture) -> Array:
     return otmann_distances([x], [y]).distance[0, 0]
 
 
 def microseconds(work: Callable[[], object]) -> float:
     """CPU time of this thread: what else runs on the machine does not count."""
+    YARDSTICK.take()
     begin = time.thread_time()
     work()
     return 1e6 * (time.thread_time() - begin)
@@ -126,9 +138,9 @@ def preparing_time(x: Architecture) -> float:
 
 
 def time_pairs(rng: np.random.Generator, n_pairs: int) -> dict[str, float]:
-    """Median microseconds of each route, in turn pair by pair."""
-    routes: dict[str, list[float]] = {"ours": [], "POT blocks": [], "POT raw": [], "POT public": []}
-    for _ in range(n_pairs):
+    """Median microseconds of each route, in turn pair by pair; linprog on one pair in `EACH`."""
+    routes: dict[str, list[float]] = {"ours": [], "POT blocks": [], "POT raw": [], "POT public": [], "linprog": []}
+    for k in range(n_pairs):
         i, j = (int(k) for k in rng.integers(len(POPULATION), size=2))
         x, y = POPULATION[i], POPULATION[j]
         p, q = profile(x, REFERENCE), profile(y, REFERENCE)
@@ -142,6 +154,10 @@ def time_pairs(rng: np.random.Generator, n_pairs: int) -> dict[str, float]:
             routes[name].append(microseconds(lambda keep=found, route=route: keep.append(route())))
         for other in found[1:]:
             np.testing.assert_allclose(other, found[0], rtol=1e-9, atol=1e-7)
+        if k % EACH == 0:
+            begin, far = time.thread_time(), by_pot(linprog, p, q)
+            routes["linprog"].append(1e6 * (time.thread_time() - begin))
+            np.testing.assert_allclose(far, found[0], rtol=1e-6, atol=1e-5)
     return {name: median(times) for name, times in routes.items()}
 
 

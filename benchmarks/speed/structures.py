@@ -17,7 +17,7 @@ import numpy as np
 
 import bostruct as bo
 from benchmarks.speed.mixed import Objective, time_suggestions
-from benchmarks.speed.report import Row, at_most, main, median, plain_row
+from benchmarks.speed.report import Row, main, median, plain_row, suggestion_rows
 from bostruct.contracts import Array, IntArray
 from bostruct.domains.space.variable import Variable
 
@@ -69,8 +69,7 @@ def _time(
     rows = []
     for n, limit in ({15: np.inf} if miniature else limits).items():
         seconds = time_suggestions(bo.Space({"x": variable}), objective, n, 2 if miniature else SUGGESTIONS)
-        rows.append(at_most(f"{name}: median suggestion, CPU, n = {n}", limit, median(seconds), " s"))
-        rows.append(plain_row(f"{name}: slowest suggestion, n = {n}", f"{max(seconds):.3g} s"))
+        rows += suggestion_rows(f"{name}: ", n, seconds, limit)
     return rows
 
 

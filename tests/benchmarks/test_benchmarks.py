@@ -14,7 +14,15 @@ import bostruct as bo
 from benchmarks.reference import plain_sampler as plain
 from benchmarks.speed.__main__ import PAGE, SCRIPTS, with_table
 from benchmarks.speed.datasets import search_data
-from benchmarks.speed.report import at_least, at_most, table
+from benchmarks.speed.report import (
+    REFERENCE_SECONDS,
+    YARDSTICK,
+    Yardstick,
+    at_least,
+    at_most,
+    suggestion_rows,
+    table,
+)
 from bostruct.methods import combo
 from bostruct.methods.defaults import variable_graphs
 from bostruct.problems.contamination import contamination
@@ -23,7 +31,14 @@ from bostruct.surrogates.gaussian import evidence
 from bostruct.surrogates.hyperparameters import Hyperparameters
 
 ROOT = Path(__file__).parents[2]
-DEAR = ("memory", "long_studies", "language")  # start processes, or search spaces of large programs
+DEAR = (
+    "memory",
+    "long_studies",
+    "language",
+    "reports",
+    "first_use",
+    "anchors",
+)  # start processes, or search spaces of large programs
 MIXED = bo.Space({"a": bool, "b": ["x", "y", "z"], "c": range(4), "d": bool})
 
 
@@ -79,7 +94,7 @@ def test_every_script_runs_in_miniature(name: str, monkeypatch: pytest.MonkeyPat
         runpy.run_path(str(ROOT / "benchmarks" / "speed" / f"{name}.py"), run_name="__main__")
     assert ended.value.code == 0
     printed = capsys.readouterr().out
-    assert "| required | measured | met |" in printed
+    assert "| required | measured | machine | met |" in printed
     page = with_table(PAGE.read_text(encoding="utf-8"), name, printed)
     assert printed.strip() in page
 
@@ -96,6 +111,25 @@ def test_a_page_without_markers_is_refused() -> None:
 
 def test_a_missed_requirement_is_seen() -> None:
     assert [at_least("ratio", 2.0, found).met for found in (3.0, 1.0)] == [True, False]
-    assert [at_most("time", 1.0, found, " s").met for found in (0.5, 1.5)] == [True, False]
-    assert at_most("time", 0.1, 0.10003, " s").measured == "0.10003 s"
-    assert "**no**" in table("T", [at_most("time", 1.0, 1.5, " s")])
+    assert [at_most("memory", 1.0, found, " MB").met for found in (0.5, 1.5)] == [True, False]
+    assert at_most("memory", 0.1, 0.10003, " MB").measured == "0.10003 MB"
+    assert "**no**" in table("T", [at_most("memory", 1.0, 1.5, " MB")])
+
+
+def test_seconds_are_compared_after_division_by_the_factor_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    for factor, met in ((1.0, [True, False, False]), (2.0, [True, True, False])):
+        monkeypatch.setattr(YARDSTICK, "read", lambda factor=factor: factor)
+        rows = [at_most("time", 1.0, seconds, " s") for seconds in (0.5, 1.5, 2.5)]
+        assert [row.met for row in rows] == met
+        assert f"| 1.5 s | {factor:.2f}x |" in table("T", rows)
+    monkeypatch.setattr(YARDSTICK, "read", lambda: 2.0)
+    rows = suggestion_rows("", 9, [0.1, 0.2, 0.9], 0.1, 0.5)
+    assert [(row.measured, row.met) for row in rows] == [("0.2 s", True), ("0.9 s", True)]
+
+
+def test_the_yardstick_is_the_mean_of_what_was_taken_since_the_last_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    yardstick = Yardstick()
+    assert yardstick.read() > 0.1
+    yardstick._taken = [2.0 * REFERENCE_SECONDS, 4.0 * REFERENCE_SECONDS]
+    monkeypatch.setattr(yardstick, "take", lambda: None)
+    assert yardstick.read() == pytest.approx(3.0)

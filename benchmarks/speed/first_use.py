@@ -1,0 +1,84 @@
+"""First use in a new installation and in a new process: `Study()` and the first suggestion, imports and all.
+
+    python -m benchmarks.speed.first_use [--check]
+
+Each case is a process of its own; bytecode is there, as in an installation. In a new installation the folder of
+compiled code (`NUMBA_CACHE_DIR`) is empty; the second process finds what the first has compiled.
+"""
+
+from __future__ import annotations
+
+import compileall
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+from benchmarks.peers.run import ROOT
+from benchmarks.speed.report import YARDSTICK, Row, at_most, main, median
+
+REPEATS = 5  # of the processes that find compiled code
+CASES = {
+    "nasbot": ("bo.cnn_domain()", "len(x.layers)", 5.0, 1.5),
+    "auto": (
+        "bo.Space({'a': ['p', 'q', 'r'], 'b': bool, 'c': bo.Real(0, 1), 'd': bo.Integer(0, 9)})",
+        "x['c']",
+        1.5,
+        1.5,
+    ),
+}  # method -> domain, objective, CPU seconds of the first suggestion by a model in a new installation and afterwards
+CHILD = """
+import json, resource, sys, time
+begun = time.process_time()
+import bostruct as bo
+domain = {domain}
+study = bo.Study(domain, method={method!r}, seed=0)
+made = time.process_time() - begun
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
+while True:
+    asked = time.process_time()
+    trial = study.ask()
+    if trial.origin == "model":
+        break
+    x = trial.point
+    study.tell(trial, float({objective}))
+print(json.dumps([made, peak, time.process_time() - asked]))
+"""
+
+
+def measure(miniature: bool) -> list[Row]:
+    rows = []
+    compileall.compile_dir(ROOT / "bostruct", quiet=1)
+    for method, (domain, objective, new, afterwards) in CASES.items():
+        code = CHILD.format(domain=domain, method=method, objective=objective)
+        with tempfile.TemporaryDirectory() as folder:
+            first = _run(code, folder)
+            later = [_run(code, folder) for _ in range(1 if miniature else REPEATS)]
+        made, megabytes, seconds = (median(column) for column in zip(*later, strict=True))
+        rows += [
+            at_most(f"{method}: first suggestion of the model, new installation, CPU", new, first[2], " s"),
+            at_most(f"{method}: Study() with imports, new installation, CPU", 5.0, first[0], " s"),
+            at_most(f"{method}: first suggestion of the model, CPU", afterwards, seconds, " s"),
+            at_most(f"{method}: Study() with imports, CPU", 0.3, made, " s"),
+            at_most(f"{method}: Study(), peak of the process", 60.0, megabytes, " MB"),
+        ]
+    return rows
+
+
+def _run(code: str, folder: str) -> tuple[float, float, float]:
+    """Return CPU seconds of `Study()`, megabytes by then, and CPU seconds of the suggestion, of a new process.
+
+    folder: of compiled code.
+    """
+    YARDSTICK.take()
+    words, environment = (
+        [sys.executable, "-c", code],
+        os.environ | {"NUMBA_CACHE_DIR": folder, "PYTHONDONTWRITEBYTECODE": ""},
+    )
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=True)
+    return tuple(json.loads(done.stdout))
+
+
+if __name__ == "__main__":
+    main("First use", measure)

@@ -1,0 +1,70 @@
+"""Reports, data frames and CSV files of long studies: seconds, and the peak of the process.
+
+    python -m benchmarks.speed.reports [--check]
+
+Each is one command or call on a file of random trials, in a process of its own, whose imports count. `best_trial` is
+read a thousand times once the study is open.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import bostruct as bo
+from benchmarks.speed.long_studies import Case, peak, write_study
+from benchmarks.speed.report import YARDSTICK, Row, at_most, main, time_call
+from bostruct.cli import main as run_command
+
+REPORT_SECONDS = {1_000: 3.0, 10_000: 6.0, 100_000: 15.0}
+MEGABYTES = 300.0
+FRAME_SECONDS = 3.0
+BEST_MILLISECONDS = 1.0
+READ = 1_000
+
+
+def measure(miniature: bool) -> list[Row]:
+    rows, sizes = [], [30] if miniature else list(REPORT_SECONDS)
+    for n in sizes:
+        case, limit = Case(n, 60, "mixed variables"), REPORT_SECONDS.get(n, 60.0)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "study.db"
+            write_study(path, case)
+            seconds, megabytes, _ = _run("report", path)
+            rows.append(at_most(f"{n:,} trials: report, CPU", limit, seconds, " s"))
+            rows.append(at_most(f"{n:,} trials: report, peak of the process", MEGABYTES, megabytes, " MB"))
+            if n == sizes[-1]:
+                for what in ("dataframe", "csv"):
+                    seconds, _, milliseconds = _run(what, path)
+                    rows.append(at_most(f"{n:,} trials: {what}, CPU, once open", FRAME_SECONDS, seconds, " s"))
+                rows.append(at_most(f"{n:,} trials: best_trial, CPU", BEST_MILLISECONDS, milliseconds, " ms"))
+    return rows
+
+
+def _run(what: str, path: Path) -> tuple[float, float, float]:
+    """Return CPU seconds, megabytes, and CPU milliseconds of `best_trial`, of a process of its own."""
+    words = [sys.executable, "-m", "benchmarks.speed.reports", "--child", what, str(path)]
+    YARDSTICK.take()
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    return tuple(json.loads(done.stdout.splitlines()[-1]))
+
+
+def child(what: str, path: str) -> tuple[float, float, float]:
+    """Do one thing in this process, and return what `_run` does."""
+    if what == "report":
+        call = time_call(lambda: run_command(["report", path, "--out", f"{path}.html"], standalone_mode=False))
+        return call.cpu, peak(), 0.0
+    study = bo.Study.load(path, read_only=True)
+    best = time_call(lambda: [study.best_trial for _ in range(READ)]).cpu
+    work = study.result.to_dataframe if what == "dataframe" else lambda: study.result.to_csv(f"{path}.csv")
+    return time_call(work).cpu, peak(), 1e3 * best / READ
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--child"]:
+        print(json.dumps(child(*sys.argv[2:])))
+    else:
+        main("Reports and tables of long studies", measure)
