@@ -154,11 +154,8 @@ class MCTS(Searcher):
     def _grow_tree(self, history: HistoryView) -> tuple[TreeNode, ExhaustedPrefixes]:
         root, exhausted = TreeNode(), ExhaustedPrefixes(self._cache.options)
         points = [*history.completed, *history.failed, *history.running]
-        told = [
-            *REWARDS[self.rewards](history.values).tolist(),
-            *[0.0] * len(history.failed),
-            *[None] * len(history.running),
-        ]
+        rewards = REWARDS[self.rewards](history.values).tolist()
+        told = [*rewards, *[0.0] * len(history.failed), *[None] * len(history.running)]
         for decisions, reward in zip(self._cache.decisions(points), told, strict=True):
             _backpropagate(root, decisions, reward)
             exhausted.add(decisions)

@@ -320,9 +320,8 @@ class SearchSpace(PartialProgram, LocalDomain, ChoiceDomain, TreeDomain):
 
     def roll_out(self, made: Sequence[int], rng: np.random.Generator) -> Trace:
         with _as_infeasible():
-            return self._trace(
-                sampling.sample_walk(sampling.follow_decisions(self._walk, made), rng, self.max_decisions)
-            )
+            begun = sampling.follow_decisions(self._walk, made)
+            return self._trace(sampling.sample_walk(begun, rng, self.max_decisions))
 
     def architectures(self, xs: Iterable[Trace]) -> list[Architecture]:
         try:
