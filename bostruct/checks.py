@@ -17,15 +17,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from bostruct.contracts import (
-    Array,
-    Batch,
-    Domain,
-    DomainError,
-    MissingExtra,
-    Point,
-    PredicateError,
-)
+from bostruct.contracts import Array, Batch, Domain, DomainError, MissingExtra, Point, PredicateError
 
 Trait = TypeVar("Trait", bound=Domain)
 Part = TypeVar("Part")

@@ -187,6 +187,22 @@ class Posterior(ABC):
         """
         return self.screen(xs)
 
+    def bound_and_reach(self, xs: Batch) -> tuple[Prediction, npt.NDArray[np.bool_] | None]:
+        """Return what `bound` returns, and the points that are too far from the training points to learn from them.
+
+        Parameters
+        ----------
+        xs : Batch
+            m points.
+
+        Returns
+        -------
+        tuple of Prediction and array of shape (m,) or None
+            The bounds; and the points whose mean and variance by `predict` are those of the prior, bit for bit, and so
+            equal (bool). None if that is unknown.
+        """
+        return self.bound(xs), None
+
     def upper_bound(self, xs: Batch) -> Prediction:
         """Return a mean and a variance, (s, m) each, that are never below those of `predict`.
 

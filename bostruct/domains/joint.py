@@ -12,12 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from bostruct.checks import (
-    check_draw,
-    check_part,
-    short_repr,
-    try_mutation,
-)
+from bostruct.checks import check_draw, check_part, short_repr, try_mutation
 from bostruct.contracts import (
     INFINITE,
     AtLeast,

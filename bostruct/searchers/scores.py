@@ -79,7 +79,11 @@ class AcquisitionScore(Score):
 
     def upper_bounds(self, xs: Batch) -> Array:
         """Return upper bounds of the score, without the O(n^2) cost of a variance (m,)."""
-        return self.acquisition.average(self.acquisition.upper_bounds(self.posterior.bound(xs), self.incumbent))
+        found, unreached = self.posterior.bound_and_reach(xs)
+        bounds = self.acquisition.average(self.acquisition.upper_bounds(found, self.incumbent))
+        if unreached is not None and len(equal := np.flatnonzero(unreached)) > 1:
+            bounds[equal] = self(xs[equal[:2]])[0]  # two, because samples of one point are averaged in another order
+        return bounds
 
     def believe(self, xs: Batch) -> AcquisitionScore:
         """Return the score conditioned on the posterior means at points that are being evaluated.

@@ -19,14 +19,7 @@ from bostruct.execution.evaluation import EARLIER
 from bostruct.execution.interrupts import defer_signals, defer_signals_once_begun
 from bostruct.outcome import Outcome
 from bostruct.storage.json_text import parse
-from bostruct.storage.protocol import (
-    RemoteChanges,
-    StorageError,
-    StorageLost,
-    StoredStudy,
-    StudyWriter,
-    TrialRow,
-)
+from bostruct.storage.protocol import RemoteChanges, StorageError, StorageLost, StoredStudy, StudyWriter, TrialRow
 from bostruct.storage.reading import pause_collector
 from bostruct.storage.writing import defer_signals_and_note, retry_rolled_back
 from bostruct.study.history import ATTRIBUTES, CANCELED, DOUBLE, MACHINE, NO_DATA, Trial

@@ -14,16 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bostruct.checks import check_integer, check_number, load_by_name
-from bostruct.contracts import (
-    Array,
-    BostructError,
-    Domain,
-    HistoryView,
-    IntArray,
-    Json,
-    NumericalError,
-    Searcher,
-)
+from bostruct.contracts import Array, BostructError, Domain, HistoryView, IntArray, Json, NumericalError, Searcher
 from bostruct.display import html_table
 from bostruct.domains.space.call_limit import limit_calls
 from bostruct.goals.declared import Goals

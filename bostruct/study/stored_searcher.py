@@ -8,15 +8,7 @@ from typing import NamedTuple
 
 from bostruct import methods
 from bostruct.checks import count_own_frames
-from bostruct.contracts import (
-    Domain,
-    DomainError,
-    ParsedJson,
-    Point,
-    PointError,
-    PredicateError,
-    Searcher,
-)
+from bostruct.contracts import Domain, DomainError, ParsedJson, Point, PointError, PredicateError, Searcher
 from bostruct.domains.space.levels import accept_rounded
 from bostruct.domains.space.points import read_contents
 from bostruct.goals.declared import Goals

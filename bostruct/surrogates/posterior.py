@@ -129,23 +129,31 @@ class GaussianPosterior(Posterior):
         The variance is the smaller of what the most telling training point leaves, and what the leading principal
         components of the training points leave.
         """
+        return self.bound_and_reach(xs)[0]
+
+    def bound_and_reach(self, xs: Batch) -> tuple[Prediction, npt.NDArray[np.bool_] | None]:
         grams_with = self._single_grams
         if grams_with is None:
-            return self.screen(xs)
+            return self.screen(xs), None
         mean, variance = np.empty((len(self.samples), len(xs))), np.empty((len(self.samples), len(xs)))
-        size = max(SINGLE_BLOCK // len(self.xs), 1)
+        unreached, size = np.ones(len(xs), dtype=bool), max(SINGLE_BLOCK // len(self.xs), 1)
         for first in range(0, len(xs), size):
             block = xs[first : first + size]
             if (grams := grams_with(block)) is None:
-                return self.screen(xs)
+                return self.screen(xs), None
             own = slice(first, first + len(block))
             for s, (one, gram) in enumerate(zip(self._single_samples, grams, strict=True)):
                 hyper = self.samples[s].hyper
-                lowest, explained = bound_sample(one, gram)
-                left = np.exp(hyper.log_amplitude) * (self.kernel.diag(hyper.theta, block) + self.nugget - explained)
+                lowest, explained, total = bound_sample(one, gram)
+                prior = self.kernel.diag(hyper.theta, block) + self.nugget
                 mean[s, own] = hyper.mean + lowest
-                variance[s, own] = np.maximum(left, SMALLEST_VARIANCE)
-        return self._allow_for_rounding(Prediction(self.shift + self.scale * mean, self.scale**2 * variance))
+                variance[s, own] = np.maximum(np.exp(hyper.log_amplitude) * (prior - explained), SMALLEST_VARIANCE)
+                unreached[own] &= one.scale * total < LOST * abs(hyper.mean)
+                unreached[own] &= np.square(one.norm * total) < LOST * prior
+        if len(first := np.flatnonzero(unreached)[:1]):
+            unreached &= (variance == variance[:, first]).all(axis=0)  # of equal prior variances
+        bounds = Prediction(self.shift + self.scale * mean, self.scale**2 * variance)
+        return self._allow_for_rounding(bounds), unreached
 
     def upper_bound(self, xs: Batch) -> Prediction:
         found = self._negative.bound(xs)
@@ -420,6 +428,7 @@ FEWEST_COMPONENTS = 24  # from some 200 training points on; of fewer points an e
 POINTS_PER_COMPONENT = 8  # training points: what a component costs, and an exact variance saves
 POWER_ITERATIONS = 2
 LEAST_EIGENVALUE = 0.3  # of a component that is worth its product, in units of a variance
+LOST = 2.0**-55  # relative: what is smaller changes no digit of a double
 NEGLIGIBLE = 1e-11  # a coefficient that counts as 0: times the smallest covariance it would be slow to multiply
 COMPONENT_ROUNDING = 1e-6  # relative: rounding leaves B S B' within that of I
 
@@ -429,11 +438,13 @@ class SinglePosteriorSample(NamedTuple):
 
     rows: the weights over their scale, the magnitudes of these, ones, and the components B (3 + r, n).
     scale: the largest weight.
+    norm: of the whitener, so that norm^2 k'k is at least the variance that covariances k explain.
     """
 
     rows: npt.NDArray[np.float32]
     scale: float
     spread: float
+    norm: float
     reach: npt.NDArray[np.float32]
 
 
@@ -455,7 +466,8 @@ def prepare_sample(
     rows[np.abs(rows) < NEGLIGIBLE] = 0.0
     is_level = float(np.ptp(one.reach)) <= SINGLE_ROUNDING * float(one.reach[0])
     reach = (one.reach[:1] if is_level else one.reach).astype(np.float32)
-    return SinglePosteriorSample(rows.astype(np.float32), scale, float(np.linalg.norm(components)), reach[:, None])
+    spread, norm = float(np.linalg.norm(components)), float(np.linalg.norm(one.whitener))
+    return SinglePosteriorSample(rows.astype(np.float32), scale, spread, norm, reach[:, None])
 
 
 def leading_components(gram: Array, ridge: float | Array, most: int) -> Array:
@@ -472,18 +484,15 @@ def leading_components(gram: Array, ridge: float | Array, most: int) -> Array:
     for _ in range(POWER_ITERATIONS):
         basis = gram @ np.linalg.qr(basis)[0]
     basis = np.linalg.qr(basis)[0]
-    among = basis.T @ (gram @ basis)
-    if isinstance(ridge, np.ndarray):
-        among += (basis.T * ridge) @ basis
-    values, vectors = np.linalg.eigh(among)
-    if not isinstance(ridge, np.ndarray):
-        values += ridge
+    values, vectors = np.linalg.eigh(basis.T @ (gram @ basis + np.reshape(ridge, (-1, 1)) * basis))
     kept = values >= LEAST_EIGENVALUE * (float(np.mean(gram.diagonal())) + float(np.mean(ridge)))
     return ((basis @ vectors[:, kept]) / np.sqrt(values[kept])).T
 
 
-def bound_sample(one: SinglePosteriorSample, single: SingleGram) -> tuple[Array, Array]:
-    """Return the least that the weighted sum w'k, and the variance explained, can be at m points, (m,) each.
+def bound_sample(one: SinglePosteriorSample, single: SingleGram) -> tuple[Array, Array, Array]:
+    """Return the least that the weighted sum w'k and the variance explained can be, and the most that the sum of k can.
+
+    Each has the shape (m,), for m points.
 
     single: covariances of the n training points with the m points (n, m).
     """
@@ -501,7 +510,7 @@ def bound_sample(one: SinglePosteriorSample, single: SingleGram) -> tuple[Array,
         projected = np.sqrt(np.einsum("rm,rm->m", components, components, dtype=np.float64))
         projected -= (share * one.spread + NEGLIGIBLE * n) * length
         np.maximum(explained, (1.0 - COMPONENT_ROUNDING) * projected, out=explained)
-    return one.scale * lowest, np.square(explained)
+    return one.scale * lowest, np.square(explained), (1.0 + share) * total
 
 
 def explained_variance(one: PosteriorSample, gram: Array) -> Array:

@@ -358,6 +358,11 @@ def check_screen(posterior: Posterior, domain: Domain, xs: Batch, rng: np.random
     pair = sample_changes(domain, xs[:2], 10, rng)
     for batch in (xs,) if pair is None else (xs, pair.changes):
         bounds = {name: (sign, bound(posterior, batch)) for name, (sign, bound) in BOUNDS.items()}
+        again, unreached = posterior.bound_and_reach(batch)
+        _assert_same(again, bounds["bound"][1], "bound_and_reach")
+        if unreached is not None:
+            equal = posterior.predict(domain.take(batch, np.flatnonzero(unreached).tolist()))
+            assert all(np.all(one == one[:, :1]) for one in equal), "points that are not reached are predicted alike"
         for some in (range(len(batch)), rng.permutation(len(batch))[: max(len(batch) // 2, 1)]):
             found = posterior.predict(domain.take(batch, some))
             positions = np.asarray(some)
@@ -440,6 +445,7 @@ POSTERIOR_LAWS: dict[str, Law] = {  # for each member of the base class
     "predict": check_prediction,
     "screen": check_screen,
     "bound": check_screen,
+    "bound_and_reach": check_screen,
     "upper_bound": check_screen,
     "believe": _check_beliefs,
     "covariance": _check_covariances,

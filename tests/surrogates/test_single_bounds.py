@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 import bostruct as bo
+from bostruct.acquisition.bounded_search import best
+from bostruct.acquisition.functions import ExpectedImprovement, LogExpectedImprovement
 from bostruct.contracts import SingleGram
 from bostruct.methods import combo
+from bostruct.searchers.scores import AcquisitionScore
 from bostruct.surrogates.hyperparameters import Hyperparameters
 from bostruct.surrogates.posterior import (
     GaussianPosterior,
@@ -72,6 +75,34 @@ def test_an_error_that_says_nothing_bounds_nothing():
     posterior = posterior_of(40, -1.0, -3.0)
     gram = posterior.kernel.gram(posterior.samples[0].hyper.theta, posterior.kernel.prepare(posterior.xs))
     member = prepare_sample(lambda: gram, posterior.samples[0], 1e-6)
-    lowest, explained = bound_sample(member, SingleGram(np.ones((40, 2), dtype=np.float32), 1e30))
+    lowest, explained, total = bound_sample(member, SingleGram(np.ones((40, 2), dtype=np.float32), 1e30))
     assert np.all(lowest < -1e20)
     np.testing.assert_array_equal(explained, 0.0)
+    assert np.all(total > 1e20)
+
+
+@pytest.mark.parametrize("log_noise", [-12.0, -2.0])
+def test_points_that_no_training_point_reaches_have_one_score_and_few_of_them_are_scored(log_noise, monkeypatch):
+    posterior, rng = posterior_of(40, -12.0, log_noise), np.random.default_rng(4)
+    near = SPACE.sample_neighborhoods(posterior.xs[:5], 10, rng)[0]
+    xs = SPACE.join(near, SPACE.sample(2_000, rng), posterior.xs)
+    unreached, exact = posterior.bound_and_reach(xs)[1], posterior.predict(xs)
+    assert 500 < np.count_nonzero(unreached) < 2_000
+    assert not unreached[: len(near)].any()
+    assert not unreached[-len(posterior.xs) :].any()
+    for found in exact.mean, exact.variance:
+        assert np.all(found[:, unreached] == found[:, unreached][:, :1])
+    sizes, predict = [], GaussianPosterior.predict
+    monkeypatch.setattr(GaussianPosterior, "predict", lambda one, some: sizes.append(len(some)) or predict(one, some))
+    for acquisition in ExpectedImprovement(), LogExpectedImprovement():
+        score = AcquisitionScore(posterior, acquisition, float(np.median(exact.mean)))
+        scores = score(xs)
+        assert np.all(score.upper_bounds(xs)[unreached] == scores[unreached])
+        sizes.clear()
+        chosen, top = best(score, SPACE, xs, 600)
+        assert sum(sizes) < 1_500  # of 2,090
+        expected = np.lexsort((np.arange(len(xs)), -scores))[:600]
+        np.testing.assert_array_equal(chosen, expected)
+        np.testing.assert_array_equal(top, scores[expected])
+    assert not posterior_of(40, -3.0, log_noise).bound_and_reach(xs)[1].any()
+    assert not len(posterior.bound_and_reach(xs[:0])[1])

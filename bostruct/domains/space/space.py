@@ -36,12 +36,7 @@ from bostruct.domains.space.call_limit import release_calls
 from bostruct.domains.space.choices import coordinate
 from bostruct.domains.space.clauses import Clause, clause_from_json
 from bostruct.domains.space.conditions import check_constraints, name_levels, read_lists, refuse_contradictions
-from bostruct.domains.space.constraints import (
-    Constraint,
-    Survey,
-    count_within_limit,
-    valid_mask,
-)
+from bostruct.domains.space.constraints import Constraint, Survey, count_within_limit, valid_mask
 from bostruct.domains.space.fixed import fix_constraints, fix_variables
 from bostruct.domains.space.graphs import MAX_CHOICES
 from bostruct.domains.space.linear import Linear
