@@ -1,21 +1,19 @@
 """First use in a new installation and in a new process: `Study()` and the first suggestion, imports and all.
 
-    python -m benchmarks.speed.first_use [--check]
+    python -m benchmarks.speed first_use [--check]
 
-Each case is a process of its own; bytecode is there, as in an installation. In a new installation the folder of
+Each case is a process of its own. Modules have bytecode, as in an installation. In a new installation the folder of
 compiled code (`NUMBA_CACHE_DIR`) is empty; the second process finds what the first has compiled.
 """
 
 from __future__ import annotations
 
-import compileall
 import json
 import os
 import subprocess
 import sys
 import tempfile
 
-from benchmarks.peers.run import ROOT
 from benchmarks.speed.report import YARDSTICK, Row, at_most, main, median
 
 REPEATS = 5  # of the processes that find compiled code
@@ -49,7 +47,6 @@ print(json.dumps([made, peak, time.process_time() - asked]))
 
 def measure(miniature: bool) -> list[Row]:
     rows = []
-    compileall.compile_dir(ROOT / "bostruct", quiet=1)
     for method, (domain, objective, new, afterwards) in CASES.items():
         code = CHILD.format(domain=domain, method=method, objective=objective)
         with tempfile.TemporaryDirectory() as folder:
@@ -74,7 +71,7 @@ def _run(code: str, folder: str) -> tuple[float, float, float]:
     YARDSTICK.take()
     words, environment = (
         [sys.executable, "-c", code],
-        os.environ | {"NUMBA_CACHE_DIR": folder, "PYTHONDONTWRITEBYTECODE": ""},
+        os.environ | {"NUMBA_CACHE_DIR": folder},
     )
     done = subprocess.run(words, env=environment, capture_output=True, text=True, check=True)
     return tuple(json.loads(done.stdout))

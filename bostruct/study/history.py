@@ -19,7 +19,7 @@ CANCELED = "canceled"  # in the info of a canceled trial
 MACHINE = "machine_failure"  # of a trial requeued after a machine failure: cause, and number of completed trials
 NO_DATA = "no_data"  # of a trial that failed again because of the machine: the cause
 ATTRIBUTES = "attributes"  # in the info of a trial: the user's data
-SHOWN_AT_ONCE = 1_000  # maximum points of trials decoded together
+AT_ONCE = 1_000  # maximum points of trials decoded together
 DOUBLE = "double"  # origin of a second outcome of a requeued trial
 
 
@@ -172,8 +172,8 @@ class Trial:
 
 def show_points(trials: Sequence[Trial]) -> Iterator[Presented]:
     """Yield the points of trials without caching them, since many points need much memory."""
-    for start in range(0, len(trials), SHOWN_AT_ONCE):
-        some = trials[start : start + SHOWN_AT_ONCE]
+    for start in range(0, len(trials), AT_ONCE):
+        some = trials[start : start + AT_ONCE]
         shows = [trial.__dict__.get("_show") for trial in some]
         methods = {getattr(show, "func", None) for show in shows}
         if len(methods) == 1 and (show := methods.pop()) is not None:  # all have one form of points
@@ -331,12 +331,16 @@ class ArrayBuffer:
         rows: (m, ...), of the same form as the first.
         """
         n = self._n + len(rows)
+        self.reserve(n)
+        self._buffer[self._n : n] = rows
+        self._n = n
+
+    def reserve(self, n: int) -> None:
+        """Make room for n rows in all, and for twice the former number at least."""
         if n > len(self._buffer):
             wider = np.empty((max(n, 2 * len(self._buffer)), *self._buffer.shape[1:]), dtype=self._buffer.dtype)
             wider[: self._n] = self._buffer[: self._n]
             self._buffer = wider
-        self._buffer[self._n : n] = rows
-        self._n = n
 
     def read(self) -> Batch:
         """Return the current rows (n, ...) as a read-only view."""
@@ -364,12 +368,12 @@ class BatchBuffer:
 
     def read(self) -> Batch:
         """Return the current points as a batch of the domain, the same object until a point is appended."""
-        if self._fresh:
-            fresh = self._join_fresh(self._fresh)
-            if self._rows is not None:
-                self._rows.extend(fresh)
-                self._batch = self._rows.read()
-            else:
-                self._batch = self._join(self._batch, fresh)
-            self._fresh = []
+        if self._fresh and self._rows is not None:
+            self._rows.reserve(2 * len(self._fresh))  # memory that nothing is written to is not used
+            while self._fresh:
+                self._rows.extend(self._join_fresh(self._fresh[:AT_ONCE]))
+                del self._fresh[:AT_ONCE]
+            self._batch = self._rows.read()
+        elif self._fresh:
+            self._batch, self._fresh = self._join(self._batch, self._join_fresh(self._fresh)), []
         return self._batch
