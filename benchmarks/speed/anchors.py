@@ -4,7 +4,7 @@
 
 PYTHON is an interpreter with the peers and this package, such as `benchmarks.peers` has; without it, this one. A peer
 that it lacks is left out. A suggestion is the mean of the last ten of a run from ten shared points, one run after the
-other.
+other; a run ends after two CPU minutes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PROBLEMS = ("max-3-sat 60/300", "nk 30x5", "ackley, categories")
 SEARCHES = ("auto", "Optuna GP", "BoTorch", "HEBO", "Ax", "Optuna TPE")
 NUMBERS = (50, 100)
 COUNTED = 10  # suggestions
-MOST_SECONDS = 400.0  # of CPU for a run
+MOST_SECONDS = 120.0  # of CPU for a run
 
 
 def measure(miniature: bool) -> list[Row]:
@@ -50,9 +50,10 @@ def measure(miniature: bool) -> list[Row]:
 
 
 def _describe(seconds: list[float]) -> str:
-    """Return the means of the suggestions before `NUMBERS` evaluations, or of the last if a run was cut."""
+    """Return the means of the suggestions before `NUMBERS` evaluations, and of the last if the run was ended."""
     means = [float(np.mean(seconds[n - COUNTED : n])) for n in NUMBERS if n <= len(seconds)]
-    return ", ".join(f"{mean:.3g} s" for mean in means) or f"{seconds[-1]:.3g} s after {len(seconds)}"
+    last = f"{np.mean(seconds[-COUNTED:]):.3g} s before {len(seconds)}, where it was ended"
+    return ", ".join([f"{mean:.3g} s" for mean in means] + [last] * (len(means) < len(NUMBERS)))
 
 
 def child(problem: str, search: str, trials: str) -> list[float]:
