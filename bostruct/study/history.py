@@ -369,7 +369,8 @@ class BatchBuffer:
     def read(self) -> Batch:
         """Return the current points as a batch of the domain, the same object until a point is appended."""
         if self._fresh and self._rows is not None:
-            self._rows.reserve(2 * len(self._fresh))  # memory that nothing is written to is not used
+            if len(self._fresh) > AT_ONCE:
+                self._rows.reserve(len(self._fresh) + AT_ONCE)  # so that the next points do not copy all
             while self._fresh:
                 self._rows.extend(self._join_fresh(self._fresh[:AT_ONCE]))
                 del self._fresh[:AT_ONCE]
