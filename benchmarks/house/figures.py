@@ -37,7 +37,7 @@ LIMITS = (
     Limit("files under 100 lines", 65),
     Limit("files over 700 lines", 3),  # docstrings of the reference have sections, which take lines
     Limit("files that one file of their own folder imports", 41),
-    Limit("code lines", 54_731),
+    Limit("code lines", 54_710),
     Limit("docstring lines", 20_600),
     Limit("imports, % of code lines", 10.4),
     Limit("private helpers named once, % of functions", 14.2),

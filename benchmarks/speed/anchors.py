@@ -1,10 +1,10 @@
-"""Suggestions of peers beside `auto`: CPU seconds of one, after 50 and 100 evaluations.
+"""Suggestions of peers beside `auto`: CPU seconds of one, before 50 and 100 evaluations.
 
     PEERS=PYTHON python -m benchmarks.speed.anchors [--check]
 
 PYTHON is an interpreter with the peers and this package, such as `benchmarks.peers` has; without it, this one. A peer
-that it lacks is left out. A suggestion is the mean of the last ten of a run from ten shared points, one run after the
-other; a run ends after two CPU minutes.
+that it lacks is left out. A suggestion is the mean of the ten before, of a run from ten shared points; a run ends after
+two CPU minutes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import sys
 import numpy as np
 
 from benchmarks.peers.groups import ALL_SEARCHES, make_task
-from benchmarks.peers.run import ROOT, draw_initial, environment, is_missing, time_search
+from benchmarks.peers.run import N_INITIAL, ROOT, draw_initial, environment, is_missing, time_search
 from benchmarks.speed.report import YARDSTICK, Row, main, plain_row
 
 PROBLEMS = ("max-3-sat 60/300", "nk 30x5", "ackley, categories")
@@ -42,18 +42,22 @@ def measure(miniature: bool) -> list[Row]:
                 str(12 if miniature else 101),
             ]
             done = subprocess.run(words, cwd=ROOT, env=environment(ROOT), capture_output=True, text=True)
-            if done.returncode and not is_missing(done.stderr):
+            if done.returncode and is_missing(done.stderr):
+                continue
+            if done.returncode:
                 raise RuntimeError(f"{search} on {problem}:\n{done.stderr[-3000:]}")
-            told = "not installed" if done.returncode else _describe(json.loads(done.stdout.splitlines()[-1]))
-            rows.append(plain_row(f"{problem}: {search}", told)._replace(factor=YARDSTICK.read()))
+            shown = _describe(json.loads(done.stdout.splitlines()[-1]))
+            rows.append(plain_row(f"{problem}: {search}", shown)._replace(factor=YARDSTICK.read()))
     return rows
 
 
 def _describe(seconds: list[float]) -> str:
-    """Return the means of the suggestions before `NUMBERS` evaluations, and of the last if the run was ended."""
-    means = [float(np.mean(seconds[n - COUNTED : n])) for n in NUMBERS if n <= len(seconds)]
-    last = f"{np.mean(seconds[-COUNTED:]):.3g} s before {len(seconds)}, where it was ended"
-    return ", ".join([f"{mean:.3g} s" for mean in means] + [last] * (len(means) < len(NUMBERS)))
+    """Return the means before `NUMBERS` evaluations, and before the last one if the run was ended."""
+    ends = [n for n in NUMBERS if n <= len(seconds)]
+    ends += [len(seconds)] * (len(ends) < len(NUMBERS))
+    means = [float(np.mean(seconds[max(n - COUNTED, N_INITIAL) : n])) for n in ends]
+    ended = "" if ends[-1] == NUMBERS[-1] else f" before {ends[-1]}, where the run ended"
+    return ", ".join(f"{mean:.3g} s" for mean in means) + ended
 
 
 def child(problem: str, search: str, trials: str) -> list[float]:

@@ -3,10 +3,10 @@
     python -m benchmarks.speed.auto [--check]
 
 Random weighted Max-3-SAT, 60 bits, 300 clauses, optimum 0. Suggestions are timed on the data of a search, from 10,000
-points on among random points. The first one, which fits a model anew, counts among the slowest; what is imported on
-first use is not in it. Quality is the mean
-best value of 40 runs of 100 trials, each method called as a user calls it, with its own initial points; and that of
-20 runs from 20 random points that all methods share. So were these measured, on another instance of the same
+points on among random points. The first one, which fits a model anew, counts among the slowest. A suggestion before it
+imports what is imported on first use. Quality is the mean best value of 40 runs of 100 trials, each method called as a
+user calls it, with its own initial points; and that of 20 runs from 20 random points that all methods share. So were
+these measured, on another instance of the same
 distribution: BoTorch's default 4.3 and about 2.6 after 50 and 100 trials, hill climbing 7.0 and 3.9, random search
 11.2 and 10.5. The settings of `auto` were chosen among about fifteen on instances of this very distribution, so that
 these rows are no test on fresh problems.

@@ -4,7 +4,8 @@ python -m benchmarks.speed.language [--check] [--miniature]
 
 The spaces are the running example of Negrinho et al. 2019 (figure 4, 25,008 programs), a chain of repeated
 convolutions, Genetic CNN with 2^19 wirings, and the hierarchical space of Liu et al. 2018, whose programs have a
-thousand modules. The key of a program is its fingerprint, beside networkx's Weisfeiler-Lehman hash of its graph.
+thousand modules. Milliseconds are CPU time, those of suggestions wall time. The key of a program is its fingerprint,
+beside networkx's Weisfeiler-Lehman hash of its graph.
 """
 
 from __future__ import annotations

@@ -188,7 +188,7 @@ class Posterior(ABC):
         return self.screen(xs)
 
     def bound_and_reach(self, xs: Batch) -> tuple[Prediction, npt.NDArray[np.bool_] | None]:
-        """Return what `bound` returns, and the points that are too far from the training points to learn from them.
+        """Return what `bound` returns, and at which points the prediction is that of the prior.
 
         Parameters
         ----------
@@ -198,8 +198,9 @@ class Posterior(ABC):
         Returns
         -------
         tuple of Prediction and array of shape (m,) or None
-            The bounds; and the points whose mean and variance by `predict` are those of the prior, bit for bit, and so
-            equal (bool). None if that is unknown.
+            The bounds; and whether the training points are too far from a point to change a digit of its mean and
+            variance by `predict` (bool): such points have equal predictions. None if that is unknown, or the points
+            are no array.
         """
         return self.bound(xs), None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, cast
 
@@ -19,7 +19,7 @@ CANCELED = "canceled"  # in the info of a canceled trial
 MACHINE = "machine_failure"  # of a trial requeued after a machine failure: cause, and number of completed trials
 NO_DATA = "no_data"  # of a trial that failed again because of the machine: the cause
 ATTRIBUTES = "attributes"  # in the info of a trial: the user's data
-AT_ONCE = 1_000  # maximum points of trials decoded together
+CHUNK_SIZE = 1_000  # maximum points of trials that are decoded or joined together
 DOUBLE = "double"  # origin of a second outcome of a requeued trial
 
 
@@ -172,8 +172,8 @@ class Trial:
 
 def show_points(trials: Sequence[Trial]) -> Iterator[Presented]:
     """Yield the points of trials without caching them, since many points need much memory."""
-    for start in range(0, len(trials), AT_ONCE):
-        some = trials[start : start + AT_ONCE]
+    for start in range(0, len(trials), CHUNK_SIZE):
+        some = trials[start : start + CHUNK_SIZE]
         shows = [trial.__dict__.get("_show") for trial in some]
         methods = {getattr(show, "func", None) for show in shows}
         if len(methods) == 1 and (show := methods.pop()) is not None:  # all have one form of points
@@ -271,7 +271,7 @@ class Measurements:
         if self._rows:
             ends = np.cumsum([self._goals.n_objectives, len(self._goals.limits)])
             for part, columns in zip(self._parts, np.split(np.array(self._rows), ends, axis=1), strict=True):
-                part.extend(columns)
+                part.extend([columns], len(columns))
             self._rows = []
         objectives, violations, noise = (part.read() for part in self._parts)
         values = objectives[:, 0] if self._goals.is_single else constrained_rank(objectives, violations)
@@ -325,22 +325,22 @@ class ArrayBuffer:
         self._buffer = np.array(rows)
         self._n = len(self._buffer)
 
-    def extend(self, rows: Batch) -> None:
+    def extend(self, parts: Iterable[Batch], n: int) -> None:
         """Append rows, in amortized constant time per row.
 
-        rows: (m, ...), of the same form as the first.
+        parts: the rows in portions (m, ...), of the same form as the first.
+        n: their number.
         """
-        n = self._n + len(rows)
-        self.reserve(n)
-        self._buffer[self._n : n] = rows
-        self._n = n
-
-    def reserve(self, n: int) -> None:
-        """Make room for n rows in all, and for twice the former number at least."""
-        if n > len(self._buffer):
-            wider = np.empty((max(n, 2 * len(self._buffer)), *self._buffer.shape[1:]), dtype=self._buffer.dtype)
-            wider[: self._n] = self._buffer[: self._n]
+        end, last = self._n, self._n + n
+        if last > len(self._buffer):
+            room = max(last + CHUNK_SIZE * (n > CHUNK_SIZE), 2 * len(self._buffer))
+            wider = np.empty((room, *self._buffer.shape[1:]), dtype=self._buffer.dtype)
+            wider[:end] = self._buffer[:end]
             self._buffer = wider
+        for rows in parts:
+            self._buffer[end : end + len(rows)] = rows
+            end += len(rows)
+        self._n = end
 
     def read(self) -> Batch:
         """Return the current rows (n, ...) as a read-only view."""
@@ -368,13 +368,11 @@ class BatchBuffer:
 
     def read(self) -> Batch:
         """Return the current points as a batch of the domain, the same object until a point is appended."""
-        if self._fresh and self._rows is not None:
-            if len(self._fresh) > AT_ONCE:
-                self._rows.reserve(len(self._fresh) + AT_ONCE)  # so that the next points do not copy all
-            while self._fresh:
-                self._rows.extend(self._join_fresh(self._fresh[:AT_ONCE]))
-                del self._fresh[:AT_ONCE]
-            self._batch = self._rows.read()
-        elif self._fresh:
-            self._batch, self._fresh = self._join(self._batch, self._join_fresh(self._fresh)), []
+        fresh, join = self._fresh, self._join_fresh
+        if fresh and self._rows is not None:
+            starts = range(0, len(fresh), CHUNK_SIZE)
+            self._rows.extend((join(fresh[start : start + CHUNK_SIZE]) for start in starts), len(fresh))
+            self._batch, self._fresh = self._rows.read(), []
+        elif fresh:
+            self._batch, self._fresh = self._join(self._batch, join(fresh)), []
         return self._batch

@@ -145,13 +145,12 @@ class GaussianPosterior(Posterior):
             for s, (one, gram) in enumerate(zip(self._single_samples, grams, strict=True)):
                 hyper = self.samples[s].hyper
                 lowest, explained, total = bound_sample(one, gram)
-                prior = self.kernel.diag(hyper.theta, block) + self.nugget
+                diag = self.kernel.diag(hyper.theta, block)
+                prior = diag + self.nugget
                 mean[s, own] = hyper.mean + lowest
                 variance[s, own] = np.maximum(np.exp(hyper.log_amplitude) * (prior - explained), SMALLEST_VARIANCE)
-                unreached[own] &= one.scale * total < LOST * abs(hyper.mean)
+                unreached[own] &= (diag == 1.0) & (one.scale * total < LOST * abs(hyper.mean))
                 unreached[own] &= np.square(one.norm * total) < LOST * prior
-        if len(first := np.flatnonzero(unreached)[:1]):
-            unreached &= (variance == variance[:, first]).all(axis=0)  # of equal prior variances
         bounds = Prediction(self.shift + self.scale * mean, self.scale**2 * variance)
         return self._allow_for_rounding(bounds), unreached
 
@@ -438,7 +437,7 @@ class SinglePosteriorSample(NamedTuple):
 
     rows: the weights over their scale, the magnitudes of these, ones, and the components B (3 + r, n).
     scale: the largest weight.
-    norm: of the whitener, so that norm^2 k'k is at least the variance that covariances k explain.
+    norm: Frobenius norm of the whitener; norm^2 k'k is at least the variance that covariances k explain.
     """
 
     rows: npt.NDArray[np.float32]

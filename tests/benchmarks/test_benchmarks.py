@@ -13,6 +13,7 @@ import pytest
 import bostruct as bo
 from benchmarks.reference import plain_sampler as plain
 from benchmarks.speed.__main__ import PAGE, SCRIPTS, with_table
+from benchmarks.speed.anchors import _describe as describe_peer
 from benchmarks.speed.datasets import search_data
 from benchmarks.speed.report import (
     REFERENCE_SECONDS,
@@ -123,6 +124,7 @@ def test_seconds_are_compared_after_division_by_the_factor_of_the_machine(monkey
         assert [row.met for row in rows] == met
         assert f"| 1.5 s | {factor:.2f}x |" in table("T", rows)
     monkeypatch.setattr(YARDSTICK, "read", lambda: 2.0)
+    assert at_most("time", 0.1, 0.20006, " s").measured == "0.20006 s"
     rows = suggestion_rows("", 9, [0.1, 0.2, 0.9], 0.1, 0.5)
     assert [(row.measured, row.met) for row in rows] == [("0.2 s", True), ("0.9 s", True)]
 
@@ -132,4 +134,11 @@ def test_the_yardstick_is_the_mean_of_what_was_taken_since_the_last_row(monkeypa
     assert yardstick.read() > 0.1
     yardstick._taken = [2.0 * REFERENCE_SECONDS, 4.0 * REFERENCE_SECONDS]
     monkeypatch.setattr(yardstick, "take", lambda: None)
-    assert yardstick.read() == pytest.approx(3.0)
+    assert [yardstick.read(), yardstick.read()] == pytest.approx([3.0, 3.0])
+
+
+def test_a_peer_is_described_by_the_suggestions_before_50_and_100_evaluations() -> None:
+    seconds = [float(n) for n in range(101)]
+    assert describe_peer(seconds) == "44.5 s, 94.5 s"
+    assert describe_peer(seconds[:60]) == "44.5 s, 54.5 s before 60, where the run ended"
+    assert describe_peer(seconds[:14]) == "11.5 s before 14, where the run ended"

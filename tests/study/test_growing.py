@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bostruct as bo
+from bostruct.study import history
 from bostruct.study.history import ArrayBuffer, BatchBuffer
 
 SPACE = bo.Space({"a": range(4), "b": bool})
@@ -22,7 +23,7 @@ def test_an_array_is_the_concatenation_of_what_was_appended(chunks, width):
     growing, parts, views = ArrayBuffer(np.empty(shape)), [np.empty(shape)], []
     for chunk in chunks:
         rows = np.array([[value] * width for value in chunk] if width else chunk, dtype=float).reshape(-1, *shape[1:])
-        growing.extend(rows)
+        growing.extend([rows[:2], rows[2:]], len(rows))
         parts.append(rows)
         views.append((growing.read(), np.concatenate(parts)))
     for found, expected in views:  # also those that were read before more came
@@ -38,10 +39,27 @@ def test_what_was_read_cannot_be_written_to():
 def test_memory_is_moved_only_as_often_as_the_length_doubles():
     growing, places = ArrayBuffer(np.empty(0)), set()
     for value in range(1_000):
-        growing.extend([float(value)])
+        growing.extend([[float(value)]], 1)
         places.add(growing.read().__array_interface__["data"][0])
     assert len(places) <= 11
     np.testing.assert_array_equal(growing.read(), np.arange(1_000.0))
+
+
+def test_many_points_are_joined_in_portions_with_room_for_more(monkeypatch):
+    monkeypatch.setattr(history, "CHUNK_SIZE", 4)
+    points, sizes = list(SPACE.sample(23, np.random.default_rng(0))), []
+    growing = BatchBuffer(SPACE, lambda some: sizes.append(len(some)) or SPACE.join(some))
+    for x in points[:5]:
+        growing.append(x)
+    growing.read()
+    for x in points[5:]:
+        growing.append(x)
+    place = growing.read().__array_interface__["data"][0]
+    assert sizes == [4, 1, 4, 4, 4, 4, 2]
+    for x in points[:3]:
+        growing.append(x)
+    np.testing.assert_array_equal(growing.read(), SPACE.join(points + points[:3]))
+    assert growing.read().__array_interface__["data"][0] == place
 
 
 @pytest.mark.parametrize("domain", DOMAINS, ids=["space", "architectures", "joint"])

@@ -67,7 +67,7 @@ def test_growing_rows_keep_what_was_read_before() -> None:
     array, batch = ArrayBuffer(np.empty(0)), BatchBuffer(SPACE)
     seen = []
     for number in range(9):
-        array.extend([float(number)])
+        array.extend([[float(number)]], 1)
         batch.append(np.array([number]))
         seen.append((array.read(), batch.read()))
     for number, (values, points) in enumerate(seen):

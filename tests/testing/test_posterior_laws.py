@@ -74,6 +74,9 @@ class Faulty(Posterior):
             variance = self.posterior.predict(xs).variance * (1.0 - 1e-9)
         return Prediction(mean, variance)
 
+    def bound_and_reach(self, xs: Any) -> Any:
+        return self.bound(xs), np.ones(len(xs), dtype=bool) if self.fault == "reaches no point" else None
+
     def believe(self, xs: Any) -> Faulty:
         self.n_believed += 1
         if self.fault == "believes nothing":
@@ -114,7 +117,7 @@ FAULTS = ["reads the base of single changes", "knows objects", "centers", "forge
 FAULTS += ["not finite", "changes as it believes", "hopes too little", "is too certain", "believes nothing"]
 FAULTS += ["believes no point anew", "independent at last", "moves means", "widens"]
 FAULTS += ["one noise for all samples", "less than no noise", "has no output", "is another output"]
-FAULTS += ["leaves out a value", "knows what it was not told"]
+FAULTS += ["leaves out a value", "knows what it was not told", "reaches no point"]
 
 
 @pytest.mark.parametrize("fault", FAULTS)

@@ -34,8 +34,8 @@ Found = TypeVar("Found")
 class LRUCache(Generic[Key, Found]):
     """A cache of the results for the most recently used keys."""
 
-    def __init__(self, find: Callable[[Key], Found], size: int = CACHE_SIZE) -> None:
-        self._find, self._size = find, size
+    def __init__(self, find: Callable[[Key], Found]) -> None:
+        self._find = find
         self._known: dict[Key, Found] = {}
 
     def __call__(self, key: Key) -> Found:
@@ -46,8 +46,8 @@ class LRUCache(Generic[Key, Found]):
         return found
 
     def add(self, key: Key, found: Found) -> None:
-        """Store a result; evict the least recently used if the cache is full."""
-        if len(self._known) >= self._size:
+        """Store a result; beyond 4096 results, evict the least recently used."""
+        if len(self._known) >= CACHE_SIZE:
             del self._known[next(iter(self._known))]
         self._known[key] = found
 

@@ -51,7 +51,6 @@ QUICK_BUDGET = 20_000  # modules to visit to find out whether a space is small
 NEIGHBORS_LISTED = 100_000
 NEIGHBORS_COUNTED = 2_000
 NEIGHBORS_COUNTED_OF_ENDLESS = 100  # a change in an infinite space may open any number of programs
-PROGRAMS_KEPT = 64  # that were built last: a study presents each point three times
 N_FAMILY_DRAWS = 64  # programs sampled to choose the family of layers
 FINGERPRINT_SAMPLES = 8  # programs sampled for a space's fingerprint
 DESCRIPTION_WORK = 25_000  # modules built per suggestion of a method that uses features of sampled programs
@@ -212,7 +211,7 @@ class SearchSpace(PartialProgram, LocalDomain, ChoiceDomain, TreeDomain):
 
     def present(self, x: Mapping[str, Value]) -> Program:
         """Return the program of a trace, the argument of an objective."""
-        return self._program_of(x if isinstance(x, Trace) else Trace(x))
+        return build_program(self._walk_of(x), self.builder)
 
     def encode(self, x: Trace) -> Json:
         """Return a trace as JSON."""
@@ -228,10 +227,6 @@ class SearchSpace(PartialProgram, LocalDomain, ChoiceDomain, TreeDomain):
     @cached_property
     def _fingerprint_of(self) -> LRUCache[Trace, str]:
         return LRUCache(lambda x: self.present(x).fingerprint)
-
-    @cached_property
-    def _program_of(self) -> LRUCache[Trace, Program]:
-        return LRUCache(lambda x: build_program(self._walk_of(x), self.builder), PROGRAMS_KEPT)
 
     def encodings(self, batch: Iterable[Trace]) -> list[Hashable]:
         return list(batch)

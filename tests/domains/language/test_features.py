@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from bostruct.contracts import token
+from bostruct.domains.language import features
 from bostruct.domains.language.features import LRUCache, choice_kind, coordinates, tokens
 from bostruct.domains.language.sampling import sample_walk
 from bostruct.domains.language.walk import begin
@@ -66,9 +67,10 @@ def test_programs_share_the_tokens_of_what_they_share():
             assert (bag == other) == (x.trace() == y.trace())
 
 
-def test_a_cache_finds_each_result_once_and_forgets_what_was_not_asked_for_longest():
+def test_a_cache_finds_each_result_once_and_forgets_what_was_not_asked_for_longest(monkeypatch):
+    monkeypatch.setattr(features, "CACHE_SIZE", 3)
     found = []
-    squares = LRUCache(lambda n: found.append(n) or n * n, size=3)
+    squares = LRUCache(lambda n: found.append(n) or n * n)
     assert [squares(n) for n in (1, 2, 3, 1, 1, 2)] == [1, 4, 9, 1, 1, 4]
     assert found == [1, 2, 3]
     squares(4)  # in the place of 3
