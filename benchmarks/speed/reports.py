@@ -2,8 +2,8 @@
 
     python -m benchmarks.speed.reports [--check]
 
-Each is one command or call on a file of random trials, in a process of its own, whose imports count. `best_trial` is
-read a thousand times once the study is open.
+Each is one command or call on a file of random trials of 60 bits, in a process of its own, whose imports count.
+`best_trial` is read a thousand times once the study is open.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ READ = 1_000
 def measure(miniature: bool) -> list[Row]:
     rows, sizes = [], [30] if miniature else list(REPORT_SECONDS)
     for n in sizes:
-        case, limit = Case(n, 60, "mixed variables"), REPORT_SECONDS.get(n, 60.0)
+        case, limit = Case(n, 60, "bits"), REPORT_SECONDS.get(n, 60.0)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "study.db"
             write_study(path, case)
