@@ -32,16 +32,8 @@ def measure(miniature: bool) -> list[Row]:
     for problem in PROBLEMS[:1] if miniature else PROBLEMS:
         for search in SEARCHES[:1] if miniature else SEARCHES:
             YARDSTICK.take()
-            words = [
-                python,
-                "-m",
-                "benchmarks.speed.anchors",
-                "--child",
-                problem,
-                search,
-                str(12 if miniature else 101),
-            ]
-            done = subprocess.run(words, cwd=ROOT, env=environment(ROOT), capture_output=True, text=True)
+            words = ["-m", "benchmarks.speed.anchors", "--child", problem, search, str(12 if miniature else 101)]
+            done = subprocess.run([python, *words], cwd=ROOT, env=environment(ROOT), capture_output=True, text=True)
             if done.returncode and is_missing(done.stderr):
                 continue
             if done.returncode:

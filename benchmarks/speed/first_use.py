@@ -71,11 +71,8 @@ def _run(code: str, folder: str) -> tuple[float, float, float]:
     folder: of compiled code.
     """
     YARDSTICK.take()
-    words, environment = (
-        [sys.executable, "-c", code],
-        os.environ | {"NUMBA_CACHE_DIR": folder},
-    )
-    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=True)
+    environment = os.environ | {"NUMBA_CACHE_DIR": folder}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     return tuple(json.loads(done.stdout))
 
 
