@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 
-from benchmarks.peers.groups import ALL_SEARCHES, make_task
-from benchmarks.peers.run import N_INITIAL, ROOT, draw_initial, environment, is_missing, time_search
+from benchmarks.peers.run import N_INITIAL, Run, evaluate, take_apart
 from benchmarks.speed.report import YARDSTICK, Row, main, plain_row
 
 PROBLEMS = ("max-3-sat 60/300", "nk 30x5", "ackley, categories")
@@ -32,14 +31,11 @@ def measure(miniature: bool) -> list[Row]:
     for problem in PROBLEMS[:1] if miniature else PROBLEMS:
         for search in SEARCHES[:1] if miniature else SEARCHES:
             YARDSTICK.take()
-            words = ["-m", "benchmarks.speed.anchors", "--child", problem, search, str(12 if miniature else 101)]
-            done = subprocess.run([python, *words], cwd=ROOT, env=environment(ROOT), capture_output=True, text=True)
-            if done.returncode and is_missing(done.stderr):
+            run = Run(problem, search, 0, 12 if miniature else 101)
+            found: Any = take_apart("benchmarks.speed.anchors", run, python, MOST_SECONDS, None)
+            if "missing" in found:
                 continue
-            if done.returncode:
-                raise RuntimeError(f"{search} on {problem}:\n{done.stderr[-3000:]}")
-            shown = _describe(json.loads(done.stdout.splitlines()[-1]))
-            rows.append(plain_row(f"{problem}: {search}", shown)._replace(factor=YARDSTICK.read()))
+            rows.append(plain_row(f"{problem}: {search}", _describe(found))._replace(factor=YARDSTICK.read()))
     return rows
 
 
@@ -52,15 +48,9 @@ def _describe(seconds: list[float]) -> str:
     return ", ".join(f"{mean:.3g} s" for mean in means) + ended
 
 
-def child(problem: str, search: str, trials: str) -> list[float]:
-    """Return the CPU seconds of each suggestion of a run."""
-    task = make_task(problem, 0, None)
-    steps = ALL_SEARCHES[search](task, draw_initial(task.space, 0), 0)
-    return time_search(steps, task.value, int(trials), MOST_SECONDS)[1]
-
-
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--child"]:
-        print(json.dumps(child(*sys.argv[2:])))
+    if len(sys.argv) == 6:  # as `take_apart` calls it
+        problem, search, seed, trials, seconds = sys.argv[1:]
+        print(json.dumps(evaluate(Run(problem, search, int(seed), int(trials)), float(seconds), None)[1]))
     else:
         main("Peers beside auto", measure)

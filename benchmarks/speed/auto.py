@@ -18,14 +18,13 @@ import numpy as np
 
 import bostruct as bo
 from benchmarks.speed.datasets import search_data
-from benchmarks.speed.report import Row, at_most, main, plain_row, suggestion_rows, time_call
+from benchmarks.speed.report import SLOWEST, Row, at_most, main, plain_row, suggestion_rows, time_call
 from bostruct.methods import auto
 from bostruct.problems.base import SpaceProblem
 from bostruct.problems.maxsat import max3sat
 from bostruct.study.history import History
 
 SECONDS = {100: 0.04, 300: 0.08, 1_000: 0.25, 2_000: 0.6, 10_000: 1.0, 100_000: 10.0}
-SLOWEST = 0.5
 SEARCHED = 2_000  # data of a search; more are random points
 QUALITY = {50: 5.0, 100: 3.0}
 SUGGESTIONS = 15

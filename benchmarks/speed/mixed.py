@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 import bostruct as bo
-from benchmarks.speed.report import Row, main, suggestion_rows, time_call
+from benchmarks.speed.report import SLOWEST, Row, main, suggestion_rows, time_call
 from bostruct.contracts import Array, IntArray
 from bostruct.domains.space.variable import INACTIVE
 from bostruct.methods.auto import auto
@@ -23,7 +23,6 @@ from bostruct.study.history import History
 
 Objective = Callable[[bo.Space, IntArray], Array]
 SECONDS = {100: 0.08, 300: 0.2}
-SLOWEST = 0.5
 SUGGESTIONS = 9
 NEAR = 60  # of the data, changes of the best point
 SPACES = {
@@ -49,7 +48,12 @@ def measure(miniature: bool) -> list[Row]:
 
 
 def rate_suggestions(
-    name: str, space: bo.Space, objective: Objective, limits: Mapping[int, float], miniature: bool
+    name: str,
+    space: bo.Space,
+    objective: Objective,
+    limits: Mapping[int, float],
+    miniature: bool,
+    slowest: float = SLOWEST,
 ) -> list[Row]:
     """Return rows of the median and the slowest suggestion of `auto`.
 
@@ -57,11 +61,12 @@ def rate_suggestions(
     space, objective: as of `time_suggestions`.
     limits: CPU seconds of the median, by the number of points that are known.
     miniature: True for two suggestions in place of `SUGGESTIONS`.
+    slowest: CPU seconds of the slowest suggestion, at most.
     """
     rows = []
     for n, limit in limits.items():
         seconds = time_suggestions(space, objective, n, 2 if miniature else SUGGESTIONS)
-        rows += suggestion_rows(f"{name}: ", n, seconds, limit, SLOWEST)
+        rows += suggestion_rows(f"{name}: ", n, seconds, limit, slowest)
     return rows
 
 

@@ -22,6 +22,7 @@ from bostruct.study.threads import ThreadLimit
 
 UNITS_OF_TIME = ("s", "ms", "us", "µs")
 REFERENCE_SECONDS = 0.0075  # of the yardstick: the fastest tenth on 2026-11-29, Python 3.11.7, NumPy 2.4.6
+SLOWEST = 0.5  # CPU seconds of the slowest suggestion of `auto`, at most
 BETWEEN = 0.25  # seconds of wall time after which the yardstick is taken again
 
 

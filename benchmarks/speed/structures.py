@@ -11,13 +11,14 @@ best of them. Each suggestion is told before the next is timed.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
 
 import bostruct as bo
-from benchmarks.speed.mixed import Objective, time_suggestions
-from benchmarks.speed.report import Row, main, median, plain_row, suggestion_rows
+from benchmarks.speed.mixed import Objective, rate_suggestions, time_suggestions
+from benchmarks.speed.report import Row, main, median, plain_row
 from bostruct.contracts import Array, IntArray
 from bostruct.domains.space.variable import Variable
 
@@ -66,11 +67,8 @@ def _time_tables(n_rows: int, told: tuple[int, ...], miniature: bool) -> list[Ro
 def _time(
     name: str, variable: Variable, objective: Objective, limits: Mapping[int, float], miniature: bool
 ) -> list[Row]:
-    rows = []
-    for n, limit in ({15: np.inf} if miniature else limits).items():
-        seconds = time_suggestions(bo.Space({"x": variable}), objective, n, 2 if miniature else SUGGESTIONS)
-        rows += suggestion_rows(f"{name}: ", n, seconds, limit)
-    return rows
+    own = {15: math.inf} if miniature else limits
+    return rate_suggestions(name, bo.Space({"x": variable}), objective, own, miniature, math.inf)
 
 
 def add_weights(space: bo.Space, xs: IntArray) -> Array:

@@ -188,7 +188,7 @@ class Posterior(ABC):
         return self.screen(xs)
 
     def bound_and_reach(self, xs: Batch) -> tuple[Prediction, npt.NDArray[np.bool_] | None]:
-        """Return what `bound` returns, and at which points the prediction is that of the prior.
+        """Return what `bound` returns, and the points that are predicted as the prior predicts them.
 
         Parameters
         ----------
