@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
@@ -34,7 +35,7 @@ LENGTHSCALES, WEIGHTS, NOISES = (0.5, 0.9, 1.6), (0.3, 0.8), (1e-3, 0.03, 0.2, 0
 GRID: list[Setting] = [(scale, weight, noise) for scale in LENGTHSCALES for weight in WEIGHTS for noise in NOISES]
 REST_MARGIN = 3.0  # nats by which small effects of all variables have to improve the predictions
 FEWEST_VALUES = 10
-MOST_VALUES = 200  # to select by: the best half, and the last ones
+MOST_VALUES = 150  # to select by: the best half, and the last ones
 MOST_NUMBERS = 2**24  # of dissimilarities
 TRIED = 4  # variables that a step adds, and drops, one at a time
 MOST_STEPS = 40
@@ -66,10 +67,12 @@ class SubsetSearch:
 
     apart: dissimilarities of the points in each variable (d, n, n).
     values: standardized (n,).
+    visited: variables and settings that a climb has come by; another one that meets it stops, for it would end there.
     """
 
     apart: npt.NDArray[np.float32]
     values: Array
+    visited: set[tuple[tuple[int, ...], Setting]] = field(default_factory=set, repr=False)
 
     def select(self, last: Sequence[int], rng: np.random.Generator) -> VariableSubset:
         """Return the best subset found.
@@ -84,18 +87,27 @@ class SubsetSearch:
         starts = sorted(starts, key=lambda one: -one.score)[:CLIMBS] + ([self.make(last)] if len(last) else [])
         best = max(map(self.climb, starts), key=lambda one: one.score)
         for _ in range(PERTURBATIONS):
-            best = max(best, self.climb(self.make(self._perturb(best.variables, rng))), key=lambda one: one.score)
+            start = self.make(self._perturb(best.variables, rng), find_neighbors(best.setting))
+            best = max(best, self.climb(start), key=lambda one: one.score)
         return best
 
-    def make(self, variables: Iterable[int]) -> VariableSubset:
-        """Return a subset under the best setting of the grid."""
+    @cached_property
+    def all_variables(self) -> VariableSubset:
+        """All variables under their best setting."""
+        return self.make(range(len(self.apart)))
+
+    def make(self, variables: Iterable[int], settings: Sequence[Setting] = GRID) -> VariableSubset:
+        """Return a subset under the best of some settings."""
         own = sorted(int(i) for i in variables)
         total = self.apart[own].sum(axis=0, dtype=np.float64)
-        return self._choose(own, total, GRID)
+        return self._choose(own, total, settings)
 
     def climb(self, subset: VariableSubset) -> VariableSubset:
-        """Add or drop one variable at a time, as long as the score rises."""
+        """Add or drop one variable at a time, as long as the score rises; at the top, change the setting and go on."""
         for _ in range(MOST_STEPS):
+            if (place := (tuple(subset.variables), subset.setting)) in self.visited:
+                return subset
+            self.visited.add(place)
             slopes, own = self.find_slopes(subset), subset.variables
             order = np.argsort(-slopes, kind="stable")
             is_own = np.isin(order, own)
@@ -104,9 +116,11 @@ class SubsetSearch:
             sizes = {j: len(own) + (1 if j in others else -1) for j in totals}
             found = {j: self.score(total, sizes[j], [subset.setting])[0] for j, total in totals.items()}
             j = max(found, key=lambda one: found[one])
-            changed = sorted({*own} ^ {j})
-            better = self._choose(changed, totals[j], find_neighbors(subset.setting))
-            if better.score <= subset.score:
+            if found[j] > subset.score:
+                subset = VariableSubset(sorted({*own} ^ {j}), totals[j], subset.setting, found[j])
+                continue
+            better = self._choose(own, subset.total, find_neighbors(subset.setting))
+            if better.setting == subset.setting:
                 return subset
             subset = better
         return subset
@@ -162,13 +176,12 @@ class SubsetSearch:
 
     def _eliminate(self) -> list[VariableSubset]:
         """Drop the least useful quarter of the variables again and again; return the small subsets."""
-        subset, found = self.make(range(len(self.apart))), list[VariableSubset]()
+        subset, found = self.all_variables, list[VariableSubset]()
         while len(subset.variables) > FEWEST_LEFT:
             own = np.array(subset.variables)
             slopes = self.find_slopes(subset)[own]
-            kept = np.sort(own[np.argsort(-slopes, kind="stable")[: int(len(own) * SHRINKAGE)]]).tolist()
-            total = self.apart[kept].sum(axis=0, dtype=np.float64)
-            subset = self._choose(kept, total, find_neighbors(subset.setting))
+            kept = own[np.argsort(-slopes, kind="stable")[: int(len(own) * SHRINKAGE)]]
+            subset = self.make(kept, find_neighbors(subset.setting))
             if len(kept) <= MOST_LEFT:
                 found.append(subset)
         return found
@@ -284,7 +297,7 @@ class VariableSelection(Surrogate):
             kept = np.union1d(np.argsort(values, kind="stable")[: most // 2], kept[n - most // 2 :])
         search = SubsetSearch(self.measure(xs[kept]), standardize(values[kept], ROUNDING).values)
         best = search.select(last["variables"], np.random.default_rng(n))
-        gain = best.score - search.make(range(d)).score
+        gain = best.score - search.all_variables.score
         model = last["model"] if best.variables == last["variables"] else None
         serves = len(best.variables) < d and gain >= self.margin
         return last | {"n": n, "variables": best.variables, "serves": serves, "model": model}

@@ -61,6 +61,33 @@ def test_a_planted_subset_is_found_among_many():
     assert search.select([5, 6], np.random.default_rng(0)).variables == [3, 11, 17]
 
 
+class Forgetful(set[Any]):
+    """Holds nothing, whatever is added."""
+
+    def __contains__(self, item: object) -> bool:
+        return False
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_climbs_end_where_no_step_is_better_and_stop_at_earlier_climbs(seed, monkeypatch):
+    rng = np.random.default_rng(seed)
+    xs = rng.integers(2, size=(70, 24))
+    search = search_of(xs, planted(xs) + rng.normal(size=70))
+    counts = {True: 0, False: 0}
+
+    def count(self: SubsetSearch, *args: Any) -> list[float]:
+        counts[isinstance(self.visited, Forgetful)] += 1
+        return score(self, *args)
+
+    score = SubsetSearch.score
+    monkeypatch.setattr(SubsetSearch, "score", count)
+    found, again = (replace(search, visited=one).select([], np.random.default_rng(0)) for one in (set(), Forgetful()))
+    assert (found.variables, found.setting, found.score) == (again.variables, again.setting, again.score)
+    assert counts[True] > counts[False]
+    assert replace(search, visited=set()).climb(found) is found
+    assert replace(search, visited=set()).climb(search.make(range(24))).score >= search.all_variables.score
+
+
 def test_the_score_is_the_evidence_with_mean_and_amplitude_profiled_out():
     from scipy.stats import multivariate_normal
 
