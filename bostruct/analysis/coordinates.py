@@ -66,7 +66,7 @@ def plot_parallel_coordinates(
     """
     result = pictures.require_result(result)
     told = pictures.list_told(result, objective)
-    trials = pictures.thin_trials(result, told, objective, pictures.MOST_DRAWN)
+    trials = pictures.thin_trials(result, told, objective, pictures.MOST_DRAWN_LINES)
     table = read_columns(result, trials, names)
     columns = table.columns if names is not None else table.columns[:MOST_COLUMNS]
     axes = pictures.take_axes(ax, 2.0 + 1.0 * max(len(columns), 4), 4.2)

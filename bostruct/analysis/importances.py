@@ -107,7 +107,9 @@ def importance(
     told = pictures.describe_study(data.result)
     models = (one for one in reversed(data.result.trials) if one.origin == "model")
     selected = next((tuple(one.info.get("variables", ())) for one in models), ())
-    return Importances(_sort(found.main), _sort(found.pairs), data.left_out, data.searched, which, told, selected)
+    learned, n = len(data.values), len(data.result.list_completed())
+    some = f"the forest learned from {learned:,} of {n:,} trials, evenly by rank" if learned < n else ""
+    return Importances(_sort(found.main), _sort(found.pairs), data.left_out, data.searched, which, told, selected, some)
 
 
 def plot_importance(found: Importances | Study | Result, ax: Axes | None = None, most: int = 20) -> Axes:

@@ -32,7 +32,7 @@ MARKS = "os^DvPX*<>"
 BEGINNING = ("given", "initial", "added", "double")  # origins of trials whose points the method did not choose itself
 UNNAMED = "study"  # the name of a study whose user gave it none
 LEGEND_ROOM = 36.0  # points below the axes: of numbers and a name
-MOST_DRAWN = 2_000  # trials with a line, or a dot in each panel
+MOST_DRAWN, MOST_DRAWN_LINES = 1_000, 300  # trials with a dot in each panel, and with a line
 MOST_LETTERS = 32  # of a name on an axis
 NOTE_WIDTH, MOST_LINES = 84, 4  # letters of a line, and lines, of what a picture says of a lack
 

@@ -61,6 +61,7 @@ def doctor(shows_all: bool, compiles: bool, as_json: bool) -> None:
     """
     with plain_errors():
         if compiles:
+            click.echo("compiling the loops of all models, which takes up to a minute", err=True)
             compile_loops()
         found = examine()
     if as_json:
@@ -229,7 +230,7 @@ def _doctor_text(found: Facts, shows_all: bool) -> str:
         ("python", f"{found['python']} ({sys.executable})"),
         ("platform", f"{found['platform']}, {found['cores']} cores"),
         ("packages", ", ".join(f"{name} {number or 'absent'}" for name, number in found["versions"].items())),
-        *(("threads", f"{p['library']} {p['version'] or ''}: {p['threads']}") for p in found["threads"]),
+        *(("threads", f"{p['library']} {p['version'] or ''}".rstrip() + f": {p['threads']}") for p in found["threads"]),
         ("extras", ", ".join(extra for extra, present in found["extras"].items() if present) or "none"),
         ("self-test", passed),
         *(("note", text) for text in found["notes"] if shows_all),

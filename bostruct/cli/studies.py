@@ -457,7 +457,6 @@ def report(
         text, names = render_file(file, name, space)  # first, so that an invalid file is rejected as such
         check_not_empty(place, names)
         page = Path(place.label).with_suffix(".html") if out is None else Path(out)
-        check_outputs({str(page): "page"}, overwrite=overwrite)
         _write_page(page, text, is_chosen=out is not None, overwrite=overwrite)
     if as_json:
         echo_json({"file": place.label, "page": str(page), "studies": names})
@@ -470,6 +469,7 @@ def _write_page(page: Path, text: str, *, is_chosen: bool, overwrite: bool) -> N
     from bostruct.output_files import OutputRefused, write_output
 
     try:
+        check_outputs({str(page): "page"}, overwrite=overwrite)
         write_output(page, text, "page", overwrite=overwrite)
     except OutputRefused:
         raise

@@ -258,7 +258,9 @@ def _read_directions(direction: object, directions: object) -> tuple[Direction, 
     if direction != "minimize":
         raise ValueError("direction: expected none beside directions, which gives one for each objective")
     if isinstance(directions, str) or not isinstance(directions, Sequence) or not directions:
-        raise TypeError(f"directions: expected a list with one for each objective, got {short_repr(directions)}")
+        single = f"; of one objective, pass direction={directions!r}" if directions in DIRECTIONS else ""
+        got = short_repr(directions)
+        raise TypeError(f"directions: expected a list with one for each objective, got {got}{single}")
     for position, one in enumerate(directions):
         check_choice(f"directions[{position}]", one, DIRECTIONS)
     return tuple(directions)

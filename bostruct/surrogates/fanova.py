@@ -69,6 +69,7 @@ class Importances(NamedTuple):
     searched: share of the trials that a search chose, in [0, 1], whose points are no random sample.
     objective: the position of the objective that they explain, from 0; None if it is the only one.
     selected: the variables that the method's last model learned from; empty if it learned from all.
+    learned: from how many of the trials the forest learned; empty if from all.
     """
 
     main: dict[str, Effect]
@@ -78,13 +79,16 @@ class Importances(NamedTuple):
     objective: int | None = None
     study: str = ""
     selected: tuple[str, ...] = ()
+    learned: str = ""
 
     @property
     def remarks(self) -> tuple[str, ...]:
         """The variables that the last model learned from, unless these are all, and the warnings, a sentence each."""
         rest = 1.0 - sum(effect.share for effect in self._named().values())
         hint = "" if self.pairs else "; pairs=True lists pairs"
-        others = [f"interactions have the other {rest:.0%} of the variance{hint}"] if rest >= WORTH_A_WORD else []
+        others = [self.learned] if self.learned else []
+        if rest >= WORTH_A_WORD:
+            others.append(f"interactions, and what the forest misses, have the other {rest:.0%} of the variance{hint}")
         if not self.selected:
             return (*others, *self.warnings)
         named, more = ", ".join(self.selected[:MOST_LISTED]), len(self.selected) - MOST_LISTED

@@ -203,6 +203,8 @@ def test_of_many_trials_the_forest_learns_from_some_with_the_same_reading(monkey
     found = importance(study)
     assert found != every
     assert (list(found.main), found.study) == (list(every.main), every.study)
+    assert "the forest learned from 160 of 480 trials, evenly by rank" in repr(found)
+    assert "the forest learned" not in repr(every)
     np.testing.assert_allclose(shares_of(found, "abcd"), shares_of(every, "abcd"), atol=0.05)
 
 

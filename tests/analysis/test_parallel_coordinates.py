@@ -40,7 +40,8 @@ def test_a_line_a_trial_with_gaps_where_a_variable_is_inactive():
 
 def test_of_many_trials_some_are_drawn_and_the_title_says_so(monkeypatch):
     done = study(60)
-    monkeypatch.setattr(pictures, "MOST_DRAWN", 20)
+    for name in ("MOST_DRAWN", "MOST_DRAWN_LINES"):
+        monkeypatch.setattr(pictures, name, 20)
     axes = plot_parallel_coordinates(done)
     assert len(read_lines(axes)) == 20
     for drawn in (axes, slices.plot_slices(done, ["rate"])[0]):

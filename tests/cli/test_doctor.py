@@ -33,6 +33,14 @@ def test_says_in_words_how_to_get_an_extra(monkeypatch):
     assert "passed" in shown
 
 
+def test_compiling_is_announced(monkeypatch):
+    monkeypatch.setattr(doctor, "compile_loops", lambda: None)
+    monkeypatch.setattr(doctor, "thread_pools", lambda _: [{"library": "openmp", "version": None, "threads": 1}])
+    done = call("doctor", "--compile")
+    assert done.stderr == "compiling the loops of all models, which takes up to a minute\n"
+    assert "openmp: 1" in done.stdout
+
+
 @pytest.mark.parametrize("found", [None, "/usr/bin/dot"])
 def test_says_where_the_program_that_draws_is_missing(monkeypatch, found):
     monkeypatch.setattr(doctor.shutil, "which", lambda name: found if name == "dot" else None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 
 import pytest
 
@@ -68,6 +69,9 @@ def test_a_folder_that_cannot_be_written_to_is_answered_with_how_to_choose_anoth
     page = tmp_path / "r.html"
     assert call("report", file, code=1).stderr == f"Error: {page}: Permission denied; give another page by --out\n"
     assert call("report", file, "--out", page, code=1).stderr == f"Error: {page}: Permission denied\n"
+    access = os.access
+    monkeypatch.setattr(output_files.os, "access", lambda path, mode: mode == os.R_OK and access(path, mode))
+    assert "give another page by --out" in call("report", file, code=1).stderr
 
 
 def test_a_database_needs_the_name_of_the_page(tmp_path, monkeypatch):

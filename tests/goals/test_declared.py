@@ -41,7 +41,7 @@ def test_goals_survive_json_and_orient_values() -> None:
     [
         ({"direction": "down"}, ValueError, r"^direction: expected one of minimize, maximize"),
         ({"directions": ["minimize", "up"]}, ValueError, r"^directions\[1\]: expected one of"),
-        ({"directions": "minimize"}, TypeError, r"^directions: expected a list"),
+        ({"directions": "maximize"}, TypeError, r"^directions: expected a list.* pass direction='maximize'$"),
         ({"directions": []}, TypeError, r"^directions: expected a list"),
         ({"direction": "maximize", "directions": ["minimize"]}, ValueError, r"^direction: expected none beside"),
         ({"constraints": [("w", "<=", 1)]}, TypeError, r"^constraints: expected limits by name"),

@@ -16,7 +16,7 @@ from bostruct.analysis.coordinates import plot_parallel_coordinates
 from bostruct.analysis.fronts import plot_front, plot_hypervolume
 from bostruct.analysis.genealogy import list_ancestors, list_pairs, plot_genealogy
 from bostruct.analysis.importances import plot_importance
-from bostruct.analysis.pictures import MOST_DRAWN
+from bostruct.analysis.pictures import MOST_DRAWN, MOST_DRAWN_LINES
 from bostruct.analysis.report import tables
 from bostruct.analysis.report.facts import Run
 from bostruct.analysis.report.story import cut_end
@@ -140,7 +140,9 @@ def describe_slices(run: Run) -> str:
     said = f"Observed values against each of {', '.join(names)}, the most important first"
     if run.recommended is not None and run.recommended.mean is not None:
         said += ", and what the model expects where this variable of the best point changes, with its 95% interval"
-    return f"{said}.{_say_objectives(run)}"
+    count = len(run.result.list_completed())
+    some = f" {MOST_DRAWN:,} of {count:,} trials are drawn, evenly by rank." if count > MOST_DRAWN else ""
+    return f"{said}.{some}{_say_objectives(run)}"
 
 
 def draw_parallel_coordinates(run: Run, figure: Any) -> None:
@@ -155,7 +157,7 @@ def describe_parallel_coordinates(run: Run) -> str:
     shown = names[:MOST_COLUMNS]
     which = f"the {len(shown)} most important of {len(names)} variables" if len(names) > len(shown) else "its variables"
     count = len(run.result.list_completed())
-    some = f"{MOST_DRAWN:,} of " if count > MOST_DRAWN else ""
+    some = f"{MOST_DRAWN_LINES:,} of " if count > MOST_DRAWN_LINES else ""
     said = f"A line for each of {some}{pluralize(count, 'completed trial')} through {which}"
     said += f" ({', '.join(cut_end(name, tables.LONGEST_EFFECT) for name in shown)}) to its value, better up."
     return f"{said} Better trials are darker, the best one is thick.{_say_objectives(run)}"
@@ -271,8 +273,9 @@ PICTURES = (
         lambda run: run.recommended is not None and run.recommended.mean is not None and run.left_out is not None,
         _draw_calibration,
         lambda run: (
-            f"Observed values of {pluralize(len(run.result.list_completed()), 'trial')} against what the model "
-            "predicts of each from the others, with 95% intervals, and the residuals beside a normal distribution."
+            f"Observed values of the {pluralize(len(run.left_out.numbers) if run.left_out else 0, 'trial')} that the "
+            "model learned from against what it predicts of each from the others, with 95% intervals, and the "
+            "residuals beside a normal distribution."
         ),
         lambda _: (WIDE, 4.2),
     ),

@@ -16,12 +16,13 @@ from bostruct.checks import hide_addresses, short_repr
 from bostruct.contracts import Domain
 from bostruct.display import Html, element, in_full, pluralize, printable
 from bostruct.study.history import Trial
-from bostruct.surrogates.fanova import Importances
+from bostruct.surrogates.fanova import Effect, Importances
 
 MOST_COLUMNS = 60
 MOST_FRONT = 100
 MOST_REASONS = 20
 MOST_EFFECTS = 50
+LEAST_CLEAR_SHARE = 0.01
 MOST_RULES = 5  # constraints that are named
 LONGEST_EFFECT = 40  # characters of a variable's name beside its share
 LONGEST_TITLE, LONGEST_NAME = 60, 120  # characters of a column's and of a variable's name; the best points have all
@@ -150,10 +151,17 @@ def clean_names(found: Importances) -> Importances:
     return found._replace(main=dict(zip(distinct, found.main.values(), strict=True)))
 
 
+def judge_effect(effect: Effect) -> str:
+    """Say whether an effect is clear; forests give small shares to variables without any."""
+    if effect.share < LEAST_CLEAR_SHARE:
+        return f"below {LEAST_CLEAR_SHARE:.0%}"
+    return "unsure" if effect.is_vague else "yes"
+
+
 def tabulate_effects(found: Importances, caption: str) -> Html:
-    """Write the share of each variable, and mark those whose spread is as large."""
+    """Write the share of each variable, and mark those whose spread is as large, and those that may be chance."""
     rows = [
-        [name, f"{one.share:.3f}", f"{one.spread:.3f}", "unsure" if one.is_vague else "yes"]
+        [name, f"{one.share:.3f}", f"{one.spread:.3f}", judge_effect(one)]
         for name, one in list(found.main.items())[:MOST_EFFECTS]
     ]
     cut = f", the first {MOST_EFFECTS} of {len(found.main)}" if len(found.main) > MOST_EFFECTS else ""

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 import bostruct as bo
+from bostruct.analysis.report import pictures
 from bostruct.analysis.report.facts import Run, read_run
 from bostruct.analysis.report.pictures import (
     MOST_ROWS,
@@ -13,6 +16,8 @@ from bostruct.analysis.report.pictures import (
     describe_parallel_coordinates,
     describe_slices,
 )
+from bostruct.analysis.report.tables import tabulate_effects
+from bostruct.surrogates.fanova import Effect, Importances
 
 
 def run(space: Any, value: Any, n: int = 30, **goals: Any) -> Run:
@@ -40,6 +45,21 @@ def test_of_many_variables_the_text_names_those_that_are_drawn():
     text = describe_parallel_coordinates(found)
     assert "through the 10 most important of 34 variables (v20, " in text
     assert count_bars(found) == 15
+
+
+def test_of_many_trials_the_text_says_how_many_are_drawn(monkeypatch):
+    for name, most in (("MOST_DRAWN", 20), ("MOST_DRAWN_LINES", 10)):
+        monkeypatch.setattr(pictures, name, most)
+    found = run({"a": range(40), "b": bool}, lambda p: float(p["a"] + p["b"]), 40)
+    assert "20 of 40 trials are drawn, evenly by rank." in describe_slices(found)
+    assert "A line for each of 10 of 40 completed trials" in describe_parallel_coordinates(found)
+
+
+@pytest.mark.parametrize(
+    ("share", "spread", "said"), [(0.3, 0.1, "yes"), (0.3, 0.3, "unsure"), (0.004, 0.001, "below 1%")]
+)
+def test_the_table_says_which_shares_are_clear(share, spread, said):
+    assert f">{said}</td>" in str(tabulate_effects(Importances({"a": Effect(share, spread)}, {}), "Importances"))
 
 
 def test_points_without_named_variables_have_no_pictures_of_them():
