@@ -307,14 +307,13 @@ class Ledger(TrialRecords):
         self, record: Record, outcome: Outcome, ended: float | None, noted: Info, begun: float | None
     ) -> tuple[TrialRow, Trial]:
         """Return the outcome of a trial as its row, or as another trial of its point if it is over."""
-        first, attempts, point = record.trial, record.attempts, ""
-        if first.number in self._running:
-            running = replace(first, info=first.info | noted)
-        else:
-            info: Info = {"origin": DOUBLE, "double_of": first.number, **noted}
-            running = Trial(len(self), first.point, "running", info=info, started=begun or first.started)
+        running, info, attempts, point = record.trial, record.trial.info | noted, record.attempts, ""
+        if running.number not in self._running:
+            info = {"origin": DOUBLE, "double_of": running.number, **noted}
+            running = Trial(len(self), running.point, "running", started=begun or running.started)
             attempts, point = 1, self._encode(record)
-        trial = apply_outcome(running, outcome, ended)
+        ended = clamp_end(None, running.started) if ended is None else ended
+        trial = show_outcome(running, outcome, info=info, finished=ended)
         return write_trial(trial, outcome, point, self._next_position, attempts), trial
 
     def _encode(self, record: Record) -> str:
@@ -471,8 +470,8 @@ class Ledger(TrialRecords):
         with self._step() as writer:
             if (other := self._find_other_numbers(x, shown)) is not None:
                 info["same_step_as"] = other
-            running = Trial(len(self), shown, "running", info=info)
-            trial = apply_outcome(replace(running, started=now()), outcome)
+            running = Trial(len(self), shown, "running", info=info, started=now())
+            trial = show_outcome(running, outcome, finished=clamp_end(None, running.started))
             row = write_trial(trial, outcome, self._write_point(x), self._next_position, 1)
             writer.insert(row)
         self._enter(trial, self._form.keep(x), row)
@@ -593,14 +592,6 @@ def _find_folder() -> Path:
 def _is_known(record: Record, row: TrialRow) -> bool:
     """Return whether the recorded outcome equals that of a row."""
     return (record.told, record.outcome, record.trial.finished) == (row.told, row.outcome, row.finished)
-
-
-def apply_outcome(trial: Trial, outcome: Outcome, ended: float | None = None) -> Trial:
-    """Return a running trial with its outcome.
-
-    ended: seconds since the epoch, None for now.
-    """
-    return replace(show_outcome(trial, outcome), finished=clamp_end(None, trial.started) if ended is None else ended)
 
 
 def _find_new_time(record: Record) -> float:

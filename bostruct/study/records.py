@@ -429,9 +429,12 @@ def show_trial(row: TrialRow, show: Callable[[Info], Presented], where: str) -> 
     return Trial.shown_later(show, finished=row.finished, **told)
 
 
-def show_outcome(trial: Trial, outcome: Outcome, broken: tuple[str, ...] = ()) -> Trial:
-    """Return a trial with its outcome, in objects of its own that a user may modify."""
-    return replace(trial, status=outcome.status, broken=broken, **_show_parts(outcome))
+def show_outcome(trial: Trial, outcome: Outcome, **changes: Any) -> Trial:
+    """Return a running trial with its outcome, in objects of its own that a user may modify.
+
+    changes: the other fields that change.
+    """
+    return replace(trial, status=outcome.status, **_show_parts(outcome), **changes)
 
 
 def _show_parts(outcome: Outcome) -> dict[str, Any]:
