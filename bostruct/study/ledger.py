@@ -279,9 +279,10 @@ class Ledger(TrialRecords):
             raise self._contradiction
 
     def _find_contradiction(self, record: Record, row: TrialRow, trial: Trial, kept: Kept) -> StorageLost | None:
+        is_readable = record.trial.unread is None and trial.unread is None
         if record.trial.status == "completed" and not _is_known(record, row):
             what = "value"
-        elif self._is_other_point(record, trial, kept):
+        elif is_readable and self._form.key(kept) != self._form.key(record.kept):
             what = "point"
         else:
             return None
@@ -289,10 +290,6 @@ class Ledger(TrialRecords):
             f"{self._where}: trial {row.number} has another {what} there than in this process, as where a server lost "
             "committed steps in a crash, and others were made instead"
         )
-
-    def _is_other_point(self, record: Record, trial: Trial, kept: Kept) -> bool:
-        is_readable = record.trial.unread is None and trial.unread is None
-        return is_readable and self._form.key(kept) != self._form.key(record.kept)
 
     def _close_stored(self, rows: list[TrialRow]) -> None:
         """Apply the outcomes of known trials, in the order observed."""
@@ -543,7 +540,7 @@ class Ledger(TrialRecords):
                 return record.trial
             attempts = record.attempts - (not self._is_waiting(number))
             info = _note_failure(record.trial.info, reason)
-            trial = replace(record.trial, info=info | (noted or {"retries": count_retries(info) + 1}))
+            trial = replace(record.trial, info=info | (noted or {"retries": info.get("retries", 0) + 1}))
             writer.update(write_trial(trial, None, "", None, attempts))
         record.trial, record.attempts, record.open = trial, attempts, record.open - {begun}
         self._let_go(record)
@@ -606,11 +603,6 @@ def note_unreturned(error: BaseException, numbers: Sequence[int], why: BostructE
     """Add a note to an error that trials could not be requeued."""
     which = f"Trials {', '.join(map(str, numbers))} are" if len(numbers) > 1 else f"Trial {numbers[0]} is"
     add_note(error, f"{which} handed out again once this process has ended: {why}")
-
-
-def count_retries(info: Info) -> int:
-    """Return the number of retries of a trial by `Ledger.retry`."""
-    return info.get("retries", 0)
 
 
 def _note_failure(info: Info, reason: str | None) -> Info:

@@ -52,7 +52,7 @@ from bostruct.storage.protocol import (
 )
 from bostruct.study.frames import FrameRow, Unmeasured, read_frame
 from bostruct.study.history import ATTRIBUTES, MACHINE, Trial
-from bostruct.study.ledger import RETRIES, Ledger, NextPoint, count_retries
+from bostruct.study.ledger import RETRIES, Ledger, NextPoint
 from bostruct.study.loop import NOTHING_TO_DO, run_trials
 from bostruct.study.predictions import Fit, Lazy, Predictions, bound_regret
 from bostruct.study.prior import PriorSource, describe_prior, read_prior, with_prior
@@ -548,17 +548,15 @@ class Study:
         """
         wanted = 1 if n is None else check_integer("n", n, 1)
         trials: list[Trial] = []
-        with self._asking:
-            self._writable()
-            with self._ledger.requeue_on_error(self._mutex):  # until other writers may continue
-                with self.ask_lock():
-                    try:
-                        while len(trials) < wanted:
-                            trials.append(self._ask_next(self._suggestions()))
-                    except SpaceExhausted:
-                        if not trials:
-                            raise
-                return trials[0] if n is None else trials
+        with self._asking, self._ledger.requeue_on_error(self._mutex):  # until other writers may continue
+            with self.ask_lock():
+                try:
+                    while len(trials) < wanted:
+                        trials.append(self._ask_next(self._suggestions()))
+                except SpaceExhausted:
+                    if not trials:
+                        raise
+            return trials[0] if n is None else trials
 
     def ask_jointly(self, n: int, missing: Callable[[], int] | None = None) -> Iterator[Trial]:
         """Yield n trials to evaluate in parallel; up to 8 share one fit of the model if the method can.
@@ -586,12 +584,9 @@ class Study:
         BostructError
             If the study cannot be asked.
         """
-        check_integer("n", n, 1)
-        self._writable()
-        return self._ask_jointly(n, missing)
+        return self._ask_jointly(check_integer("n", n, 1), self._suggestions(), missing)
 
-    def _ask_jointly(self, n: int, missing: Callable[[], int] | None) -> Iterator[Trial]:
-        points = self._suggestions()
+    def _ask_jointly(self, n: int, points: JointPoints, missing: Callable[[], int] | None) -> Iterator[Trial]:
         for place in range(n):
             try:
                 with self._asking, self._ledger.requeue_on_error(self._mutex), self.ask_lock():
@@ -729,7 +724,8 @@ class Study:
             self._writable()
             self._ledger.learn_of(trial)
             number = self._ledger.running(trial)
-            ended = None if finished is None else _check_end(finished, self._ledger.trial(number).started)
+            known = self._ledger.trial(number)
+            ended = None if finished is None else _check_end(finished, known.started)
             noted = describe_reports(reports)
             is_stopped = bool(noted) and all(one is None for one in (value, repeats, failed, infeasible))
             if is_stopped:
@@ -742,7 +738,7 @@ class Study:
                 raise ValueError(f"retry: expected it beside failed=, as only failures are retried, got {given}")
             begun = trial.started if isinstance(trial, Trial) else None
             blamed = {} if machine is None else self._ledger.blame_machine(number, _check_cause(machine, outcome))
-            has_retries = count_retries(self._ledger.trial(number).info) < retries
+            has_retries = known.info.get("retries", 0) < retries
             is_retried = MACHINE in blamed or (not blamed and has_retries)  # the machine has one retry
             if outcome.failed is not None and is_retried:
                 return self._ledger.retry(number, outcome.failed, begun, blamed)
@@ -1128,7 +1124,7 @@ class Study:
         """
         with self._asking, self._mutex, self._limit():
             searcher, state = self._model()()
-            return bound_regret(searcher, self._ledger, self.seed, regret, method_label(self._row), state)
+            return bound_regret(searcher, self._ledger, self.seed, regret, self._method_label, state)
 
     def stop(self, reason: str = "stop() was called") -> None:
         """End `optimize` after the running trials, or record why a custom loop ended.
@@ -1253,12 +1249,11 @@ class Study:
     @property
     def result(self) -> Result:
         """The result of the study so far."""
-        method = method_label(self._row)
         with self._mutex:  # a consistent snapshot
             trials, outcomes, points, model = self.trials, self._ledger.outcomes, self._ledger.points, self._model()
             order = tuple(number for number in self._ledger.order if trials[number].unread is None)
-        fit = Fit(model, trials, outcomes, order, points, self.goals, self.seed, self._limit, method)
-        stopped, told = self._stop or self._stopped_because, (trials, order, self.goals, self.seed, method)
+        fit = Fit(model, trials, outcomes, order, points, self.goals, self.seed, self._limit, self._method_label)
+        stopped, told = self._stop or self._stopped_because, (trials, order, self.goals, self.seed, self._method_label)
         return Result(*told, stopped, beliefs=Lazy(fit), domain=self.domain, name=self.name, model=fit)
 
     def predict(self, points: Iterable[object]) -> Predictions:
@@ -1398,6 +1393,7 @@ class Study:
         self.domain: Domain = domain
         self._place = place
         self._row = current_row(stored)
+        self._method_label = method_label(self._row)
         self._rows = stored._replace(trials=[])  # of the study and its changes
         self._searcher = searcher
         self._method: str | Searcher | None = None  # the argument of `load`, for reading only
@@ -1434,7 +1430,7 @@ class Study:
 
     def _suggestions(self) -> JointPoints:
         """Return the iterator of the next points."""
-        return JointPoints(self._writable(), self._ledger, self.seed, method_label(self._row), self._mutex)
+        return JointPoints(self._writable(), self._ledger, self.seed, self._method_label, self._mutex)
 
     def _ask_next(self, points: JointPoints, missing: Callable[[], int] | None = None) -> Trial:
         with self._mutex:

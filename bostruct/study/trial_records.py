@@ -121,7 +121,9 @@ class TrialRecords:
         if not 0 <= number < len(self):
             held = f"0 to {len(self) - 1}" if len(self) else "none so far"
             raise ValueError(f"trial: expected one of the study's, {held}; got number {number}")
-        if isinstance(trial, Trial) and self._is_of_another_study(trial):
+        record = self._records[number]
+        starts = {record.trial.started, *record.earlier}  # not points, which users modify and studies share
+        if isinstance(trial, Trial) and record.trial.unread is None and trial.started not in starts:
             raise ValueError(
                 f"trial: expected one of this study, whose trial {number} was begun at another time; if it is the same "
                 "trial, give its number"
@@ -171,11 +173,6 @@ class TrialRecords:
     def _check_readable(self, number: int) -> None:
         if (why := self._records[number].trial.unread) is not None:
             raise ValueError(f"trial: expected one in the space of the study, but trial {number} is none: {why}")
-
-    def _is_of_another_study(self, trial: Trial) -> bool:
-        """Compare start times, because users may modify points, and another study may have the same point."""
-        record = self._records[trial.number]
-        return trial.started not in {record.trial.started, *record.earlier} and record.trial.unread is None
 
     def _is_waiting(self, number: int) -> bool:
         """Return whether a running trial waits to be handed out."""
@@ -240,15 +237,11 @@ class TrialRecords:
             return
         self._completed.append(record.kept)
         self._measurements.append(outcome)
-        if self.goals.n_objectives == 1 and not trial.broken and self._is_better(trial, self.incumbent):
+        if self.goals.n_objectives > 1 or trial.broken:
+            return
+        orient, best = self.goals.orient, self.incumbent
+        if best is None or orient(trial.values) < orient(best.values):
             self.incumbent = trial
-
-    def _is_better(self, trial: Trial, than: Trial | None) -> bool:
-        """Return whether a completed trial has a better value than another."""
-        if than is None:
-            return True
-        (value,), (best,) = trial.values, than.values
-        return value > best if self.goals.direction == "maximize" else value < best
 
     def _reopen(self, record: Record) -> None:
         """Set a trial to running again; the reason of its failure is kept."""
