@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
@@ -108,9 +108,10 @@ class Ledger(TrialRecords):
         return None if self.store is None else self.store.owner
 
     @property
-    def out(self) -> list[int]:
-        """The numbers of the running trials that this object returned last, ascending."""
-        return sorted(number for number in self._running if self._is_out(number))
+    def out(self) -> dict[int, float]:
+        """When this object handed out each running trial that is still its own, by number."""
+        handed_out = sorted(self.in_flight.items())
+        return {number: begun for number, begun in handed_out if number in self._running and self._is_out(number)}
 
     @property
     def n_remote(self) -> int:
@@ -165,7 +166,7 @@ class Ledger(TrialRecords):
         gone = self.writer.find_dead_writers(owners - {self.owner}) if owners and self.is_writable else owners
         for number in sorted(self._running):
             record = self._records[number]
-            if number in self._held or not (record.owner is None or record.owner in gone):
+            if number in self.in_flight or not (record.owner is None or record.owner in gone):
                 continue
             if record.owner is not None or record.attempts >= MAX_ATTEMPTS:
                 self._take_from(record.owner, number)
@@ -239,7 +240,7 @@ class Ledger(TrialRecords):
 
     def _is_out(self, number: int) -> bool:
         """Return whether a running trial is still owned by this object."""
-        return number in self._held and self._records[number].owner == self.owner
+        return number in self.in_flight and self._records[number].owner == self.owner
 
     def _learn(self, news: RemoteChanges | None) -> None:
         """Apply changes of other writers, idempotently; None if there are none."""
@@ -262,7 +263,7 @@ class Ledger(TrialRecords):
                 record.earlier |= {record.trial.started}
             record.trial, record.attempts, record.owner = trial, row.attempts, row.owner
             if trial.is_canceled:
-                self._held.pop(row.number, None)
+                self.in_flight.pop(row.number, None)
                 record.open = frozenset()
         self._close_stored([row for row in news.trials if self._records[row.number].outcome is None])
         self.state = news.state
@@ -323,7 +324,7 @@ class Ledger(TrialRecords):
     def requeue_on_error(self, lock: AbstractContextManager[object]) -> Iterator[None]:
         """Requeue the trials of a block that raises, such as by an interrupt, since the caller did not receive them."""
         with lock:
-            before = set(self._find_out())
+            before = self.out
         try:
             yield
         except BaseException as error:
@@ -332,14 +333,14 @@ class Ledger(TrialRecords):
 
     @defer_signals_once_begun
     def _give_back_new(
-        self, before: Container[tuple[int, float]], lock: AbstractContextManager[object], error: BaseException
+        self, before: Mapping[int, float], lock: AbstractContextManager[object], error: BaseException
     ) -> None:
         with lock:
-            asked = [pair for pair in self._find_out() if pair not in before]
+            asked = {number: begun for number, begun in self.out.items() if before.get(number) != begun}
             try:
-                self.give_back(asked)
+                self.give_back(asked.items())
             except BostructError as another:
-                note_unreturned(error, [number for number, _ in asked], another)
+                note_unreturned(error, list(asked), another)
 
     def next_initial(self) -> Point | None:
         """Return the first initial point of the user that was neither asked nor added; None if none is left."""
@@ -418,7 +419,7 @@ class Ledger(TrialRecords):
         Raises ValueError if the trial was told and the caller had not asked it here.
         """
         record, lost = self._records[number], None
-        begun = self._held.get(number) if begun is None else begun
+        begun = self.in_flight.get(number) if begun is None else begun
         told = (record, outcome, ended, noted or {}, begun)
         try:
             with self._step() as writer:
@@ -433,8 +434,8 @@ class Ledger(TrialRecords):
                     writer.insert(row)
         except StorageLost as error:
             lost, (row, trial) = error, self._write_outcome(*told)
-        if self._held.get(number) == begun:
-            self._held.pop(number, None)
+        if self.in_flight.get(number) == begun:
+            self.in_flight.pop(number, None)
         record.open -= {begun}
         if trial.number == len(self):
             self._enter(trial, record.kept, row)
@@ -448,7 +449,7 @@ class Ledger(TrialRecords):
         self.sync()
         if number in self._running:
             self.finish(number, Outcome(failed="canceled"), None, {CANCELED: True})
-        self._held.pop(number, None)
+        self.in_flight.pop(number, None)
         self._records[number].open = frozenset()
         return self._records[number].trial
 
@@ -482,7 +483,7 @@ class Ledger(TrialRecords):
 
         begun: the number of each trial, and when it was asked.
         """
-        held = sorted({number for number, when in begun if self._held.get(number) == when})
+        held = sorted({number for number, when in begun if self.in_flight.get(number) == when})
         if not held:
             return
         with self._step() as writer:
@@ -490,7 +491,7 @@ class Ledger(TrialRecords):
             if ours:
                 writer.release(*ours)
         for number in held:
-            self._held.pop(number, None)
+            self.in_flight.pop(number, None)
         for number in ours:
             self._records[number].attempts -= 1
             self._records[number].owner = None
@@ -509,11 +510,11 @@ class Ledger(TrialRecords):
                 running = replace(trial, status="running", reason=None, finished=None, info=info)
                 reopened = write_trial(running, None, "", None, record.attempts - 1)
                 writer.reopen(reopened)
-            elif number in self._running and (number not in self._held or self._is_out(number)):
+            elif number in self._running and (number not in self.in_flight or self._is_out(number)):
                 reopened = None
                 writer.release(number)
             else:  # told meanwhile, or taken over by another writer, who evaluates it
-                self._held.pop(number, None)
+                self.in_flight.pop(number, None)
                 return
         if reopened is not None:
             self._reopen(record)
@@ -530,13 +531,13 @@ class Ledger(TrialRecords):
         noted: additional info, from `blame_machine`; None to count the retry as caused by the point.
         """
         record = self._records[number]
-        begun = self._held.get(number) if begun is None else begun
+        begun = self.in_flight.get(number) if begun is None else begun
         with self._step() as writer:
-            has_another = number in self._held and self._held[number] != begun
-            if number not in self._running or has_another or (number in self._held and not self._is_out(number)):
+            has_another = number in self.in_flight and self.in_flight[number] != begun
+            if number not in self._running or has_another or (number in self.in_flight and not self._is_out(number)):
                 record.open -= {begun}
                 if not has_another:
-                    self._held.pop(number, None)  # another writer told it or has taken it over
+                    self.in_flight.pop(number, None)  # another writer told it or has taken it over
                 return record.trial
             attempts = record.attempts - (not self._is_waiting(number))
             info = _note_failure(record.trial.info, reason)
@@ -559,18 +560,14 @@ class Ledger(TrialRecords):
         is_same = before["cause"].removesuffix(EARLIER) == cause  # in a fresh process
         return {} if is_same and before["completed"] < self.n_completed else {NO_DATA: cause}
 
-    def _find_out(self) -> list[tuple[int, float]]:
-        """Return the number of each trial in flight, and when it was asked."""
-        return [(number, self._held[number]) for number in self.out]
-
     def _hold(self, record: Record) -> None:
         record.owner = self.owner
-        self._held[record.trial.number] = record.trial.started
+        self.in_flight[record.trial.number] = record.trial.started
         record.open |= {record.trial.started}
 
     def _let_go(self, record: Record) -> None:
         record.owner = None
-        self._held.pop(record.trial.number, None)
+        self.in_flight.pop(record.trial.number, None)
 
 
 @defer_signals

@@ -44,11 +44,11 @@ class TrialRecords:
         self.order: list[int] = []  # numbers, in the order observed
         self.incumbent: Trial | None = None
         self.n_added = 0
+        self.in_flight: dict[int, float] = {}  # when this object handed out each trial that was not told, by number
         self._domain = domain
         self._form = PointForm(domain)
         self._records: list[Record] = []  # by number
         self._running: set[int] = set()
-        self._held: dict[int, float] = {}  # start times of trials that this object handed out and that were not told
         self._next_position = 0  # position of the next completed trial
         self._seen: set[Hashable] = set()
         self._is_lent = False  # True while a searcher uses the set of keys, which must then not change
@@ -78,11 +78,6 @@ class TrialRecords:
     def outcomes(self) -> tuple[Outcome | None, ...]:
         """The outcomes of all trials, by number; None while they run."""
         return tuple(record.outcome for record in self._records)
-
-    @property
-    def in_flight(self) -> Mapping[int, float]:
-        """When each trial in flight was handed out by this object, by number."""
-        return self._held
 
     @property
     def evaluated(self) -> list[int]:
@@ -140,9 +135,9 @@ class TrialRecords:
         """Return the number of a running trial; raise ValueError if it is not running."""
         number = self.number(trial)
         self._check_readable(number)
-        begun = trial.started if isinstance(trial, Trial) else self._held.get(number)
+        begun = trial.started if isinstance(trial, Trial) else self.in_flight.get(number)
         self._check_tellable(number, begun)
-        if begun not in self._records[number].open and number in self._held and self._held[number] != begun:
+        if begun not in self._records[number].open and number in self.in_flight and self.in_flight[number] != begun:
             raise ValueError(
                 f"trial: expected one that was not told, but trial {number} was, and is in other hands now; give its "
                 "number for these"
@@ -176,7 +171,7 @@ class TrialRecords:
 
     def _is_waiting(self, number: int) -> bool:
         """Return whether a running trial waits to be handed out."""
-        return number in self._running and number not in self._held and self._records[number].owner is None
+        return number in self._running and number not in self.in_flight and self._records[number].owner is None
 
     @property
     def waiting(self) -> list[int]:

@@ -57,7 +57,7 @@ def test_what_was_handed_out_is_taken_back_in_a_copy_and_not_here() -> None:
     study.tell(study.ask(), 1.0)
     study.ask()
     assert isinstance(study._ledger, Ledger)
-    assert study._ledger.out == [1]
+    assert list(study._ledger.out) == [1]
     write_copy(study._ledger, memory)
     assert [row.attempts for row in memory.read(None).trials] == [1, 0]
     assert [row.attempts for row in study._ledger.export().trials] == [1, 1]
