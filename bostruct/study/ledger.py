@@ -193,7 +193,7 @@ class Ledger(TrialRecords):
                 failed = Outcome(failed=f"{times} processes that ran this trial ended, or were cut off from the study")
                 row, trial = self._write_outcome(record, failed, None, {}, None)
             else:
-                row, trial = write_trial(record.trial, None, "", None, record.attempts), record.trial
+                row, trial = write_trial(record.trial, record.attempts), record.trial
             writer.update(row)
         record.owner = None
         if failed is not None:
@@ -209,7 +209,7 @@ class Ledger(TrialRecords):
         self._folder = _find_folder()
         for number in out:
             record = self._records[number]
-            store.update(write_trial(record.trial, None, "", None, record.attempts, self.owner))
+            store.update(write_trial(record.trial, record.attempts, owner=self.owner))
             record.owner = self.owner
 
     def export(self, name: str | None = None) -> StoredStudy:
@@ -219,7 +219,7 @@ class Ledger(TrialRecords):
         """
         told = {number: place for place, number in enumerate(self.order)}
         rows = [  # trials have no owner there
-            write_trial(one.trial, one.outcome, self._encode(one), told.get(number), one.attempts)
+            write_trial(one.trial, one.attempts, one.outcome, told.get(number), point=self._encode(one))
             for number, one in enumerate(self._records)
         ]
         return StoredStudy(self._made._replace(name=name or self.name, state=self.state), rows, self.changes)
@@ -312,7 +312,7 @@ class Ledger(TrialRecords):
             attempts, point = 1, self._encode(record)
         ended = clamp_end(None, running.started) if ended is None else ended
         trial = show_outcome(running, outcome, info=info, finished=ended)
-        return write_trial(trial, outcome, point, self._next_position, attempts), trial
+        return write_trial(trial, attempts, outcome, self._next_position, point=point), trial
 
     def _encode(self, record: Record) -> str:
         return self._write_point(self._form.restore(record.kept)) if record.text is None else record.text
@@ -366,7 +366,7 @@ class Ledger(TrialRecords):
                 trial = replace(record.trial, started=_find_new_time(record))
                 if attempts > 1:
                     trial = replace(trial, info=trial.info | {"attempts": attempts})
-                writer.update(write_trial(trial, None, "", None, attempts, self.owner))
+                writer.update(write_trial(trial, attempts, owner=self.owner))
             record.earlier |= {record.trial.started}
             record.attempts, record.trial = attempts, trial
             self._hold(record)
@@ -387,8 +387,8 @@ class Ledger(TrialRecords):
             if not waits:
                 self.check_wanted()
             trial = Trial(len(self), self._domain.present(x), "running", info=info, started=now())
-            handed_out = (0, None) if waits else (1, self.owner)
-            row = write_trial(trial, None, self._write_point(x), None, *handed_out)
+            point, owner = self._write_point(x), None if waits else self.owner
+            row = write_trial(trial, 0 if waits else 1, point=point, owner=owner)
             writer.insert(row, found.state)
         self._is_lent = False  # its searcher is done
         self._enter(trial, self._form.keep(x), row)
@@ -470,7 +470,7 @@ class Ledger(TrialRecords):
                 info["same_step_as"] = other
             running = Trial(len(self), shown, "running", info=info, started=now())
             trial = show_outcome(running, outcome, finished=clamp_end(None, running.started))
-            row = write_trial(trial, outcome, self._write_point(x), self._next_position, 1)
+            row = write_trial(trial, 1, outcome, self._next_position, point=self._write_point(x))
             writer.insert(row)
         self._enter(trial, self._form.keep(x), row)
         self._close(trial, outcome, row.told)
@@ -508,7 +508,7 @@ class Ledger(TrialRecords):
                 trial = record.trial
                 info = _note_failure(trial.info, None if trial.is_canceled else trial.reason)
                 running = replace(trial, status="running", reason=None, finished=None, info=info)
-                reopened = write_trial(running, None, "", None, record.attempts - 1)
+                reopened = write_trial(running, record.attempts - 1)
                 writer.reopen(reopened)
             elif number in self._running and (number not in self.in_flight or self._is_out(number)):
                 reopened = None
@@ -542,7 +542,7 @@ class Ledger(TrialRecords):
             attempts = record.attempts - (not self._is_waiting(number))
             info = _note_failure(record.trial.info, reason)
             trial = replace(record.trial, info=info | (noted or {"retries": info.get("retries", 0) + 1}))
-            writer.update(write_trial(trial, None, "", None, attempts))
+            writer.update(write_trial(trial, attempts))
         record.trial, record.attempts, record.open = trial, attempts, record.open - {begun}
         self._let_go(record)
         return trial

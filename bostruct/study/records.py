@@ -450,13 +450,19 @@ def _show_parts(outcome: Outcome) -> dict[str, Any]:
 
 
 def write_trial(
-    trial: Trial, outcome: Outcome | None, point: str, told: int | None, attempts: int, owner: str | None = None
+    trial: Trial,
+    attempts: int,
+    outcome: Outcome | None = None,
+    told: int | None = None,
+    *,
+    point: str = "",
+    owner: str | None = None,
 ) -> TrialRow:
     """Return the row of a trial.
 
     outcome: of its evaluation; None while it is running.
-    point: JSON text.
     told: its position in the order of completion; None while it is running.
+    point: JSON text; "" to keep the stored one.
     owner: the writer that handed it out; None if it is queued or finished, or there is one writer.
     """
     info = dump(trial.info)

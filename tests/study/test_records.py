@@ -199,7 +199,7 @@ def test_a_trial_comes_back_from_its_row_as_it_was(outcome, number, finished, to
         status, value, reason = outcome.status, outcome.value, outcome.reason
     x = SPACE.sample(1, np.random.default_rng(number))[0]
     trial = Trial(number, SPACE.present(x), status, value, reason, {"origin": "model", "n": 1}, 7.25, finished)
-    row = write_trial(trial, outcome, dump(SPACE.encode(x)), told, 2)
+    row = write_trial(trial, 2, outcome, told, point=dump(SPACE.encode(x)))
     assert (row.told, row.attempts) == (told, 2)
     again, kept = read_trial(row, PointForm(SPACE), tuple(SPACE.variables), "runs.db")
     assert again == trial
@@ -209,7 +209,7 @@ def test_a_trial_comes_back_from_its_row_as_it_was(outcome, number, finished, to
 @pytest.mark.parametrize("damage", [{"point": "{"}, {"point": '["?"]'}, {"info": "nonsense"}, {"point": "3"}])
 def test_a_trial_that_makes_no_sense_is_named_with_its_file(damage):
     trial = Trial(5, {"a": "x", "b": 1}, "running")
-    row = write_trial(trial, None, dump(SPACE.encode(SPACE.parse(trial.point))), None, 1)._replace(**damage)
+    row = write_trial(trial, 1, point=dump(SPACE.encode(SPACE.parse(trial.point))))._replace(**damage)
     with pytest.raises(StorageError, match=r"runs\.db: trial 5 cannot be read"):
         read_trial(row, PointForm(SPACE), tuple(SPACE.variables), "runs.db")
 

@@ -22,7 +22,7 @@ class Filled(TrialRecords):
         super().__init__(SPACE, declare_goals("minimize", None, None, None))
         for number in range(n):
             trial = Trial(number, {"x": number}, "running", started=float(number))
-            self._enter(trial, SPACE.key(SPACE.parse({"x": number})), write_trial(trial, None, "", None, 1))
+            self._enter(trial, SPACE.key(SPACE.parse({"x": number})), write_trial(trial, 1))
 
     def close(self, number: int, outcome: Outcome) -> None:
         self._close(show_outcome(self.trials[number], outcome), outcome, self._next_position)
@@ -62,7 +62,7 @@ def test_keys_that_a_searcher_looks_at_do_not_change_under_it() -> None:
     seen = table.history().seen
     before = set(seen)
     trial = Trial(2, {"x": 2}, "running", started=2.0)
-    table._enter(trial, SPACE.key(SPACE.parse({"x": 2})), write_trial(trial, None, "", None, 1))
+    table._enter(trial, SPACE.key(SPACE.parse({"x": 2})), write_trial(trial, 1))
     assert seen == before
     assert table.seen(SPACE.parse({"x": 2}))
 
