@@ -500,7 +500,7 @@ class Ledger(TrialRecords):
     @retry_rolled_back
     def requeue(self, number: int) -> None:
         """Requeue a running trial, or retry a failed one."""
-        record = self._records[number]
+        record, running = self._records[number], None
         with self._step() as writer:
             if self._is_waiting(number):
                 return
@@ -508,17 +508,15 @@ class Ledger(TrialRecords):
                 trial = record.trial
                 info = _note_failure(trial.info, None if trial.is_canceled else trial.reason)
                 running = replace(trial, status="running", reason=None, finished=None, info=info)
-                reopened = write_trial(running, record.attempts - 1)
-                writer.reopen(reopened)
+                writer.reopen(write_trial(running, record.attempts - 1))
             elif number in self._running and (number not in self.in_flight or self._is_out(number)):
-                reopened = None
                 writer.release(number)
             else:  # told meanwhile, or taken over by another writer, who evaluates it
                 self.in_flight.pop(number, None)
                 return
-        if reopened is not None:
+        if running is not None:
             self._reopen(record)
-            record.trial = replace(record.trial, info=parse(reopened.info))
+            record.trial = running
         record.attempts -= 1
         self._let_go(record)
 

@@ -156,8 +156,8 @@ class _Loop:
                 self._take(self._collect(self._pool.poll), callbacks)
             elif self.pending and self._settings.cancel_running:
                 self._take(self._collect(self._poll_until_deadline), callbacks)
-                if self._is_past_deadline():
-                    self._cancel_running()
+                if self._is_past_deadline():  # the next run evaluates these points first
+                    self._study.give_back(_find_held(self._study, self.pending))
             elif self.pending:
                 self._take(self._collect(self._pool.wait), callbacks)
             elif not self._finds_stale_trial():
@@ -179,13 +179,6 @@ class _Loop:
         while not (finished := self._pool.poll()) and not self._is_past_deadline():
             sleep(POLL_SECONDS)
         return finished
-
-    def _cancel_running(self) -> None:
-        """Requeue the running trials; the next run evaluates these points first."""
-        self._study.give_back(_find_held(self._study, self.pending))
-        for number in list(self.pending):
-            self._pool.cancel(number)
-            del self.pending[number]
 
     def _is_canceled(self, number: int) -> bool:
         """Return whether a trial was canceled in this process, or asked again since this run started it.
