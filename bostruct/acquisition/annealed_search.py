@@ -62,10 +62,7 @@ class AnnealedSearch(Maximizer):
     def __call__(
         self, score: Score, domain: LocalDomain, starts: Batch, rng: np.random.Generator
     ) -> tuple[Batch, Info]:
-        """Return the best points met, best first, each once, and the info to record.
-
-        rng: random number generator.
-        """
+        """Return the best points met, best first, each once, and the info to record."""
         candidates = draw_with_neighbors(domain, self.raw_samples, 0, starts[:MOST_SPRAYED], rng)
         if len(starts) and self.num_spray_points:
             first = domain.take(starts, np.arange(min(len(starts), MOST_SPRAYED)))

@@ -127,10 +127,7 @@ class Sampling(Maximizer):
         check_integer("kept", self.kept, 1)
 
     def __call__(self, score: Score, domain: Domain, starts: Batch, rng: np.random.Generator) -> tuple[Batch, Info]:
-        """Return the best points, best first, each once, and the info to record.
-
-        rng: random number generator.
-        """
+        """Return the best points, best first, each once, and the info to record."""
         drawn = domain.sample(self.raw_samples, rng)
         distinct = domain.take(drawn, first_occurrences(domain, drawn))
         chosen, scores = best(score, domain, distinct, self.kept)

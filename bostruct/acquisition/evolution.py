@@ -141,8 +141,6 @@ class Evolution(Maximizer):
     def __call__(self, score: Score, domain: Domain, starts: Batch, rng: np.random.Generator) -> tuple[Batch, Info]:
         """Return all points scored, best first, each once, and the info to record.
 
-        rng: random number generator.
-
         Raises ValueError without a pool and starts.
         """
         begun = self.pool if self.pool_only else domain.join(starts[: self.elite], self.pool)

@@ -203,10 +203,7 @@ class PairSearch(Maximizer):
     def __call__(
         self, score: Score, domain: LocalDomain, starts: Batch, rng: np.random.Generator
     ) -> tuple[Batch, Info]:
-        """Return the maxima and the best of the points looked at, best first, each once, and the info to record.
-
-        rng: random number generator.
-        """
+        """Return the maxima and the best of the points looked at, best first, each once, and the info to record."""
         maxima, info = self.begin(score, domain, starts, rng)
         scores, n_pairs = score(maxima), 0
         x, value, looked_at = maxima[0], float(scores[0]), [(maxima, scores)]
@@ -265,10 +262,7 @@ class JointAscent(Maximizer):
     def __call__(
         self, score: Score, domain: LocalDomain, starts: Batch, rng: np.random.Generator
     ) -> tuple[Batch, Info]:
-        """Return the ends of the ascents, best first, and the info to record.
-
-        rng: random number generator.
-        """
+        """Return the ends of the ascents, best first, and the info to record."""
         first = domain.join(starts, domain.sample(self.raw_samples, rng))
         scores, steps, ends = score(first), 0, list[Point]()
         for i, x in enumerate(first):

@@ -85,10 +85,7 @@ class MixedSearch(Maximizer):
     def __call__(
         self, score: Score, domain: LocalDomain, starts: Batch, rng: np.random.Generator
     ) -> tuple[Batch, Info]:
-        """Return the points where the climbs ended, best first, each once, and the info to record.
-
-        rng: random number generator.
-        """
+        """Return the points where the climbs ended, best first, each once, and the info to record."""
         found, begun = self._begin(score, domain, starts, rng)
         incumbents = domain.join(domain.take(starts, range(min(self.incumbents, len(starts)))))
         points = domain.join(found.points, incumbents)

@@ -271,7 +271,6 @@ class MixedSpace(Joint):
         return found
 
     def sample_unseen(self, seen: AbstractSet[Hashable], rng: np.random.Generator) -> JointPoint:
-        """Draw a valid point whose key is not in `seen`; raises SpaceExhausted if there is none, or none is found."""
         if not self.constraints and not self.tests:
             return super().sample_unseen(seen, rng)
         with release_calls():
@@ -286,7 +285,6 @@ class MixedSpace(Joint):
         raise SpaceExhausted(f"no unseen point of the space was found; {len(seen)} were seen{more}")
 
     def check(self, x: object) -> None:
-        """Raise PointError unless x is a valid point; the message names the variable, part or constraint."""
         if not isinstance(x, JointPoint) or len(x.parts) != len(self.domains):
             raise PointError(f"point: expected one with {', '.join(self.order)}, got {short_repr(x)}")
         for name, domain, part in zip(self.part_names, self.domains, x.parts, strict=True):
@@ -297,20 +295,14 @@ class MixedSpace(Joint):
             raise PointError(f"point: {short_repr(self.present(x), 200)} breaks the constraint {', '.join(broken)}")
 
     def parse(self, point: object) -> JointPoint:
-        """Read a valid point from a dict of the variables' values and what the other parts' domains parse.
-
-        Raises PointError, naming the variable or part that is wrong.
-        """
         x = self._read(point, "parse")
         self.check(x)
         return x
 
     def present(self, x: JointPoint) -> dict[str, Presented]:
-        """Return what an objective receives: a dict of the variables' values and the other parts."""
         return self._write(x, "present")
 
     def encode(self, x: JointPoint) -> Json:
-        """Return a point as JSON, a dict of the variables and the other parts."""
         return self._write(x, "encode")
 
     def decode(self, data: ParsedJson) -> JointPoint:
@@ -348,7 +340,6 @@ class MixedSpace(Joint):
         return self._point([row, *others.values()])
 
     def mutate(self, x: JointPoint, rng: np.random.Generator) -> JointPoint:
-        """Mutate one part, each with equal chance, to a valid point; raises DomainError if none is found."""
         for i in rng.permutation(len(self.domains)).tolist():
             for _ in range(TRIES):
                 part = try_mutation(self.domains[i], x.parts[i], rng)

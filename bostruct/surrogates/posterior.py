@@ -266,7 +266,6 @@ class GaussianPosterior(Posterior):
         return replace(self, xs=augmented, samples=samples, known=known)
 
     def find_training_means(self, xs: Batch) -> Array:
-        """Return the mean at those of the points that it learned from (s, k)."""
         known = self.training_means
         if known is None or known.all_points is not xs:
             return self.screen(xs).mean

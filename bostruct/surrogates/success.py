@@ -194,7 +194,6 @@ class AveragedFeasibility(Feasibility):
         return np.asarray(np.logaddexp.reduce(weighted, axis=0))
 
     def log_probability_vjp(self, xs: Batch) -> VariedValues:
-        """Return the log chance of m points as a function of their continuous coordinates."""
         varied = [one.log_probability_vjp(xs) or _stay(one.log_probability(xs)) for one in self.chances]
 
         def at_shares(shares: Array) -> tuple[Array, Array]:

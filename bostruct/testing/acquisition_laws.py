@@ -307,7 +307,6 @@ class RecordedScore(Score):
         self.asked: list[Hashable] = []
 
     def __call__(self, xs: Batch) -> Array:
-        """Return the score of each of m points (m,)."""
         self.asked += self.domain.keys(xs)
         return self.score(xs)
 
@@ -331,7 +330,6 @@ class RandomScore(Score):
     slack: float = 0.0
 
     def __call__(self, xs: Batch) -> Array:
-        """Return the score of each of m points (m,)."""
         return np.array([self._digest(self.domain.encode(x), 0) for x in xs], dtype=np.float64)
 
     def upper_bounds(self, xs: Batch) -> Array:

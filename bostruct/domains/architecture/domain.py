@@ -195,7 +195,6 @@ class ArchitectureDomain(Domain):
         return x
 
     def encode(self, x: Architecture) -> Json:
-        """Return an architecture as JSON."""
         return x.to_json()
 
     def decode(self, data: ParsedJson) -> Architecture:

@@ -356,7 +356,6 @@ class TableDomain(LocalDomain):
         return [self.at(int(place)) for place in rng.integers(self.size, size=m)]
 
     def sample_unseen(self, seen: AbstractSet[Hashable], rng: np.random.Generator) -> Architecture:
-        """Draw a point whose key is not in `seen`; raises SpaceExhausted when none is left."""
         if (x := draw_unseen(self.sample, self.keys, seen, rng)) is not None:
             return x
         left = [x for x in map(self.at, range(self.size)) if x.fingerprint not in seen]
@@ -405,7 +404,6 @@ class TableDomain(LocalDomain):
         return list(map(self.at, self._neighbor_indices(self.index_of(x))))
 
     def sample_neighbors(self, x: Architecture, m: int, rng: np.random.Generator) -> list[Architecture]:
-        """Return all of `neighbors` where they are at most m; else m of them, drawn uniformly, in their order."""
         near = self._neighbor_indices(self.index_of(x))
         if len(near) > m:
             near = [near[i] for i in np.sort(rng.choice(len(near), size=m, replace=False))]

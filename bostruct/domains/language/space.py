@@ -214,7 +214,6 @@ class SearchSpace(PartialProgram, LocalDomain, ChoiceDomain, TreeDomain):
         return build_program(self._walk_of(x), self.builder)
 
     def encode(self, x: Trace) -> Json:
-        """Return a trace as JSON."""
         return x.to_json()
 
     def decode(self, data: ParsedJson) -> Trace:

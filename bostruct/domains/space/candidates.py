@@ -183,10 +183,6 @@ class Candidates(ChoiceVariable):
 
     @classmethod
     def from_json(cls, data: ParsedJson) -> Candidates:
-        """Rebuild the variable from what `describe` returned.
-
-        Raises DomainError if the labels are Python objects, which no file holds.
-        """
         labels, found = choices_from_json(data["choices"]), cls.__new__(cls)
         found._take_rows(labels, Descriptors.from_json(data["descriptors"]), data.get("labeled", False))
         ChoiceVariable.__init__(found, found.choices, found.graph)

@@ -64,12 +64,10 @@ class ChoiceVariable(Variable):
 
     @property
     def arguments(self) -> str:
-        """The values in short, as arguments of a call."""
         return short_repr(list(self.choices))
 
     @property
     def size(self) -> int:
-        """The number of choices."""
         return len(self.choices)
 
     @cached_property
@@ -100,7 +98,6 @@ class ChoiceVariable(Variable):
             raise PointError(f"expected a vertex in 0..{self.size - 1}, got {columns[0]}")
 
     def parse(self, value: object) -> list[int]:
-        """Return the position of a choice; raises PointError if value is none of them."""
         value = to_python(value)
         try:
             return [self._positions[value]]
@@ -132,7 +129,6 @@ class ChoiceVariable(Variable):
         return choice if is_json_scalar(choice) else {"vertex": int(columns[0])}
 
     def decode(self, data: ParsedJson) -> list[int]:
-        """Rebuild a position from what `encode` returned; raises PointError for anything else."""
         if not isinstance(data, dict):
             return self.parse(data)
         vertex = data.get("vertex")

@@ -60,7 +60,6 @@ class Binary(ChoiceVariable):
 
     @classmethod
     def from_json(cls, data: ParsedJson) -> Binary:
-        """Rebuild the variable from what `describe` returned."""
         del data
         return cls()
 
@@ -137,10 +136,6 @@ class Categorical(ChoiceVariable):
 
     @classmethod
     def from_json(cls, data: ParsedJson) -> Categorical:
-        """Rebuild the variable from what `describe` returned.
-
-        Raises DomainError if the choices are Python objects, which no file holds.
-        """
         found = cls.__new__(cls)
         values = tuple(choices_from_json(data["choices"]))
         found._take_likeness(likeness_from_json(data))
@@ -189,10 +184,6 @@ class Ordinal(ChoiceVariable):
 
     @classmethod
     def from_json(cls, data: ParsedJson) -> Ordinal:
-        """Rebuild the variable from what `describe` returned.
-
-        Raises DomainError if the choices are Python objects, which no file holds.
-        """
         return cls(choices_from_json(data["choices"]), data.get("weight", 1.0))
 
 

@@ -151,7 +151,6 @@ class Composition(Variable):
 
     @property
     def arguments(self) -> str:
-        """The values in short, as arguments of a call."""
         shown = [(name, one) for name, one in self.describe().items() if name != self._names[0]]
         return ", ".join([short_repr(list(self.parts)), *(f"{name}={short_repr(one)}" for name, one in shown)])
 
@@ -165,7 +164,6 @@ class Composition(Variable):
 
     @classmethod
     def from_json(cls, data: ParsedJson) -> Self:
-        """Rebuild the variable from what `describe` returned."""
         return cls(**{name: data[name] for name in cls._names if name in data})
 
     def _read(self, numbers: list[float]) -> list[int]:

@@ -104,11 +104,9 @@ class Integer(ChoiceVariable):
         return self.grid.sample(m, rng)[:, None] if isinstance(self.grid, IntegerGrid) else super().sample(m, rng)
 
     def chances(self, values: IntArray) -> Array:
-        """Return the chance with which `sample` draws each of some integers (m,)."""
         return self.grid.chances(values[:, 0]) if isinstance(self.grid, IntegerGrid) else super().chances(values)
 
     def parse(self, value: object) -> list[int]:
-        """Return the position of an integer; raises PointError for anything else."""
         return super().parse(value) if self.grid is None else [self.grid.vertex(to_python(value))]
 
     def describe(self) -> dict[str, Json]:
@@ -118,7 +116,6 @@ class Integer(ChoiceVariable):
 
     @classmethod
     def from_json(cls, data: ParsedJson) -> Integer:
-        """Rebuild the variable from what `describe` returned."""
         return cls(data["low"], data["high"], log=data.get("log", False), step=data.get("step", 1))
 
 
@@ -188,7 +185,6 @@ class Real(ChoiceVariable):
 
     @property
     def arguments(self) -> str:
-        """The values in short, as arguments of a call."""
         more = ", log=True" if self.log else "" if self.step is None else f", step={self.step}"
         return f"{self.low}, {self.high}{more}"
 
@@ -206,7 +202,6 @@ class Real(ChoiceVariable):
 
     @classmethod
     def from_json(cls, data: ParsedJson) -> Real:
-        """Rebuild the variable from what `describe` returned."""
         return cls(data["low"], data["high"], log=data.get("log", False), step=data.get("step"))
 
 

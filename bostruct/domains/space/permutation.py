@@ -92,7 +92,6 @@ class Permutation(Variable):
 
     @property
     def arguments(self) -> str:
-        """The values in short, as arguments of a call."""
         items = short_repr(dict(zip(self.items, self.counts, strict=True)) if self.has_repeats else list(self.items))
         if self.resources is None:
             return f"{items}, length={self.width}" if self.n_absent else items
@@ -128,7 +127,6 @@ class Permutation(Variable):
         return self._change(columns, np.arange(self._count_listed(large_steps)), large_steps)
 
     def count_neighbors(self, columns: Sequence[int], large_steps: bool = False) -> int:
-        """Return how many orders `neighbors` lists."""
         n_listed = self._count_listed(large_steps)
         if not self.has_repeats:
             return n_listed
@@ -207,7 +205,6 @@ class Permutation(Variable):
         return [self._item.encode([item]) for item in self._item_of[np.asarray(columns)].tolist()]
 
     def decode(self, data: ParsedJson) -> list[int]:
-        """Rebuild the positions from what `encode` returned; raise PointError for anything else."""
         return self._decode_each(data, self._item.decode)
 
     def decode_from(self, data: ParsedJson, description: ParsedJson) -> Sequence[int]:
@@ -239,10 +236,6 @@ class Permutation(Variable):
 
     @classmethod
     def from_json(cls, data: ParsedJson) -> Permutation:
-        """Rebuild the variable from what `describe` returned.
-
-        Raises DomainError if the items are Python objects, which no file holds.
-        """
         found = cls(choices_from_json(data["items"]))
         counts = data.get("counts", [1] * len(found.items))
         resources = split_names(found.items, counts, data["resources"]) if "resources" in data else None

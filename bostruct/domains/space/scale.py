@@ -132,7 +132,6 @@ class RealGrid(NumberGrid):
         return GRID_STEPS
 
     def nearest(self, shares: Array) -> IntArray:
-        """Return the positions of the nearest numbers."""
         return np.rint(shares * GRID_STEPS).astype(np.int64)
 
     def vertex(self, value: object) -> int:
@@ -204,7 +203,6 @@ class IntegerGrid(NumberGrid):
 
     @property
     def n_steps(self) -> int | None:
-        """The number of steps from end to end; None on the scale of logarithms, if they are not even."""
         return None if self.log else len(self) - 1
 
     def sample(self, m: int, rng: np.random.Generator) -> IntArray:
@@ -234,7 +232,6 @@ class IntegerGrid(NumberGrid):
         return np.minimum(np.log1p(vertices / float(self.low)) / self._log_ratio, 1.0)
 
     def nearest(self, shares: Array) -> IntArray:
-        """Return the positions of the nearest integers."""
         last = len(self) - 1
         values = self.low * np.expm1(shares * self._log_ratio) if self.log else shares * last
         values = np.where(shares >= 1.0, last, np.rint(values))  # of many integers, rounding may miss the last

@@ -75,7 +75,6 @@ class Sequence(Variable):
 
     @property
     def arguments(self) -> str:
-        """The values in short, as arguments of a call."""
         alphabet: Presented = "".join(self.letters) if self.is_text else list(self.letters)
         return f"{short_repr(alphabet)}, length={self._length}"
 
@@ -157,7 +156,6 @@ class Sequence(Variable):
         return "".join(map(str, letters)) if self.is_text else letters
 
     def decode(self, data: ParsedJson) -> list[int]:
-        """Rebuild the positions from what `encode` returned; raise PointError for anything else."""
         return self._decode_each(data, self._letter.decode)
 
     def decode_from(self, data: ParsedJson, description: ParsedJson) -> AnySequence[int]:
@@ -194,10 +192,6 @@ class Sequence(Variable):
 
     @classmethod
     def from_json(cls, data: ParsedJson) -> Sequence:
-        """Rebuild the variable from what `describe` returned.
-
-        Raises DomainError if the letters are Python objects, which no file holds.
-        """
         alphabet, length = data["alphabet"], data["length"]
         letters = alphabet if isinstance(alphabet, str) else choices_from_json(alphabet)
         return cls(letters, tuple(length) if isinstance(length, list) else length)

@@ -77,7 +77,6 @@ class Subset(Variable):
 
     @property
     def arguments(self) -> str:
-        """The values in short, as arguments of a call."""
         size = self.sizes[0] if self.sizes[0] == self.sizes[1] else self.sizes
         graph = "" if self.item_graph is None else f", graph=<{len(self.item_graph.edges)} edges>"
         return f"{short_repr(list(self.items))}, size={size}{graph}"
@@ -99,7 +98,6 @@ class Subset(Variable):
         return (drawn < sizes).astype(np.int64)
 
     def chances(self, values: IntArray) -> Array:
-        """Return the chance with which `sample` draws each of some subsets (m,)."""
         each = np.array([1 / (len(self._all_sizes) * math.comb(self.width, size)) for size in self._all_sizes])
         return each[values.sum(axis=1) - self.sizes[0]]
 
@@ -147,7 +145,6 @@ class Subset(Variable):
         return [self._item.encode([i]) for i, one in enumerate(columns) if one]
 
     def decode(self, data: ParsedJson) -> list[int]:
-        """Rebuild the bits from what `encode` returned; raise PointError for anything else."""
         return self._decode_each(data, self._item.decode)
 
     def decode_from(self, data: ParsedJson, description: ParsedJson) -> Sequence[int]:
@@ -185,10 +182,6 @@ class Subset(Variable):
 
     @classmethod
     def from_json(cls, data: ParsedJson) -> Subset:
-        """Rebuild the variable from what `describe` returned.
-
-        Raises DomainError if the items are Python objects, which no file holds.
-        """
         items, size = choices_from_json(data["items"]), data["size"]
         edges = [(items[a], items[b], weight) for a, b, weight in data["edges"]] if "edges" in data else None
         return cls(items, tuple(size) if isinstance(size, list) else size, graph=edges)

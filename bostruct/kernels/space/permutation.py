@@ -145,7 +145,6 @@ class OrderDistances(Distances):
 
     @property
     def n_distances(self) -> int:
-        """The number of distances, three."""
         return N_DISTANCES
 
     def compare(self, xs: IntArray, ys: IntArray) -> Array:
