@@ -6,7 +6,7 @@ import logging
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from operator import itemgetter
 from pathlib import Path
@@ -108,6 +108,11 @@ class Ledger(TrialRecords):
         return None if self.store is None else self.store.owner
 
     @property
+    def _is_shared(self) -> bool:
+        """True if this object writes the study, and other writers may have it open."""
+        return self.owner is not None and self.is_writable
+
+    @property
     def out(self) -> dict[int, float]:
         """When this object handed out each running trial that is still its own, by number."""
         handed_out = sorted(self.in_flight.items())
@@ -125,16 +130,17 @@ class Ledger(TrialRecords):
         wanted: returns whether a trial is wanted, given the changes of other writers. It is called in the transaction
             that starts a trial, because other writers may ask if a connection is lost. None if one is always wanted.
         """
-        block = self.writer.ask_lock() if self.is_writable else nullcontext()
-        block.__enter__()
+        held = [self.writer.ask_lock()] if self._is_shared else []  # others wait for it until this process ends
+        for block in held:
+            block.__enter__()
         before, self._wanted = self._wanted, wanted or self._wanted
         try:
             yield
         finally:
             self._wanted = before
-            held = [block]  # others would wait for it until this process ends
             try:
-                _leave(held)
+                if held:
+                    _leave(held)
             except BaseException:  # from a signal that arrived before it started
                 _leave(held)
                 raise
@@ -144,12 +150,15 @@ class Ledger(TrialRecords):
         if self._wanted is not None and not self._wanted():
             raise NotWanted(f"{self._where}: no further trial is wanted")
 
-    @defer_signals_once_begun
     def sync(self) -> None:
         """Read the changes of other writers; do nothing within a transaction, or if nothing can be written."""
-        if self.is_writable and not self._in_transaction:
-            with suppress(StorageLost):  # the next change raises it
-                self._learn(self.writer.poll())
+        if self._is_shared and not self._in_transaction:
+            self._poll()
+
+    @defer_signals_once_begun
+    def _poll(self) -> None:
+        with suppress(StorageLost):  # the next change raises it
+            self._learn(self.writer.poll())
 
     def learn_of(self, trial: object) -> None:
         """Read the changes of other writers if a given trial is not known to be running."""

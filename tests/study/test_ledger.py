@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 
 import bostruct as bo
 from bostruct.storage.documents import MemoryStorage
+from bostruct.storage.protocol import StudyWriter
 from bostruct.study.history import ArrayBuffer, BatchBuffer
 from bostruct.study.ledger import Ledger
 from bostruct.study.saving import write_copy
@@ -61,6 +64,16 @@ def test_what_was_handed_out_is_taken_back_in_a_copy_and_not_here() -> None:
     write_copy(study._ledger, memory)
     assert [row.attempts for row in memory.read(None).trials] == [1, 0]
     assert [row.attempts for row in study._ledger.export().trials] == [1, 1]
+
+
+def test_in_memory_nothing_waits_for_other_writers(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked_for: list[str] = []
+    for name in ("ask_lock", "poll"):
+        monkeypatch.setattr(StudyWriter, name, lambda _, name=name: asked_for.append(name) or nullcontext())
+    study = open_study(0)
+    study.tell(study.ask(), 1.0)
+    study.optimize(lambda point: point["x"], 3, progress=False)
+    assert (study.n_finished, asked_for) == (3, [])
 
 
 def test_growing_rows_keep_what_was_read_before() -> None:
