@@ -1,4 +1,4 @@
-"""The outcome of one evaluation, the same value from the objective to the disk, and what makes one."""
+"""The outcome of one evaluation, and its validation. It is the same object from the objective to the disk."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from bostruct.checks import short_repr
 from bostruct.contracts import Json
 
 Status = Literal["completed", "failed", "infeasible"]
-LONGEST_TEXT = 10_000  # characters of a reason; of a longer one the middle is left out
+LONGEST_TEXT = 10_000  # characters of a reason; the middle of a longer one is removed
 MOST_ATTRIBUTES = 65_536  # characters of the attributes of a trial, as JSON
 LONGEST_KEY = 200  # characters of the name of an attribute
-MOST_REFUSED = 10  # attributes of a trial that are named as left out
+MOST_REFUSED = 10  # attributes of a trial that a warning names
 WORKER_NUMBER = "BOSTRUCT_WORKER"  # variable of a worker process: its number among those of a run, from 0
-MEAN_ROUNDING = 1e-9  # of the largest repeat: what another way to take a mean may differ by
+MEAN_ROUNDING = 1e-9  # tolerance of a mean, relative to the largest repeat
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ class Outcome:
 
 
 class AttributeReader:
-    """The attributes of one trial as they come: plain JSON is kept, all else is left out, and its reason noted."""
+    """The attributes of one trial: plain JSON is kept; for anything else, the reason is recorded."""
 
     def __init__(self) -> None:
         self.kept: dict[str, Json] = {}
@@ -148,16 +148,16 @@ class AttributeReader:
         self._n_refused = 0
         self._sizes: dict[str, int] = {}  # characters of JSON, with the name
         self._n_left = MOST_ATTRIBUTES
-        self._n_room = 0  # characters that the value which is being read may still have
+        self._n_room = 0  # characters that the current value may still have
 
     @property
     def refused(self) -> tuple[str, ...]:
-        """Why attributes are left out, a sentence each; of many only the first ones, and how many others."""
+        """The reasons why attributes were not kept; if there are many, the first ones and the number of others."""
         n_others = self._n_refused - len(self._refused)
         return (*self._refused, *([f"attributes: {n_others:,} others are left out, too"] if n_others else []))
 
     def read(self, attributes: object) -> None:
-        """Keep attributes as they are now; numbers and arrays of NumPy become numbers and lists, paths strings."""
+        """Keep a copy of attributes; NumPy numbers and arrays become numbers and lists, paths become strings."""
         if not isinstance(attributes, Mapping):
             self._refuse(TypeError(f"attributes: expected JSON by name, a dict, got {_typed(attributes)}"))
             return
@@ -180,7 +180,7 @@ class AttributeReader:
             self._refused.append(f"{error}; the attribute is left out")
 
     def _keep(self, name: object, value: object) -> None:
-        """Keep an attribute; raise an error that names it if it is no JSON, or too large."""
+        """Keep an attribute; raise an error, with its name, if it is not JSON or too large."""
         if not isinstance(name, str) or not 0 < len(name) <= LONGEST_KEY or name != storable(name):
             raise TypeError(f"attributes: expected names of 1 to {LONGEST_KEY} characters, got {_typed(name)}")
         n_left = self._n_left + self._sizes.get(name, 0)
@@ -202,7 +202,7 @@ class AttributeReader:
         self._sizes[name], self._n_left = len(name) + len(text), n_left
 
     def _simplify(self, value: object) -> object:
-        """Return a value as JSON has it; raise TypeError, with the part that is none, or _TooLarge."""
+        """Return a value as plain JSON; raise TypeError, with the invalid part, or _TooLarge."""
         if isinstance(value, os.PathLike):
             value = os.fspath(value)
         numpy = sys.modules.get("numpy")
@@ -221,7 +221,7 @@ class AttributeReader:
         return _no_json(value)
 
     def _take(self, n: int) -> None:
-        """Count characters of JSON that a value takes at least."""
+        """Count the minimum number of characters of a value in JSON."""
         self._n_room -= n
         if self._n_room < 0:
             raise _TooLarge
@@ -236,7 +236,7 @@ def _no_json(part: object) -> Never:
 
 
 def _check_reason(name: str, reason: object) -> str:
-    """Return a reason as files hold it; raise TypeError for what is no text, ValueError for an empty one."""
+    """Return a reason in its stored form; raise TypeError if it is not a string, ValueError if it is empty."""
     if not isinstance(reason, str):
         raise TypeError(f"{name}: expected a reason, a string, got {short_repr(reason)}")
     if reason == "":
@@ -286,7 +286,7 @@ def as_number(name: str, value: object) -> float:
 
 
 def _is_masked(value: object) -> bool:
-    """Tell whether a value is a masked array of NumPy with a masked element; without NumPy there is none."""
+    """Return whether a value is a NumPy array with a masked element."""
     numpy = sys.modules.get("numpy")
     return numpy is not None and isinstance(value, numpy.ma.MaskedArray) and bool(numpy.ma.getmaskarray(value).any())
 
@@ -294,11 +294,10 @@ def _is_masked(value: object) -> bool:
 def outcome_of(value: object) -> Outcome:
     """Return the outcome of an objective that returned a value; NaN and infinities become failures.
 
-    value: a number, as of `as_number`; a tuple of two numbers or more, one for each objective; a dict with the keys
-        ``value``, or ``repeats`` in its place, and any of ``constraints``, ``sd``, ``cost`` and ``attributes``; or an
-        outcome as it is.
+    value: a number for `as_number`; a tuple of two or more numbers, one for each objective; a dict with the key
+        ``value`` or ``repeats``, and any of ``constraints``, ``sd``, ``cost`` and ``attributes``; or an `Outcome`.
 
-    Raises TypeError, and ValueError for an outcome that cannot be.
+    Raises TypeError, and ValueError for an inconsistent outcome.
     """
     if type(value) is float and math.isfinite(value):  # almost always
         return Outcome.of_value(value)
@@ -325,13 +324,13 @@ def parse_outcome(
     repeats: object = None,
     constraints: object = None,
 ) -> Outcome:
-    """Return the outcome of which exactly one of a value, repeats and a reason is given.
+    """Return the outcome from exactly one of a value, repeats and a reason.
 
-    sd: standard deviation of the noise in the value, from 0; None if nobody knows it.
-    repeats: several measurements of the same point, whose mean is the value; None for none.
-    constraints: the measured number of each limit by its name; None for none.
+    sd: standard deviation of the noise in the value, at least 0; None if unknown.
+    repeats: repeated measurements of the point, whose mean is the value; None for none.
+    constraints: the measured quantity of each limit by name; None for none.
 
-    Raises TypeError or ValueError, naming what is wrong.
+    Raises TypeError or ValueError, with the name of the argument.
     """
     if failed is None and infeasible is None and sd is None and repeats is None and constraints is None:
         return outcome_of(value)
@@ -354,7 +353,7 @@ def parse_outcome(
 
 
 def _read_parts(given: Mapping[object, object]) -> Outcome:
-    """Return the outcome that a dict tells."""
+    """Return the outcome from a dict."""
     known = ("value", "repeats", "constraints", "sd", "cost", "attributes")
     if not given or not given.keys() <= set(known):
         raise TypeError(f"value: expected a number, or a dict with the keys {', '.join(known)}, got {_typed(given)}")
@@ -368,7 +367,7 @@ def _read_parts(given: Mapping[object, object]) -> Outcome:
 def _make_outcome(
     value: object, repeats: object = None, constraints: object = None, sd: object = None, cost: object = None
 ) -> Outcome:
-    """Return the outcome of parts as a user gives them; one that is not finite makes it a failure."""
+    """Return the outcome from the arguments of a user; a number that is not finite makes it a failure."""
     measured = _read_constraints(constraints)
     several = _read_repeats(repeats)
     if several and value is not None:
@@ -388,7 +387,7 @@ def _make_outcome(
 
 
 def _explain_infinity(value: object, values: tuple[float, ...]) -> str:
-    """Return the end of a sentence if a value is an integer or a fraction beyond float64; "" elsewhere."""
+    """Return the end of a message if a value is an integer or a fraction beyond float64; "" otherwise."""
     given = value if isinstance(value, tuple) else (value,)
     is_beyond = any(isinstance(one, Rational) and math.isinf(read) for one, read in zip(given, values, strict=False))
     return ": a number too large for a float" if is_beyond else ""
@@ -431,12 +430,12 @@ def _read_constraints(constraints: object) -> dict[str, float]:
 
 
 def storable(text: str) -> str:
-    """Return the text with lone surrogates, as in file names that are not UTF-8, written as escapes."""
+    """Return a text whose lone surrogates, as in file names that are not UTF-8, are escaped."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 def cut_middle(text: str) -> str:
-    """Return a text of at most `LONGEST_TEXT` characters: of a longer one its ends, and how many were left out."""
+    """Return a text of at most `LONGEST_TEXT` characters; the middle of a longer one is removed, and counted."""
     if len(text) <= LONGEST_TEXT:
         return text
     end = LONGEST_TEXT // 2 - 40  # which leaves room for the mark

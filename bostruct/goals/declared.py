@@ -1,4 +1,4 @@
-"""The goals of a study as its user declares them: a direction for each objective, and limits on measured numbers."""
+"""The goals of a study: a direction for each objective, and limits on measured quantities."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ Declared = Mapping[str, tuple[str, float]]  # limits as a user writes them: {"la
 
 
 class LimitError(ValueError):
-    """An outcome lacks a number on which the study has a limit, or has one on which it has none."""
+    """Raised if an outcome lacks the quantity of a limit, or has a quantity without a limit."""
 
 
 @dataclass(frozen=True)
 class Limit:
-    """A limit on a number that each evaluation measures.
+    """A limit on a quantity that each evaluation measures.
 
     sense: ``<=`` or ``>=``.
-    bound: a finite number, in the units of the measured one.
+    bound: a finite number, in the units of the quantity.
     """
 
     name: str
@@ -38,9 +38,9 @@ class Limit:
     bound: float
 
     def violation(self, measured: float) -> float:
-        """Return by how much a measured number breaks the limit, at most 0 if it keeps it.
+        """Return the violation by a measured quantity, at most 0 if the limit is satisfied.
 
-        A violation beyond 1e150, whose square models could not take, is 1e150.
+        It is clipped to 1e150, since models square it.
         """
         violation = measured - self.bound if self.sense == "<=" else self.bound - measured
         return min(max(violation, -LARGEST_VIOLATION), LARGEST_VIOLATION)
@@ -54,9 +54,9 @@ class Goals:
     """The goals of a study: one direction for each objective, and any number of limits.
 
     directions: ``minimize`` or ``maximize``, at least one.
-    repeats: whether a point may be asked for again where knowing it better is worth more than a new one.
-    suggest_seconds: that a suggestion is to take at most; None for no limit.
-    names: of the objectives, for people; empty if they have none.
+    repeats: whether the method may evaluate a point again to reduce noise.
+    suggest_seconds: time limit of a suggestion in seconds; None for no limit.
+    names: names of the objectives for display; empty if they have none.
     """
 
     directions: tuple[Direction, ...] = ("minimize",)
@@ -71,13 +71,13 @@ class Goals:
         return len(self.directions)
 
     def name_objective(self, objective: int) -> str:
-        """Return the name of an objective; without one ``value``, or its position if there are several."""
+        """Return the name of an objective; by default ``value``, or its position if there are several."""
         if self.names:
             return self.names[objective]
         return "value" if self.n_objectives == 1 else f"objective {objective}"
 
     def named_after(self, objective: object) -> Goals:
-        """Return goals whose only objective has the name of a function, unless it has one or the name says nothing."""
+        """Return goals with a function's name for a single unnamed objective, unless the name is not informative."""
         while isinstance(objective, partial):
             objective = objective.func
         name = str(getattr(objective, "__name__", ""))
@@ -103,35 +103,32 @@ class Goals:
         return self.directions[0]
 
     def orient(self, values: Iterable[float]) -> tuple[float, ...]:
-        """Return values as they are minimized."""
+        """Return values with the sign for minimization."""
         pairs = zip(values, self.directions, strict=True)
         return tuple([-value if direction == "maximize" else value for value, direction in pairs])
 
     def violations(self, outcome: Outcome) -> tuple[float, ...]:
-        """Return by how much each limit is broken, at most 0 if it is kept."""
+        """Return the violation of each limit, at most 0 if it is satisfied."""
         return tuple(limit.violation(outcome.constraints[limit.name]) for limit in self.limits)
 
     def find_broken(self, outcome: Outcome) -> tuple[str, ...]:
-        """Return the names of the limits that an outcome breaks, none for one without values."""
+        """Return the names of the limits that an outcome violates; none if it has no values."""
         if not outcome.values or not self.limits:
             return ()
         return tuple(limit.name for limit in self.limits if limit.violation(outcome.constraints[limit.name]) > 0.0)
 
     def check(self, outcome: Outcome) -> Outcome:
-        """Return an outcome that has what these goals ask for, no more and no less.
+        """Return an outcome; raise an error if it does not match the goals.
 
-        Raises TypeError if it has another number of values, LimitError if a limit was not measured or a number
-        was that has no limit, ValueError if noise is told of several objectives, or its variance is not finite.
+        Raises TypeError for another number of values, or noise of several objectives; LimitError if the quantity of a
+        limit is missing, or has no limit; ValueError if the variance of the noise is not finite.
         """
         if outcome.sd is not None and not math.isfinite(outcome.sd * outcome.sd):
             raise ValueError(f"sd: expected a number whose square is finite, up to 1.3e154, got {outcome.sd!r}")
         return self.check_stored(outcome)
 
     def check_stored(self, outcome: Outcome) -> Outcome:
-        """Return an outcome that has what these goals ask for, whatever its noise, which older files left unchecked.
-
-        outcome: as of `check`, whose errors it raises but for that of the variance.
-        """
+        """Return an outcome; raise the errors of `check` except for the variance, which older files did not check."""
         if not outcome.values:
             return outcome
         if len(outcome.values) != self.n_objectives or self.n_objectives > 1:
@@ -171,7 +168,7 @@ class Goals:
         return ", ".join([*(" ".join(filter(None, one)) for one in named), *map(str, self.limits)])
 
     def to_arguments(self) -> dict[str, Any]:
-        """Return directions, limits and repeats as the arguments of `Study` that declare them."""
+        """Return the arguments of `Study` that declare these goals."""
         several = self.n_objectives > 1
         return {
             "direction": "minimize" if several else self.direction,
@@ -182,7 +179,7 @@ class Goals:
         }
 
     def to_json(self) -> dict[str, ParsedJson]:
-        """Return plain JSON, from which `from_json` makes equal goals."""
+        """Return the goals as plain JSON, for `from_json`."""
         limits = {limit.name: [limit.sense, limit.bound] for limit in self.limits}
         declared: dict[str, ParsedJson] = {"directions": list(self.directions), "constraints": limits}
         if self.suggest_seconds is not None:
@@ -193,10 +190,7 @@ class Goals:
 
     @classmethod
     def from_json(cls, data: ParsedJson) -> Goals:
-        """Make goals of what `to_json` returned.
-
-        data: plain JSON. Raises TypeError, ValueError, LookupError or AttributeError for anything else.
-        """
+        """Build goals from the result of `to_json`; raises TypeError, ValueError, LookupError or AttributeError."""
         optional = {"repeats", "suggest_seconds", "objective_name"}
         if not isinstance(data, dict) or data.keys() - optional != {"directions", "constraints"}:
             raise ValueError(f"goals: expected directions and constraints, got {short_repr(data)}")
@@ -214,18 +208,18 @@ def declare_goals(
     suggest_seconds: object = None,
     objective_name: object = None,
 ) -> Goals:
-    """Return the goals that a user declares.
+    """Validate the arguments of a user, and return the goals that they declare.
 
-    direction: of the only objective, ``minimize`` or ``maximize``.
-    directions: one for each of several objectives, which goes without `direction`; None for one objective.
-    constraints: limits, each a sense and a bound by the name of what is measured, ``{"latency": ("<=", 10.0)}``; None
-        for none.
-    repeats: ``auto`` where a point may be asked for again; None if none is. One objective without limits alone.
-    suggest_seconds: that a suggestion is to take at most, at least 0.001; None for no limit.
-    objective_name: of the objective, a text of 1 to 100 characters, or a list with one for each; a function, whose
-        name that of the only objective is as of `Goals.named_after`; None for none.
+    direction: ``minimize`` or ``maximize``, for a single objective.
+    directions: one direction for each of several objectives; None for a single objective.
+    constraints: the sense and the bound of each limit by the name of its quantity, ``{"latency": ("<=", 10.0)}``; None
+        for no limits.
+    repeats: ``auto`` to evaluate points again, only for a single objective without limits; None otherwise.
+    suggest_seconds: time limit of a suggestion, at least 0.001; None for no limit.
+    objective_name: the name of the objective, 1 to 100 characters; a list of names for several objectives; a function,
+        for `Goals.named_after`; None for no name.
 
-    Raises TypeError or ValueError, naming the argument that is wrong.
+    Raises TypeError or ValueError, with the name of the argument.
     """
     check_choice("direction", direction, DIRECTIONS)
     check_choice("repeats", repeats, (None, "auto"))
@@ -242,9 +236,9 @@ def declare_goals(
 
 
 def read_reference(reference: Sequence[float], goals: Goals) -> tuple[float, ...]:
-    """Return a reference point of several objectives as it is minimized.
+    """Return a reference point of several objectives with the signs for minimization.
 
-    Raises TypeError or ValueError, naming the number that is wrong.
+    Raises TypeError or ValueError, with the position of the number.
     """
     k = goals.n_objectives
     if isinstance(reference, str | Mapping) or not isinstance(reference, Sized) or len(reference) != k:

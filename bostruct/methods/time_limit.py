@@ -1,4 +1,4 @@
-"""Suggestions in less time: of a model of fewer values, and in the end of none."""
+"""Suggestions within a time limit: from a model of fewer values, or without a model."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from bostruct.contracts import PARENT_POSITION, Array, HistoryView, Searcher, St
 from bostruct.searchers.outputs import keep
 from bostruct.searchers.proposals import fall_back, mutate_unseen
 
-FEWEST = 50  # values that a model is worth its time for
-PARENTS = 10  # best points that are mutated without a model
-TRIES = 200  # mutations, until one was not seen
+FEWEST = 50  # minimum number of values for a model
+PARENTS = 10  # number of best points to mutate without a model
+TRIES = 200  # maximum number of mutations until one is unseen
 
 
 def suggest_within(
     searcher: Searcher, history: HistoryView, state: State, rng: np.random.Generator, n_halvings: int
 ) -> Iterator[Suggestion]:
-    """Yield what a searcher suggests, jointly if it can, from all values or a part of them.
+    """Yield the joint suggestions of a searcher from all values, or from some of them to save time.
 
     rng: random number generator.
     n_halvings: 0 for all n values, k for n / 2^k of them: half of these are the best, half the last observed. If these
         are fewer than 50, a mutation of one of the best ten points is suggested, without a model.
 
-    From 1 on, ``info["haste"]`` records it, and ``info["learned_from"]`` the number of values. Raises what the searcher
-    raises.
+    If `n_halvings` is at least 1, it is stored as ``info["haste"]``, and the number of values as
+    ``info["learned_from"]``. Raises the errors of the searcher.
     """
     if n_halvings == 0:
         yield from searcher.suggest_jointly(history, state, rng)
@@ -39,7 +39,7 @@ def suggest_within(
     kept = choose_values(history.values, m)
     fewer = replace(keep(history, kept, range(len(history.running)), searcher.domain.take), whole=history)
     for found in searcher.suggest_jointly(fewer, state, rng):
-        n_learned = min(m, found.info.get("learned_from", m))  # a model may take a part of these m
+        n_learned = min(m, found.info.get("learned_from", m))  # a model may use only some of the m values
         info = {**found.info, "haste": n_halvings, "learned_from": n_learned}
         if (position := info.get(PARENT_POSITION)) is not None:
             info[PARENT_POSITION] = kept[position]
@@ -47,7 +47,7 @@ def suggest_within(
 
 
 def limit_halvings(n_halvings: int, n_values: int) -> int:
-    """Return the fewest halvings that suggest as more would, once no model is left to be made smaller.
+    """Return the number of halvings, reduced to the smallest that already leaves too few values for a model.
 
     n_halvings: at least 0.
     """
@@ -57,7 +57,7 @@ def limit_halvings(n_halvings: int, n_values: int) -> int:
 
 
 def choose_values(values: Array, m: int) -> list[int]:
-    """Return the positions of m values, ascending: half of them the best, the others the last told.
+    """Return the positions of m values, ascending: half of them are the best, the others the last observed.
 
     values: minimized (n,).
     m: at most n.
