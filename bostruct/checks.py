@@ -204,7 +204,7 @@ def try_mutation(domain: Domain, x: Point, rng: np.random.Generator) -> Point | 
 
 
 def has_hardly_grown(counts: Sequence[int], before: Sequence[int], growth: float) -> bool:
-    """Tell whether none of some counts has fallen, or has grown by a share.
+    """Return whether none of some counts has fallen, or has grown by a share.
 
     growth: the share of each, at least 0; with 0 what was learned never serves again.
     """
@@ -212,7 +212,7 @@ def has_hardly_grown(counts: Sequence[int], before: Sequence[int], growth: float
 
 
 def has_spread(values: Array, rounding: float = ROUNDING) -> bool:
-    """Tell whether the standard deviation of values is more than rounding, so that it says something of their scale.
+    """Return whether the standard deviation of values is more than rounding, so that it says something of their scale.
 
     values: (n,), n at least 1.
     rounding: the share of the largest absolute value up to which a standard deviation counts as none, >= 0.
@@ -284,7 +284,7 @@ def missing_package(module: str, extra: str | None = None) -> MissingExtra:
 
 
 def has_posix() -> bool:
-    """Tell whether this system has what study files and worker processes need, which Windows lacks."""
+    """Return whether this system has what study files and worker processes need, which Windows lacks."""
     try:
         importlib.import_module("fcntl")
     except ModuleNotFoundError:

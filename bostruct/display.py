@@ -21,7 +21,7 @@ VOID = ("meta", "img", "br", "link")  # elements without an end tag
 
 
 def is_notebook() -> bool:
-    """Tell whether this process is the kernel of a notebook."""
+    """Return whether this process is the kernel of a notebook."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return getattr(shell, "kernel", None) is not None
 

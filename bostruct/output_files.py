@@ -174,7 +174,7 @@ def refuse_name_of_database(path: str) -> None:
 
 
 def _leads_to(path: str, target: str) -> bool:
-    """Tell whether a path leads to a file, which need not be there; a text that is no path does not."""
+    """Return whether a path leads to a file, which need not be there; a text that is no path does not."""
     try:
         path = os.path.realpath(os.path.expanduser(path))
         return path == target or os.path.samefile(path, target)

@@ -25,7 +25,7 @@ MOST_LISTED = 10  # names of a module, in a message
 
 
 def is_reference(text: object) -> bool:
-    """Tell whether a text has the form `module:name`, or `file.py:name`."""
+    """Return whether a text has the form `module:name`, or `file.py:name`."""
     return isinstance(text, str) and REFERENCE.fullmatch(text) is not None
 
 

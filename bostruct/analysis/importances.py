@@ -335,7 +335,7 @@ def read_design(study: Study | Result, seed: int, objective: int) -> DesignData:
 
 
 def _has_conditions(domain: Domain) -> bool:
-    """Tell whether some variable, of the domain or of a part inside, has conditions, or parts that sum to a total."""
+    """Return whether some variable, of the domain or of a part inside, has conditions, or parts that sum to a total."""
     own = any(one.when or one.parts for one in domain.variables.values())
     return own or any(map(_has_conditions, domain.parts.values()))
 

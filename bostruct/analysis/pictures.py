@@ -257,7 +257,7 @@ def name_objective(result: Result, objective: int) -> str:
 
 
 def is_dark(axes: Axes) -> bool:
-    """Tell whether the style of the axes has a dark background."""
+    """Return whether the style of the axes has a dark background."""
     to_rgb = optional_import("matplotlib.colors", "plot").to_rgb
     return float(np.dot(to_rgb(axes.get_facecolor()), (0.299, 0.587, 0.114))) < 0.5
 

@@ -369,7 +369,7 @@ def _axis_values(curves: list[_Curve], beginning: int, direction: str, optimum: 
 
 
 def _is_shared(curves: list[_Curve], beginning: int) -> bool:
-    """Tell whether all curves are the same over the first trials, as they are from the same initial points."""
+    """Return whether all curves are the same over the first trials, as they are from the same initial points."""
     early = [(curve.trials[curve.trials <= beginning], curve.mean[curve.trials <= beginning]) for curve in curves]
     at, mean = early[0]
     return all(np.array_equal(at, x) and np.allclose(mean, y, rtol=1e-9) for x, y in early) and len(at) > 0

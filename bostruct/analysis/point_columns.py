@@ -152,7 +152,7 @@ def _is_number(value: object) -> bool:
 
 
 def _is_logarithmic(variable: Variable | None, places: Array) -> bool:
-    """Tell whether numbers are on a logarithmic scale: one that is declared so, or a list that spreads over decades."""
+    """Return whether numbers are on a logarithmic scale: declared so, or a list over several decades."""
     seen = places[~np.isnan(places)]
     if not len(seen) or np.min(seen) <= 0.0:
         return False

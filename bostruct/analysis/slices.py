@@ -203,7 +203,7 @@ def _name_places(axes: Axes, column: PointColumn) -> None:
 
 
 def _are_apart(seen: Array) -> bool:
-    """Tell whether numbers stand far enough apart on a logarithmic axis to be named one by one."""
+    """Return whether numbers stand far enough apart on a logarithmic axis to be named one by one."""
     gaps = np.diff(np.log(seen))
     return len(gaps) == 0 or bool(gaps.min() * LEAST_APART >= gaps.sum())
 

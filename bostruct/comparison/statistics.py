@@ -84,7 +84,7 @@ def final_values(problem: AnyProblem, results: Mapping[RunKey, Result]) -> dict[
 
 
 def is_maximized(problem: AnyProblem) -> bool:
-    """Tell whether a larger figure of merit is better."""
+    """Return whether a larger figure of merit is better."""
     return problem.goals.n_objectives > 1 or problem.goals.direction == "maximize"
 
 
@@ -198,7 +198,7 @@ def value_without_noise(problem: AnyProblem, point: Presented) -> float | None:
 
 
 def is_chosen(trial: Trial) -> bool:
-    """Tell whether the method chose the point of a trial, beyond its own initial points."""
+    """Return whether the method chose the point of a trial, beyond its own initial points."""
     return trial.origin not in ("given", "initial") and not trial.is_extra
 
 

@@ -309,7 +309,7 @@ class Joint(LocalDomain, ChoiceDomain, TreeDomain):
         return list(xs)
 
     def _is_valid(self, x: JointPoint) -> bool:
-        """Tell whether parts that are valid make up a valid point: of a joint domain they always do."""
+        """Return whether parts that are valid make up a valid point: of a joint domain they always do."""
         return True
 
     def _keep_valid(self, xs: Iterable[JointPoint]) -> list[JointPoint]:

@@ -83,7 +83,7 @@ class PartTest:
             _ = self._keys  # refused now, if at all
 
     def holds(self, x: Point) -> bool:
-        """Tell whether the test holds.
+        """Return whether the test holds.
 
         Raises PredicateError if the predicate itself fails.
         """
@@ -413,7 +413,7 @@ class MixedSpace(Joint):
         return [(i, part) for i, part in super()._changes(x, near) if self._has_same_tests(x, i, part)]
 
     def _has_same_tests(self, x: JointPoint, i: int, part: Point) -> bool:
-        """Tell whether the variables that tests set are as before: they change with their part, never alone."""
+        """Return whether the variables that tests set are as before: they change with their part, never alone."""
         return i > 0 or not self.tests or bool((part[self._test_columns] == x.parts[0][self._test_columns]).all())
 
     @cached_property
@@ -493,7 +493,7 @@ class MixedSpace(Joint):
         return settled
 
     def _is_valid(self, x: JointPoint) -> bool:
-        """Tell whether all constraints hold; no point is valid, unasked, once the limit of calls is reached."""
+        """Return whether all constraints hold; no point is valid, unasked, once the limit of calls is reached."""
         return self._count_until_broken(x) == len(self.constraints)
 
     def _count_until_broken(self, x: JointPoint) -> int:
@@ -632,7 +632,7 @@ def _find_absent(domain: Domain, point: Mapping[str, Presented], path: str, name
 
 
 def _has_real(domain: Domain) -> bool:
-    """Tell whether a variable of a space, or of a space inside, is a real number."""
+    """Return whether a variable of a space, or of a space inside, is a real number."""
     return any(one.is_real for one in domain.variables.values()) or any(map(_has_real, domain.parts.values()))
 
 

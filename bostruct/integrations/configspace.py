@@ -242,7 +242,7 @@ def sort_of_values(given: Hyperparameter) -> str:
 
 
 def is_biased(given: Hyperparameter) -> bool:
-    """Tell whether a hyperparameter prefers some values, beyond a scale of logarithms.
+    """Return whether a hyperparameter prefers some values, beyond a scale of logarithms.
 
     Parameters
     ----------
@@ -512,7 +512,7 @@ def _as_clause(parent: str, test: Any) -> Clause:
 
 
 def _holds_of_nothing(condition: Condition) -> bool:
-    """Tell whether ConfigSpace takes a condition as fulfilled if its parent is inactive, which is NaN there."""
+    """Return whether ConfigSpace takes a condition as fulfilled if its parent is inactive, which is NaN there."""
     if isinstance(condition, conditions.AndConjunction):
         return all(map(_holds_of_nothing, condition.components))
     if isinstance(condition, conditions.OrConjunction):

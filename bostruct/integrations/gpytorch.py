@@ -309,6 +309,6 @@ def _integer_codes(name: str, x: Tensor, n_choices: IntArray | None, optional: S
 
 
 def _is_constant(codes: IntArray) -> bool:
-    """Tell whether all batches hold the same rows."""
+    """Return whether all batches hold the same rows."""
     rows = codes.reshape(-1, *codes.shape[-2:])
     return len(rows) > 0 and bool((rows == rows[0]).all())

@@ -212,7 +212,7 @@ class CacheTable:
         return self.table[tuple(point[name] for name in self.names)]
 
     def is_measured(self, point: Names) -> bool:
-        """Tell whether the file has a configuration.
+        """Return whether the file has a configuration.
 
         Parameters
         ----------

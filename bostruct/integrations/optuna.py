@@ -392,7 +392,7 @@ class SeenTrials:
         self._told: set[int] = set()
 
     def is_of(self, study: OptunaStudy) -> bool:
-        """Tell whether these are the trials of a study; one of the same name in another storage has others.
+        """Return whether these are the trials of a study; one of the same name in another storage has others.
 
         study: of Optuna.
         """

@@ -328,7 +328,7 @@ def _separate(distribution: BaseDistribution, present: Sequence[Any], absent: Se
 
 
 def has_values(trial: FrozenTrial) -> bool:
-    """Tell whether a trial has values: it is complete, or was pruned after a report, whose last value is its own.
+    """Return whether a trial has values: it is complete, or was pruned after a report, whose last value is its own.
 
     trial: of Optuna.
     """

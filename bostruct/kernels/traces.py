@@ -99,7 +99,7 @@ class TraceKernel(ExponentialKernel):
 
 
 def is_compared(one: Choice) -> bool:
-    """Tell whether the kernel compares a choice: each but the later steps of an order, which the first one tells."""
+    """Return whether the kernel compares a choice: each but the later steps of an order, which the first one tells."""
     return one.order is None or len(one.order) > 0
 
 

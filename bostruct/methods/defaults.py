@@ -103,7 +103,7 @@ def _name_row(variable: Variable) -> object:
 
 
 def has_distance(domain: Domain) -> bool:
-    """Tell whether a domain has distances, or features that make some."""
+    """Return whether a domain has distances, or features that make some."""
     return domain.traits.distances is not None or domain.traits.features is not None
 
 
@@ -119,14 +119,14 @@ def find_part_without_kernel(domain: Domain, name: str = "") -> str | None:
 
 
 def has_nasbot_kernel(domain: Domain) -> bool:
-    """Tell whether a domain is of architectures without a distance of their own, or of parts that all have kernels."""
+    """Return whether a domain has architectures without their own distance, or parts that all have kernels."""
     if domain.parts:
         return find_part_without_kernel(domain) is None
     return not has_distance(domain) and stands_for_architectures(domain)
 
 
 def stands_for_architectures(domain: Domain) -> bool:
-    """Tell whether points of a domain are architectures or stand for some, as far as one drawn point tells."""
+    """Return whether points of a domain are architectures or stand for some, as far as one drawn point tells."""
     try:
         domain.architectures(domain.sample(1, np.random.default_rng(0)))
     except DomainError:
@@ -198,12 +198,12 @@ def space_kernel(domain: Domain, log_smoothness: float = 0.0) -> SpaceKernel:
 
 
 def has_schedule(variable: Variable) -> bool:
-    """Tell whether a variable is an order of items that have resources, and no conditions."""
+    """Return whether a variable is an order of items that have resources, and no conditions."""
     return variable.resources is not None and not variable.when
 
 
 def has_schedules(domain: Domain) -> bool:
-    """Tell whether a domain has a variable with a schedule."""
+    """Return whether a domain has a variable with a schedule."""
     return any(map(has_schedule, domain.variables.values()))
 
 

@@ -78,7 +78,7 @@ class BranchExploration(Exploration):
 
 
 def has_conditions(domain: Domain) -> bool:
-    """Tell whether points of a domain, or of its parts, differ in which variables they have."""
+    """Return whether points of a domain, or of its parts, differ in which variables they have."""
     if domain.variables:
         return any(one.when for one in domain.variables.values())
     return any(map(has_conditions, domain.parts.values()))

@@ -211,7 +211,7 @@ class CaptureFailed(BostructError, RuntimeError):
 
 
 def can_capture() -> bool:
-    """Tell whether steps may be captured here: torch is built with CUDA, and no capture of this process has failed."""
+    """Return whether steps can be captured: torch has CUDA, and no capture in this process has failed."""
     return torch.version.cuda is not None and not _CAPTURE_FAILED.is_set()
 
 
@@ -355,7 +355,7 @@ class MemoryPeak:
             _PEAKS[self._number] = max(own, _PEAKS.get(self._number, 0))
 
     def still_fits(self) -> bool:
-        """Tell whether the bytes that trainings had before can be had again; caches are empty."""
+        """Return whether the bytes that trainings had before can be had again; caches are empty."""
         try:
             if self._number in _PEAKS:
                 torch.empty(_PEAKS[self._number], dtype=torch.uint8, device=f"cuda:{self._number}")

@@ -258,7 +258,7 @@ class GraphReader:
             self.sources[key] = (self._add_layer(self._layer(key, one, has_norms), one),)
 
     def _is_no_pool(self, key: str, one: GraphNode) -> bool:
-        """Tell whether a pool changes nothing, or takes the mean of a whole image: it is large, and then flattened."""
+        """Return whether a pool changes nothing, or averages a whole image, being large and then flattened."""
         is_last = one.kind == "avg-pool" and {self.operations[user].kind for user in self.users[key]} <= {"flatten"}
         return one.kernel == (1, 1) == one.stride or (is_last and one.kernel[0] > 3)
 
@@ -309,7 +309,7 @@ class GraphReader:
         return Layer(f"{one.kind}{self._check_square(one)}", one.units, one.stride[0], tuple(sorted(found.items())))
 
     def _has_norm_before(self, one: GraphNode) -> bool:
-        """Tell whether normalization that belongs to no convolution feeds an operation."""
+        """Return whether normalization that belongs to no convolution feeds an operation."""
         while one.kind != "batch-norm":
             one = self.operations[one.inputs[0]]
             if one.kind not in FOLLOWING:

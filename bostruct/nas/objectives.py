@@ -223,7 +223,7 @@ class NetworkObjective:
 
 
 def is_batched(network: nn.Module, batch_size: int) -> bool:
-    """Tell whether repeated trainings of a network are worth running as one.
+    """Return whether repeated trainings of a network are worth running as one.
 
     They are for a perceptron of linear layers and activations alone (nothing random, no statistics, no images, no
     layers of a user's own), so small that a product of its matrices does not fill a core.

@@ -322,7 +322,7 @@ def select_error(epochs: Sequence[Epoch], recipe: Recipe) -> float:
 
 
 def is_hopeless(epochs: Sequence[Epoch], patience: int) -> bool:
-    """Tell whether none of the last `patience` epochs is as good as the one before them (Oh et al. 2019).
+    """Return whether none of the last `patience` epochs is as good as the one before them (Oh et al. 2019).
 
     epochs: in order.
     patience: number of epochs, 0 for training on without end.

@@ -313,7 +313,7 @@ class Training:
             self._job.watch(len(self._state.epochs) - 1, self._state.epochs[-1])
 
     def has_ended(self) -> bool:
-        """Tell whether all epochs are done, or patience has come to its end."""
+        """Return whether all epochs are done, or patience has come to its end."""
         epochs = self._state.epochs
         return len(epochs) >= self._recipe.epochs or is_hopeless(epochs, self._recipe.patience)
 
@@ -362,7 +362,7 @@ class Clock:
         return monotonic() - self._began
 
     def is_late(self) -> bool:
-        """Tell whether there is no more time; it is called while the clock runs."""
+        """Return whether there is no more time; it is called while the clock runs."""
         return self.seconds() > self._longest or monotonic() > self._deadline
 
 

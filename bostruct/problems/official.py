@@ -69,22 +69,22 @@ SOURCES = ("0", "01", "012")  # of the edges into each tensor of a cell, as its 
 
 
 def is_nats(file: str | Path) -> bool:
-    """Tell whether a path is in a form that NATS-Bench is distributed in, or a .pth file, as NAS-Bench-201 was."""
+    """Return whether a path is in a form that NATS-Bench is distributed in, or a .pth file, as NAS-Bench-201 was."""
     return is_folder(file) or starts_with(file, b"BZh") or is_pth(file)
 
 
 def is_json(file: str | Path) -> bool:
-    """Tell whether a file begins as JSON does."""
+    """Return whether a file begins as JSON does."""
     return starts_with(file, b"{", b"[")
 
 
 def is_hdf5(file: str | Path) -> bool:
-    """Tell whether a path is a folder or an HDF5 file, as FC-Net is distributed."""
+    """Return whether a path is a folder or an HDF5 file, as FC-Net is distributed."""
     return is_folder(file) or starts_with(file, b"\x89HDF")
 
 
 def starts_with(file: str | Path, *marks: bytes) -> bool:
-    """Tell whether a file begins with one of the marks, white space left out; False if it is no file.
+    """Return whether a file begins with one of the marks, white space left out; False if it is no file.
 
     marks: bytes to look for.
     """
@@ -188,7 +188,7 @@ def harmless(module: str, name: str) -> Callable[..., object]:
 
 
 def is_pth(file: str | Path) -> bool:
-    """Tell whether a path is a file as torch.save writes it, before torch 1.6 or since."""
+    """Return whether a path is a file as torch.save writes it, before torch 1.6 or since."""
     path = Path(file)
     if not is_regular(path):
         return False
@@ -378,7 +378,7 @@ def _last_errors(stored: Pickled, key: str) -> Array:
 
 
 def _is_hard_link(group: Pickled, name: str) -> bool:
-    """Tell whether a name leads to what the file itself holds; `get` and `in` of a group would follow other links."""
+    """Return whether a name leads to what the file itself holds; `get` and `in` of a group would follow other links."""
     h5py = optional_import("h5py", "tables")
     links, stored_name = group.id.links, name.encode("utf-8", "surrogateescape")
     return links.exists(stored_name) and links.get_info(stored_name).type == h5py.h5l.TYPE_HARD

@@ -25,12 +25,12 @@ COMPRESSION: dict[str, Any] = {".gz": gzip, ".bz2": bz2, ".xz": lzma}  # modules
 
 
 def is_regular(file: str | Path) -> bool:
-    """Tell whether a path is a regular file, or a link to one; False for an impossible path."""
+    """Return whether a path is a regular file, or a link to one; False for an impossible path."""
     return os.path.isfile(Path(file))
 
 
 def is_folder(file: str | Path) -> bool:
-    """Tell whether a path is a folder, or a link to one; False also for what can be no path, such as a long name."""
+    """Return whether a path is a folder, or a link to one; False also for what can be no path, such as a long name."""
     return os.path.isdir(Path(file))
 
 

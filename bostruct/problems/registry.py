@@ -78,7 +78,7 @@ def load(spec: str) -> AnyProblem:
 
 
 def is_own(spec: str) -> bool:
-    """Tell whether a specification is ``module:name`` of a problem of the user's own."""
+    """Return whether a specification is ``module:name`` of a problem of the user's own."""
     return spec.partition(":")[0] not in ENTRIES and plugins.is_reference(spec)
 
 

@@ -226,7 +226,7 @@ class _Writer:
 
 
 def _has_id(line: bytes) -> bool:
-    """Tell whether a request has a name of its own, by which its answer is known."""
+    """Return whether a request has a name of its own, by which its answer is known."""
     if b'"id"' not in line:
         return False
     try:

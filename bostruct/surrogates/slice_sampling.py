@@ -95,7 +95,7 @@ def _double(
 def _reachable(
     density: CachedLogDensity, x0: float, x1: float, height: float, bracket: tuple[float, float], width: float
 ) -> bool:
-    """Tell whether doubling from x1 could have made the same bracket (Neal 2003, Figure 6).
+    """Return whether doubling from x1 could have made the same bracket (Neal 2003, Figure 6).
 
     Ends are looked at only once x0 and x1 have parted, which changes no outcome and saves evaluations.
     """

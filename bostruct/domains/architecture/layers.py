@@ -92,7 +92,7 @@ def _from_shorthand(text: str, where: str) -> Layer:
 
 
 def _is_normalized(layer: Layer) -> bool:
-    """Tell whether the fields already have the types a `Layer` keeps; other integers and texts print in other words."""
+    """Return whether the fields already have the types a `Layer` keeps; others are displayed differently."""
     types = type(layer.label), type(layer.units), type(layer.stride)
     return types in ((str, int, int), (str, type(None), int)) and layer.attributes == ()
 

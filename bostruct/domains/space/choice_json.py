@@ -10,7 +10,7 @@ TESTED = "the values of a condition or a clause"
 
 
 def is_json_scalar(value: object) -> bool:
-    """Tell whether a value is one that JSON holds as it is: None, a bool, an int, a text or a finite float."""
+    """Return whether a value is one that JSON holds as it is: None, a bool, an int, a text or a finite float."""
     return value is None or type(value) in (bool, int, str) or (type(value) is float and math.isfinite(value))
 
 

@@ -80,7 +80,7 @@ class Clause(ABC):
 
     @abstractmethod
     def __call__(self, given: Presented) -> bool:
-        """Tell whether the clause holds."""
+        """Return whether the clause holds."""
 
     @abstractmethod
     def to_json(self) -> Json:

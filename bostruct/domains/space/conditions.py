@@ -257,7 +257,7 @@ class ParentTest:
         return np.array([self.holds_for(tuple(own)) for own in columns.tolist()], dtype=bool)
 
     def holds_for(self, columns: tuple[int, ...]) -> bool:
-        """Tell whether the test holds for one value of the parent."""
+        """Return whether the test holds for one value of the parent."""
         if self.values is not None:
             return columns in self.values
         if columns not in self._answers:

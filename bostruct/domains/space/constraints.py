@@ -510,7 +510,7 @@ def label_rules(rules: Sequence[Constraint], which: Sequence[int]) -> str:
 
 
 def satisfies_all(space: ConstrainedProduct, point: dict[str, Any]) -> bool:
-    """Tell whether all constraints hold at a point; raises DomainError if one itself fails."""
+    """Return whether all constraints hold at a point; raises DomainError if one itself fails."""
     return all(_satisfies(space, point, rule) for rule in space.constraints)
 
 

@@ -269,12 +269,12 @@ def read_table(owner: str, given: object) -> GivenTable:
 
 
 def is_frame(given: object) -> bool:
-    """Tell whether an object is a frame, as of pandas or polars."""
+    """Return whether an object is a frame, as of pandas or polars."""
     return all(hasattr(given, name) for name in ("columns", "__getitem__"))
 
 
 def are_numbers_of_rows(labels: Sequence[Any]) -> bool:
-    """Tell whether labels are 0, 1, ..., in order, which says no more than that they are rows; bools are no numbers."""
+    """Return whether labels are 0, 1, ..., in order, as row numbers are; bools do not count."""
     return all(
         isinstance(label, int | float | np.number) and not isinstance(label, bool) and label == i
         for i, label in enumerate(labels)
@@ -303,7 +303,7 @@ def find_labeled_rows(owner: str, choices: Sequence[Any], labels: Sequence[Any] 
 
 
 def are_same(label: object, choice: object) -> bool:
-    """Tell whether a label is a choice; a bool is no number."""
+    """Return whether a label is a choice; a bool is no number."""
     return isinstance(label, bool) == isinstance(choice, bool) and bool(label == choice)
 
 

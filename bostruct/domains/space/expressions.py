@@ -139,7 +139,7 @@ def evaluate_expression(node: Presented, names: Names, budget: _Budget | None = 
 
 
 def is_in(one: Presented, many: Presented) -> bool:
-    """Tell whether a list, a text or a range, which is not walked through, has a value."""
+    """Return whether a list, a text or a range, which is not walked through, has a value."""
     if isinstance(many, range):
         return isinstance(one, int | float) and one == one // 1 and int(one) in many
     return one in many

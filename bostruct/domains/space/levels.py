@@ -122,14 +122,14 @@ class Levels:
         return [place for place in places if 0 <= place < len(self._numbers)]
 
     def _rounds_to(self, place: int, given: object) -> bool:
-        """Tell whether a level, and no other one, rounds to a number at its digits."""
+        """Return whether a level, and no other one, rounds to a number at its digits."""
         if (bounds := _find_bounds(given)) is None:
             return False
         first, last = bisect_left(self._numbers, bounds[0]), bisect_right(self._numbers, bounds[1])
         return (first, last) == (place, place + 1)
 
     def _is_rounded(self, place: int, given: object, others: Iterable[object]) -> bool:
-        """Tell whether a number, and no other one of its variable, rounds to a level at the digits of the level."""
+        """Return whether a number, and no other one of its variable, rounds to a level at the digits of the level."""
         bounds = _find_bounds(self._choices[self._positions[place]])
         numbers = [number for one in others if (number := read_exact(one)) is not None]
         held = [] if bounds is None else [one for one in numbers if bounds[0] <= one <= bounds[1]]
@@ -137,7 +137,7 @@ class Levels:
 
 
 def is_level(given: object, level: Exact, beside: Sequence[Exact]) -> bool:
-    """Tell whether a number stands for a level: it is nearer than a millionth of the least gap, or equal in float32."""
+    """Return whether a number is a level: nearer than a millionth of the smallest gap, or equal in float32."""
     if (number := read_exact(given)) is None:
         return False
     gap = min((abs(Fraction(one) - Fraction(level)) for one in beside), default=Fraction(0))

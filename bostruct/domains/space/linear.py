@@ -206,7 +206,7 @@ class Linear(Clause):
 
 
 def _is_among(name: str, owners: Collection[str]) -> bool:
-    """Tell whether a name is that of a variable, or of a part of one."""
+    """Return whether a name is that of a variable, or of a part of one."""
     return name in owners or any(name.startswith(f"{own}.") for own in owners)
 
 

@@ -77,12 +77,12 @@ def variable(name: str, given: object) -> Variable:
 
 
 def is_part(given: object) -> bool:
-    """Tell whether a value of a space is another domain, or a dict that stands for a space of its own."""
+    """Return whether a value of a space is another domain, or a dict that stands for a space of its own."""
     return isinstance(given, Mapping | Domain)
 
 
 def _is_monotone(values: np.ndarray[Any, Any]) -> bool:
-    """Tell whether numbers ascend, or descend, so that their order means something."""
+    """Return whether numbers ascend, or descend, so that their order means something."""
     if values.ndim != 1 or values.dtype.kind not in "iuf":
         return False
     return bool((values[1:] > values[:-1]).all() or (values[1:] < values[:-1]).all())

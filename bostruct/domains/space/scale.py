@@ -75,7 +75,7 @@ class NumberGrid(Sequence[float]):
         return list(map(self.__getitem__, vertices.tolist()))
 
     def __contains__(self, value: object) -> bool:
-        """Tell whether a value is one of the grid's, without listing them.
+        """Return whether a value is one of the grid's, without listing them.
 
         value: of any type.
         """

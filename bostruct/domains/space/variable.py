@@ -297,7 +297,7 @@ class Variable(ABC):
             raise DomainError(f"{self.kind}: default: {error}") from None
 
     def has_values_of(self, description: ParsedJson) -> bool:
-        """Tell whether a variable, as JSON, has these values, whatever its conditions and its default.
+        """Return whether a variable, as JSON, has these values, whatever its conditions and its default.
 
         description: what `to_json` of a variable returned.
         """

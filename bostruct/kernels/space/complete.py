@@ -257,7 +257,7 @@ class HammingFactor(Factor):
 
 
 def _has_large_blocks(choices: IntArray, size: int) -> bool:
-    """Tell whether factoring in blocks saves work, measured on 90 to 270 points of 3 to 8 choices."""
+    """Return whether factoring in blocks saves work, measured on 90 to 270 points of 3 to 8 choices."""
     n = len(choices)
     if size == 2:
         return n >= BLOCKS_FROM

@@ -310,7 +310,7 @@ def main_effects(
 
 
 def has_order_to_doubt(domain: Domain) -> bool:
-    """Tell whether a domain has a variable of three or more ordered choices, which is no fidelity, or of alike ones.
+    """Return whether a domain has a variable of three or more ordered choices, which is no fidelity, or of alike ones.
 
     Raises DomainError, naming the variable whose kind has no kernel.
     """
@@ -319,7 +319,7 @@ def has_order_to_doubt(domain: Domain) -> bool:
 
 
 def has_lengths(domain: Domain) -> bool:
-    """Tell whether a domain has sequences of varying length, or subsets of a range of sizes."""
+    """Return whether a domain has sequences of varying length, or subsets of a range of sizes."""
     return bool(_length_effects(domain))
 
 

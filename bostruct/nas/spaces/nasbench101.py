@@ -54,7 +54,7 @@ def on_path_nodes(n: int, edges: Mapping[tuple[int, int], Value]) -> list[int]:
 
 
 def is_feasible(edges: dict[tuple[int, int], Value]) -> bool:
-    """Tell whether a wiring of the seven nodes is one of the 13,839 feasible ones."""
+    """Return whether a wiring of the seven nodes is one of the 13,839 feasible ones."""
     present = [edge for edge, bit in edges.items() if bit]
     touched = {node for edge in present for node in edge}
     return len(present) <= MAX_EDGES and bool(present) and touched == set(on_path_nodes(NASBENCH101_NODES, edges))
@@ -93,7 +93,7 @@ def _with(present: CellEdges, position: int, bit: Value) -> CellEdges:
 
 
 def _can_end(present: CellEdges, position: int) -> bool:
-    """Tell whether bits from this position on can make a feasible wiring of these edges.
+    """Return whether bits from this position on can make a feasible wiring of these edges.
 
     At the least, the input feeds what nothing feeds.
     """
