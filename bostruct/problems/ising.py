@@ -98,8 +98,9 @@ class Ising:
     @cached_property
     def halves(self) -> tuple[Array, Array]:
         """Sums over rows 0 (2^10, 16) and over rows 2, 3 (2^14, 16), for each state of row 1 and kept bonds."""
-        rows = [_row_weights(j) for j in self.horizontal]  # (8, 16) each: kept bonds, state
-        bonds = [_bond_weights(j) for j in self.vertical]  # (16, 16, 16) each: kept bonds, state above, state below
+        # exp of the bonds, for kept bonds and states: along each row (8, 16), between two rows (16, 16, 16)
+        rows = [np.exp(2 * (all_bits(3) * j) @ ALONG.T) for j in self.horizontal]
+        bonds = [np.exp(2 * np.einsum("kj,stj->kst", all_bits(4) * j, DOWN)) for j in self.vertical]
         upper = np.einsum("as,cst,bt->abct", rows[0], bonds[0], rows[1], optimize=True)
         below = np.einsum("ctu,du->cdtu", bonds[2], rows[3])
         last = below.sum(axis=-1)  # kept bonds 2-3, kept in row 3, state of row 2
@@ -165,16 +166,6 @@ def exact_optimum(objective: Ising) -> tuple[float, tuple[int, ...]]:
     point = np.zeros(24, dtype=np.int64)
     point[UPPER_BONDS], point[LOWER_BONDS] = upper_bits[where[0]], lower_bits[where[1]]
     return best + objective.constant, tuple(map(int, point))
-
-
-def _row_weights(j: Array) -> Array:
-    """Return exp of the bonds along a row, (8, 16): for each choice of kept bonds, each state."""
-    return np.exp(2 * (all_bits(3) * j) @ ALONG.T)
-
-
-def _bond_weights(j: Array) -> Array:
-    """Return exp of the bonds between two rows, (16, 16, 16): for each choice of kept bonds, states above and below."""
-    return np.exp(2 * np.einsum("kj,stj->kst", all_bits(4) * j, DOWN))
 
 
 def _spin_correlations(horizontal: Array, vertical: Array) -> Array:
