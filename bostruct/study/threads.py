@@ -49,9 +49,8 @@ class NestedLimits:
             self._restore = None
 
 
-class ThreadLocalLimits(threading.local):
-    def __init__(self) -> None:
-        self.overlap = NestedLimits()
+class ThreadLocalLimits(NestedLimits, threading.local):
+    """The overlapping limits of each thread."""
 
 
 LOCK = make_lock()
@@ -59,7 +58,7 @@ PROCESS_LIMITS = NestedLimits()  # BLAS has one setting per process, and so has 
 THREAD_LIMITS = ThreadLocalLimits()  # OpenMP has one per thread
 
 # A forked child has only the forking thread. It keeps the limit of other threads, and must not start threads.
-hook_forks(after_in_child=lambda: PROCESS_LIMITS.keep(THREAD_LIMITS.overlap))
+hook_forks(after_in_child=lambda: PROCESS_LIMITS.keep(THREAD_LIMITS))
 
 
 class ThreadLimit:
@@ -88,7 +87,7 @@ class ThreadLimit:
         finally:
             with LOCK:
                 PROCESS_LIMITS.leave()
-                THREAD_LIMITS.overlap.leave()
+                THREAD_LIMITS.leave()
 
     def _begin(self, threads: int) -> None:
         pools = self._pools()
@@ -112,9 +111,7 @@ class ThreadLimit:
 
             return restore
 
-        THREAD_LIMITS.overlap.enter(
-            lambda: pools.select(user_api="openmp").limit(limits=threads).restore_original_limits
-        )
+        THREAD_LIMITS.enter(lambda: pools.select(user_api="openmp").limit(limits=threads).restore_original_limits)
         PROCESS_LIMITS.enter(limit_process)
 
     def _pools(self) -> Any:
