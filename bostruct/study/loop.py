@@ -227,7 +227,8 @@ class _Loop:
 
     def _submit(self, n: int, callbacks: Sequence[Callable[[Any, Trial], None]]) -> None:
         """Submit up to n trials of one fit; between two trials, tell those that have finished."""
-        asked = self._study.ask_jointly(n, lambda: self._missing - len(self.pending))
+        points, missing = self._study._suggestions(), lambda: self._missing - len(self.pending)
+        asked = self._study._ask_jointly(n, points, missing, self._has_room, self._record)
         for _ in range(n):
             if (trial := self._take_next(asked)) is None:
                 return
@@ -237,18 +238,19 @@ class _Loop:
 
     def _take_next(self, asked: Iterator[Trial]) -> Trial | None:
         try:
-            with suppress(NotWanted), self._study.ask_lock(self._has_room):  # another process may have asked first
-                trial = next(asked, None)
-                if trial is not None:  # recorded within the block, because an interrupt may wait for its end
-                    if trial.number in self.pending:  # requeued while it was in flight
-                        self._pool.cancel(trial.number)
-                    self.pending[trial.number] = trial.started
-                return trial
+            with suppress(NotWanted):  # another process may have asked first
+                return next(asked, None)
         except SpaceExhausted as error:
             self._exhausted = error
         except StorageLost as error:
             self._lost = error
         return None
+
+    def _record(self, trial: Trial) -> None:
+        """Add a trial to those in flight."""
+        if trial.number in self.pending:  # requeued while it was in flight
+            self._pool.cancel(trial.number)
+        self.pending[trial.number] = trial.started
 
     def _watch(self, point: object) -> object:
         """Attach a judge to the point, with the trials completed so far, that runs with the evaluation.

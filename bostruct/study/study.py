@@ -586,11 +586,25 @@ class Study:
         """
         return self._ask_jointly(check_integer("n", n, 1), self._suggestions(), missing)
 
-    def _ask_jointly(self, n: int, points: JointPoints, missing: Callable[[], int] | None) -> Iterator[Trial]:
+    def _ask_jointly(
+        self,
+        n: int,
+        points: JointPoints,
+        missing: Callable[[], int] | None,
+        wanted: Callable[[], bool] | None = None,
+        note: Callable[[Trial], object] | None = None,
+    ) -> Iterator[Trial]:
+        """Yield the trials of `ask_jointly`.
+
+        wanted: as in `ask_lock`.
+        note: called with each trial before other writers may ask, and before an interrupt that waits for that.
+        """
         for place in range(n):
             try:
-                with self._asking, self._ledger.requeue_on_error(self._mutex), self.ask_lock():
+                with self._asking, self._ledger.requeue_on_error(self._mutex), self.ask_lock(wanted):
                     trial = self._ask_next(points, missing)
+                    if note is not None:
+                        note(trial)
             except SpaceExhausted:
                 if place == 0:
                     raise

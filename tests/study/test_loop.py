@@ -6,12 +6,14 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import bostruct as bo
 from bostruct.storage.protocol import StorageError
+from bostruct.storage.sqlite import SqliteWriter
 
 SPACE = bo.Space({"x": bo.Integer(0, 9)})
 
@@ -23,6 +25,22 @@ class AtOnce(Executor):
         future: Future[Any] = Future()
         future.set_result(fn(*args, **kwargs))
         return future
+
+
+def test_a_trial_is_asked_with_one_look_at_what_other_writers_have_done(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    looks: list[int] = []
+    poll = SqliteWriter.poll
+    monkeypatch.setattr(SqliteWriter, "poll", lambda writer: looks.append(1) or poll(writer))
+    study = bo.Study(SPACE, method="random", seed=0, storage=tmp_path / "study.db")
+    counts = []
+    for n_trials in (2, 5):
+        study.optimize(lambda point: point["x"], n_trials, progress=False)
+        counts.append(len(looks))
+        looks.clear()
+    study.close()
+    assert counts[1] - counts[0] == 1  # one trial more in the second run
 
 
 def test_answers_are_told_before_the_next_question_is_asked() -> None:
