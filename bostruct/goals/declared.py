@@ -252,9 +252,8 @@ def _read_directions(direction: object, directions: object) -> tuple[Direction, 
     if direction != "minimize":
         raise ValueError("direction: expected none beside directions, which gives one for each objective")
     if isinstance(directions, str) or not isinstance(directions, Sequence) or not directions:
-        single = f"; of one objective, pass direction={directions!r}" if directions in DIRECTIONS else ""
-        got = short_repr(directions)
-        raise TypeError(f"directions: expected a list with one for each objective, got {got}{single}")
+        hint = f"; for one objective, pass direction={directions!r}" if isinstance(directions, str) else ""
+        raise TypeError(f"directions: expected a list with one for each objective, got {short_repr(directions)}{hint}")
     for position, one in enumerate(directions):
         check_choice(f"directions[{position}]", one, DIRECTIONS)
     return tuple(directions)

@@ -103,7 +103,8 @@ def _choose_candidates(
     pool = domain.join(best, domain.sample_candidates(N_RANDOM, best, rng))
     centers = best
     for _ in range(ROUNDS):
-        found = [_subsample(domain, around(domain, x, rng), rng) for x in centers]
+        neighborhoods = (around(domain, x, rng) for x in centers)
+        found = [domain.take(near, rng.permutation(len(near))[:N_AROUND]) for near in neighborhoods]
         pool = _drop_repeats(domain, domain.join(pool, *found))
         mean, variance = posterior.predict(pool)
         bounds = (mean - 2.0 * np.sqrt(variance)).mean(axis=0)
@@ -112,10 +113,6 @@ def _choose_candidates(
         pool = domain.take(pool, np.argsort(bounds, kind="stable")[: 2 * N_RANDOM])
         centers = pool[:CENTERS]
     return pool[:N_CANDIDATES]
-
-
-def _subsample(domain: Domain, xs: Batch, rng: np.random.Generator) -> Batch:
-    return domain.take(xs, rng.permutation(len(xs))[:N_AROUND])
 
 
 def _drop_repeats(domain: Domain, xs: Batch) -> Batch:

@@ -273,9 +273,8 @@ PICTURES = (
         lambda run: run.recommended is not None and run.recommended.mean is not None and run.left_out is not None,
         _draw_calibration,
         lambda run: (
-            f"Observed values of the {pluralize(len(run.left_out.numbers) if run.left_out else 0, 'trial')} that the "
-            "model learned from against what it predicts of each from the others, with 95% intervals, and the "
-            "residuals beside a normal distribution."
+            f"Observed values of {pluralize(len(run.left_out.numbers) if run.left_out else 0, 'trial')} against what a "
+            "model predicts of each from the others, with 95% intervals, and residuals beside a normal distribution."
         ),
         lambda _: (WIDE, 4.2),
     ),

@@ -16,13 +16,13 @@ from bostruct.checks import hide_addresses, short_repr
 from bostruct.contracts import Domain
 from bostruct.display import Html, element, in_full, pluralize, printable
 from bostruct.study.history import Trial
-from bostruct.surrogates.fanova import Effect, Importances
+from bostruct.surrogates.fanova import Importances
 
 MOST_COLUMNS = 60
 MOST_FRONT = 100
 MOST_REASONS = 20
 MOST_EFFECTS = 50
-LEAST_CLEAR_SHARE = 0.01
+LEAST_CLEAR_SHARE = 0.01  # forests give smaller ones to variables without any effect
 MOST_RULES = 5  # constraints that are named
 LONGEST_EFFECT = 40  # characters of a variable's name beside its share
 LONGEST_TITLE, LONGEST_NAME = 60, 120  # characters of a column's and of a variable's name; the best points have all
@@ -151,19 +151,12 @@ def clean_names(found: Importances) -> Importances:
     return found._replace(main=dict(zip(distinct, found.main.values(), strict=True)))
 
 
-def judge_effect(effect: Effect) -> str:
-    """Say whether an effect is clear; forests give small shares to variables without any."""
-    if effect.share < LEAST_CLEAR_SHARE:
-        return f"below {LEAST_CLEAR_SHARE:.0%}"
-    return "unsure" if effect.is_vague else "yes"
-
-
 def tabulate_effects(found: Importances, caption: str) -> Html:
     """Write the share of each variable, and mark those whose spread is as large, and those that may be chance."""
-    rows = [
-        [name, f"{one.share:.3f}", f"{one.spread:.3f}", judge_effect(one)]
-        for name, one in list(found.main.items())[:MOST_EFFECTS]
-    ]
+    rows = []
+    for name, one in list(found.main.items())[:MOST_EFFECTS]:
+        clear = "below 1%" if one.share < LEAST_CLEAR_SHARE else "unsure" if one.is_vague else "yes"
+        rows.append([name, f"{one.share:.3f}", f"{one.spread:.3f}", clear])
     cut = f", the first {MOST_EFFECTS} of {len(found.main)}" if len(found.main) > MOST_EFFECTS else ""
     return write_table(f"{caption}{cut}", ["variable", "share", "spread", "sure?"], rows, numeric=(1, 2), sort=True)
 
