@@ -104,7 +104,7 @@ def split_suggestion(name: str, task: Task, limit: float) -> list[Row]:
     fit, whole, floor = (median(column) for column in zip(*seconds, strict=True))
     what = f"{name}, n = {len(values)}: search / fit, CPU"
     return [
-        at_most(what, max(limit, floor / fit), whole / fit, "x"),
+        at_most(what, max(limit, round(floor / fit, 2)), whole / fit, "x"),
         plain_row(f"{what}; fit, search, its floor", f"{fit:.3g} s, {whole:.3g} s, {floor:.3g} s"),
     ]
 
