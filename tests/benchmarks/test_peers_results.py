@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from benchmarks.experiments.cases import FRONTS
-from benchmarks.peers import comparison, curves, publish, report, verdicts
+from benchmarks.peers import comparison, curves, publish, report, since, verdicts
 from benchmarks.peers.__main__ import main as peers_main
 from benchmarks.peers.groups import ALL_SEARCHES, GROUPS, list_searches
 from benchmarks.peers.record import append_run
@@ -528,3 +528,18 @@ def test_a_figure_has_at_most_seven_curves_auto_and_random_among_them(figures):
     ends = {"auto": 9.0, "random": 10.0, **{f"s{i}": float(i) for i in range(8)}}
     assert figures.thin(ends) == ["s0", "s1", "s2", "s3", "s4", "auto", "random"]
     assert figures.thin({"b": 1.0, "a": 1.0}) == ["a", "b"]
+
+
+def test_auto_is_compared_with_its_earlier_runs(tmp_path, capsys):
+    problems = {"branin": (1.0, [0.4, 0.6, 0.5]), "levy-10": (0.1, [0.6, 0.5, 0.55]), "ising": (0.5, [0.5] * 3)}
+    for name, is_after in (("before.jsonl", False), ("after.jsonl", True)):
+        for problem, (before, after) in problems.items():
+            for run, found in runs_of(problem, 100, auto=after if is_after else [before] * 3).items():
+                append_run(tmp_path / name, run, found)
+    since.main([str(tmp_path / "before.jsonl"), str(tmp_path / "after.jsonl")])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[2:4] == ["| branin | 3 | 1 | -0.5 ± 0.058 |", "| levy-10 | 3 | 0.1 | +0.45 ± 0.029 |"]
+    assert lines[5] == "worse by more than two standard errors: levy-10"
+    assert lines[6].startswith("mean difference in standard errors: +3.4")
+    with pytest.raises(SystemExit):
+        since.main([str(tmp_path / "after.jsonl"), str(tmp_path / "after.jsonl")])

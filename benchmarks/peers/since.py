@@ -1,0 +1,52 @@
+"""Compare `auto` with its own earlier runs, of another file, paired by problem and seed.
+
+    python -m benchmarks.peers.since BEFORE [AFTER] [--trials 100]
+
+BEFORE and AFTER are files of `benchmarks.peers`, such as `git show REVISION:benchmarks/peers/results.jsonl > BEFORE`;
+AFTER is benchmarks/peers/results.jsonl if it is not given. Prints a row for each problem whose runs differ: the mean
+best value before, and the mean difference since with its standard error; a negative one is a gain. Below are the rows
+that are worse by more than two standard errors, and the mean of all differences in standard errors.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.peers.publish import FILE
+from benchmarks.peers.record import read_file
+from benchmarks.peers.verdicts import OURS, compare, find_best, index_runs
+
+EARLIER = "earlier"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.peers.since", description="auto since earlier runs")
+    parser.add_argument("before", type=Path, metavar="BEFORE")
+    parser.add_argument("after", type=Path, nargs="?", default=FILE, metavar="AFTER")
+    parser.add_argument("--trials", type=int, default=100)
+    given = parser.parse_args(arguments)
+    runs = {run: found for run, found in read_file(given.after)[1].items() if run.search == OURS}
+    earlier = {run: found for run, found in read_file(given.before)[1].items() if run.search == OURS}
+    index = index_runs(runs | {run._replace(search=EARLIER): found for run, found in earlier.items()})
+    scaled = {}
+    print("| problem | seeds | before | since |\n|---|---|---|---|")
+    for problem in dict.fromkeys(run.problem for run in runs):
+        since = -compare(index, problem, EARLIER, given.trials)
+        if len(since) > 1 and since.any():
+            error = float(np.std(since, ddof=1)) / len(since) ** 0.5
+            scaled[problem] = float(since.mean()) / error
+            before = np.mean([*find_best(index, problem, EARLIER, given.trials).values()])
+            print(f"| {problem} | {len(since)} | {before:.4g} | {since.mean():+.2g} ± {error:.2g} |")
+    if not scaled:
+        parser.error(f"BEFORE, AFTER: expected different runs of {OURS} of {given.trials} trials, got none")
+    worse = [problem for problem, share in scaled.items() if share > 2.0]
+    print(f"\nworse by more than two standard errors: {', '.join(worse) or 'none'}")
+    print(f"mean difference in standard errors: {np.mean([*scaled.values()]):+.2f}")
+
+
+if __name__ == "__main__":
+    main()
