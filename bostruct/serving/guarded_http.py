@@ -114,7 +114,7 @@ class GuardedServer(ThreadingHTTPServer):
         return f"http://{f'[{host}]' if ':' in host else host}:{self.server_port}"
 
     def is_own_name(self, host: str, reached: str) -> bool:
-        """Return whether a Host header names this server: a page of a name that was bound anew to it does not."""
+        """Return whether a Host header names this server: a page of a name that was rebound to it does not."""
         if not self.has_address:
             return host.lower() == "localhost"
         address = _read_address(reached)

@@ -114,9 +114,9 @@ class Ledger(TrialRecords):
 
     @property
     def out(self) -> dict[int, float]:
-        """When this object handed out each running trial that is still its own, by number."""
-        handed_out = sorted(self.in_flight.items())
-        return {number: begun for number, begun in handed_out if number in self._running and self._is_out(number)}
+        """When this object started each running trial that is still its own, by number."""
+        started = sorted(self.in_flight.items())
+        return {number: begun for number, begun in started if number in self._running and self._is_out(number)}
 
     @property
     def n_remote(self) -> int:

@@ -44,7 +44,7 @@ class TrialRecords:
         self.order: list[int] = []  # numbers, in the order observed
         self.incumbent: Trial | None = None
         self.n_added = 0
-        self.in_flight: dict[int, float] = {}  # when this object handed out each trial that was not told, by number
+        self.in_flight: dict[int, float] = {}  # when this object started each trial that was not told, by number
         self._domain = domain
         self._form = PointForm(domain)
         self._records: list[Record] = []  # by number

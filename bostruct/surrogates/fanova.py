@@ -86,14 +86,14 @@ class Importances(NamedTuple):
         """The variables that the last model learned from, unless these are all, and the warnings, a sentence each."""
         rest = 1.0 - sum(effect.share for effect in self._named().values())
         hint = "" if self.pairs else "; pairs=True lists pairs"
-        what = "interactions, and what the forest misses, have the other"
-        others = [self.learned, f"{what} {rest:.0%} of the variance{hint}" if rest >= WORTH_A_WORD else ""]
+        missed = f"interactions, and what the forest misses, have the other {rest:.0%} of the variance{hint}"
+        others = (*filter(None, (self.learned, missed if rest >= WORTH_A_WORD else "")), *self.warnings)
         if not self.selected:
-            return (*filter(None, others), *self.warnings)
+            return others
         named, more = ", ".join(self.selected[:MOST_LISTED]), len(self.selected) - MOST_LISTED
         names = named + (f" and {more} more" if more > 0 else "")
         uses = f"the model of the last suggestion uses {len(self.selected)} variables alone: {names}"
-        return (uses, *filter(None, others), *self.warnings)
+        return (uses, *others)
 
     @property
     def warnings(self) -> tuple[str, ...]:
