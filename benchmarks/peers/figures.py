@@ -32,6 +32,7 @@ COLORS = {  # told apart by color-blind readers; methods of this package but aut
     "NGOpt": "#4B0082",
     "HEBO": "#2F4F4F",
     "Ax": "#C71585",
+    "Casmopolitan": "#556B2F",
     "Optuna NSGA-II": "#6A3D9A",
     "Kernel Tuner GA": "#CC79A7",
     "Kernel Tuner VNDX": "#8B4513",

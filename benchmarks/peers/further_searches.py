@@ -1,7 +1,7 @@
-"""Nevergrad's NGOpt, HEBO and Ax as searches, with the defaults of their packages.
+"""Nevergrad's NGOpt, HEBO, Ax and Casmopolitan as searches, with the defaults of their packages.
 
 They begin with the initial points of the other searches and have no conditions. Orders and bits are ordered choices to
-Nevergrad and Ax; orders are integers to HEBO.
+Nevergrad and Ax; orders are integers to HEBO and Casmopolitan.
 """
 
 from __future__ import annotations
@@ -47,11 +47,7 @@ def hebo(task: Task, initial: Sequence[Point], seed: int) -> Steps:
     from hebo.design_space.design_space import DesignSpace
     from hebo.optimizers.hebo import HEBO
 
-    warnings.simplefilter("ignore")
-    torch.set_num_threads(1)
-    torch.manual_seed(seed)
-    np.random.seed(seed)  # noqa: NPY002 - the state that this peer draws from
-    random.seed(seed)
+    _seed_all(torch, seed)
     variables = list_unconditional(task.space)
     space = DesignSpace().parse([_to_hebo(name, variable) for name, variable in variables])
     search = HEBO(space, rand_sample=len(initial), scramble_seed=seed)
@@ -62,6 +58,15 @@ def hebo(task: Task, initial: Sequence[Point], seed: int) -> Steps:
         asked = search.suggest(1)
         point = {name: _choice_at(variable, asked[name].iloc[0]) for name, variable in variables}
         search.observe(asked, np.array([[(yield point)]]))
+
+
+def _seed_all(torch: Any, seed: int) -> None:
+    """Seed all that a peer draws from, and keep torch to one thread."""
+    warnings.simplefilter("ignore")
+    torch.set_num_threads(1)
+    torch.manual_seed(seed)
+    np.random.seed(seed)  # noqa: NPY002 - the state that peers draw from
+    random.seed(seed)
 
 
 def _to_hebo(name: str, variable: Any) -> dict[str, Any]:
@@ -91,10 +96,8 @@ def ax(task: Task, initial: Sequence[Point], seed: int) -> Steps:
     from ax.api.client import Client
     from ax.api.configs import ChoiceParameterConfig, RangeParameterConfig
 
-    warnings.simplefilter("ignore")
     logging.disable(logging.WARNING)
-    torch.set_num_threads(1)
-    torch.manual_seed(seed)
+    _seed_all(torch, seed)
     variables = list_unconditional(task.space)
     client = Client(random_seed=seed)
     client.configure_experiment(
@@ -121,3 +124,28 @@ def _to_ax(number: Any, choice: Any, name: str, variable: Any) -> Any:
         return number(name=name, bounds=(low, high), parameter_type="int" if whole else "float", scaling=scaling)
     values = list(range(variable.size))
     return choice(name=name, values=values, parameter_type="int", is_ordered=bool(is_order(variable)))
+
+
+def casmopolitan(task: Task, initial: Sequence[Point], seed: int) -> Steps:
+    """Search by Casmopolitan (Wan et al. 2021) as MCBO builds it, which asks its model after the initial points."""
+    import pandas
+    import torch
+    from mcbo.optimizers.bo_builder import BoBuilder
+    from mcbo.search_space import SearchSpace
+
+    _seed_all(torch, seed)
+    variables = list_unconditional(task.space)
+    space = SearchSpace([_to_mcbo(name, variable) for name, variable in variables])
+    parts = BoBuilder(model_id="gp_to", acq_opt_id="is", acq_func_id="ei", tr_id="basic")
+    search = parts.build_bo(search_space=space, n_init=len(initial), device=torch.device("cpu"))
+    rows = [{name: _position(variable, point[name]) for name, variable in variables} for point in initial]
+    search.set_x_init(pandas.DataFrame(rows))
+    while True:
+        asked = search.suggest(1)
+        point = {name: _choice_at(variable, asked[name].iloc[0]) for name, variable in variables}
+        search.observe(asked, np.array([[(yield point)]]))
+
+
+def _to_mcbo(name: str, variable: Any) -> dict[str, Any]:
+    found = _to_hebo(name, variable)
+    return found | {"type": "nominal"} if found["type"] == "cat" else found

@@ -14,7 +14,19 @@ from benchmarks.chaos.results import append_result, read_results, read_revision
 from benchmarks.peers.run import Run
 from benchmarks.speed.__main__ import machine
 
-PEERS = ("ax-platform", "botorch", "bounce", "cmaes", "gpytorch", "HEBO", "kernel_tuner", "nevergrad", "optuna", "smac")
+PEERS = (
+    "ax-platform",
+    "botorch",
+    "bounce",
+    "cmaes",
+    "gpytorch",
+    "HEBO",
+    "kernel_tuner",
+    "mcbo",
+    "nevergrad",
+    "optuna",
+    "smac",
+)
 PACKAGES = (*PEERS, "torch", "scikit-learn", "scipy", "numpy")
 RUN = {*Run._fields, "improvements", "evaluated", "cut", "seconds"}  # fields of a line
 MISSING = {*Run._fields, "missing"}

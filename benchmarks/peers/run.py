@@ -63,6 +63,7 @@ def is_missing(errors: str) -> bool:
         "nevergrad",
         "hebo",
         "ax",
+        "mcbo",
     )
     return any(f"No module named '{name}'" in errors for name in peers)
 
