@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import ndtr
 
 import bostruct as bo
 from benchmarks.conditions import CONDITIONAL
@@ -44,11 +45,14 @@ class Task(NamedTuple):
 
     truth: of a point, without noise.
     sd: of the noise of a value.
+    balanced: from a number of trials to the expected true value of the point that least squares picks after a balanced
+        design; None if it is not known.
     """
 
     space: bo.Space
     truth: Callable[[Point], float]
     sd: float = 0.0
+    balanced: Callable[[int], float] | None = None
 
 
 def interacting(d: int, relevant: int, choices: int, width: int, seed: int, sd: float = 0.0) -> Task:
@@ -94,12 +98,20 @@ def sparse_hartmann(d: int, seed: int, sd: float = 0.0) -> Task:
 
 
 def noisy_bits(d: int, seed: int) -> Task:
-    """Make a linear function of bits: signal and noise have a standard deviation of 2 each, the best value is 0."""
-    weights = np.random.default_rng([seed, 24]).normal(size=d)
+    """Make a linear function of bits: signal and noise have a standard deviation of 2 each, the best value is 0.
+
+    In a balanced design of n trials each bit is set in half of them. The variance of each weight's estimate is then
+    4 sd^2 / n, the least of all designs that have to learn the value at zero, too.
+    """
+    weights, sd = np.random.default_rng([seed, 24]).normal(size=d), 2.0
     weights *= 4.0 / math.sqrt(float(weights @ weights))
     lowest = float(np.minimum(weights, 0.0).sum())
     space = bo.Space({f"v{i}": bool for i in range(d)})
-    return Task(space, lambda point: float(weights @ np.array([*point.values()])) - lowest, 2.0)
+
+    def balanced(n: int) -> float:
+        return float(np.abs(weights) @ ndtr(-np.abs(weights) * math.sqrt(n) / (2.0 * sd)))
+
+    return Task(space, lambda point: float(weights @ np.array([*point.values()])) - lowest, sd, balanced)
 
 
 def from_peers(make: Callable[[int], PeerTask], seed: int) -> Task:
@@ -266,6 +278,9 @@ def tabulate(runs: Mapping[tuple[str, str, int], Found], problem: str, searches:
         if theirs[0].recommended is not None:
             differences = [a.recommended - b.recommended for a, b in zip(theirs, own, strict=True)]  # type: ignore[operator]
             cells.append(summarize(np.array(differences)))
+    recommended, tasks = [one.recommended for one in own], [PROBLEMS[problem](seed) for seed in seeds]
+    balanced = [one.balanced(len(own[0].best)) for one in tasks if one.balanced is not None]
+    cells += ["" if not one else f"{np.mean(one):.2f}" for one in (recommended, balanced)]  # type: ignore[arg-type]
     cells += [f"{np.mean([one.selected for one in own]):.2f}", f"{np.mean([one.seconds for one in own]):.3f}"]
     return f"| {' | '.join(cells)} |"
 

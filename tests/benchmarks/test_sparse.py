@@ -1,11 +1,12 @@
 """Problems where few variables matter: instances are fixed, and only those variables change the value."""
 
+import itertools
 import sys
 
 import numpy as np
 import pytest
 
-from benchmarks.sparse import PROBLEMS, main, run_once
+from benchmarks.sparse import PROBLEMS, main, noisy_bits, run_once
 
 MATTER = {"100 bits, 8 matter": 8, "300 bits, 10 matter": 10, "60 categories, 5 matter": 5, "Hartmann-6 in 20": 6}
 
@@ -52,3 +53,13 @@ def test_an_unknown_search_is_refused(monkeypatch, capsys):
     with pytest.raises(SystemExit):
         main()
     assert "expected some of auto, all variables, Optuna TPE, before; got TPE" in capsys.readouterr().err
+
+
+def test_a_balanced_design_comes_out_as_simulated():
+    task = noisy_bits(4, 3)
+    points = np.array(list(itertools.product([0, 1], repeat=4)))
+    truths = np.array([task.truth(dict(enumerate(row))) for row in points.tolist()])
+    values = truths + task.sd * np.random.default_rng(0).normal(size=(40_000, 16))
+    weights = np.linalg.lstsq(np.hstack([points, np.ones((16, 1))]), values.T, rcond=None)[0][:4]
+    picked = ((weights < 0.0) * np.array([[8], [4], [2], [1]])).sum(axis=0)
+    assert truths[picked].mean() == pytest.approx(task.balanced(16), rel=0.02)
