@@ -1,6 +1,6 @@
-"""Spaces some of whose values are other domains: numbers and choices are one row, each other domain is a part.
+"""Spaces that contain other domains: numbers and choices form one row, and each other domain is a part.
 
-If a variable has a condition on a part, a binary variable tells whether the condition holds.
+A condition of a variable on a part is represented by a binary variable, which is true if the condition holds.
 """
 
 from __future__ import annotations
@@ -59,16 +59,16 @@ from bostruct.domains.space.sampling import draw_listed
 from bostruct.domains.space.space import Space as Space
 from bostruct.domains.space.variable import INACTIVE, Variable
 
-MAX_REMEMBERED = 10_000  # answers of one test
+MAX_REMEMBERED = 10_000  # results of one test
 
 
 @dataclass(frozen=True)
 class PartTest:
-    """A test of a part of a point, on which variables depend.
+    """A test of one part of a point, which is a condition of variables.
 
-    label: name of the binary variable that tells whether the test holds.
+    label: name of the binary variable that is true if the test holds.
 
-    Raises DomainError for a point that the domain does not have.
+    Raises DomainError if the test is a point that the domain does not contain.
     """
 
     label: str
@@ -80,7 +80,7 @@ class PartTest:
 
     def __post_init__(self) -> None:
         if isinstance(self.test, OneOf) or not callable(self.test):
-            _ = self._keys  # refused now, if at all
+            _ = self._keys  # invalid values are rejected now
 
     def holds(self, x: Point) -> bool:
         """Return whether the test holds.
@@ -91,15 +91,15 @@ class PartTest:
         if key not in self._answers:
             if len(self._answers) >= MAX_REMEMBERED:
                 self._answers.clear()
-            self._answers[key] = self._ask(x) if self._keys is None else key in self._keys
+            self._answers[key] = self._evaluate(x) if self._keys is None else key in self._keys
         return self._answers[key]
 
-    def _ask(self, x: Point) -> bool:
+    def _evaluate(self, x: Point) -> bool:
         return ask_predicate(self.test, self.domain.present(x), self.owner, self.name)  # type: ignore[arg-type]
 
     @cached_property
     def _keys(self) -> frozenset[Hashable] | None:
-        """The keys of the points for which it holds; None for a predicate."""
+        """The keys of the points for which the test holds; None for a predicate."""
         given = self.test.values if isinstance(self.test, OneOf) else (self.test,)
         try:
             return frozenset(self.domain.key(self.domain.parse(value)) for value in given)
@@ -114,30 +114,30 @@ class PartTest:
 
 
 def check_condition_names(values: Mapping[str, object]) -> None:
-    """Raise DomainError, naming the variable, for a condition on a name that the variable's dict lacks."""
+    """Raise DomainError, which names the variable, if a condition uses a name that the variable's dict lacks."""
     for name, one in values.items():
         for parent in one.when if isinstance(one, Variable) else ():
             if parent not in values:
-                raise DomainError(f"{name}: when: {_refuse_name(name, parent, values)}")
+                raise DomainError(f"{name}: when: {_explain_unknown_name(name, parent, values)}")
 
 
-def _refuse_name(name: str, parent: str, values: Mapping[str, object]) -> str:
-    """Say what a condition of a variable may name instead of a name that is not there."""
+def _explain_unknown_name(name: str, parent: str, values: Mapping[str, object]) -> str:
+    """Describe an unknown name in a condition of a variable, and the names that the condition may use."""
     others = [other for other in values if other != name]
     parts = [other for other in others if is_part(values[other])]
-    known = f"expected one of {short_repr(others, 200)}" if others else "there is nothing else"
-    whole = f", and tests {parts[0]} as a whole, by a point or a predicate" if parts else ""
-    rule = f"a condition names what is in its own dict{whole}"
+    known = f"expected one of {short_repr(others, 200)}" if others else "its dict has no other names"
+    whole = f", and tests {parts[0]} as a whole, against a point or by a predicate" if parts else ""
+    rule = f"a condition uses names of its own dict{whole}"
     return f"there is no variable {short_repr(parent)} in its dict; {known}; {rule}{did_you_mean(parent, others)}"
 
 
 def split_conditions(
     variables: Mapping[str, Variable], parts: Mapping[str, Domain]
 ) -> tuple[dict[str, Variable], tuple[PartTest, ...]]:
-    """Put a binary variable in place of each condition on a part.
+    """Replace each condition on a part by a condition on a binary variable.
 
-    Returns the variables, the new ones behind the others, and the test that each new one stands for. Raises DomainError
-    for a point that a part does not have.
+    Returns the variables, with the binary variables last, and the test of each binary variable. Raises DomainError for
+    a point that a part does not contain.
     """
     positions = {name: i for i, name in enumerate(parts, start=1)}
     found: dict[str, Variable] = {}
@@ -147,15 +147,15 @@ def split_conditions(
         for parent, test in one.when.items():
             if parent in parts:
                 made = PartTest(describe_when({parent: test}), positions[parent], name, parent, parts[parent], test)
-                own[_place_test(tests, made, {*variables, *parts})] = True
+                own[_add_test(tests, made, {*variables, *parts})] = True
         found[name] = one
         if own != dict(one.when):
             found[name] = one.with_conditions(own)
     return found | {label: Binary() for label in tests}, tuple(tests.values())
 
 
-def _place_test(tests: dict[str, PartTest], made: PartTest, taken: set[str]) -> str:
-    """Add a test to others unless it is there already; return its label, which no other has."""
+def _add_test(tests: dict[str, PartTest], made: PartTest, taken: set[str]) -> str:
+    """Add a test to `tests` unless they contain it; return its label, which is unique."""
     label, number = made.label, 2
     while (label in tests and tests[label].test != made.test) or label in taken:
         label, number = f"{made.label} ({number})", number + 1
@@ -165,20 +165,20 @@ def _place_test(tests: dict[str, PartTest], made: PartTest, taken: set[str]) -> 
 
 
 MAX_ENUMERATED = 20_000
-MOST_OF_A_PART = 100_000  # points that are listed of one part
-REJECTION_DRAWS = 5_000  # before they are given up
-FIRST_DRAWS = 1_000  # of which each constraint is asked if no point is valid
-REJECTION_RATE = 20  # draws a valid one, up to which they go on beyond that
-POOL_TRIES = 100  # draws of what goes with a point of a pool
-TRIES = 20  # of a change that leads to no other valid point
+MAX_PART_POINTS = 100_000  # points that are listed of one part
+REJECTION_DRAWS = 5_000  # draws before rejection sampling stops
+FIRST_DRAWS = 1_000  # draws on which each constraint is evaluated if no point is valid
+REJECTION_RATE = 20  # draws per valid point, up to which rejection continues beyond `REJECTION_DRAWS`
+POOL_TRIES = 100  # draws of the other parts for a point of a pool
+TRIES = 20  # attempts at a change or a child that is valid
 
 
 @dataclass(frozen=True, repr=False)
 class MixedSpace(Joint):
-    """A space some of whose values are other domains, as `bostruct.Space` builds it.
+    """A space that contains other domains, as `bostruct.Space` builds it.
 
-    tests: of other parts, on which variables depend: each has a binary variable of the same name, which the user's dict
-        leaves out, and which says whether the test holds.
+    tests: conditions of variables on other parts. Each has a binary variable of the same name, which is true if the
+        test holds. The user's dict omits this variable.
     """
 
     reads_earlier_forms = True
@@ -201,10 +201,10 @@ class MixedSpace(Joint):
 
     @property
     def pool(self) -> list[JointPoint]:
-        """The pools of the parts side by side; empty if no part has one.
+        """The pools of the parts, joined row by row; empty if no part has a pool.
 
-        Parts without a pool are drawn, the same in every study, and anew until the constraints hold. Points for which
-        they do not are left out.
+        Parts without a pool are drawn, with one seed in every study, and drawn again until the constraints hold. Points
+        for which the constraints never hold are left out.
         """
         rng, found = np.random.default_rng(0), []
         for x in self._apply_conditions(super().pool, rng):
@@ -213,7 +213,7 @@ class MixedSpace(Joint):
         return found
 
     def fix(self, /, **values: Presented) -> MixedSpace:
-        """Return the space with variables fixed at one value, those of a space inside by a dict; see `Space.fix`."""
+        """Return the space with variables fixed at one value, or at a dict for an inner space; see `Space.fix`."""
         tested = {one.label: {one.name: one.test} for one in self.tests}
         free: dict[str, Variable] = {}
         for name, one in self._variables.items():
@@ -223,7 +223,7 @@ class MixedSpace(Joint):
         parts = dict(self.parts)
         for name in values.keys() & parts.keys():
             if not isinstance(part := parts[name], Space | MixedSpace) or not isinstance(values[name], Mapping):
-                raise DomainError(f"fix: {name}: expected a dict for a space inside, got {short_repr(values[name])}")
+                raise DomainError(f"fix: {name}: expected a dict for an inner space, got {short_repr(values[name])}")
             parts[name] = part.fix(**values[name])
         order = [list(self._variables)[i] for i in self._own.conditions.order] if self._own is not None else []
         own = {name: value for name, value in values.items() if name not in parts}
@@ -235,8 +235,8 @@ class MixedSpace(Joint):
     def count(self) -> Count:
         """Count the valid points.
 
-        Returns `Exact`; `INFINITE` where a variable is a real number, and where a part has no end and there are no
-        constraints; `AtLeast` where constraints, or conditions on parts, decide about more points than are listed.
+        Returns `INFINITE` if a variable is a real number, or if a part is infinite and there are no constraints;
+        `AtLeast` if constraints or conditions on parts apply to more points than are listed; otherwise `Exact`.
         """
         if _has_real(self):
             return INFINITE
@@ -248,23 +248,23 @@ class MixedSpace(Joint):
         return total if total == INFINITE or not self.tests else AtLeast(1)
 
     def sample(self, m: int, rng: np.random.Generator) -> list[JointPoint]:
-        """Draw m valid points whose parts are independent, each drawn as its domain draws.
+        """Draw m valid points whose parts are independent, each drawn by its domain.
 
-        Under constraints points are drawn until m are valid. Where they are too rare for that, the others are a few
-        changes away from those that were found. Raises DomainError if none is found; TypeError, ValueError.
+        Under constraints, points are drawn until m are valid. If valid points are too rare, the remaining points are a
+        few changes away from the valid points. Raises DomainError if no valid point is found; TypeError, ValueError.
         """
         check_draw(m, rng)
         if not self.constraints:
             return self._draw(m, rng)
         with limit_search():
             found, n_drawn, draws = self._reject(m, rng)
-            ended = "; the search ended at its limit of calls of constraints" if call_limit().is_reached else ""
+            ended = "; the search ended at its limit on calls of constraints" if call_limit().is_reached else ""
         if m and not found:
             described = describe_draws(self.constraints, draws, self._satisfies)
             raise DomainError(
                 f"constraints: no point that satisfies all {len(self.constraints)} was found in {n_drawn} draws: "
-                f"{described}{ended}; loosen them, or state what a single part "
-                "must satisfy in that part"
+                f"{described}{ended}; loosen them, or move constraints on a single part "
+                "into that part"
             )
         while len(found) < m:
             found.append(self._walk(found[int(rng.integers(len(found)))], rng))
@@ -286,7 +286,7 @@ class MixedSpace(Joint):
 
     def check(self, x: object) -> None:
         if not isinstance(x, JointPoint) or len(x.parts) != len(self.domains):
-            raise PointError(f"point: expected one with {', '.join(self.order)}, got {short_repr(x)}")
+            raise PointError(f"point: expected a JointPoint with {', '.join(self.order)}, got {short_repr(x)}")
         for name, domain, part in zip(self.part_names, self.domains, x.parts, strict=True):
             read_part(name, domain.check, part)
         if self._apply_conditions([x], None)[0] is not x:
@@ -313,11 +313,11 @@ class MixedSpace(Joint):
         return self._read(data, "decode")
 
     def decode_from(self, data: ParsedJson, description: ParsedJson) -> JointPoint:
-        """Rebuild a point that a space of another description encoded; raise PointError if this one has it not.
+        """Rebuild a point that a space of another description encoded; raises PointError if this space lacks it.
 
-        Variables are read as `Space.decode_from` reads them. So are those of parts that are spaces: a part that the
-        point lacks has the defaults of its variables, and one for which this space has no place must be at its
-        defaults. Any other part must be there, in both. Constraints are not checked.
+        Variables are read as in `Space.decode_from`, also in parts that are spaces. Such a part has the defaults of its
+        variables if the point lacks the part, and must be at its defaults if this space lacks the part. Any other part
+        must be in both. Constraints are not checked.
         """
         theirs = read_contents(description)
         values, parts = split_values(data, theirs)
@@ -332,18 +332,18 @@ class MixedSpace(Joint):
             for name, value in values.items():
                 check_left_out(None, name, value, theirs.variables[name])
             return self._point([others[name] for name in self.part_names])
-        answers = {one.label: bool(one.holds(others[self.part_names[one.part]])) for one in self.tests}
-        for name in [name for name in values if name in answers]:  # a variable of the other space
+        results = {one.label: bool(one.holds(others[self.part_names[one.part]])) for one in self.tests}
+        for name in [name for name in values if name in results]:  # a variable of the other space
             check_left_out(None, name, values.pop(name), theirs.variables[name])
-        described = {label: own.variables[label].to_json() for label in answers}
-        row = fill_row(own, values | answers, {**theirs.variables, **described})
+        described = {label: own.variables[label].to_json() for label in results}
+        row = fill_row(own, values | results, {**theirs.variables, **described})
         return self._point([row, *others.values()])
 
     def mutate(self, x: JointPoint, rng: np.random.Generator) -> JointPoint:
         for i in rng.permutation(len(self.domains)).tolist():
             for _ in range(TRIES):
                 part = try_mutation(self.domains[i], x.parts[i], rng)
-                if part is None:  # that part has no other point; the next may have
+                if part is None:  # this part has no other point; the next part may have one
                     break
                 y = self._apply_conditions(self._replace_part(x, i, [part]), rng)[0]
                 if y.key != x.key and self._has_same_tests(x, i, part) and self._is_valid(y):
@@ -351,10 +351,10 @@ class MixedSpace(Joint):
         raise DomainError(f"no valid point other than {short_repr(self.present(x), 200)} was found by a single change")
 
     def crossover(self, x: JointPoint, y: JointPoint, rng: np.random.Generator) -> JointPoint:
-        """Cross each part where its domain can; else take that of x or that of y, with equal chance.
+        """Cross over each part if its domain can; otherwise take the part of x or of y with equal probability.
 
-        A variable that another part makes exist has the value that x has, else that of y; one that neither has is
-        drawn. Returns x if no valid child is found.
+        A variable that exists because of another part takes its value from x or, if x lacks it, from y. If both lack
+        it, it is drawn. Returns x if no valid child is found.
         """
         for _ in range(TRIES):
             child = self._apply_conditions([super().crossover(x, y, rng)], rng, (x, y))[0]
@@ -363,23 +363,23 @@ class MixedSpace(Joint):
         return x
 
     def to_json(self) -> Json:
-        """Describe the space as JSON; of constraints and tests of parts it holds the number only."""
+        """Describe the space as JSON, with only the numbers of constraints and of tests of parts."""
         rules = {"constraints": len(self.constraints), "tests": len(self.tests)}
         return {"domain": "mixed", "parts": self._describe_parts(), "order": list(self.order), **rules}
 
     @property
     def _is_enumerable(self) -> bool:
         return self.size <= MAX_ENUMERATED and all(
-            domain.variables and domain.list_few(MOST_OF_A_PART) is not None for domain in self.domains
+            domain.variables and domain.list_few(MAX_PART_POINTS) is not None for domain in self.domains
         )
 
     @cached_property
     def _all(self) -> list[JointPoint]:
-        listed = [domain.list_few(MOST_OF_A_PART) for domain in self.domains]
+        listed = [domain.list_few(MAX_PART_POINTS) for domain in self.domains]
         parts = [list(rows) for rows in listed if rows is not None]
         every = self.points([list(column) for column in zip(*itertools.product(*parts), strict=True)])
         agreeing = [x for x, y in zip(every, self._apply_conditions(every, None), strict=True) if y is x]
-        with limit_calls(math.inf):  # made once, so that no suggestion may depend on whether it was the one to do so
+        with limit_calls(math.inf):  # cached: a suggestion must not depend on whether it is the first to list
             return self._keep_valid(agreeing)
 
     @property
@@ -392,7 +392,7 @@ class MixedSpace(Joint):
 
     @property
     def named_values(self) -> dict[str, Variable | Domain]:
-        """The variables and the other domains, as the user named and ordered them."""
+        """The variables and the other domains, by the names and in the order of the user's dict."""
         every: dict[str, Variable | Domain] = {**self._variables, **self.parts}
         return {name: every[name] for name in self.order}
 
@@ -403,9 +403,9 @@ class MixedSpace(Joint):
 
     @cached_property
     def _decisions(self) -> PartDecisions:
-        return PartDecisions(self.domains, self._answer) if self.tests else PartDecisions(self.domains)
+        return PartDecisions(self.domains, self._test_values) if self.tests else PartDecisions(self.domains)
 
-    def _answer(self, others: Sequence[Point]) -> dict[str, int]:
+    def _test_values(self, others: Sequence[Point]) -> dict[str, int]:
         """Return the values of the variables that tests set, by name."""
         return {one.label: int(one.holds(others[one.part - 1])) for one in self.tests}
 
@@ -413,7 +413,7 @@ class MixedSpace(Joint):
         return [(i, part) for i, part in super()._changes(x, near) if self._has_same_tests(x, i, part)]
 
     def _has_same_tests(self, x: JointPoint, i: int, part: Point) -> bool:
-        """Return whether the variables that tests set are as before: they change with their part, never alone."""
+        """Return whether the variables that tests set keep their values: they change only with the tested part."""
         return i > 0 or not self.tests or bool((part[self._test_columns] == x.parts[0][self._test_columns]).all())
 
     @cached_property
@@ -426,13 +426,13 @@ class MixedSpace(Joint):
             return draw_unseen(self.sample, self.keys, seen, rng)
         except PredicateError:
             raise
-        except DomainError:  # none of many draws was valid; earlier ones were
+        except DomainError:  # no draw was valid, but earlier draws were
             if not seen:
                 raise
             return None
 
     def _redraw(self, x: JointPoint, rng: np.random.Generator) -> JointPoint:
-        """Return x with other parts in place of those whose domains have no pool."""
+        """Return x with new draws of the parts whose domains have no pool."""
         for i, domain in enumerate(self.domains):
             if not len(domain.pool):
                 x = self._replace_part(x, i, domain.sample(1, rng))[0]
@@ -442,7 +442,7 @@ class MixedSpace(Joint):
         return self._apply_conditions(super().sample(m, rng), rng)
 
     def _reject(self, m: int, rng: np.random.Generator) -> tuple[list[JointPoint], int, list[JointPoint]]:
-        """Draw until m points are valid, or they prove rare; return them, the number of draws, the first draws."""
+        """Draw until m points are valid or prove rare; return them, the number of draws, and the first draws."""
         found: list[JointPoint] = []
         counts: list[int] = []
         first: list[JointPoint] = []
@@ -458,7 +458,7 @@ class MixedSpace(Joint):
         return found[:m], sum(count >= 0 for count in counts), first
 
     def _walk(self, x: JointPoint, rng: np.random.Generator) -> JointPoint:
-        """Return a valid point some changes away, x itself if there is none."""
+        """Return a valid point a few changes away from x, or x if none is found."""
         for _ in range(len(self.order)):
             if (y := try_mutation(self, x, rng)) is None:
                 break
@@ -468,15 +468,15 @@ class MixedSpace(Joint):
     def _apply_conditions(
         self, xs: Sequence[JointPoint], rng: np.random.Generator | None, parents: Sequence[JointPoint] = ()
     ) -> list[JointPoint]:
-        """Make the variables of points agree with the tests of their other parts; points that do are returned as is."""
+        """Make the variables of points agree with the tests of parts; points that already agree are kept."""
         if not self.tests or not xs or (own := self._own) is None:
             return list(xs)
         columns = self._test_columns
         rows = own.join(np.array([x.parts[0] for x in xs]))
-        answers = np.array([[one.holds(x.parts[one.part]) for one in self.tests] for x in xs], dtype=np.int64)
-        changed = np.flatnonzero((rows[:, columns] != answers).any(axis=1))
+        results = np.array([[one.holds(x.parts[one.part]) for one in self.tests] for x in xs], dtype=np.int64)
+        changed = np.flatnonzero((rows[:, columns] != results).any(axis=1))
         moved = rows[changed]
-        moved[:, columns] = answers[changed]
+        moved[:, columns] = results[changed]
         rows_of_parents = [x.parts[0] for x in parents]
 
         def fill(i: int, k: int) -> IntArray:
@@ -493,11 +493,11 @@ class MixedSpace(Joint):
         return settled
 
     def _is_valid(self, x: JointPoint) -> bool:
-        """Return whether all constraints hold; no point is valid, unasked, once the limit of calls is reached."""
+        """Return whether all constraints hold; False without evaluating them once the limit on calls is reached."""
         return self._count_until_broken(x) == len(self.constraints)
 
     def _count_until_broken(self, x: JointPoint) -> int:
-        """Count the constraints that hold before the first broken one; -1 if the limit of calls is reached before."""
+        """Count the constraints that hold before the first violated one; -1 if the limit on calls is reached first."""
         for i, rule in enumerate(self.constraints):
             if call_limit().is_reached:
                 return -1
@@ -511,11 +511,11 @@ class MixedSpace(Joint):
         except PredicateError as error:
             cause = error.__cause__
             name = cause.args[0] if isinstance(cause, KeyError) and cause.args else None
-            point = self.present(x)  # anew, for the predicate may have changed the other one
-            if not isinstance(name, str) or not (where := list(_find_absent(self, point, "point", name))):
+            point = self.present(x)  # a new dict, because the predicate may have changed the other one
+            if not isinstance(name, str) or not (hints := list(_find_absent(self, point, "point", name))):
                 raise
-            says = f"constraint {predicate_name(rule)} asks for {name}, which {short_repr(point, 200)} has not"
-            raise PredicateError(f"{says}: {'; or '.join(where)}") from cause
+            problem = f"constraint {predicate_name(rule)} asks for {name}, which {short_repr(point, 200)} has not"
+            raise PredicateError(f"{problem}: {'; or '.join(hints)}") from cause
 
     def _write(self, x: JointPoint, form: str) -> dict[str, Json]:
         """Return a point as the domains' `present` or `encode` writes it, in the user's order."""
@@ -556,7 +556,7 @@ def mixed_space(values: Mapping[str, object], constraints: Sequence[Constraint] 
     values : dict
         Variables, domains and dicts by name.
     constraints : sequence, default ()
-        As of `bostruct.Space`.
+        As in `bostruct.Space`.
 
     Raises
     ------
@@ -582,7 +582,7 @@ def mixed_space(values: Mapping[str, object], constraints: Sequence[Constraint] 
 
 
 def _build_part(name: str, given: object) -> Domain:
-    """Return the domain of a part; raise DomainError, which names the part, where a dict is no space."""
+    """Return the domain of a part; raises DomainError, which names the part, if a dict is not a valid space."""
     if not isinstance(given, Mapping):
         return as_part(name, given)
     try:
@@ -594,9 +594,9 @@ def _build_part(name: str, given: object) -> Domain:
 
 
 def _migrate_part(name: str, domain: Domain, data: ParsedJson, description: ParsedJson | None) -> Point:
-    """Read a part that another form of a space encoded; raise PointError, naming it, if its domain has it not.
+    """Read a part that another form of a space encoded; raises PointError, which names the part, if it is invalid.
 
-    description: of the domain that encoded it; None if there was no such part.
+    description: description of the domain that encoded the part; None if there was no such part.
     """
     if description is None and not (domain.reads_earlier_forms and domain.named_values):
         raise PointError(f"{name}: the trial has no value of it, and a domain that is no space has no default=")
@@ -605,7 +605,7 @@ def _migrate_part(name: str, domain: Domain, data: ParsedJson, description: Pars
         with note_under(name):
             return read_part(name, lambda one: domain.decode_from(one, before), {} if description is None else data)
     if _as_text(domain.to_json()) != _as_text(description):
-        raise PointError(f"{name}: its domain changed, and {type(domain).__name__} does not read the points of before")
+        raise PointError(f"{name}: its domain changed, and {type(domain).__name__} cannot read the earlier points")
     return read_part(name, domain.decode, data)
 
 
@@ -614,7 +614,7 @@ def _as_text(description: object) -> str:
 
 
 def _nest_values(domain: Domain) -> dict[str, object]:
-    """Return the variables and domains of a space, with those of the spaces inside as dicts of their own."""
+    """Return the variables and domains of a space, with inner spaces as dicts."""
     shown: dict[str, object] = {}
     parts = domain.parts
     for name, one in domain.named_values.items():
@@ -623,16 +623,16 @@ def _nest_values(domain: Domain) -> dict[str, object]:
 
 
 def _find_absent(domain: Domain, point: Mapping[str, Presented], path: str, name: str) -> Iterator[str]:
-    """Yield when the spaces of a point that lack a variable have it, and how to ask for it."""
+    """Yield, for each space of a point that lacks a variable, when the variable exists and how to read it."""
     for part, inner in domain.parts.items():
-        own, where = (point, path) if part == OWN else (point[part], f"{path}[{part!r}]")
-        yield from _find_absent(inner, own, where, name)
+        own, inner_path = (point, path) if part == OWN else (point[part], f"{path}[{part!r}]")
+        yield from _find_absent(inner, own, inner_path, name)
         if name in inner.variables and name not in own:
-            yield f"it exists where {describe_when(inner.variables[name].when)}; use {where}.get({name!r})"
+            yield f"it exists if {describe_when(inner.variables[name].when)}; use {inner_path}.get({name!r})"
 
 
 def _has_real(domain: Domain) -> bool:
-    """Return whether a variable of a space, or of a space inside, is a real number."""
+    """Return whether a variable of a space, or of an inner space, is a real number."""
     return any(one.is_real for one in domain.variables.values()) or any(map(_has_real, domain.parts.values()))
 
 

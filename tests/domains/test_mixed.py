@@ -239,17 +239,17 @@ REFUSED = [
     ({"a": bo.Real(0, 1, when={"c": True}), "b": INNER}, "a: when: there is no variable 'c'"),
     (
         {"b": INNER, "a": bo.Real(0, 1, when={"b.wide": True}), "c": bool},
-        r"^a: when: there is no variable 'b.wide' in its dict; expected one of \['b', 'c'\]; a condition names what is "
-        r"in its own dict, and tests b as a whole, by a point or a predicate$",
+        r"^a: when: there is no variable 'b.wide' in its dict; expected one of \['b', 'c'\]; a condition uses names "
+        r"of its own dict, and tests b as a whole, against a point or by a predicate$",
     ),
     (
         {"o": bool, "b": {"x": bo.Real(0, 1, when={"o": True}), "y": bool}},
-        r"^b: x: when: there is no variable 'o' in its dict; expected one of \['y'\]; a condition names what is in its "
+        r"^b: x: when: there is no variable 'o' in its dict; expected one of \['y'\]; a condition uses names of its "
         "own dict$",
     ),
     (
         {"o": bool, "b": {"c": {"x": bo.Real(0, 1, when={"o": True})}}},
-        "^b: c: x: when: there is no variable 'o' in its dict; there is nothing else; a condition names",
+        "^b: c: x: when: there is no variable 'o' in its dict; its dict has no other names; a condition uses",
     ),
     ({"a": {}}, "^a: variables: expected 1 to 10000, got 0"),
     ({"a": {"b": []}}, "^a: b: Categorical: expected"),
@@ -307,11 +307,11 @@ def test_a_constraint_that_reads_an_absent_variable_of_a_dict_says_how_to_ask_fo
     inner = {"on": bool, "q": bo.Binary(when={"on": True})}
     asks = bo.Space({"b": bool, "a": inner, "c": {"d": inner}}, [lambda point: point["c"]["d"]["q"] or True])
     point = {"b": True, "a": {"on": True, "q": True}, "c": {"d": {"on": False}}}
-    where = re.escape("asks for q, which") + ".* has not: it exists where on is True; use "
+    where = re.escape("asks for q, which") + ".* has not: it exists if on is True; use "
     with pytest.raises(PredicateError, match=where + r"point\['c'\]\['d'\]\.get\('q'\)$") as caught:
         asks.parse(point)
     assert isinstance(caught.value.__cause__, KeyError)
-    either = r"point\['a'\].get\('q'\); or it exists where on is True; use point\['c'\]\['d'\]\.get\('q'\)$"
+    either = r"point\['a'\].get\('q'\); or it exists if on is True; use point\['c'\]\['d'\]\.get\('q'\)$"
     with pytest.raises(PredicateError, match=where + either):
         asks.parse(point | {"a": {"on": False}})
     typo = bo.Space({"b": bool, "a": inner}, [lambda point: point["a"]["qq"]])

@@ -134,7 +134,7 @@ def test_a_part_that_is_lost_is_named(after: Any) -> None:
 def test_a_part_whose_domain_cannot_change_is_named() -> None:
     before, after = ({"a": bool, "pair": bo.joint_domain({"x": {"y": choices}})} for choices in ([1, 2], [1, 2, 3]))
     _, unread = reopen(before, [{"a": True, "pair": {"x": {"y": 1}}}], after)
-    assert unread == ["pair: its domain changed, and Joint does not read the points of before"]
+    assert unread == ["pair: its domain changed, and Joint cannot read the earlier points"]
     assert reopen(before, [{"a": True, "pair": {"x": {"y": 1}}}], before | {"b": bo.Binary(default=True)})[1] == [None]
 
 

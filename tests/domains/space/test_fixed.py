@@ -256,7 +256,7 @@ def test_spaces_inside_are_fixed_by_a_dict():
     assert all(("rate" in point) == point["net"]["flip"] for point in points)
     assert {point["net"]["flip"] for point in points} == {True, False}
     assert "k" not in space.fix(m="b").named_values
-    with pytest.raises(bo.DomainError, match="fix: net: expected a dict for a space inside, got 3"):
+    with pytest.raises(bo.DomainError, match="fix: net: expected a dict for an inner space, got 3"):
         space.fix(net=3)
 
 
