@@ -1,4 +1,4 @@
-"""Read and set the variable of a domain that says how thoroughly a point is evaluated."""
+"""Read and set the variable of a domain that determines how thoroughly a point is evaluated."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bostruct.domains.space.variable import INACTIVE
 class FidelityLevels:
     """The one `Fidelity` of a `Space`, or of a `Space` that is part of a joint domain.
 
-    Raises DomainError for other numbers of them.
+    Raises DomainError if there is none, or more than one.
     """
 
     domain: Domain
@@ -41,8 +41,8 @@ class FidelityLevels:
     def at_level(self, x: Point, level: int) -> Point:
         """Return the same point at another fidelity; raises PointError if a constraint forbids it.
 
-        Variables that exist at that fidelity, and not at the point's, are drawn by a generator that the other variables
-        seed: so one point leads to one point at each fidelity, and different points try different values.
+        Variables that exist only at the new fidelity are drawn by a generator that the other variables seed. A point
+        therefore gives one point at each fidelity, and different points try different values.
         """
         row = np.array(self._rows([x])[0], dtype=np.int64)
         row[self._column] = level
@@ -53,15 +53,15 @@ class FidelityLevels:
         return found
 
     def at_target_fidelity(self, xs: Batch) -> Batch:
-        """Return the same points at the highest fidelity, be they valid there or not."""
+        """Return the same points at the highest fidelity, even if they are invalid there."""
         rows = np.array(self._rows(xs), dtype=np.int64).reshape(-1, self._space.n_columns)
         rows[:, self._column] = len(self.costs) - 1
         return self._with_rows(xs, rows)
 
     def keys(self, xs: Batch) -> list[Hashable]:
-        """Return keys that are equal where points differ in their fidelity alone, be the other one valid or not.
+        """Return keys that are equal for points that differ only in their fidelity, even if a point is invalid.
 
-        Variables that only some fidelities have are left out, for a point loses and gains them with its fidelity.
+        Variables that exist only at some fidelities are ignored, because they change with the fidelity.
         """
         rows = np.array(self._rows(xs), dtype=np.int64).reshape(-1, self._space.n_columns)
         rows[:, self._tied_columns] = INACTIVE
@@ -69,7 +69,7 @@ class FidelityLevels:
         return self.domain.keys(self._with_rows(xs, rows))
 
     def _rows(self, xs: Batch) -> Batch:
-        """Return the rows of the space of m points."""
+        """Return the rows of m points in the space of the fidelity."""
         part = self._found[0][0]
         return xs if part is None else self.domain.part(part, xs)
 
@@ -83,7 +83,7 @@ class FidelityLevels:
 
     @cached_property
     def _tied_columns(self) -> list[int]:
-        """The columns of the fidelity, and of the variables that depend on it, if only through others."""
+        """The columns of the fidelity, and of the variables that depend on it directly or indirectly."""
         space = self._space
         tied = {space.positions[self._found[0][1]]}
         for i in space.conditions.order:  # parents first
@@ -93,12 +93,12 @@ class FidelityLevels:
 
     @cached_property
     def _space(self) -> ConstrainedProduct:
-        """The variables beside the fidelity, without their constraints."""
+        """The variables of the space that contains the fidelity, without constraints."""
         part = self._found[0][0]
         return ConstrainedProduct((self.domain if part is None else self.domain.parts[part]).variables, ())
 
     @cached_property
     def _found(self) -> list[tuple[str | None, str]]:
-        """Each fidelity: its part, None if the domain has no parts, and its name."""
+        """The part and the name of each fidelity; the part is None if the domain has no parts."""
         parts: dict[str | None, Domain] = {**self.domain.parts} or {None: self.domain}
         return [(part, name) for part, own in parts.items() for name, one in own.variables.items() if one.costs]

@@ -1,4 +1,4 @@
-"""Joint domains: points of several parts, each from a domain of its own."""
+"""Joint domains: points of several parts, each from its own domain."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ from bostruct.domains.space.call_limit import call_limit
 from bostruct.domains.space.points import refuse_dict
 from bostruct.domains.space.space import Space
 
-LISTED_NEIGHBORS = 200  # of one part, so that up to as many are drawn by equal chances
-DRAWN_NEIGHBORS = 2_000  # of one part, where constraints leave fewer; a program may have no end of them
-RESAMPLING_TRIES = 100  # draws of some choices until constraints hold
+LISTED_NEIGHBORS = 200  # neighbors of one part; up to this number, all are equally likely
+DRAWN_NEIGHBORS = 2_000  # neighbors of one part if constraints leave too few; a program may have infinitely many
+RESAMPLING_TRIES = 100  # draws of some choices until the constraints hold
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,8 @@ class JointPoint:
 class Joint(LocalDomain, ChoiceDomain, TreeDomain):
     """A product of named domains, as made by `joint_domain`.
 
-    A user writes, and an objective receives, a dict of the parts. A batch is a list. Neighbors, named choices and
-    decisions are there if all parts have them.
+    Users write points as dicts of the parts, and objectives receive such dicts. A batch is a list. Neighbors, named
+    choices and decisions exist if all parts have them.
     """
 
     part_names: tuple[str, ...]
@@ -102,9 +102,9 @@ class Joint(LocalDomain, ChoiceDomain, TreeDomain):
 
     @property
     def pool(self) -> list[JointPoint]:
-        """The pools of the parts side by side, repeated to equal lengths; empty if no part has one.
+        """The pools of the parts, repeated to equal lengths and joined row by row; empty if no part has a pool.
 
-        Parts without a pool are drawn, the same in every study, as pools are.
+        Parts without a pool are drawn with one seed, so that the pool is the same in every study.
         """
         pools = [domain.pool for domain in self.domains]
         if not (n := max(map(len, pools))):
@@ -114,7 +114,7 @@ class Joint(LocalDomain, ChoiceDomain, TreeDomain):
         return self.points([list(islice(cycle(pool), n)) if len(pool) else part.sample(n, rng) for part, pool in both])
 
     def sample(self, m: int, rng: np.random.Generator) -> list[JointPoint]:
-        """Draw m points whose parts are independent, each drawn as its domain draws.
+        """Draw m points whose parts are independent, each drawn by its domain.
 
         Raises TypeError, ValueError.
         """
@@ -124,7 +124,7 @@ class Joint(LocalDomain, ChoiceDomain, TreeDomain):
     def sample_unseen(self, seen: AbstractSet[Hashable], rng: np.random.Generator) -> JointPoint:
         """Draw a point whose key is not in `seen`.
 
-        Raises SpaceExhausted if there is none, or the parts find none.
+        Raises SpaceExhausted if no such point exists, or if the parts find none.
         """
         if (x := draw_unseen(self.sample, self.keys, seen, rng)) is not None:
             return x
@@ -138,21 +138,21 @@ class Joint(LocalDomain, ChoiceDomain, TreeDomain):
         return self._point(parts)
 
     def check(self, x: object) -> None:
-        """Raise PointError unless x is a point of the domain; the message names the part that is wrong."""
+        """Raise PointError unless x is a point of the domain; the message names the invalid part."""
         if not isinstance(x, JointPoint) or len(x.parts) != len(self.domains):
-            raise PointError(f"point: expected one with the parts {', '.join(self.part_names)}, got {short_repr(x)}")
+            raise PointError(f"point: expected a JointPoint of {', '.join(self.part_names)}, got {short_repr(x)}")
         for name, domain, part in zip(self.part_names, self.domains, x.parts, strict=True):
             read_part(name, domain.check, part)
 
     def parse(self, point: object) -> JointPoint:
-        """Read a point from a dict of what the parts' domains parse.
+        """Read a point from a dict of values that the parts' domains can parse.
 
-        Raises PointError, naming the part that is wrong.
+        Raises PointError, which names the invalid part.
         """
         return self._from_mapping(point, [domain.parse for domain in self.domains])
 
     def present(self, x: JointPoint) -> dict[str, Presented]:
-        """Return what an objective receives: a dict from names to what the parts' domains present."""
+        """Return the argument of an objective: a dict from names to the values that the parts' domains present."""
         parts = zip(self.part_names, self.domains, x.parts, strict=True)
         return {name: domain.present(part) for name, domain, part in parts}
 
@@ -162,7 +162,7 @@ class Joint(LocalDomain, ChoiceDomain, TreeDomain):
         return {name: domain.encode(part) for name, domain, part in parts}
 
     def decode(self, data: ParsedJson) -> JointPoint:
-        """Rebuild a point from its description; raises PointError for what `encode` never writes."""
+        """Rebuild a point from its description; raises PointError for data that `encode` never writes."""
         return self._from_mapping(data, [domain.decode for domain in self.domains])
 
     def key(self, x: JointPoint) -> Hashable:
@@ -188,10 +188,10 @@ class Joint(LocalDomain, ChoiceDomain, TreeDomain):
         return [JointPoint(part, key) for part, key in zip(parts, keys, strict=True)]
 
     def mutate(self, x: JointPoint, rng: np.random.Generator) -> JointPoint:
-        """Mutate one part, each with equal chance; raises DomainError if none has another point."""
+        """Mutate one part, each with equal probability; raises DomainError if no part has another point."""
         for i in rng.permutation(len(self.domains)).tolist():
             changed = try_mutation(self.domains[i], x.parts[i], rng)
-            if changed is not None:  # else that part has no other point; the next may have
+            if changed is not None:  # otherwise this part has no other point; the next part may have one
                 return self._replace_part(x, i, [changed])[0]
         raise DomainError(f"no point other than {short_repr(self.present(x), 200)} was found by changing one part")
 
@@ -200,7 +200,7 @@ class Joint(LocalDomain, ChoiceDomain, TreeDomain):
         return [local for domain in self.domains if (local := domain.traits.local)]
 
     def crossover(self, x: JointPoint, y: JointPoint, rng: np.random.Generator) -> JointPoint:
-        """Cross each part where its domain can; else take that of x or that of y, with equal chance."""
+        """Cross over each part if its domain can; otherwise take the part of x or of y with equal probability."""
         child = []
         for domain, a, b in zip(self.domains, x.parts, y.parts, strict=True):
             whole = a if rng.random() < 0.5 else b
@@ -209,7 +209,7 @@ class Joint(LocalDomain, ChoiceDomain, TreeDomain):
         return self._point(child)
 
     def neighbors(self, x: JointPoint) -> list[JointPoint]:
-        """List the valid points with a neighbor in one part: the first part's first, in its order.
+        """List the valid points in which a neighbor replaces one part, by part and in the order of its neighbors.
 
         Raises PointError for a dict.
         """
@@ -220,9 +220,8 @@ class Joint(LocalDomain, ChoiceDomain, TreeDomain):
     def sample_neighbors(self, x: JointPoint, m: int, rng: np.random.Generator) -> list[JointPoint]:
         """Return `neighbors`, or m of them drawn without replacement if there are more.
 
-        A part that has more than m neighbors, and more than 200, counts as if it had so many. Where constraints leave
-        fewer than m of these, all neighbors count of a part that is a `Space`, and up to 2,000 of any other. Raises
-        PointError for a dict.
+        At most max(m, 200) neighbors of each part are used. If constraints leave fewer than m of these, all neighbors
+        of a `Space` are used, and at most max(m, 2,000) of any other part. Raises PointError for a dict.
         """
         refuse_dict(x)
         most = max(m, LISTED_NEIGHBORS)
@@ -235,7 +234,7 @@ class Joint(LocalDomain, ChoiceDomain, TreeDomain):
         return self._valid_changes(x, self._changes(x, self._sample_near(x, more, rng)), m, rng)
 
     def _sample_near(self, x: JointPoint, most: Sequence[float], rng: np.random.Generator) -> list[Batch]:
-        """Return neighbors of each part of x, up to as many as `most` says, all if that is infinite."""
+        """Return at most `most` neighbors of each part of x; all neighbors if `most` is infinite."""
         parts = zip(self._local_parts, x.parts, most, strict=True)
         return [
             domain.neighbors(part) if n == math.inf else domain.sample_neighbors(part, int(n), rng)
@@ -305,52 +304,52 @@ class Joint(LocalDomain, ChoiceDomain, TreeDomain):
         return PartDecisions(self.domains)
 
     def _apply_conditions(self, xs: Sequence[JointPoint], rng: np.random.Generator | None) -> list[JointPoint]:
-        """Make parts agree with each other: those of a joint domain always do."""
+        """Make parts agree with each other; the parts of a joint domain always agree."""
         return list(xs)
 
     def _is_valid(self, x: JointPoint) -> bool:
-        """Return whether parts that are valid make up a valid point: of a joint domain they always do."""
+        """Return whether valid parts form a valid point; in a joint domain they always do."""
         return True
 
     def _keep_valid(self, xs: Iterable[JointPoint]) -> list[JointPoint]:
         return [x for x in xs if self._is_valid(x)]
 
     def _changes(self, x: JointPoint, near: Sequence[Batch]) -> list[tuple[int, Point]]:
-        """Return the parts that may take the place of a part of x, each with the position of its part."""
+        """Return the parts that may replace a part of x, each with the position of the replaced part."""
         parts = zip(self.domains, near, strict=True)
         return [(i, part) for i, (domain, batch) in enumerate(parts) for part in domain.join(batch)]
 
     def _valid_changes(
         self, x: JointPoint, changes: Sequence[tuple[int, Point]], m: int, rng: np.random.Generator
     ) -> list[JointPoint]:
-        """Return x after each change that leads to a valid point, or m of these, drawn evenly, in their order."""
+        """Return x after each change that gives a valid point, or m such points drawn uniformly, in order."""
         if len(changes) <= m:
             return self._keep_valid(self._apply(x, changes))
         found: dict[int, JointPoint] = {}
         order = iter(rng.permutation(len(changes)).tolist())
-        while len(found) < m and (chosen := list(islice(order, m - len(found)))):  # no more than needed are asked about
-            born = zip(chosen, self._apply(x, [changes[k] for k in chosen]), strict=True)
-            found |= {k: y for k, y in born if self._is_valid(y)}
+        while len(found) < m and (chosen := list(islice(order, m - len(found)))):  # test no more than needed
+            changed = zip(chosen, self._apply(x, [changes[k] for k in chosen]), strict=True)
+            found |= {k: y for k, y in changed if self._is_valid(y)}
         return [found[k] for k in sorted(found)]
 
     def _apply(self, x: JointPoint, changes: Sequence[tuple[int, Point]]) -> list[JointPoint]:
-        """Return x with another part, for each of some changes, and with what follows from it."""
+        """Return x after each change, with the conditions on the changed part applied."""
         by_part = groupby(changes, key=lambda change: change[0])
-        born = [y for i, own in by_part for y in self._replace_part(x, i, [part for _, part in own])]
-        return self._apply_conditions(born, None)
+        changed = [y for i, own in by_part for y in self._replace_part(x, i, [part for _, part in own])]
+        return self._apply_conditions(changed, None)
 
     def _point(self, parts: Iterable[Point]) -> JointPoint:
         return self.points([[part] for part in parts])[0]
 
     def _replace_part(self, x: JointPoint, i: int, batch: Batch) -> list[JointPoint]:
-        """Return x with another i-th part, for each of a batch."""
+        """Return x with the i-th part replaced by each part of a batch."""
         return [_with_part(x, i, *own) for own in zip(*_freeze_batch(self.domains[i], batch), strict=True)]
 
 
 def joint_domain(parts: Mapping[str, object]) -> Joint:
     """Return a domain of several parts, such as an architecture and its training.
 
-    Constraints are those of each part. A point is a dict from the names to the points of the parts.
+    Each part keeps its constraints. A point is a dict from the names to the points of the parts.
 
     Parameters
     ----------
@@ -388,7 +387,7 @@ def _with_part(x: JointPoint, i: int, part: Point, key: Hashable) -> JointPoint:
 
 
 def _freeze_batch(domain: Domain, batch: Batch) -> tuple[Batch, list[Hashable]]:
-    """Return the batch as joint points hold it, which nobody can change, and its keys."""
+    """Return a read-only batch for joint points, and its keys."""
     own = domain.join(batch)
     if isinstance(own, np.ndarray):
         own.flags.writeable = False
@@ -396,7 +395,7 @@ def _freeze_batch(domain: Domain, batch: Batch) -> tuple[Batch, list[Hashable]]:
 
 
 def read_part(name: str, read: Callable[[Presented], object], given: object) -> Any:
-    """Return what a domain reads of a part; a PointError names the part."""
+    """Return the result of reading a part; a PointError names the part."""
     try:
         return read(given)
     except PointError as error:
@@ -404,9 +403,9 @@ def read_part(name: str, read: Callable[[Presented], object], given: object) -> 
 
 
 def _sample_unseen_parts(domains: Sequence[Domain], seen: Iterable[Any], rng: np.random.Generator) -> list[Point]:
-    """Draw parts whose keys together are not in `seen`: a first one, then others that were not seen with it.
+    """Draw parts whose keys together are not in `seen`: the first part, then other parts that were not seen with it.
 
-    Nothing is enumerated, and as exact as `sample_unseen` of the parts. Raises SpaceExhausted.
+    Nothing is enumerated, and the result is as exact as `sample_unseen` of the parts. Raises SpaceExhausted.
     """
     first, *others = domains
     seen_with: dict[Hashable, list[tuple[Hashable, ...]]] = {}

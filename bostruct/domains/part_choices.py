@@ -1,6 +1,6 @@
-"""Named choices of points: those of several parts side by side, and those inside structures such as orders and subsets.
+"""Named choices of points with several parts, and of structures such as orders and subsets.
 
-The path of a choice says which part it belongs to.
+The path of a choice identifies its part.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from bostruct.domains.space.choices import coordinate
 from bostruct.domains.space.single_changes import Layout
 from bostruct.domains.space.variable import INACTIVE, Variable
 
-MARK = "\0"  # between the name of a structure and the number of one of its choices; no user writes it
-MOST_VALUES = 1_000  # of a structure; of one with more, so many are drawn
-MOST_CODES = 2_000  # of all choices of a structure together, up to which each code is apart from all others
+MARK = "\0"  # separates the name of a structure from the number of a choice; never part of a user's name
+MOST_VALUES = 1_000  # values of a structure; if it has more, this number is drawn
+MOST_CODES = 2_000  # codes of all choices of a structure, up to which its choices are unordered
 
 
 @dataclass(frozen=True)
 class StructureChoices:
-    """The view of a space in which a structure is as many choices as it has columns."""
+    """The view of a space in which each column of a structure is a choice."""
 
     domain: Domain
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """The names of the variables whose columns are no choices."""
+        """The names of the variables whose columns are not choices."""
         return tuple(name for name in list_wide(self.domain) if not _can_be_listed(self.domain.variables[name]))
 
     @property
     def structures(self) -> dict[str, Variable]:
-        """The variables of several choices, by name."""
+        """The variables with several choices, by name."""
         return {name: one for name, one in self.domain.variables.items() if one.width > 1 and _can_be_listed(one)}
 
     def coordinates(self, x: Point) -> list[Choice]:
@@ -61,10 +61,10 @@ def _can_be_listed(variable: Variable) -> bool:
 
 
 def list_choices(name: str, variable: Variable, columns: Sequence[int]) -> list[Choice]:
-    """List the choices that make up a value of a structure.
+    """List the choices that form a value of a structure.
 
-    The place of each item of an order, one behind all others if the order lacks it; the share of each part of a
-    mixture, under its name after a dot; else its columns.
+    For an order, they are the position of each item, after all other items if the order lacks it; for a mixture, the
+    share of each part, named by a dot and the part; for any other structure, its columns.
     """
     if variable.parts:
         shares = np.nan_to_num(variable.shares(np.array([columns]))[0]).tolist()
@@ -87,13 +87,13 @@ def list_choices(name: str, variable: Variable, columns: Sequence[int]) -> list[
 def draw_values(name: str, variable: Variable, rng: np.random.Generator) -> tuple[list[list[Choice]], Array]:
     """Return values of a structure as their choices (a), and their weights (a,), which sum to 1.
 
-    All values are there if they are few, each by its chance in a draw; else equally weighted draws.
+    If there are few values, all are returned, weighted by their probabilities; otherwise, draws with equal weights.
 
     rng: random number generator.
     """
     try:
         values = variable.enumerate() if variable.size <= MOST_VALUES else None
-    except DomainError:  # a kind that lists no values
+    except DomainError:  # a variable whose values cannot be listed
         values = None
     drawn = variable.sample(MOST_VALUES, rng) if values is None else values
     weights = np.ones(MOST_VALUES) if values is None else variable.chances(values)
@@ -102,7 +102,7 @@ def draw_values(name: str, variable: Variable, rng: np.random.Generator) -> tupl
 
 @dataclass(frozen=True)
 class PartChoices:
-    """The named choices of several parts, each under the name of its part, a dot, and its own path."""
+    """The named choices of several parts; each path is the name of the part, a dot, and the path in the part."""
 
     names: Sequence[str]
     domains: Sequence[Any]
@@ -122,7 +122,7 @@ class PartChoices:
         return tuple(self.prefixes[i] + path for i, path in found if i or path not in self.hidden)
 
     def rename(self, i: int, one: Choice) -> Choice:
-        """Return a choice under the path and the kind that it has in the whole."""
+        """Return a choice with its path and kind in the whole point."""
         prefix = self.prefixes[i]
         return Choice(prefix + one.path, prefix + one.kind, one.value, one.count, one.ordered)
 
@@ -139,9 +139,9 @@ class PartChoices:
 
     @cached_property
     def prefixes(self) -> list[str]:
-        """The beginning of the paths of each part: its name, and more dots than any name has in a row.
+        """The prefix of the paths of each part: its name, and more dots than any name has in a row.
 
-        So no prefix begins with another, nor does any name. A name that ends in a dot is marked first (`_mark_end`).
+        So no prefix or name starts with another prefix. A name that ends in a dot is marked first (`_mark_end`).
         """
         runs = [len(run) for name in (*self.names, *self.own_names) for run in re.findall(r"\.+", name)]
         dots = "." * (1 + max(runs, default=0))
@@ -149,7 +149,7 @@ class PartChoices:
 
 
 def _mark_end(name: str, names: Sequence[str]) -> str:
-    """Return a name; behind one that ends in a dot are slashes, as many as make it differ from all other names."""
+    """Return a name; if it ends in a dot, append as many slashes as distinguish it from all other names."""
     if not name.endswith("."):
         return name
     marks = "/"
@@ -160,7 +160,7 @@ def _mark_end(name: str, names: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class DescribedParts:
-    """The choices of the points of several parts, each listed by what knows its part; they cannot be drawn again."""
+    """The choices of points with several parts, listed by one object per part; they cannot be resampled."""
 
     domain: Domain
     described: Sequence[Any]
@@ -182,14 +182,14 @@ class DescribedParts:
 
 
 def no_facts(parts: Sequence[Point]) -> Mapping[str, int]:
-    """Return no decisions of the first part: what is known of it if it does not depend on others."""
+    """Return no decisions: a first part that does not depend on other parts has none that follow from them."""
     del parts
     return {}
 
 
 @dataclass(frozen=True)
 class PartDecisions:
-    """The decisions of several parts one after another: those of the first part last, for it may depend on others."""
+    """The decisions of several parts in sequence; the first part comes last, because it may depend on the others."""
 
     domains: Sequence[Any]
     facts: Callable[[Sequence[Point]], Mapping[str, int]] = field(default=no_facts)
@@ -197,20 +197,20 @@ class PartDecisions:
     def of(self, parts: Sequence[Point]) -> tuple[int, ...]:
         """Return the decisions that lead to a point."""
         known = self.facts(parts[1:])
-        way = list(self.domains[0].decisions(parts[0]))
-        free = [k for k in range(len(way)) if not known or self.domains[0].choice_after(way[:k]).path not in known]
+        first = list(self.domains[0].decisions(parts[0]))
+        free = [k for k in range(len(first)) if not known or self.domains[0].choice_after(first[:k]).path not in known]
         others = [
             one for domain, part in zip(self.domains[1:], parts[1:], strict=True) for one in domain.decisions(part)
         ]
-        return (*others, *(way[k] for k in free))
+        return (*others, *(first[k] for k in free))
 
     def options(self, made: Sequence[int]) -> int:
-        """Count the choices that the next decision has; 0 if none is left. Raises Infeasible."""
+        """Count the options of the next decision; 0 if no decision is left. Raises Infeasible."""
         i, own = self.split(made)[-1]
         return self._options((i, tuple(own)))
 
     def split(self, made: Sequence[int]) -> list[tuple[int, list[int]]]:
-        """Return the decisions of each part that was begun, with its position; the last one may have more."""
+        """Return the decisions of each started part, with its position; the last part may be incomplete."""
         left, found = list(made), list[tuple[int, list[int]]]()
         for i in range(1, len(self.domains)):
             n = next((n for n in range(len(left) + 1) if not self._options((i, tuple(left[:n])))), None)
@@ -221,7 +221,7 @@ class PartDecisions:
         return [*found, (0, self._with_facts(left, found))]
 
     def roll_out(self, made: Sequence[int], rng: np.random.Generator) -> list[Point]:
-        """Draw a point of each part that begins with these decisions; what follows from other parts may be wrong.
+        """Draw a point of each part that starts with these decisions; values that depend on other parts may be wrong.
 
         rng: random number generator.
         """
@@ -229,20 +229,20 @@ class PartDecisions:
         return [domain.roll_out(given.get(i, ()), rng) for i, domain in enumerate(self.domains)]
 
     def _with_facts(self, left: list[int], others: Sequence[tuple[int, list[int]]]) -> list[int]:
-        """Return the decisions of the first part: those left, and between them those that follow from other parts."""
+        """Return the decisions of the first part: the decisions left and the decisions that follow from other parts."""
         first = self.domains[0]
         known = self.facts([self._point((i, tuple(own))) for i, own in others])
         if not known:
             return left
-        left, way = list(left), list[int]()
-        while (following := first.choice_after(way)) is not None:
+        left, merged = list(left), list[int]()
+        while (following := first.choice_after(merged)) is not None:
             if following.path in known:
-                way.append(known[following.path])
+                merged.append(known[following.path])
             elif left:
-                way.append(left.pop(0))
+                merged.append(left.pop(0))
             else:
                 break
-        return way + left
+        return merged + left
 
     @cached_property
     def _options(self) -> LRUCache[tuple[int, tuple[int, ...]], int]:
@@ -252,11 +252,11 @@ class PartDecisions:
     def _point(self) -> LRUCache[tuple[int, tuple[int, ...]], Point]:
         return LRUCache(self._replay)
 
-    def _count_options(self, asked: tuple[int, tuple[int, ...]]) -> int:
-        i, made = asked
+    def _count_options(self, key: tuple[int, tuple[int, ...]]) -> int:
+        i, made = key
         return self.domains[i].options(made)
 
-    def _replay(self, asked: tuple[int, tuple[int, ...]]) -> Point:
-        """Return the point that all decisions of a part lead to."""
-        i, made = asked
+    def _replay(self, key: tuple[int, tuple[int, ...]]) -> Point:
+        """Return the point that the complete decisions of a part lead to."""
+        i, made = key
         return self.domains[i].roll_out(made, np.random.default_rng(0))

@@ -69,7 +69,7 @@ def register_domain(kind: str, builder: Callable[[ParsedJson], Domain]) -> None:
 
 
 def as_domain(given: object) -> Domain:
-    """Return a domain as it is, or the `Space` of a mapping of variables; raise TypeError for anything else."""
+    """Return a domain unchanged, or the `Space` of a mapping of variables; raises TypeError for anything else."""
     if isinstance(given, Mapping):
         return Space(given)
     return check_part("space", given, Domain, also="a Space, a dict of variables or ")
@@ -78,7 +78,7 @@ def as_domain(given: object) -> Domain:
 def domain_from_json(data: ParsedJson) -> Domain:
     """Rebuild a domain from its description.
 
-    Raises DomainError if it does not hold enough, ValueError or another error of parsing if it is malformed.
+    Raises DomainError if information is missing, and ValueError or another parsing error if it is malformed.
     """
     kind = data.get("domain")
     if kind in BUILDERS:
@@ -87,8 +87,8 @@ def domain_from_json(data: ParsedJson) -> Domain:
     if kind not in installed:
         known = ", ".join([*BUILDERS, *plugins.list_loadable(plugins.DOMAINS, BUILDERS)])
         raise DomainError(
-            f"domain: expected one of {known}; the description says {kind!r}; "
-            "bostruct.register_domain adds a domain of your own"
+            f"domain: expected one of {known}, got {kind!r} in the description; "
+            "bostruct.register_domain adds your own domain"
         )
     try:
         builder: Any = plugins.load_plugin("domain", installed[kind])

@@ -216,7 +216,7 @@ def test_refused_points(point, words):
 
 def test_refused_batch_values(rng):
     for x in (7, joint(TRAINING).sample(1, rng)[0]):
-        with pytest.raises(PointError, match="point: expected one with the parts architecture, training, got"):
+        with pytest.raises(PointError, match="point: expected a JointPoint of architecture, training, got"):
             NETWORKS.check(x)
     with pytest.raises(PointError, match="architecture: expected an Architecture, got array"):
         NETWORKS.check(SWAPPED.sample(1, rng)[0])
