@@ -1,4 +1,4 @@
-"""Domains of architectures: what bounds them, if they start, how one changes into another.
+"""Domains of architectures: their bounds, their initial pools, and their mutations.
 
 The initial pools are those of NASBOT (Kandasamy et al. 2018 and its released code).
 """
@@ -33,14 +33,14 @@ from bostruct.domains.architecture.modifiers import MODIFIERS, enumerate_changes
 from bostruct.domains.architecture.value import Architecture, all_masses, check_architecture
 from bostruct.domains.space.choices import to_python
 
-# chances of 1 to 5 modifiers in one mutation (the released NASBOT code)
+# probabilities of 1 to 5 modifiers in one mutation (the released NASBOT code)
 MODIFIERS_PER_MUTATION = (0.5, 0.25, 0.125, 0.075, 0.05)
 MODIFIER_TRIES = 50  # draws of a modifier and its site for one step
 RESTARTS = 20
 LONGEST_WALK = 8  # mutations between a member of the pool and a sampled point
 BoundedMass: TypeAlias = Literal["processing", "total"]
-LISTED_AFTER = 2  # blocks of draws that found nothing unseen: changes are listed then
-MAX_LISTED_CHANGES = 10_000  # changes at most, which is seconds
+LISTED_AFTER = 2  # blocks of draws without an unseen architecture, after which changes are listed
+MAX_LISTED_CHANGES = 10_000  # maximum number of changes, which takes seconds
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ class Bounds:
 class ArchitectureDomain(Domain):
     """All architectures of a family within bounds.
 
-    pool: tuple of `Architecture`, those to start from, at least one, each within the bounds.
+    pool: tuple of `Architecture`, at least one architecture to start from, each within the bounds.
 
     Raises DomainError.
     """
@@ -162,17 +162,17 @@ class ArchitectureDomain(Domain):
     def sample(self, m: int, rng: np.random.Generator) -> list[Architecture]:
         """Draw m valid, independent architectures.
 
-        Each is a member of the pool after 1 to 8 mutations, all numbers equally likely; fewer where bounds leave no
-        further one. There is no uniform draw from infinitely many; this one is as near the pool as mutations go.
+        Each is a member of the pool after 1 to 8 mutations, all numbers equally likely; fewer if the bounds allow no
+        further mutation. A uniform draw from infinitely many architectures does not exist, so draws are near the pool.
         """
         return [self._sample_walk(rng) for _ in range(m)]
 
     def sample_unseen(self, seen: AbstractSet[Hashable], rng: np.random.Generator) -> Architecture:
         """Draw an architecture whose fingerprint is not in `seen`.
 
-        Where draws find none, the result is one that changes lead to, as far as these can be listed.
+        If draws find none, changes of seen architectures are listed, up to a limit.
 
-        Raises SpaceExhausted if there is none, or none is found.
+        Raises SpaceExhausted if no unseen architecture exists, or none is found.
         """
         x = draw_unseen(self.sample, self.keys, seen, rng, DRAW_BLOCKS[:LISTED_AFTER])
         x = self._find_unseen(seen, rng) if x is None else x
@@ -186,7 +186,7 @@ class ArchitectureDomain(Domain):
         self.bounds.check(check_architecture(x, self.family))
 
     def parse(self, point: Presented) -> Architecture:
-        """Read an architecture from what a user writes.
+        """Read an architecture as a user writes it.
 
         Raises PointError.
         """
@@ -214,7 +214,7 @@ class ArchitectureDomain(Domain):
     def mutate(self, x: Architecture, rng: np.random.Generator) -> Architecture:
         """Return a valid architecture other than x after 1 to 5 modifiers; fewer are more likely.
 
-        A later modifier that finds no site is left out, as published. Raises DomainError if bounds leave none.
+        A later modifier that finds no site is left out, as published. Raises DomainError if the bounds allow no change.
         """
         for _ in range(RESTARTS):
             child = x
@@ -228,7 +228,7 @@ class ArchitectureDomain(Domain):
         """Describe the domain as JSON."""
         bounds = {name: None if value == math.inf else to_python(value) for name, value in asdict(self.bounds).items()}
         if self.bounds.mass == "processing":
-            del bounds["mass"]  # as written before there was a choice
+            del bounds["mass"]  # older descriptions have no mass
         pool = [x.to_json() for x in self.pool]
         return {"domain": "architecture", "family": self.family.to_json(), "bounds": bounds, "pool": pool}
 
@@ -248,30 +248,30 @@ class ArchitectureDomain(Domain):
         for _ in range(1 + int(rng.integers(LONGEST_WALK))):
             try:
                 x = self.mutate(x, rng)
-            except DomainError:  # tight bounds leave some architectures no way on
+            except DomainError:  # tight bounds may allow no further mutation
                 break
         return x
 
     def _find_unseen(self, seen: AbstractSet[Hashable], rng: np.random.Generator) -> Architecture | None:
-        """Find an unseen member of the pool, or a change of seen architectures that such changes reach from the pool.
+        """Find an unseen architecture in the pool, or by changes that lead from the pool through seen architectures.
 
-        Returns None if `MAX_LISTED_CHANGES` changes do not settle it; raises SpaceExhausted if all were seen.
+        Returns None if `MAX_LISTED_CHANGES` changes do not suffice; raises SpaceExhausted if all were seen.
         """
-        met: set[Hashable] = set()  # with the order of the layers, on which it depends where modifiers lead
+        visited: set[Hashable] = set()  # includes the order of the layers, on which the results of modifiers depend
         waiting: list[Architecture] = []
-        born, left = list(self.pool), MAX_LISTED_CHANGES
+        children, left = list(self.pool), MAX_LISTED_CHANGES
         while True:
-            fresh = {key: x for x in born if (key := (x.layers, x.edges)) not in met}
+            fresh = {key: x for x in children if (key := (x.layers, x.edges)) not in visited}
             if unseen := [x for x in fresh.values() if x.fingerprint not in seen]:
                 return unseen[int(rng.integers(len(unseen)))]
             if left <= 0:  # the last list may have been cut
                 return None
-            met.update(fresh)
+            visited.update(fresh)
             waiting += fresh.values()
             if not waiting:
                 raise SpaceExhausted(f"no change leads to an unseen architecture; {len(seen)} were seen")
             tried = list(islice(enumerate_changes(waiting.pop(int(rng.integers(len(waiting))))), left))
-            born, left = [x for x in tried if x is not None and self._is_within_bounds(x)], left - len(tried)
+            children, left = [x for x in tried if x is not None and self._is_within_bounds(x)], left - len(tried)
 
     def _is_within_bounds(self, x: Architecture) -> bool:
         try:
@@ -286,7 +286,7 @@ class ArchitectureDomain(Domain):
             try:
                 child = modifier(x, rng)
                 self.bounds.check(child)
-            except PointError:  # this draw led nowhere; the next may not
+            except PointError:  # this draw is not valid; the next may be
                 continue
             return child
         return x
@@ -356,7 +356,7 @@ def _domain_within(
             raise TypeError(f"pool: expected a list of architectures or of their texts, got {short_repr(pool)}")
         return ArchitectureDomain(family, bounds, tuple(_read_pool(pool, family)))
     if not {label.name for x in default for label in x.family.labels} <= set(family.by_name):
-        raise DomainError(f"pool: the default one uses labels that the family {family.name} does not know; pass pool=")
+        raise DomainError(f"pool: the default pool uses labels that the family {family.name} lacks; pass pool=")
     fitting = []
     refusal, smallest = "", min(default, key=len)
     for x in default:
@@ -386,7 +386,7 @@ def _read_pool(pool: Sequence[Presented], family: Family) -> list[Architecture]:
 
 
 def _read_architecture(given: Presented, family: Family) -> Any:
-    """Return what a user writes as an architecture of the family, and anything else as it is."""
+    """Read an architecture of the family as a user writes it; return any other object unchanged."""
     if isinstance(given, str):
         return Architecture.from_text(given, family)
     if isinstance(given, Mapping):
@@ -423,7 +423,7 @@ def vgg(repeats: int) -> Architecture:
 
 
 def blocks(n_blocks: int, repeats: int, kind: str = "conv3") -> Architecture:
-    """Return a chain of blocks, each begun by stride 2, after conv7.
+    """Return a chain of blocks after conv7; each block starts with stride 2.
 
     n_blocks: int, 1 to 4.
     kind: label of these layers, ``conv3`` or ``res3``.
@@ -435,7 +435,7 @@ def blocks(n_blocks: int, repeats: int, kind: str = "conv3") -> Architecture:
 
 
 def branching_cnn() -> Architecture:
-    """Return the one architecture of the pool that is no chain: three branches, two decision layers."""
+    """Return the only architecture of the pool that is not a chain: three branches, two decision layers."""
     return Architecture(BRANCHED_LAYERS.split(), BRANCHED_EDGES, CNN)
 
 
@@ -446,12 +446,12 @@ def cnn_pool() -> tuple[Architecture, ...]:
 
 
 def mlp_pool(decision: str = "linear") -> tuple[Architecture, ...]:
-    """Return the 10 initial perceptrons: blocks of rectifiers and of sigmoids in turn, 64, 128, 256, 512 ... units.
+    """Return the 10 initial perceptrons: alternating blocks of rectifiers and sigmoids, 64, 128, 256, 512 ... units.
 
     decision: ``linear`` (regression) or ``softmax``.
 
-    All blocks from the fourth on have 512 units. The released code gives each block units meant for a later one and
-    draws the activations anew at every call; here units are those intended, and activations take turns.
+    All blocks from the fourth onward have 512 units. The released code gives each block the units of a later block and
+    draws the activations at every call; here, blocks have the intended units, and activations take turns.
     """
     check_choice("decision", decision, ("linear", "softmax"))
     pool = []

@@ -1,8 +1,8 @@
-"""Layers, the shorthand in which people write them, and their labels: what kinds of layers a family knows.
+"""Layers, their shorthand, and their labels: the types of layers in a family.
 
-The labels and costs of `CNN` and `MLP` are those of Kandasamy et al. 2018, "Neural Architecture Search with Bayesian
-Optimization and Optimal Transport" (NASBOT), in the values of its released code. One unit of cost is what it costs to
-leave one unit of mass unmatched in one architecture.
+The labels and costs of `CNN` and `MLP` are from Kandasamy et al. 2018, "Neural Architecture Search with Bayesian
+Optimization and Optimal Transport" (NASBOT), with the values of its released code. One unit of cost is the cost of
+leaving one unit of mass unmatched in one architecture.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Layer(NamedTuple):
 
     units: int, 1 to 10^9, None if the label has none.
     stride: 1 or 2.
-    attributes: anything more that sets layers apart (dropout, normalization ...), as (name, JSON scalar) sorted by
+    attributes: other properties that distinguish layers (dropout, normalization ...), as (name, JSON scalar) sorted by
         name.
     """
 
@@ -87,12 +87,12 @@ def _from_shorthand(text: str, where: str) -> Layer:
     label, units, stride = match.group("label", "units", "stride")
     try:
         return Layer(label, None if units is None else int(units), 1 if stride is None else int(stride))
-    except ValueError:  # of more than 4,300 digits
-        raise PointError(f"{where}: expected numbers that are shorter, got {short_repr(text)}") from None
+    except ValueError:  # a number of more than 4,300 digits
+        raise PointError(f"{where}: expected shorter numbers, got {short_repr(text)}") from None
 
 
 def _is_normalized(layer: Layer) -> bool:
-    """Return whether the fields already have the types a `Layer` keeps; others are displayed differently."""
+    """Return whether the fields already have the types that a `Layer` stores; others are displayed differently."""
     types = type(layer.label), type(layer.units), type(layer.stride)
     return types in ((str, int, int), (str, type(None), int)) and layer.attributes == ()
 
@@ -120,12 +120,12 @@ ImageEffect = Literal["keeps", "strides", "halves", "collapses"]
 Joins = Literal["concatenates", "adds"]
 LabelCosts = tuple[tuple[str, str, float], ...]
 LABEL_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.+-]*")
-UNMATCHED = 2.0  # leaving a unit of mass out of both architectures: no dearer match is ever made
+UNMATCHED = 2.0  # leaving a unit of mass unmatched in both architectures: no match costs more
 
 
 @dataclass(frozen=True)
 class Label:
-    """A kind of layer.
+    """A type of layer.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ class Label:
     group : str, optional
         The group of the family's path lengths that counts the layer.
     units : bool, default True
-        Whether a layer of this kind has a number of units. Otherwise it passes on the units that it gets.
+        Whether a layer of this type has a number of units. Otherwise, it passes on its incoming units.
     image : {"keeps", "strides", "halves", "collapses"}, default "keeps"
         The effect on an image: its size is kept, may be halved by stride 2, is always halved, or the image becomes
         features.
@@ -171,7 +171,7 @@ class Label:
         return self.role == "processing" and self.image == "collapses"
 
 
-BUILT_IN: dict[str, Family] = {}  # the families of the package, below
+BUILT_IN: dict[str, Family] = {}  # filled at the end of the file
 
 
 @dataclass(frozen=True)
@@ -236,18 +236,18 @@ class Family:
             raise DomainError(f"costs: expected a tuple of (label, label, cost), got {short_repr(self.costs)}")
         known = BUILT_IN.get(self.name)
         if known is not None and known != self:
-            raise DomainError(f"name: {self.name!r} is a family of the package; give one that differs another name")
+            raise DomainError(f"name: {self.name!r} is a built-in family; give a different family another name")
 
     def _check_costs(self) -> None:
-        met: set[frozenset[str]] = set()
+        pairs: set[frozenset[str]] = set()
         for first, second, cost in self.costs:
             if first not in self.index or second not in self.index:
                 raise DomainError(f"costs: expected pairs of {', '.join(self.index)}; got {first!r}, {second!r}")
             if first == second:
-                raise DomainError(f"costs: expected pairs of two labels, for a label costs itself 0; got {first} twice")
-            if (pair := frozenset((first, second))) in met:
+                raise DomainError(f"costs: expected pairs of different labels (equal labels cost 0); got {first} twice")
+            if (pair := frozenset((first, second))) in pairs:
                 raise DomainError(f"costs: expected each pair once, got {first} and {second} twice")
-            met.add(pair)
+            pairs.add(pair)
             check_number(f"cost of matching {first} to {second}", cost, 0.0)
 
     def __hash__(self) -> int:
@@ -287,8 +287,8 @@ class Family:
         label : Label
             The new label.
         costs : dict of float
-            The cost, above 0, of matching the new label to existing labels, by name. Matching it to others costs as
-            much as the cheapest way by these.
+            The cost, above 0, of matching the new label to existing labels, by name. Matching it to any other label
+            costs as much as the cheapest detour over these labels.
         name : str, optional
             The name of the new family. By default both names, such as ``cnn+conv9``.
 
@@ -320,13 +320,13 @@ class Family:
             return self.name
         labels = [[x.name, x.role, x.group, x.units, x.image] for x in self.labels]
         costs = [[first, second, float(cost)] for first, second, cost in self.costs]
-        joins = {} if self.joins == "concatenates" else {"joins": self.joins}  # as written before there was a choice
+        joins = {} if self.joins == "concatenates" else {"joins": self.joins}  # older descriptions have no joins
         description = {"name": self.name, "labels": labels, "groups": list(self.groups), "costs": costs}
         return description | {"image": self.image} | joins
 
     @cached_property
     def identity(self) -> str:
-        """A text that no other family has: its name, and a digest of all of it unless it comes with the package."""
+        """A string that is unique to the family: its name, and a digest of its description unless it is built in."""
         description = self.to_json()
         if isinstance(description, str):
             return description
@@ -334,11 +334,11 @@ class Family:
         return f"{self.name} {digest}"
 
     def __reduce__(self) -> tuple[object, ...]:
-        return family_from_json, (self.to_json(),)  # to another process by name: a family's tables are larger than it
+        return family_from_json, (self.to_json(),)  # pickled by description: a family's tables are larger
 
 
 def check_triangles(names: Sequence[str], costs: Array) -> None:
-    """Check that no match of labels costs more than by way of a third, up to what leaving both unmatched costs.
+    """Check that no match of labels costs more than a detour over a third label, with costs capped at `UNMATCHED`.
 
     costs: (n, n), symmetric, cost of matching each pair.
 
@@ -375,9 +375,9 @@ def _check_bool(name: str, value: object) -> None:
 def kernel_size_costs(sizes: tuple[int, ...], scale: float) -> LabelCosts:
     """Return the costs of matching convolutions and residual blocks of kernel sizes k and l.
 
-    scale: float; the cost within one kind is scale * sqrt(|k - l|).
+    scale: float; the cost within one type is scale * sqrt(|k - l|).
 
-    Across the two kinds it is 0.9 of that plus 0.1: a residual block differs from a convolution of its own size by 0.1.
+    Between the types it is 0.9 of that plus 0.1: a residual block differs from a convolution of the same size by 0.1.
     """
     costs: list[tuple[str, str, float]] = []
     for k in sizes:
@@ -428,7 +428,7 @@ MLP = Family(
     _activation_costs(),
     image=False,
 )
-CELL = Family(  # of tabular benchmarks; costs are ours
+CELL = Family(  # for tabular benchmarks, with our own costs
     "cell",
     (
         *ENDS,
@@ -446,7 +446,7 @@ CELL = Family(  # of tabular benchmarks; costs are ours
     image=False,
     joins="adds",
 )
-MBCONV = Family(  # of chains of inverted residual blocks; costs are ours
+MBCONV = Family(  # for chains of inverted residual blocks, with our own costs
     "mbconv",
     (
         *ENDS,
@@ -464,7 +464,7 @@ MBCONV = Family(  # of chains of inverted residual blocks; costs are ours
     image=True,
 )
 ALL_KERNEL_SIZES = tuple(range(1, 12))
-CNN_ALL_KERNELS = replace(  # what `cnn` knows, at the same costs, and convolutions of all sizes up to 11
+CNN_ALL_KERNELS = replace(  # the labels and costs of `cnn`, and convolutions of all sizes up to 11
     CNN,
     name="cnn-all-kernels",
     labels=(

@@ -1,10 +1,10 @@
-"""Tabular benchmarks: their cells as architectures, and the finite domain of a table, equal ones taken together.
+"""Tabular benchmarks: cells as architectures, and the finite domain of a table, in which equal cells are one point.
 
-A published cell is a code: for each position one of a few operations. Operations are layers, what feeds what are edges.
-Codes that compute the same give isomorphic, hence equal, architectures: operations that no path connects from input to
-output are left out, and a skip connection is not a layer but an edge. Where two paths carry the same tensor to one
-place, one is that edge, and each other one a layer ``skip``, for a sum of two is not a sum of one. A cell that computes
-nothing is one layer ``zero``. A stem comes before, and a classifier, the decision layer, after every cell.
+A published cell is a code: one of a few operations for each position. Operations are layers, and connections are edges.
+Codes that compute the same function give isomorphic, hence equal, architectures: operations on no path from input to
+output are left out, and a skip connection is an edge, not a layer. If several paths carry one tensor to a layer, the
+first is that edge and each other path is a layer ``skip``, because the layer adds the tensor several times. A cell that
+computes nothing is one layer ``zero``. Each cell follows a stem and precedes a classifier, the decision layer.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from bostruct.domains.architecture.value import Architecture, check_architecture
 
 Code = tuple[int, ...]
 
-CHANNELS = 64  # of every tensor in a cell: in the last of NAS-Bench-201's three stages
-CHANGE_TRIES = 100  # at a change or a child, if a table does not hold every code
+CHANNELS = 64  # of every tensor in a cell, as in the last of NAS-Bench-201's three stages
+CHANGE_TRIES = 100  # attempts at a change or a child, because a table may lack codes
 
 SubtreeKey = tuple[int, ...]
 Number = Callable[[Hashable], int]
@@ -51,16 +51,16 @@ class LayerGraph(NamedTuple):
 
 @dataclass(frozen=True)
 class CellSpace:
-    """The codes of a tabular benchmark and the architectures they stand for."""
+    """The codes of a tabular benchmark and the architectures that they represent."""
 
     name: str
     family: Family
     choices: tuple[tuple[str, ...], ...]
     build: Callable[[Code], LayerGraph]
-    spell: Callable[[Sequence[str]], str]
+    format: Callable[[Sequence[str]], str]
 
     def architecture(self, code: Code) -> Architecture:
-        """Build the architecture that a code stands for.
+        """Build the architecture that a code represents.
 
         code: tuple of int, one choice per position, each below the number of operations there.
         """
@@ -71,7 +71,7 @@ class CellSpace:
 
         code: tuple of int, one choice per position.
         """
-        return self.spell([names[choice] for names, choice in zip(self.choices, code, strict=True)])
+        return self.format([names[choice] for names, choice in zip(self.choices, code, strict=True)])
 
 
 def wire(operations: Sequence[Layer], inputs: Sequence[Sequence[int]], last: Sequence[int]) -> LayerGraph:
@@ -96,7 +96,7 @@ def wire(operations: Sequence[Layer], inputs: Sequence[Sequence[int]], last: Seq
 
 
 def _append_layer(layers: list[Layer], edges: list[tuple[int, int]], sources: Sequence[int], layer: Layer) -> int:
-    """Append a layer, fed by each source as often as it is listed; returns if it is."""
+    """Append a layer that each source feeds as often as it is listed; return its position."""
     feeding = list(dict.fromkeys(sources))
     for u in feeding[:] if len(feeding) < len(sources) else ():
         for _ in range(sources.count(u) - 1):
@@ -112,8 +112,8 @@ def _append_layer(layers: list[Layer], edges: list[tuple[int, int]], sources: Se
 class EdgeCell:
     """Cells of four tensors 0 to 3, each the sum of operations on earlier ones; 0 enters and 3 leaves.
 
-    edges: of each position, the tensors that its operation leads from and to. labels: of each choice, ``skip`` where it
-    passes on its input, None if it gives nothing.
+    edges: source and target tensor of the operation at each position.
+    labels: label of each choice; ``skip`` if it passes on its input, None if it has no output.
     """
 
     edges: tuple[tuple[int, int], ...]
@@ -122,7 +122,7 @@ class EdgeCell:
     def __call__(self, code: Code) -> LayerGraph:
         layers: list[Layer] = []
         inputs: list[tuple[int, ...]] = []
-        tensors: list[tuple[int, ...]] = [(0,), (), (), ()]  # the operations that each adds up; 0 is what enters
+        tensors: list[tuple[int, ...]] = [(0,), (), (), ()]  # the operations that each tensor sums; 0 is the input
         for position in sorted(range(len(self.edges)), key=self.edges.__getitem__):
             source, target = self.edges[position]
             label = self.labels[code[position]]
@@ -148,7 +148,7 @@ def build_node_cell(code: Code) -> LayerGraph:
         for v in range(u + 1, 7):
             if next(bits):
                 parents[v].append(u)
-    fed = [True]  # whether anything reaches an operation
+    fed = [True]  # whether the input reaches an operation
     for v in range(1, 7):
         parents[v] = [u for u in parents[v] if fed[u]]
         fed.append(bool(parents[v]))
@@ -160,7 +160,7 @@ def build_modules(code: Code) -> LayerGraph:
     """Build a network of TransNAS-Bench-101's macro space: 4 to 6 modules of two residual blocks, one after the other.
 
     code: a choice for each module. Its first block may double the units (choices 2 and 4) and halve the image (3 and
-        4); 0 is no module.
+        4); 0 omits the module.
     """
     units = MODULE_UNITS
     layers = [Layer("ip"), Layer("conv3", units)]
@@ -177,8 +177,8 @@ def build_blocks(code: Code) -> LayerGraph:
 
     code: for each block, 0 identity, 1 MBConv 3 x 3 or 2 MBConv 5 x 5.
 
-    The first block of a stage halves the image and sets the units, if an identity is a convolution 1 x 1, as the
-    published numbers of weights tell; any other identity is no layer.
+    The first block of a stage halves the image and sets the units. In this block an identity is a 1 x 1 convolution,
+    according to the published numbers of weights; any other identity is omitted.
     """
     layers = [Layer("ip"), Layer("conv3", STEM_UNITS)]
     choices = iter(code)
@@ -201,16 +201,16 @@ def build_perceptron(code: Code) -> LayerGraph:
     return LayerGraph(layers, tuple(pairwise(range(len(layers)))))
 
 
-def spell_edges(names: Sequence[str]) -> str:
+def format_edges(names: Sequence[str]) -> str:
     """Write a cell as NAS-Bench-201 does: ``|op~0|+|op~0|op~1|+|op~0|op~1|op~2|``."""
     first, second, third = names[:1], names[1:3], names[3:]
     return "+".join("|" + "".join(f"{name}~{u}|" for u, name in enumerate(part)) for part in (first, second, third))
 
 
-def spell_digits(names: Sequence[str]) -> str:
+def format_digits(names: Sequence[str]) -> str:
     """Write a cell as TransNAS-Bench-101 does: ``3_33_333``.
 
-    names: its operations in the order of `spell_edges`; 0 none, 1 skip, 2 and 3 convolutions.
+    names: its operations in the order of `format_edges`; 0 none, 1 skip, 2 and 3 convolutions.
     """
     return "_".join(("".join(names[:1]), "".join(names[1:3]), "".join(names[3:])))
 
@@ -237,14 +237,14 @@ CELL_SPACES = {
             CELL,
             (NB201_OPERATIONS,) * 6,
             EdgeCell(BY_TARGET, (None, "skip", "conv1", "conv3", "avg-pool")),
-            spell_edges,
+            format_edges,
         ),
         CellSpace(
             "transnas-micro",
             CELL,
             (tuple("0123"),) * 6,
             EdgeCell(BY_TARGET, (None, "skip", "conv1", "conv3")),
-            spell_digits,
+            format_digits,
         ),
         CellSpace("nasbench101", CELL, (("0", "1"),) * 21 + (NB101_OPERATIONS,) * 5, build_node_cell, " ".join),
         CellSpace("transnas-macro", CNN, (tuple("01234"),) * 6, build_modules, "".join),
@@ -255,7 +255,7 @@ CELL_SPACES = {
 
 
 class CodeTable(NamedTuple):
-    """The points of a table, found by code and by architecture."""
+    """An index of the points of a table by code and by architecture."""
 
     index_of: dict[Code, int]
     position: dict[SubtreeKey, int]
@@ -268,7 +268,7 @@ class TableDomain(LocalDomain):
 
     codes: tuple of codes, the rows of the table; None for every code of the space.
 
-    One change is another choice at one position of any of a point's codes. Raises DomainError.
+    A change is another choice at one position of one of the point's codes. Raises DomainError.
     """
 
     space: str
@@ -282,14 +282,14 @@ class TableDomain(LocalDomain):
             if len(code) != len(counts) or not all(0 <= c < k for c, k in zip(code, counts, strict=True)):
                 raise DomainError(f"codes[{row}]: expected choices below {counts}, got {short_repr(code)}")
         if self.codes is not None and len(set(self.codes)) < max(len(self.codes), 1):
-            raise DomainError("codes: expected at least one, and none twice")
+            raise DomainError("codes: expected at least one code and no duplicates")
 
     def __reduce__(self) -> tuple[object, ...]:
-        return shared_table, (self.space, self.codes)  # without what is derived from them
+        return shared_table, (self.space, self.codes)  # without cached attributes
 
     @property
     def cells(self) -> CellSpace:
-        """The codes of the benchmark and what they stand for."""
+        """The codes of the benchmark and the architectures that they represent."""
         return CELL_SPACES[self.space]
 
     @property
@@ -299,26 +299,26 @@ class TableDomain(LocalDomain):
 
     @property
     def size(self) -> int:
-        """The number of points, isomorphic architectures counted once."""
+        """The number of points; isomorphic architectures are one point."""
         return len(self.members)
 
     @cached_property
     def rows(self) -> tuple[Code, ...]:
-        """The codes of the table; every code of the space where none were given, the first position slowest."""
+        """The codes of the table; if none were given, all codes of the space in lexicographic order."""
         if self.codes is not None:
             return self.codes
         return tuple(product(*(range(len(names)) for names in self.cells.choices)))
 
     @cached_property
     def members(self) -> tuple[tuple[Code, ...], ...]:
-        """The codes of each point, in the order of `rows`; points in the order of their first."""
+        """The codes of each point, in the order of `rows`; points are in the order of their first code."""
         found: list[list[Code]] = [[] for _ in self._codes.position]
         for code, place in self._codes.index_of.items():
             found[place].append(code)
         return tuple(map(tuple, found))
 
     def at(self, place: int) -> Architecture:
-        """Return the point at a place.
+        """Return the point at a position.
 
         place: int, 0 to size - 1.
         """
@@ -328,18 +328,18 @@ class TableDomain(LocalDomain):
         return known[place]
 
     def index_of(self, x: Point) -> int:
-        """Return the place of a point, the inverse of `at`.
+        """Return the position of a point, the inverse of `at`.
 
-        Raises PointError for what the table does not hold.
+        Raises PointError if the table does not contain the point.
         """
         check_architecture(x, self.family)
         try:
             return self._codes.position[_subtree_key(x.layers, x.parents, x.children, self._codes.met.__getitem__)]
-        except KeyError:  # also of what no architecture of the table has: looking up must not make it known
+        except KeyError:  # also for a subtree of no architecture in the table, which a lookup must not add
             raise PointError(f"{x!r} is not in the table of {self.space}") from None
 
     def index_of_code(self, code: Iterable[int]) -> int:
-        """Return the place of the point that a code stands for.
+        """Return the position of the point that a code represents.
 
         code: choices, one per position.
 
@@ -368,7 +368,7 @@ class TableDomain(LocalDomain):
         self.index_of(x)
 
     def parse(self, point: object) -> Architecture:
-        """Read a point from what a user writes.
+        """Read a point as a user writes it.
 
         Raises PointError.
         """
@@ -412,7 +412,7 @@ class TableDomain(LocalDomain):
     def mutate(self, x: Architecture, rng: np.random.Generator) -> Architecture:
         """Change one random choice in a random one of x's codes.
 
-        Returns any other point where the table has none so near. Raises DomainError if it has no other point.
+        Returns any other point if no such change is found. Raises DomainError if the table has no other point.
         """
         place = self.index_of(x)
         members = self.members[place]
@@ -429,9 +429,9 @@ class TableDomain(LocalDomain):
         return self.at((place + 1 + int(rng.integers(self.size - 1))) % self.size)
 
     def crossover(self, x: Architecture, y: Architecture, rng: np.random.Generator) -> Architecture:
-        """Take each choice from the first code of x or of y with equal chance.
+        """Take each choice from the first code of x or of y with equal probability.
 
-        Returns x if the table holds no such child.
+        Returns x if no such child is found in the table.
         """
         first, second = (self.members[self.index_of(parent)][0] for parent in (x, y))
         for _ in range(CHANGE_TRIES):
@@ -464,8 +464,8 @@ class TableDomain(LocalDomain):
     def _codes(self) -> CodeTable:
         index = CodeTable({}, {}, {})
 
-        def number(told_apart: Hashable) -> int:
-            return index.met.setdefault(told_apart, len(index.met))
+        def number(subtree: Hashable) -> int:
+            return index.met.setdefault(subtree, len(index.met))
 
         for code in self.rows:
             layers, edges = self.cells.build(code)
@@ -484,16 +484,17 @@ class TableDomain(LocalDomain):
 
 @lru_cache(maxsize=8)
 def shared_table(space: str, codes: tuple[Code, ...] | None = None) -> TableDomain:
-    """Return the same domain for the same arguments: to index a table takes a second."""
+    """Return the same domain for the same arguments, because indexing a table takes a second."""
     return TableDomain(space, codes)
 
 
 def _subtree_key(
     layers: Sequence[Layer], parents: AdjacencyLists, children: AdjacencyLists, number: Number
 ) -> SubtreeKey:
-    """Return a key that is equal for isomorphic architectures, and in the tables here for no others.
+    """Return a key that is equal for isomorphic architectures and, in the tables of this file, for no others.
 
-    It costs a fraction of a fingerprint. Each layer is told apart by all that precedes it, then by all that follows.
+    It costs a fraction of a fingerprint. Layers are distinguished by all layers before them, then by all after them.
+
     number: see `CodeTable.met`.
     """
     down = [0] * len(layers)

@@ -141,7 +141,7 @@ REFUSED_TABLES = [
     ("nasbench301", None, "space: expected one of nasbench201"),
     ("nasbench201", ((0, 0, 0, 0, 0, 5),), r"codes\[0\]: expected choices below"),
     ("nasbench201", ((0, 0, 0),), r"codes\[0\]: expected choices below"),
-    ("nasbench201", ((0,) * 6, (0,) * 6), "none twice"),
+    ("nasbench201", ((0,) * 6, (0,) * 6), "no duplicates"),
     ("nasbench201", (), "at least one"),
 ]
 

@@ -242,7 +242,7 @@ def test_fingerprints_of_built_in_families_stay_as_they_were_stored():
 
 A = Label("a")
 REFUSED_FAMILIES = [
-    ({"costs": (("a", "a", 0.5),)}, "costs: expected pairs of two labels, for a label costs itself 0; got a twice"),
+    ({"costs": (("a", "a", 0.5),)}, "costs: expected pairs of different labels .*; got a twice"),
     ({"costs": (("a", "b", 0.5), ("b", "a", 0.4))}, "costs: expected each pair once, got b and a twice"),
     ({"costs": (("a", "d", 0.5),)}, "costs: expected pairs of ip, op, end, a, b; got 'a', 'd'"),
     ({"groups": ["conv"]}, r"groups: expected a tuple of names, got \['conv'\]"),
@@ -263,7 +263,7 @@ def test_families_refused_by_their_words(changed, words):
 
 def test_a_family_of_the_package_keeps_its_name():
     for changed in ({"image": False}, {"groups": ("conv", "pool", "fc", "more")}, {"joins": "adds"}):
-        with pytest.raises(DomainError, match="'cnn' is a family of the package; give one that differs another name"):
+        with pytest.raises(DomainError, match="'cnn' is a built-in family; give a different family another name"):
             dataclasses.replace(CNN, **changed)
     assert dataclasses.replace(CNN) == CNN
 
