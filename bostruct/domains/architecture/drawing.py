@@ -1,4 +1,4 @@
-"""Architectures drawn on axes of matplotlib, which need no other program."""
+"""Draw architectures on matplotlib axes, without any other program."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def plot_architecture(architecture: Architecture, axes: Axes | None = None) -> A
     architecture : Architecture
         The architecture.
     axes : matplotlib Axes, optional
-        Axes to draw on. By default those of a new figure.
+        Axes to draw on. By default, axes of a new figure.
 
     Returns
     -------
@@ -81,7 +81,7 @@ def draw_layers(
 ) -> None:
     """Draw boxes at these places, and arrows between them."""
     for u, v in x.edges:
-        passes = places[u][1] - places[v][1] > 1.5  # depths that lie between
+        passes = places[u][1] - places[v][1] > 1.5  # there are depths in between
         bent = "arc3,rad=-0.35" if passes else "arc3"
         arrow = {"arrowstyle": "->", "color": "#888888", "shrinkA": 8, "shrinkB": 8, "connectionstyle": bent}
         axes.annotate("", places[v], places[u], arrowprops=arrow, zorder=2, annotation_clip=False)

@@ -1,11 +1,11 @@
 """The nine modifiers of NASBOT: small random changes of an architecture (Kandasamy et al. 2018, Table 2).
 
-Steps and probabilities are those of the released code, which lists every possible change of a parent and then draws
-one; here the site is drawn at once. Each returns a valid architecture other than the one given, or raises PointError
-that says why this draw led to none.
+Steps and probabilities are those of the released code, which lists all possible changes of a parent and then draws one
+of them; here, the site is drawn at once. Each modifier returns a valid architecture other than its argument, or raises
+PointError, which explains why this draw is invalid.
 
-A layer that changes or is new draws its label by the tables of the released code; a label that nobody published is as
-likely as a published one on average. Families without any draw as published, to the last random number.
+The label of a changed or new layer is drawn by the tables of the released code. An unpublished label is as likely as a
+published label on average. In families without unpublished labels, draws equal the published ones to the last number.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from bostruct.domains.architecture.value import Architecture
 Rng = np.random.Generator
 Modifier = Callable[[Architecture, Rng], Architecture]
 STEP = 1 / 8  # of a layer's units
-GROUPINGS = ((2, 4), (4, 8), (8, 16))  # cut into so many groups if there are at least so many internal layers
+GROUPINGS = ((2, 4), (4, 8), (8, 16))  # (number of groups, least number of internal layers)
 FLIP_STRIDE = 0.05
 STOP_WALK = 0.2
 KEEP_COPY = 0.5
 WEDGE_POOL = 0.05
 WEDGE_STRIDE = 0.05
-LabelChances = dict[str, dict[str, float]]
-SWAPS: LabelChances = {
+LabelProbabilities = dict[str, dict[str, float]]
+SWAPS: LabelProbabilities = {
     "conv3": {"res3": 0.25, "res5": 0.25, "conv5": 0.15, "conv7": 0.25, "max-pool": 0.05, "avg-pool": 0.05},
     "conv5": {"res3": 0.25, "res5": 0.25, "conv3": 0.2, "conv7": 0.2, "max-pool": 0.05, "avg-pool": 0.05},
     "conv7": {"res3": 0.25, "res5": 0.25, "conv3": 0.25, "conv5": 0.15, "max-pool": 0.05, "avg-pool": 0.05},
@@ -84,7 +84,7 @@ def swap_label(x: Architecture, rng: Rng) -> Architecture:
 
 
 def wedge_layer(x: Architecture, rng: Rng) -> Architecture:
-    """Put a new layer in the middle of an edge; an edge into the output has no place for one."""
+    """Insert a new layer into an edge; an edge into the output cannot be split."""
     output = len(x) - 1
     u, v = x.edges[_draw_site([e for e, edge in enumerate(x.edges) if edge[1] != output], rng, "no edge can be split")]
     units = [w for w in (x.layers[u].units, x.layers[v].units) if w]
@@ -95,7 +95,7 @@ def wedge_layer(x: Architecture, rng: Rng) -> Architecture:
 
 
 def remove_layer(x: Architecture, rng: Rng) -> Architecture:
-    """Remove one layer; layers that it alone fed, or was fed by, are joined up at random."""
+    """Remove one layer; layers that lose their only parent or child are connected at random."""
     w = _draw_site([u for u in range(len(x)) if _removable(x, u)], rng, "no layer can be removed")
     layers = list(x.layers)
     if x.family.by_name[layers[w].label].image == "halves" or layers[w].stride == 2:
@@ -115,7 +115,7 @@ def remove_layer(x: Architecture, rng: Rng) -> Architecture:
 
 
 def duplicate_path(x: Architecture, rng: Rng) -> Architecture:
-    """Copy some layers of a random path's interior, and put the copy beside it."""
+    """Copy some interior layers of a random path, and connect the copy in parallel."""
     known = x.family.by_name
     path = [_draw_start(x, rng, with_input=True)]
     output = len(x) - 1
@@ -141,7 +141,7 @@ def duplicate_path(x: Architecture, rng: Rng) -> Architecture:
 
 
 def skip(x: Architecture, rng: Rng) -> Architecture:
-    """Add an edge from a layer to one farther on, through average pools if the image there is smaller."""
+    """Add an edge from a layer to a later layer, through average pools if the image there is smaller."""
     u = _draw_start(x, rng, with_input=False)
     v = _draw_site([v for v in range(len(x)) if _skippable(x, u, v)], rng, f"no layer is far enough beyond layer {u}")
     n_pools = 0
@@ -167,24 +167,24 @@ MODIFIERS: tuple[tuple[Modifier, float], ...] = (  # with their relative frequen
 
 
 def draw_label(family: Family, label: str, rng: np.random.Generator) -> str:
-    """Draw another label for a layer: from `SWAPS`, or any that is not there and may be matched with it.
+    """Draw another label for a layer: from `SWAPS`, or any label outside of `SWAPS` that may be matched with it.
 
     Raises PointError if there is none.
     """
     costs = family.mismatch[family.index[label]]
     matched = [x.name for x in family.labels if x.name != label and costs[family.index[x.name]] < UNMATCHED]
     if label in SWAPS:
-        published = {other: chance for other, chance in SWAPS[label].items() if other in family.index}
+        published = {other: p for other, p in SWAPS[label].items() if other in family.index}
         own = [other for other in matched if other not in SWAPS]
         if published and (own or len(published) < len(SWAPS[label])):
             total, n_all = sum(published.values()), len(published) + len(own)
-            chances = [chance / total * len(published) / n_all for chance in published.values()]
-            return str(rng.choice([*published, *own], p=[*chances, *[1 / n_all] * len(own)]))
+            probabilities = [p / total * len(published) / n_all for p in published.values()]
+            return str(rng.choice([*published, *own], p=[*probabilities, *[1 / n_all] * len(own)]))
         if published:
             return str(rng.choice(list(published), p=list(published.values())))
         matched = own
     if not matched:
-        raise PointError(f"no label can take the place of {label}")
+        raise PointError(f"no label can replace {label}")
     return matched[int(rng.integers(len(matched)))]
 
 
@@ -193,9 +193,9 @@ def draw_layer(x: Architecture, parent: int, units: int, rng: np.random.Generato
 
     units: int, the new layer's units if its label has any.
 
-    Fully connected after one that is; else, on images, a pool now and then (never after the input) or any convolution
-    or residual block, strided now and then, or (never after the input) any other label that keeps the image as it is;
-    on features any activation.
+    After a fully connected layer, the layer is fully connected. On images, it is sometimes a pool (never after the
+    input), and otherwise any convolution or residual block, sometimes strided, or (never after the input) any other
+    label that keeps the image unchanged. On features, it is any activation.
     """
     family = x.family
     if not family.image:
@@ -214,7 +214,7 @@ def draw_layer(x: Architecture, parent: int, units: int, rng: np.random.Generato
 
 
 def _layer_of_label(label: Label, units: int, stride: int = 1) -> Layer:
-    """Make a layer of a label, with the units and the stride only where the label has them."""
+    """Make a layer of a label, with units and stride only if the label has them."""
     return Layer(label.name, units if label.units else None, stride if label.image == "strides" else 1)
 
 
@@ -278,16 +278,16 @@ def _removable(x: Architecture, u: int) -> bool:
 
 
 def _draw_start(x: Architecture, rng: Rng, with_input: bool) -> int:
-    """Draw a layer where a path begins; one nearer to the input is more likely.
+    """Draw the first layer of a path; layers nearer to the input are more likely.
 
-    Neither decision nor fully connected layers are drawn, nor the output.
+    Decision layers, fully connected layers and the output are never drawn.
     """
     hops = x.hops_from_input
     roles = ("processing", "input") if with_input else ("processing",)
     labels = [x.family.by_name[layer.label] for layer in x.layers]
     sites = [u for u, label in enumerate(labels) if label.role in roles and not label.dense]
     if not sites:
-        raise PointError("no layer can begin a new path")
+        raise PointError("no layer can start a new path")
     weights = np.array([1.0 / np.sqrt(1.0 + hops[u]) for u in sites])
     return sites[int(rng.choice(len(sites), p=weights / weights.sum()))]
 
@@ -308,12 +308,12 @@ NEARLY_ONE = 1.0 - 2.0**-53
 
 
 class ScriptedGenerator:
-    """A stand-in for `numpy.random.Generator` that returns scripted outcomes, then the first outcome of every draw.
+    """A replacement of `numpy.random.Generator` that returns scripted outcomes, then the first outcome of each draw.
 
     It has the methods that modifiers use.
 
-    `counts` holds, for each draw so far, how many outcomes it has. `random`, which modifiers only compare with chances,
-    has two.
+    `counts` contains the number of outcomes of each draw so far. `random` has two outcomes, because modifiers only
+    compare it with probabilities.
     """
 
     def __init__(self, script: Sequence[int]) -> None:
@@ -333,11 +333,11 @@ class ScriptedGenerator:
         return (0.0, NEARLY_ONE)[self.integers(2)]
 
     def choice(self, options: Any, p: Sequence[float] | None = None) -> Any:
-        """Return the scripted one of several options.
+        """Return the scripted option.
 
         options: a sequence, or the number of integers from 0.
         """
-        del p  # whatever can be drawn is
+        del p  # each option is possible
         listed = range(options) if isinstance(options, int) else options
         return listed[self.integers(len(listed))]
 
@@ -348,7 +348,7 @@ class ScriptedGenerator:
 
 
 def enumerate_outcomes(draw: Callable[[Any], Architecture]) -> Iterator[Architecture | None]:
-    """Yield the result of a function of a generator for each way its draws can turn out.
+    """Yield the result of a function of a generator for each possible outcome of its draws.
 
     draw: function of a generator that returns an `Architecture`; None is yielded if it raises PointError.
     """
@@ -368,6 +368,6 @@ def enumerate_outcomes(draw: Callable[[Any], Architecture]) -> Iterator[Architec
 
 
 def enumerate_changes(x: Architecture) -> Iterator[Architecture | None]:
-    """Yield the results of one modifier at x, with repeats, within no bounds; None if a draw fails."""
+    """Yield the results of one modifier at x, with repeats and without bounds; None if a draw fails."""
     for modifier, _ in MODIFIERS:
         yield from enumerate_outcomes(partial(modifier, x))

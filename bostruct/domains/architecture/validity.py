@@ -27,7 +27,7 @@ def check_layers(family: Family, layers: Sequence[Layer]) -> None:
         label = known.get(layer.label)
         if label is None:
             raise PointError(
-                f"layer {u}: label {layer.label!r} is unknown; the family {family.name} knows {', '.join(known)}"
+                f"layer {u}: label {layer.label!r} is unknown; the family {family.name} has {', '.join(known)}"
             )
         if label.units and (type(layer.units) is not int or not 1 <= layer.units <= MAX_UNITS):
             allowed = f"a number of units, an integer from 1 to {MAX_UNITS}"
@@ -86,7 +86,7 @@ def adjacency(edges: Edges, n: int) -> tuple[AdjacencyLists, AdjacencyLists]:
 
 
 def topological_order(parents: AdjacencyLists, children: AdjacencyLists) -> list[int]:
-    """Return an order with parents before children, as near the order given as can be.
+    """Return an order with parents before children, as close to the given order as possible.
 
     Raises PointError that names a cycle.
     """
@@ -132,8 +132,8 @@ def image_halvings(
 ) -> tuple[int | None, ...]:
     """Count how often the image was halved once it has left each layer; None if it has collapsed to features.
 
-    Raises PointError if parents differ in it, if a layer that needs an image is given none, or where the input
-    feeds anything but layers that work on images and may be strided.
+    Raises PointError if the parents of a layer differ in this number, if a layer that needs an image gets features, or
+    if the input feeds a layer whose label does not allow a stride.
     """
     halved: list[int | None] = [0] * len(layers)
     for v in order:

@@ -1,11 +1,11 @@
 """An architecture: an immutable directed acyclic graph of layers, equal to any that is isomorphic to it.
 
 Isomorphic architectures have the same canonical order of layers. Colors of layers are refined along the edges until
-they are stable. The layers that still share a color fall into parts between which colors say all, and each part is
-ordered for itself, so that copies side by side cost what one costs times their number. Within a part one of the equals
-is singled out and the search goes on, as in McKay & Piperno 2014, "Practical graph isomorphism, II". A leaf that looks
-like an earlier one proves a symmetry, so the branch that it stands for need not be searched. Parts that are highly
-regular and yet have no symmetry may take exponential time.
+they are stable. The layers that still share a color fall into parts, and colors determine all edges between parts. Each
+part is ordered separately, so the cost of parallel copies is proportional to their number. Within a part, one of the
+layers of equal color is singled out and the search continues, as in McKay & Piperno 2014, "Practical graph isomorphism,
+II". A leaf that equals an earlier leaf proves a symmetry, so its branch need not be searched. Parts that are highly
+regular but have no symmetry may take exponential time.
 
 The mass of each layer follows the released NASBOT code (Kandasamy et al. 2018, section 3).
 """
@@ -115,7 +115,7 @@ class Architecture:
         layers : str or sequence
             A list of layers, or a string of them with spaces. ``ip`` and ``op`` are added if missing.
         family : Family or str, optional
-            As of `Architecture`.
+            As in `Architecture`.
 
         Returns
         -------
@@ -148,10 +148,10 @@ class Architecture:
         Parameters
         ----------
         text : str
-            Layers as of `chain`, followed by a bar and edges between their positions if it is no chain: ``ip conv3-8
-            conv3-8 softmax op | 0>1 0>2 1>3 2>3 3>4``.
+            Layers as in `chain`, followed by a bar and the edges between their positions unless they form a chain:
+            ``ip conv3-8 conv3-8 softmax op | 0>1 0>2 1>3 2>3 3>4``.
         family : Family or str, optional
-            As of `Architecture`.
+            As in `Architecture`.
 
         Raises
         ------
@@ -209,7 +209,7 @@ class Architecture:
         graph : networkx.DiGraph
             A graph whose nodes have the fields of a layer (``label``, ``units``, ...) as attributes.
         family : Family or str, optional
-            As of `Architecture`.
+            As in `Architecture`.
 
         Raises
         ------
@@ -252,7 +252,7 @@ class Architecture:
         return render_svg(self.to_dot())
 
     def _repr_svg_(self) -> str | None:
-        """Return the drawing that notebooks show; None, for them to show the text, without matplotlib."""
+        """Return the drawing for notebooks; None without matplotlib, so that they show the text."""
         try:
             return load_by_name(f"{__package__}.drawing:draw_svg")(self)
         except MissingExtra:
@@ -276,7 +276,7 @@ class Architecture:
         return f"Architecture({short_repr(names, 100)}, {'chain' if chained else f'{len(self.edges)} edges'})"
 
     def __str__(self) -> str:
-        """Return all of it on one line: the layers, then the edges unless each layer feeds the next: `from_text`."""
+        """Return the layers, and the edges unless they form a chain, on one line that `from_text` can read."""
         names = " ".join(map(str, self.layers))
         if self.edges == tuple(pairwise(range(len(self.layers)))):
             return names
@@ -291,7 +291,7 @@ class Architecture:
 
     @cached_property
     def canonical_positions(self) -> tuple[int, ...]:
-        """The position of each layer in an order that is the same for every isomorphic architecture."""
+        """The position of each layer in an order that is the same for all isomorphic architectures."""
         order = canonical_order([repr(tuple(layer)) for layer in self.layers], self.parents, self.children)
         return tuple(sorted(range(len(order)), key=order.__getitem__))
 
@@ -304,14 +304,14 @@ class Architecture:
 
     @cached_property
     def fingerprint(self) -> str:
-        """The 32 hexadecimal digits that are equal exactly for isomorphic architectures of one family."""
+        """32 hexadecimal digits that are equal if and only if architectures of one family are isomorphic."""
         layers, edges = self.canonical
         text = repr((self.family.identity, [tuple(layer) for layer in layers], edges))
         return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
     @cached_property
     def channels(self) -> tuple[int, ...]:
-        """The channels (units, features) that leave each layer: 1 from the input; a layer without units passes on."""
+        """The output channels (units, features) of each layer: 1 for the input, unchanged by a layer without units."""
         leaving: list[int] = []
         for u, layer in enumerate(self.layers):
             leaving.append(layer.units or self._entering_channels(u, leaving) or 1)
@@ -338,9 +338,9 @@ class Architecture:
         """The mass of each layer: units times incoming channels for a processing layer, 0 for any other.
 
         A processing layer without units has its incoming channels as its mass (Kandasamy et al. 2018, section 3).
-        Factors that a distance puts on masses come later.
+        Distances apply their factors to these masses.
 
-        Raises PointError if a mass is above 1e150, as channels may grow that are concatenated again and again.
+        Raises PointError if a mass is above 1e150, because repeated concatenation multiplies channels.
         """
         masses: list[int] = []
         for u, layer in enumerate(self.layers):
@@ -349,14 +349,14 @@ class Architecture:
             masses.append((layer.units or 1) * entering if processing else 0)
         if (largest := max(masses)) > MAX_MASS:
             u = masses.index(largest)
-            told = f"at most {MAX_MASS:g}, got 10^{log10(largest):.0f}"
-            raise PointError(f"layer {u} ({self.layers[u]}): expected a mass, units times entering channels, of {told}")
+            limit = f"at most {MAX_MASS:g}, got 10^{log10(largest):.0f}"
+            raise PointError(f"layer {u} ({self.layers[u]}): expected a mass, units times input channels, of {limit}")
         return tuple(map(float, masses))
 
     def _entering_channels(self, u: int, leaving: Sequence[int]) -> int:
-        """Return the channels that enter a layer, from those that leave its parents.
+        """Return the input channels of a layer, given the output channels of earlier layers.
 
-        Layers that are added should have equally many.
+        Layers that are added should have equal numbers of channels.
         """
         arriving = [leaving[p] for p in self.parents[u]]
         return sum(arriving) if self.family.joins == "concatenates" else max(arriving, default=0)
@@ -386,10 +386,10 @@ def _resolve_family(given: Family | str | None, layers: Sequence[Layer]) -> Fami
     if (known := next((one for one in BUILT_IN.values() if labels <= one.by_name.keys()), None)) is not None:
         return known
     missing = {name: sorted(labels - family.by_name.keys()) for name, family in BUILT_IN.items()}
-    told = "; ".join(f"{name} does not know {', '.join(unknown)}" for name, unknown in missing.items())
+    lacking = "; ".join(f"{name} lacks {', '.join(unknown)}" for name, unknown in missing.items())
     raise PointError(
-        f"no family knows all of these labels: {told}; give layer= one of their labels, or pass a family of your own "
-        "as family= of Architecture or Program.to_architecture, which nasbot does not read"
+        f"no family has all of these labels: {lacking}; use one of their labels as layer=, or pass your own family as "
+        "family= of Architecture or Program.to_architecture, which nasbot does not use"
     )
 
 
@@ -421,13 +421,13 @@ def canonical_order(keys: Sequence[str], parents: AdjacencyLists, children: Adja
 
 
 def _ranks(signatures: Sequence[Any]) -> list[int]:
-    """Return dense ranks, so that a color depends on what a layer is, never on if it was listed."""
+    """Return dense ranks, so that a color depends on the signature of a layer, never on its position."""
     rank = {signature: r for r, signature in enumerate(sorted(set(signatures)))}
     return [rank[signature] for signature in signatures]
 
 
 def _initial_colors(keys: Sequence[str], parents: AdjacencyLists, children: AdjacencyLists) -> list[int]:
-    """Color layers by one sweep down and one up, depth by depth: all that ancestors, then descendants, can tell."""
+    """Color layers by their ancestors in a sweep down, then by their descendants in a sweep up, depth by depth."""
     n = len(keys)
     depth, height = [0] * n, [0] * n
     for v in range(n):
@@ -440,7 +440,7 @@ def _initial_colors(keys: Sequence[str], parents: AdjacencyLists, children: Adja
 
 
 def _sweep_depths(own: Sequence[int], depth: Sequence[int], above: AdjacencyLists) -> list[int]:
-    """Color layers by depth, then own color, then the colors of those above, which are of lesser depth."""
+    """Color layers by depth, then own color, then the colors of the layers above, which have smaller depths."""
     levels: list[list[int]] = [[] for _ in range(max(depth) + 1)]
     for v, d in enumerate(depth):
         levels[d].append(v)
@@ -454,12 +454,12 @@ def _sweep_depths(own: Sequence[int], depth: Sequence[int], above: AdjacencyList
 
 
 def _sorted_colors(colors: Sequence[Any], layers: Sequence[int]) -> tuple[object, ...]:
-    """Return the colors of some layers, in order, repeats kept."""
+    """Return the sorted colors of some layers, with repeats."""
     return (colors[layers[0]],) if len(layers) == 1 else tuple(sorted(colors[u] for u in layers))
 
 
 def _break_twins(colors: Sequence[int], parents: AdjacencyLists, children: AdjacencyLists) -> list[int]:
-    """Put layers of one color with the same parents and children in any order: they may change places."""
+    """Order layers with equal colors, parents and children arbitrarily, because they are interchangeable."""
     met: Counter[object] = Counter()
     turns = []
     for twin in zip(colors, parents, children, strict=True):
@@ -479,7 +479,7 @@ def _refine_labels(colors: list[int], parents: AdjacencyLists, children: Adjacen
 
 
 def _canonical_form(colors: list[int], parents: AdjacencyLists, children: AdjacencyLists) -> tuple[Form, list[int]]:
-    """Return a form that depends on no order of the layers, and the colors, now all different, that show it."""
+    """Return a form that is independent of the order of the layers, and the distinct colors that give it."""
     colors = _refine_labels(colors, parents, children)
     parts = _components(colors, parents, children)
     if len(parts) == 1 and len(parts[0]) == len(colors):
@@ -492,9 +492,9 @@ def _canonical_form(colors: list[int], parents: AdjacencyLists, children: Adjace
 def _order_parts(
     colors: list[int], parts: list[list[int]], parents: AdjacencyLists, children: AdjacencyLists
 ) -> list[int]:
-    """Order each part for itself.
+    """Order each part separately.
 
-    Its layers' colors say all about the rest; parts of one form may change places.
+    The colors of its layers determine the edges to other parts; parts with equal forms are interchangeable.
     """
     found = []
     for part in parts:
@@ -510,17 +510,17 @@ def _order_parts(
 
 
 def _least_form(colors: list[int], parents: AdjacencyLists, children: AdjacencyLists) -> tuple[Form, list[int]]:
-    """Return the least form over all ways to single out one layer of the first color that several share."""
+    """Return the least form over all choices of one layer to single out from the first shared color."""
     probed: dict[Form, list[int]] = {}
     for v in _shared_cells(colors)[0]:
         alone = _individualize(colors, v)
         leaf = _form(_first_leaf(alone, parents, children), children)
-        probed.setdefault(leaf, alone)  # a leaf seen before: a symmetry takes an earlier layer of the cell to v
+        probed.setdefault(leaf, alone)  # a repeated leaf: a symmetry maps an earlier layer of the cell to v
     return min(_canonical_form(alone, parents, children) for alone in probed.values())
 
 
 def _components(colors: Sequence[int], parents: AdjacencyLists, children: AdjacencyLists) -> list[list[int]]:
-    """Group layers whose colors others share by which of them edges connect; not edges to all layers of a color."""
+    """Group the layers of shared colors into connected components, without edges to all layers of a color."""
     size = Counter(colors)
     waiting, parts = {v for v, color in enumerate(colors) if size[color] > 1}, []
     for first in sorted(waiting):
@@ -546,7 +546,7 @@ def _first_leaf(colors: list[int], parents: AdjacencyLists, children: AdjacencyL
 
 
 def _shared_cells(colors: Sequence[int]) -> list[list[int]]:
-    """Return the layers of each color that several share, by color."""
+    """Return the layers of each shared color, in the order of colors."""
     cells: dict[int, list[int]] = {}
     for v, color in enumerate(colors):
         cells.setdefault(color, []).append(v)
@@ -568,7 +568,7 @@ def all_masses(
     end_floor: float = END_FLOOR,
     dense_factor: float = DENSE_FACTOR,
 ) -> list[float]:
-    """Return the mass of each layer, of the input, the output and the decision layers too.
+    """Return the mass of each layer, including the input, the output and the decision layers.
 
     end_share, end_floor: the input, the output, and all decision layers together each have the mass
         max(end_share * processing mass, end_floor); both at least 0.

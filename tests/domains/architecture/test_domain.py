@@ -203,7 +203,7 @@ def test_a_pool_may_be_written():
     assert {x.family for x in domain.pool} == {family}
     assert (str(domain.pool[1]), domain.parse(branched)) == (branched, domain.pool[1])
     assert mlp_domain(pool=["relu-8 tanh-8 linear"]).pool == (Architecture.chain("relu-8 tanh-8 linear"),)
-    with pytest.raises(DomainError, match=r"pool\[1\]: layer 1: label 'sep3' is unknown; the family cnn knows"):
+    with pytest.raises(DomainError, match=r"pool\[1\]: layer 1: label 'sep3' is unknown; the family cnn has"):
         cnn_domain(pool=["conv3-16 conv3-16 softmax", "sep3-16 softmax"])
     with pytest.raises(TypeError, match="pool: expected a list of architectures or of their texts, got 'conv3-16"):
         cnn_domain(pool="conv3-16 conv3-16 softmax")
@@ -405,7 +405,7 @@ def test_a_family_without_the_published_labels_draws_its_own(rng):
     costs = (("conv3", "conv5", 0.2),)
     family = dataclasses.replace(CNN, name="small", labels=tuple(labels), costs=costs)
     assert {draw_label(family, "conv3", rng) for _ in range(200)} == {"conv5", "max-pool"}
-    with pytest.raises(PointError, match="no label can take the place of max-pool"):
+    with pytest.raises(PointError, match="no label can replace max-pool"):
         draw_label(family, "max-pool", rng)
 
 

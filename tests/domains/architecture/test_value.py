@@ -155,7 +155,7 @@ def test_what_is_derived():
 
 CHAIN = [(0, 1), (1, 2), (2, 3)]
 REFUSED = [
-    (["ip", "conv12-8", "softmax", "op"], CHAIN, "cnn does not know conv12; mlp does not know conv12"),
+    (["ip", "conv12-8", "softmax", "op"], CHAIN, "cnn lacks conv12; mlp lacks conv12"),
     (["ip", 7, "softmax", "op"], CHAIN, "layer 1: expected a Layer, a string like 'conv3-16/2', or its fields; got 7"),
     (["ip", {"label": "conv3", "width": 8}, "softmax", "op"], CHAIN, r"layer 1: expected the fields label, units"),
     (["ip", ("conv3", 8, 1, {"a": [1]}), "softmax", "op"], CHAIN, r"layer 1: expected attributes from names to JSON"),
@@ -199,7 +199,7 @@ def test_families():
     x = Architecture.chain("gelu-8 linear", extended)
     assert Architecture.from_json(x.to_json(), extended) == x
     for name, words in (
-        ("mlp", "layer 1: label 'gelu' is unknown; the family mlp knows ip, op, relu"),
+        ("mlp", "layer 1: label 'gelu' is unknown; the family mlp has ip, op, relu"),
         ("rnn", "family: expected one of cnn, mlp, cell, mbconv, cnn-all-kernels, or a description; got 'rnn'"),
     ):
         with pytest.raises(PointError, match=words):
