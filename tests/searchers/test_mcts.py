@@ -65,7 +65,7 @@ def test_parts_without_end_are_dead_ends():
 
     space, rng = SearchSpace(chosen(build)), np.random.default_rng(0)
     assert CachedDecisions(space).options((0,)) == 2
-    with pytest.raises(Infeasible, match="leads to an end"):
+    with pytest.raises(Infeasible, match="ends the program"):
         space.roll_out((0,), rng)
     suggested = [roll_out(space, (n,), rng) for n in range(6)]
     assert [x is not None for x in suggested] == [False] * 5 + [True]

@@ -161,5 +161,5 @@ def test_programs_stand_for_architectures_where_their_modules_stand_for_layers()
     found = layers.architectures(layers.sample(3, np.random.default_rng(0)))
     assert all(isinstance(one, bo.Architecture) for one in found)
     others = SearchSpace(lambda: siso_module("Unheard", {"units": D([16, 32])}))
-    with pytest.raises(DomainError, match="these programs stand for none: no module stands for a layer"):
+    with pytest.raises(DomainError, match="these programs have no architecture: no module has a layer"):
         others.architectures(others.sample(3, np.random.default_rng(0)))

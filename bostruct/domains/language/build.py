@@ -27,7 +27,7 @@ from bostruct.domains.language.values import Value, reveal
 
 ESCAPED = {"%": "%25", "/": "%2F", ",": "%2C", "]": "%5D"}  # characters that paths use as delimiters
 MAX_EXPANSIONS = 4_096  # parts kept per module
-ENDLESS_MESSAGE = "its function calls itself without end: put a choice between, such as siso_optional or siso_or"
+ENDLESS_MESSAGE = "its function calls itself without end: add a choice, such as siso_optional or siso_or"
 
 
 def expand_module(module: Module, given: tuple[Value, ...], max_depth: int, *, keep: bool = True) -> Fragment:
@@ -57,7 +57,7 @@ def _build_fragment(module: Module, given: tuple[Value, ...], max_depth: int) ->
     shown = ",".join(_escape_value(value) for name, value in values.items() if name in keys)
     fragment = Fragment(f"{module.path}[{shown}]" if values.keys() & keys else module.path, module)
     if fragment.depth > max_depth:
-        raise errors.TooDeep(f"{module.path}: more than {max_depth} substitutions around each other")
+        raise errors.TooDeep(f"{module.path}: more than {max_depth} nested substitutions")
     try:
         with build_into(fragment):
             made = substitution.fn(module.constants | {name: reveal(value) for name, value in values.items()})
@@ -77,15 +77,15 @@ def _build_fragment(module: Module, given: tuple[Value, ...], max_depth: int) ->
         raise errors.SubstitutionError(f"{module.path}: its function failed for {values}: {error!r}") from error
     close(fragment, made)
     if not substitution.opens_choices and not fragment.is_plain:
-        what = "reads an output of a part around it" if fragment.reads_outer else "holds choices"
-        raise errors.LanguageError(f"{module.path}: opens_choices=False, but what {values} builds {what}")
-    for kind, declared, there, subset in (
+        what = "reads an output of an enclosing part" if fragment.reads_outer else "contains choices"
+        raise errors.LanguageError(f"{module.path}: opens_choices=False, but the part for {values} {what}")
+    for kind, declared, returned, subset in (
         ("inputs", module.inputs, fragment.inputs, substitution.allow_input_subset),
         ("outputs", module.outputs, fragment.outputs, substitution.allow_output_subset),
     ):
-        if not (there.keys() <= declared.keys() if subset else there.keys() == declared.keys()):
+        if not (returned.keys() <= declared.keys() if subset else returned.keys() == declared.keys()):
             expected = f"{'some of ' if subset else ''}{', '.join(declared)}"
-            raise errors.PortNames(f"{fragment}: expected the {kind} {expected}; got {', '.join(there)}")
+            raise errors.PortNames(f"{fragment}: expected the {kind} {expected}; got {', '.join(returned)}")
     return fragment
 
 
@@ -147,14 +147,14 @@ def _check_edges(fragment: Fragment) -> None:
 
 def _check_outer_edge(port: Input, source: Output) -> None:
     """Raise CycleError if an output of an enclosing part depends on the module that this part replaces."""
-    around = port.module.fragment
-    while around.host is not None and around.host.fragment is not source.module.fragment:
-        around = around.host.fragment
+    enclosing = port.module.fragment
+    while enclosing.host is not None and enclosing.host.fragment is not source.module.fragment:
+        enclosing = enclosing.host.fragment
     before: set[Module] = set()
     _visit_ancestors(source.module, before)
-    if around.host in before:
+    if enclosing.host in before:
         raise errors.CycleError(
-            f"{port} reads {source}, which depends on {around.host.path}, the substitution around it"
+            f"{port} reads {source}, which depends on {enclosing.host.path}, the enclosing substitution"
         )
 
 
@@ -169,7 +169,7 @@ def _check_reachability(fragment: Fragment) -> None:
     for module in fragment.modules:
         if module not in done and module not in hidden:
             _visit_ancestors(module, set())  # a cycle has a better message
-            raise errors.DanglingModule(f"{module.path} leads to no output of {fragment}: connect it, or leave it out")
+            raise errors.DanglingModule(f"{module.path} leads to no output of {fragment}: connect it, or remove it")
 
 
 def _name_hyperparameters(fragment: Fragment) -> None:

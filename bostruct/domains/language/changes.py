@@ -43,8 +43,8 @@ def shortest_first(walk: Walk) -> Iterator[Trace]:
     while front:
         length, _, at = heappop(front)
         if isinstance(at, Walk):
-            for least, way in _next_steps(at):
-                heappush(front, (least, next(turn), way))
+            for least, branch in _next_steps(at):
+                heappush(front, (least, next(turn), branch))
         elif (trace := next(at, None)) is not None:
             yield trace
             heappush(front, (length, next(turn), at))
@@ -70,10 +70,10 @@ def _next_steps(at: Walk) -> Iterator[tuple[int, Walk | Iterator[Trace]]]:
 
 def _combinations(at: Walk, remaining: list[Discrete]) -> Iterator[Trace]:
     """Yield all combinations of the remaining choices, which build no new parts."""
-    places = tuple(h.path for h in remaining)
+    paths = tuple(h.path for h in remaining)
     for values in product(*[h.values for h in remaining]):
         trace = dict(at.values)
-        trace.update(zip(places, values, strict=True))
+        trace.update(zip(paths, values, strict=True))
         yield Trace.from_valid(trace)
 
 
@@ -82,7 +82,7 @@ OPENED_WORK = 200_000  # modules of all listed neighbors
 DRAWING_WORK = 200_000  # modules of all sampled neighbors
 
 
-def open_choices(end: Walk, fixed: Mapping[str, Value]) -> dict[str, Discrete]:
+def changeable_choices(end: Walk, fixed: Mapping[str, Value]) -> dict[str, Discrete]:
     """Return the hyperparameters of a finished walk that could have another value, by path, in order."""
     return {h.path: h for h in end.chosen if len(h.values) > 1 and h.path not in fixed}
 
@@ -93,13 +93,13 @@ def neighbors(walk: Walk, end: Walk) -> Iterator[Trace]:
     The relation is symmetric and the order is fixed.
     """
     kept = end.values
-    for path, h in open_choices(end, walk.values).items():
+    for path, h in changeable_choices(end, walk.values).items():
         for value in other_values(h, kept[path]):
             yield from completions(walk, {**kept, path: value})
 
 
 def completions(walk: Walk, fixed: Mapping[str, Value]) -> Iterator[Trace]:
-    """Yield all traces that agree with the fixed values wherever they have these keys.
+    """Yield all traces that agree with the fixed values in all shared keys.
 
     Yield nothing if one of the values is not possible.
     """
@@ -136,7 +136,7 @@ def affordable_listing(walk: Walk, end: Walk) -> int | None:
 
     The cost is one walk per neighbor, through as many modules as `end` has.
     """
-    at_least = sum(map(count_other_values, open_choices(end, walk.values).values()))
+    at_least = sum(map(count_other_values, changeable_choices(end, walk.values).values()))
     size = end.count_built()
     return None if at_least * size > LISTING_WORK else OPENED_WORK // size
 
@@ -152,7 +152,7 @@ def count_differences(x: Mapping[str, Value], y: Mapping[str, Value]) -> int:
 
 
 def list_at_most(traces: Iterator[Trace], m: int) -> list[Trace] | None:
-    """Return all traces if there are at most m, else None.
+    """Return all traces if there are at most m, otherwise None.
 
     traces: an iterator, of which at most m + 1 are consumed.
     m: the maximum number of traces, at least 0.
@@ -166,9 +166,9 @@ def mutate(walk: Walk, end: Walk, rng: np.random.Generator, max_decisions: int) 
 
     Raises DomainError and NoneFeasible.
     """
-    choices = list(open_choices(end, walk.values).values())
+    choices = list(changeable_choices(end, walk.values).values())
     if not choices:
-        raise DomainError("nothing can be chosen differently in this program")
+        raise DomainError("no choice of this program has another value")
     for i in rng.permutation(len(choices)):
         try:
             return change(walk, end, choices[i], rng, max_decisions)
@@ -207,7 +207,7 @@ def _change_to_one(
 
     def draw() -> Walk:
         if not others:
-            raise NoneFeasible(f"{h.path}: no other value is feasible beside what the others are")
+            raise NoneFeasible(f"{h.path}: no other value is feasible with the values of the other choices")
         value = others[int(rng.integers(len(others)))]
         fresh.clear()
         try:

@@ -83,7 +83,7 @@ def _match(a: CountTable, b: CountTable) -> Iterator[tuple[tuple[Setting, int], 
 
     These agree on the hyperparameters that occur in all settings of both tables.
     """
-    common = _spoken_of_by_all(a) & _spoken_of_by_all(b) if len(a) > 1 and len(b) > 1 else frozenset()
+    common = _shared_scope(a) & _shared_scope(b) if len(a) > 1 and len(b) > 1 else frozenset()
     if not common:
         for entry in a.items():
             yield entry, b.items()
@@ -95,7 +95,7 @@ def _match(a: CountTable, b: CountTable) -> Iterator[tuple[tuple[Setting, int], 
         yield (setting, n), groups.get(_restrict(setting, common), ())
 
 
-def _spoken_of_by_all(table: CountTable) -> frozenset[Discrete]:
+def _shared_scope(table: CountTable) -> frozenset[Discrete]:
     return frozenset.intersection(*(frozenset(h for h, _ in setting) for setting in table))
 
 
@@ -126,8 +126,8 @@ class IdentityKey:
 
     __slots__ = ("target",)
 
-    def __init__(self, held: object) -> None:
-        self.target = held
+    def __init__(self, target: object) -> None:
+        self.target = target
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, IdentityKey) and other.target is self.target
@@ -199,7 +199,7 @@ def _plain_key(thing: Any) -> Hashable:
     return None if None in parts else (type(thing), type(thing)(parts))
 
 
-Part: TypeAlias = Module | DependentHyperparameter  # may hold choices or be infeasible
+Part: TypeAlias = Module | DependentHyperparameter  # may contain choices or be infeasible
 # maximum nesting of substitutions; each takes five of the interpreter's thousand calls
 MAX_NESTING = 100
 # maximum number of cached parts; with more, most time would be spent on garbage collection
@@ -296,17 +296,17 @@ class ProgramCounter:
         """
         waiting, plain = self.open_parts(fragment)
         tables = [sum_rows(rows) for rows in self.components(waiting)]
-        spoken_of = scope_of(tables)
+        scope = scope_of(tables)
         factor = 1
         for h in plain:
-            if h in spoken_of or h.fragment is not fragment:
+            if h in scope or h.fragment is not fragment:
                 tables.append({frozenset(((h, value),)): 1 for value in h.values})
             else:
                 factor *= len(h.values)
         return {setting: n * factor for setting, n in eliminate(tables, fragment, self._join).items()}
 
     def open_parts(self, fragment: Fragment) -> tuple[dict[Part, tuple[Discrete, ...]], dict[Discrete, None]]:
-        """Return the objects of one part that may hold choices, with the hyperparameters they use, and all others.
+        """Return the objects of one part that may contain choices, with the hyperparameters they use, and all others.
 
         Raises NotFactorable.
         """
@@ -371,10 +371,10 @@ class ProgramCounter:
     def _rows(self, parts: list[Part], free: tuple[Discrete, ...]) -> Iterator[CountRow]:
         """Yield one row for each assignment of the hyperparameters that parts share."""
         outside = self.values
-        ways: Iterable[tuple[Value, ...]] = product(*[h.values for h in free])
+        settings: Iterable[tuple[Value, ...]] = product(*[h.values for h in free])
         if math.prod(len(h.values) for h in free) > self.budget:
-            self.cut, ways = True, islice(ways, MAX_SETTINGS)
-        for chosen in ways:
+            self.cut, settings = True, islice(settings, MAX_SETTINGS)
+        for chosen in settings:
             if self.budget <= 0:
                 self.cut = True
                 return
@@ -407,7 +407,7 @@ class ProgramCounter:
             reader.value(part)
             return {NO_SETTING: 1}
         if len(self.around) > MAX_NESTING:
-            raise TooDeep(f"{part.path}: more than {MAX_NESTING} substitutions around each other")
+            raise TooDeep(f"{part.path}: more than {MAX_NESTING} nested substitutions")
         given = tuple(reader.value(h) for h in part.hyperparameters.values())
         self.kept += 1
         fragment = expand_module(part, given, self.max_depth, keep=self.kept <= MAX_CACHED_COUNTS)
@@ -428,16 +428,16 @@ class CachedCount(NamedTuple):
 
     def fits(self, free: tuple[Discrete, ...], values: Mapping[str, Value]) -> bool:
         """Return whether a module of the same signature with these free hyperparameters has the same count."""
-        alike = not self.inward or free == self.free
-        return alike and all(values.get(h.path, MISSING) is value for h, value in self.read.items())
+        is_same = not self.inward or free == self.free
+        return is_same and all(values.get(h.path, MISSING) is value for h, value in self.read.items())
 
 
 def enclosing_modules(path: str) -> Iterator[str]:
     """Yield the paths of the substitution modules around a path, outermost first."""
-    around = ""
+    prefix = ""
     for part in path.split("/")[:-1]:
-        yield around + part.partition("[")[0]
-        around += f"{part}/"
+        yield prefix + part.partition("[")[0]
+        prefix += f"{part}/"
 
 
 def connected_components(
@@ -450,9 +450,9 @@ def connected_components(
         parts: list[Part] = []
         shared: dict[Discrete, None] = {}
         for first in dict.fromkeys(group_of[h] for h in free if h in group_of):
-            alike = groups.pop(first)
-            parts += alike[0]
-            shared |= alike[1]
+            group = groups.pop(first)
+            parts += group[0]
+            shared |= group[1]
         parts.append(part)
         shared |= dict.fromkeys(free)
         groups[parts[0]] = parts, shared

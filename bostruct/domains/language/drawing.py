@@ -187,14 +187,14 @@ def _ellipses(seen: View, before: View | None, modules: Mapping[str, str]) -> It
         yield f'  {names[place]} [shape=ellipse, style=filled, fillcolor="{color}", label={label}];'
         for parent in one.parents:
             yield f"  {names[parent]} -> {names[place]} [style=dotted];"
-    beside: set[str] = set()
+    placed: set[str] = set()
     for place, box in seen.boxes.items():
         for i, h in enumerate(box.hyperparameters.values()):
             style = "style=dashed, dir=none"
-            if h in beside:  # only the first module fixes its position
+            if h in placed:  # only the first module fixes its position
                 style += ", constraint=false"
             else:
-                beside.add(h)
+                placed.add(h)
                 yield f"  {{rank=same; {modules[place]}; {names[h]};}}"
             yield f"  {modules[place]}:p{i}:e -> {names[h]}:w [{style}];"
 

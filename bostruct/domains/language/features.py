@@ -86,16 +86,16 @@ def count_modules(walk: Walk) -> tuple[int, int]:
 
     A part is shared if its module has few possible values and lies in a shared part.
     """
-    every = anew = 0
+    total = unshared = 0
     is_shared: dict[Fragment, bool] = {}
     for fragment in sorted(walk.fragments(), key=lambda one: one.depth):
         host = fragment.host
         is_shared[fragment] = host is None or (
             is_shared[host.fragment] and math.prod(len(h.values) for h in module_ancestors(host)) <= MAX_EXPANSIONS
         )
-        every += len(fragment.modules)
-        anew += 0 if is_shared[fragment] else len(fragment.modules)
-    return every, anew
+        total += len(fragment.modules)
+        unshared += 0 if is_shared[fragment] else len(fragment.modules)
+    return total, unshared
 
 
 def _part_tokens(fragment: Fragment) -> bytes:

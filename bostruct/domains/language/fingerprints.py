@@ -46,8 +46,8 @@ def canonical_data(what: str, value: object) -> Json:
         found = [found, repr(value)]
         if type(value).__repr__ is object.__repr__ or ADDRESS in found[1]:
             raise LanguageError(
-                f"{what}: expected a value that is written alike in every process, or a function of a module; "
-                f"got {short_repr(value)}: give its class a __repr__ that says what it holds"
+                f"{what}: expected a value with the same repr in every process, or a function of a module; "
+                f"got {short_repr(value)}: give its class a __repr__ that describes its contents"
             )
     return found
 
@@ -97,12 +97,12 @@ def identity_of(thing: object, around: tuple[int, ...] = ()) -> Json:
             return _qualified_name(thing)
         if parts is None:
             return _type_name(thing)
-    held = [identity_of(part, (*around, id(thing))) for part in parts]
+    contents = [identity_of(part, (*around, id(thing))) for part in parts]
     if isinstance(thing, FunctionType):
-        return [*_qualified_name(thing), held]
+        return [*_qualified_name(thing), contents]
     if isinstance(thing, MethodType):
-        return held
-    return ["partial" if isinstance(thing, partial) else _type_name(thing), held]
+        return contents
+    return ["partial" if isinstance(thing, partial) else _type_name(thing), contents]
 
 
 def traits_beyond_name(thing: object, around: tuple[int, ...] = ()) -> Iterator[str | None]:
@@ -137,9 +137,9 @@ def identify_parts(thing: object) -> Hashable:
     if isinstance(thing, partial):
         return type(thing), len(thing.args), *map(identify_object, _closure_parts(thing) or ())
     if is_dataclass(thing) and not isinstance(thing, type) and type(thing).__dictoffset__:
-        held = vars(thing)
-        own = [identify_parts(part) if type(part) is partial else id(part) for part in held.values()]
-        return type(thing), *held, *own
+        attributes = vars(thing)
+        own = [identify_parts(part) if type(part) is partial else id(part) for part in attributes.values()]
+        return type(thing), *attributes, *own
     return id(thing)
 
 
@@ -203,8 +203,8 @@ def _type_name(thing: object) -> str:
 
 
 def _qualified_name(thing: Callable[..., object]) -> list[str]:
-    where = getattr(thing, "__module__", None) or ""
-    return ["__main__" if where == WORKERS_MAIN else where, getattr(thing, "__qualname__", thing.__name__)]
+    module = getattr(thing, "__module__", None) or ""
+    return ["__main__" if module == WORKERS_MAIN else module, getattr(thing, "__qualname__", thing.__name__)]
 
 
 def closure_values(function: FunctionType) -> list[object]:

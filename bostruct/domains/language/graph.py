@@ -175,8 +175,8 @@ class Discrete:
         if not self.values:
             raise LanguageError("values: expected at least one, got none")
         if len(self.positions) < len(self.values):
-            way_out = ": name them, D({'name': value, ...})" if self.is_named else ""
-            raise LanguageError(f"values: expected no two that are equal, got {short_repr(self.values)}{way_out}")
+            hint = ": name them, D({'name': value, ...})" if self.is_named else ""
+            raise LanguageError(f"values: expected no duplicates, got {short_repr(self.values)}{hint}")
         self.path = ""  # set after the enclosing function has returned
         self.fragment: Fragment = current_fragment("a hyperparameter")
         self.fragment.hyperparameters.append(self)
@@ -294,7 +294,7 @@ class Module:
         substitution: Substitution | None = None,
     ) -> None:
         if not isinstance(kind, str) or not MODULE_NAME.fullmatch(kind):
-            raise LanguageError(f"name: expected text without spaces and any of / [ ] . :, got {short_repr(kind)}")
+            raise LanguageError(f"name: expected a string without spaces and / [ ] . :, got {short_repr(kind)}")
         fragment = current_fragment(f"the module {kind}")
         self.kind = kind
         self.fragment = fragment
@@ -321,7 +321,7 @@ class Module:
         else:
             raise ForeignHyperparameter(
                 f"{self.path}: {name} is {value}, made in {value.fragment}, which does not enclose {self.fragment}: "
-                "make it in a part around both, or share it by a HyperparameterSharer"
+                "make it in a part that encloses both, or share it by a HyperparameterSharer"
             )
 
     def __repr__(self) -> str:
@@ -345,7 +345,7 @@ def current_fragment(what: str) -> Fragment:
     """Return the part under construction; raises LanguageError outside of a builder."""
     fragment = _OPEN.get()
     if fragment is None:
-        raise LanguageError(f"{what} belongs to a space: make it inside the function that is given to SearchSpace")
+        raise LanguageError(f"{what} belongs to a space: make it inside the function that you pass to SearchSpace")
     return fragment
 
 
@@ -501,6 +501,6 @@ def _check_port_names(
             raise LanguageError(f"{name}: expected a sequence of {kind} names, got {names!r}")
         given = tuple(names)
         if len(set(given)) < len(given):
-            raise NameClash(f"{name}: two of its {kind}s have one name: {', '.join(map(str, given))}")
+            raise NameClash(f"{name}: two of its {kind}s have the same name: {', '.join(map(str, given))}")
         both.append(given)
     return both[0], both[1]

@@ -38,8 +38,8 @@ def order_at(position: int, k: int) -> tuple[int, ...]:
     left = list(range(k))
     order = []
     for i in range(k - 1, -1, -1):
-        place, position = divmod(position, math.factorial(i))
-        order.append(left.pop(place))
+        index, position = divmod(position, math.factorial(i))
+        order.append(left.pop(index))
     return tuple(order)
 
 
@@ -308,7 +308,7 @@ class HyperparameterSharer:
             return home.shared[self, hyperp_name]
         if hyperp_name not in self._homes:
             known = ", ".join([*self._homes, *self._makers]) or "none"
-            raise LanguageError(f"get: expected a name that is registered, which are {known}; got {hyperp_name!r}")
+            raise LanguageError(f"get: expected a registered name ({known}), got {hyperp_name!r}")
         here = home
         while (None, hyperp_name) not in home.shared or home.path != self._homes[hyperp_name]:
             if home.host is None:

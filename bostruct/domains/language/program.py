@@ -69,7 +69,7 @@ class Backend(ABC, Generic[T]):
 
     @abstractmethod
     def make(self, node: Node, inputs: dict[str, T]) -> T | Mapping[str, T]:
-        """Return the result of a node: one object if it has one output, else a mapping by the names of its outputs."""
+        """Return the result of a node: one object if it has one output, otherwise a mapping by output name."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -131,8 +131,8 @@ class Program:
                 head = [node.kind, values, fingerprints.identity_of(node.implementation)]
                 known[content] = json.dumps(head)[:-1], traits_of(node)
             head_text, traits = known[content]
-            place = [node.path] if None in traits else []  # only its choices lead there
-            rows.append(f"{head_text}, {json.dumps([self._sources(node.sources), *traits, *place])[1:]}")
+            path = [node.path] if None in traits else []  # identifies nodes with unknown contents
+            rows.append(f"{head_text}, {json.dumps([self._sources(node.sources), *traits, *path])[1:]}")
         text = f"[{json.dumps(self._sources(self.outputs))}, [{', '.join(rows)}], {json.dumps(sorted(self.inputs))}]"
         return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
@@ -439,12 +439,12 @@ class PartialProgram:
             If a function fails to build the next part.
         """
         if not isinstance(hyperparameter, str | Discrete):
-            raise TraceError(f"hyperparameter: expected one, or its place as text, got {short_repr(hyperparameter)}")
+            raise TraceError(f"hyperparameter: expected a hyperparameter or its path, got {short_repr(hyperparameter)}")
         path = hyperparameter if isinstance(hyperparameter, str) else hyperparameter.path
         found = {h.path: h for h in self.hyperparameters}
         if path not in found:
-            why = "it has a value already" if path in self._walk.values else f"open are {', '.join(found) or 'none'}"
-            raise TraceError(f"{path}: no hyperparameter that could be assigned now; {why}")
+            why = "it already has a value" if path in self._walk.values else f"open: {', '.join(found) or 'none'}"
+            raise TraceError(f"{path}: expected an open hyperparameter; {why}")
         walk = self._walk.copy()
         walk.assign(found[path], stored_value(path, value))
         walk.open_hyperparameters()  # build the new parts now, so that this call fails if they are invalid
@@ -514,7 +514,7 @@ class PartialProgram:
             If the space is not terminal.
         """
         if not self.is_terminal:
-            raise LanguageError(f"not all is chosen: {', '.join(h.path for h in self.hyperparameters[:5])} ...")
+            raise LanguageError(f"choices are open: {', '.join(h.path for h in self.hyperparameters[:5])} ...")
         return build_program(self._walk, self.builder)
 
     def count(self, budget: int = COUNT_BUDGET) -> Count:

@@ -115,7 +115,7 @@ def draw_terminating_value(h: Discrete, walk: Walk, rng: np.random.Generator) ->
         if search.budget <= 0:
             break
     raise NoneFeasible(
-        f"{h.path}: no value was found that leads to an end within {MAX_STEPS_TO_END} more substitutions"
+        f"{h.path}: no value was found that ends the program within {MAX_STEPS_TO_END} more substitutions"
     )
 
 
@@ -163,7 +163,7 @@ def module_ancestors(module: Module) -> dict[Discrete, None]:
     return {one: None for h in module.hyperparameters.values() for one in independent_ancestors(h)}
 
 
-FEASIBLE_TRIES = 10_000  # for a feasible program; one in 150 draws of a NAS-Bench-101 cell is feasible
+FEASIBLE_TRIES = 10_000  # draws for a feasible program; one in 150 draws of a NAS-Bench-101 cell is feasible
 TOO_DEEP_TRIES = 20
 COMPLETION_TRIES = 100  # draws for a program with all requested keys
 Policy: TypeAlias = Callable[[Discrete, Walk], Value]
@@ -187,14 +187,14 @@ def sample_walk(walk: Walk, rng: np.random.Generator, max_decisions: int) -> Wal
     """
     walk = walk.copy()
     while walk.next() is not None:
-        now = walk.round()
+        now = walk.open_choices()
         if len(walk) + len(now.choices) > max_decisions:
-            raise TooDeep(f"more than {max_decisions} choices, and no end")
+            raise TooDeep(f"a program needs more than {max_decisions} choices")
         drawn = map(getitem, now.values, (rng.random(len(now.choices)) * now.sizes).astype(np.int64).tolist())
         if now.deepest > OVERGROWN_DEPTH:
             pairs = zip(now.choices, list(drawn), strict=True)
             drawn = (draw_terminating_value(h, walk, rng) if is_overgrown(h, walk) else value for h, value in pairs)
-        walk.assign_round(now, drawn)
+        walk.assign_open(now, drawn)
     return walk
 
 
@@ -234,8 +234,8 @@ def uniform_policy(rng: np.random.Generator) -> Policy:
 def refuse_uncounted(size: Infinite | AtLeast) -> DomainError:
     """Return the error for a space whose programs cannot be sampled uniformly."""
     return DomainError(
-        f"by: 'architecture' draws each program equally likely, which needs their number, but it is {size}; "
-        "by='decision' draws the programs of any space"
+        f"by: 'architecture' draws all programs with equal probability and needs their number, but it is {size}; "
+        "by='decision' draws programs of any space"
     )
 
 
@@ -292,7 +292,7 @@ def replay(walk: Walk, trace: Mapping[str, Value]) -> Walk:
     end = follow(walk, strict_trace_policy(trace), len(trace) + 1)
     if len(end) < len(trace):
         unknown = ", ".join(key for key in trace if key not in end.values)
-        raise TraceError(f"trace: {unknown}: no such choice in the program that the others lead to")
+        raise TraceError(f"trace: {unknown}: no such choice in the program of the other values")
     return end
 
 
@@ -308,7 +308,7 @@ def specify(walk: Walk, values: Sequence[Value]) -> Walk:
             raise TraceError(f"values: expected {position}, got {len(values)}")
         walk.assign(h, stored_value(h.path, value))
     if (h := walk.next()) is not None:
-        raise TraceError(f"values: expected more than {len(values)}; the next is that of {h.path}")
+        raise TraceError(f"values: expected more than {len(values)}; the next choice is {h.path}")
     return walk
 
 
@@ -325,7 +325,7 @@ def complete(walk: Walk, trace: Trace, rng: np.random.Generator, max_decisions: 
         if not unused:
             return end
     raise TraceError(
-        f"trace: {', '.join(unused)}: no such choice or value in {COMPLETION_TRIES} programs with the others"
+        f"trace: {', '.join(unused)}: no such choice or value in {COMPLETION_TRIES} programs with the other values"
     )
 
 
@@ -335,6 +335,6 @@ def follow_decisions(walk: Walk, made: Sequence[int]) -> Walk:
     for position in made:
         h = walk.next()
         if h is None or not 0 <= position < len(h.values):
-            raise TraceError(f"decisions: {tuple(made)} leave the space at {len(walk)}")
+            raise TraceError(f"decisions: {tuple(made)} are not valid at position {len(walk)}")
         walk.assign(h, h.values[position])
     return walk

@@ -191,8 +191,8 @@ class SearchSpace(PartialProgram, LocalDomain, ChoiceDomain, TreeDomain):
     def _modules(self) -> tuple[float, float]:
         """The mean numbers over eight sampled programs of all modules, and of modules that are not shared."""
         drawn = map(self._walk_of, self.sample(FINGERPRINT_SAMPLES, np.random.default_rng(0)))
-        every, anew = np.mean([count_modules(walk) for walk in drawn], axis=0)
-        return float(every), float(anew)
+        total, unshared = np.mean([count_modules(walk) for walk in drawn], axis=0)
+        return float(total), float(unshared)
 
     def check(self, x: object) -> None:
         """Raise PointError unless x is the trace of a program of this space."""
@@ -201,7 +201,7 @@ class SearchSpace(PartialProgram, LocalDomain, ChoiceDomain, TreeDomain):
         try:
             self._walk_of(x)
         except Infeasible as error:
-            raise PointError(f"{short_repr(x)} leads nowhere: {error}") from error
+            raise PointError(f"{short_repr(x)} is infeasible: {error}") from error
 
     def parse(self, point: Presented) -> Trace:
         """Return a trace from a `Trace`, a dict of values, a terminal space or a program."""
@@ -286,8 +286,8 @@ class SearchSpace(PartialProgram, LocalDomain, ChoiceDomain, TreeDomain):
         return tuple(h.path for h in self._walk_of(x).chosen)
 
     def resample(self, x: Trace, names: Sequence[str], rng: np.random.Generator) -> Trace:
-        anew = set(names)
-        kept = {path: value for path, value in x.items() if path not in anew}
+        resampled = set(names)
+        kept = {path: value for path, value in x.items() if path not in resampled}
         choose = sampling.trace_policy(kept, sampling.uniform_policy(rng))
         return self._trace(
             sampling.retry_until_feasible(lambda: sampling.follow(self._walk, choose, self.max_decisions))
@@ -314,14 +314,14 @@ class SearchSpace(PartialProgram, LocalDomain, ChoiceDomain, TreeDomain):
 
     def roll_out(self, made: Sequence[int], rng: np.random.Generator) -> Trace:
         with _as_infeasible():
-            begun = sampling.follow_decisions(self._walk, made)
-            return self._trace(sampling.sample_walk(begun, rng, self.max_decisions))
+            start = sampling.follow_decisions(self._walk, made)
+            return self._trace(sampling.sample_walk(start, rng, self.max_decisions))
 
     def architectures(self, xs: Iterable[Trace]) -> list[Architecture]:
         try:
             return [self._architecture(x) for x in xs]
         except LanguageError as error:
-            raise DomainError(f"these programs stand for none: {error}") from error
+            raise DomainError(f"these programs have no architecture: {error}") from error
 
     @cached_property
     def _architecture(self) -> LRUCache[Trace, Architecture]:

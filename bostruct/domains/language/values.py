@@ -56,7 +56,7 @@ def as_properties(what: str, given: Mapping[str, Property] | None) -> Mapping[st
         raise LanguageError(f"{what}: expected a dict from local names, got {short_repr(given)}")
     for name in given or ():
         if not isinstance(name, str):
-            raise LanguageError(f"{what}: expected local names that are text, got {short_repr(name)}")
+            raise LanguageError(f"{what}: expected local names that are strings, got {short_repr(name)}")
     return given or {}
 
 
@@ -75,7 +75,7 @@ def as_value(what: str, value: object) -> Value:
         return tuple(as_value(what, part) for part in value)
     raise LanguageError(
         f"{what}: expected None, bools, numbers, strings or tuples of these, got {short_repr(value)}; D also takes "
-        "dicts that JSON can hold, functions and classes that have names, and anything by a name of yours, "
+        "dicts that JSON supports, functions and classes with names, and any object under your own name, "
         "D({'name': value, ...}); to choose between parts use siso_or"
     )
 
@@ -154,7 +154,7 @@ class Trace(Mapping[str, Value]):
 
     def __init__(self, values: Mapping[str, Value]) -> None:
         if not isinstance(values, Mapping):
-            raise TraceError(f"trace: expected a mapping from places to values, got {short_repr(values)}")
+            raise TraceError(f"trace: expected a mapping from paths to values, got {short_repr(values)}")
         try:
             self._values = {str(key): as_value(str(key), value) for key, value in values.items()}
         except LanguageError as error:
@@ -202,7 +202,7 @@ class Trace(Mapping[str, Value]):
         return f"Trace({self._values!r})"
 
     def to_json(self) -> Json:
-        """Return ``{place: value}``; tuples become lists."""
+        """Return ``{path: value}``; tuples become lists."""
         return json.loads(json.dumps(self._values))
 
     @classmethod
@@ -217,7 +217,7 @@ class Trace(Mapping[str, Value]):
         Raises
         ------
         TraceError
-            If the data are not those of a trace.
+            If the data do not describe a trace.
         """
         return cls(data)
 

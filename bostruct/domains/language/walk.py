@@ -78,7 +78,7 @@ class Walk:
     _chosen: list[Discrete] = field(default_factory=list)  # the hyperparameters of these values
     _derived: dict[str, Value] = field(default_factory=dict)
     _expanded: dict[Module, Fragment] = field(default_factory=dict)
-    _round: OpenChoices = field(default_factory=lambda: OpenChoices([], 0))
+    _open: OpenChoices = field(default_factory=lambda: OpenChoices([], 0))
     _cursor: int = 0
     _waiting: list[Module] | None = None  # substitution modules that were unexpanded at the last traversal
     _reads_outer: bool = False  # whether a part reads an output of an enclosing part
@@ -90,7 +90,7 @@ class Walk:
         other._values, other._chosen = self._values.copy(), self._chosen.copy()
         other._derived = self._derived.copy()
         other._expanded = self._expanded.copy()
-        other._round, other._cursor = self._round, self._cursor  # agendas are replaced, never modified
+        other._open, other._cursor = self._open, self._cursor  # open choices are replaced, never modified
         other._waiting, other._derives = self._waiting, self._derives
         other._reads_outer = self._reads_outer
         return other
@@ -116,18 +116,18 @@ class Walk:
     def next(self) -> Discrete | None:
         """Return the next hyperparameter to choose, or None if none is left; raises Infeasible and LanguageError."""
         while True:
-            choices = self._round.choices
+            choices = self._open.choices
             while self._cursor < len(choices):
                 if (h := choices[self._cursor]).path not in self._values:
                     return h
                 self._cursor += 1
             if self._opens_nothing():
                 return None
-            self._begin_round()
-            if not self._round.choices:
+            self._list_open()
+            if not self._open.choices:
                 return None
 
-    def _begin_round(self) -> None:
+    def _list_open(self) -> None:
         """List the visible choices, and record which modules may open more of them."""
         modules = self.modules()
         found, derives = self._find_open(modules)
@@ -136,10 +136,10 @@ class Walk:
         self._waiting = [module for module in modules if module.substitution is not None]
         self._derives = bool(found) and derives
         self.n_visible = len(modules)
-        self._round, self._cursor = OpenChoices(found, len(self._values)), 0
+        self._open, self._cursor = OpenChoices(found, len(self._values)), 0
 
     def _opens_nothing(self) -> bool:
-        """Return whether all waiting modules turned out to hold no choice.
+        """Return whether no waiting module contains a choice.
 
         This detects most finished walks without a traversal.
         """
@@ -148,18 +148,18 @@ class Walk:
         expanded = [self.expansion(module) for module in self._waiting if opens_choices(module)]
         return all(fragment is not None and fragment.is_plain for fragment in expanded)
 
-    def round(self) -> OpenChoices:
+    def open_choices(self) -> OpenChoices:
         """Return all choices that are open before any more part is built."""
-        if self._cursor == 0 and len(self._values) == self._round.known:
-            return self._round
-        remaining = [h for h in self._round.choices[self._cursor :] if h.path not in self._values]
+        if self._cursor == 0 and len(self._values) == self._open.known:
+            return self._open
+        remaining = [h for h in self._open.choices[self._cursor :] if h.path not in self._values]
         return OpenChoices(remaining, len(self._values))
 
-    def assign_round(self, choices: OpenChoices, values: Iterable[Value]) -> None:
-        """Assign values to all choices of a round; values may be computed lazily from earlier ones."""
+    def assign_open(self, choices: OpenChoices, values: Iterable[Value]) -> None:
+        """Assign values to all open choices; values may be computed lazily from earlier values."""
         self._chosen += choices.choices
         self._values.update(zip(choices.paths, values, strict=True))
-        self._cursor = len(self._round.choices)
+        self._cursor = len(self._open.choices)
 
     def assign(self, h: Discrete, value: Value) -> None:
         """Assign a value; raises TraceError if it is not allowed."""
@@ -180,7 +180,7 @@ class Walk:
         """Make choices until none is left; raises TooDeep beyond `most` choices."""
         while (h := self.next()) is not None:
             if len(self._values) >= most:
-                raise errors.TooDeep(f"more than {most} choices, and no end")
+                raise errors.TooDeep(f"a program needs more than {most} choices")
             self.assign(h, choose(h, self))
 
     def open_hyperparameters(self) -> list[Discrete]:
@@ -198,10 +198,10 @@ class Walk:
                 for one in independent_ancestors(h):
                     if one.path not in self._values:
                         found.setdefault(one.path, one)
-        asked = list(self._pending_dependents(modules))
-        for h in () if found else asked:
+        pending = list(self._pending_dependents(modules))
+        for h in () if found else pending:
             self.value(h)
-        return list(found.values()), bool(asked)
+        return list(found.values()), bool(pending)
 
     def _pending_dependents(self, modules: list[Module]) -> Iterator[DependentHyperparameter]:
         """Yield the dependent hyperparameters of modules that no substitution uses and that are not yet computed."""
@@ -213,11 +213,11 @@ class Walk:
 
     def least_length(self) -> int:
         """Return a lower bound on the number of choices of the programs of this walk."""
-        return len({h.path for h in self._round.choices[self._cursor :]} | self._values.keys())
+        return len({h.path for h in self._open.choices[self._cursor :]} | self._values.keys())
 
     def remaining(self) -> list[Discrete]:
         """List the remaining choices of a settled walk in order, including those that are no longer visible."""
-        found = {h.path: h for h in self._round.choices[self._cursor :] if h.path not in self._values}
+        found = {h.path: h for h in self._open.choices[self._cursor :] if h.path not in self._values}
         return list((found | {h.path: h for h in self.open_hyperparameters() if h.path not in found}).values())
 
     def is_settled(self) -> bool:
@@ -250,8 +250,8 @@ class Walk:
                 if is_entered:
                     done[module] = entered.pop(module)
                 elif module in entered:
-                    circle = " <- ".join(one.path for one in [*entered, module])
-                    raise errors.CycleError(f"modules of several parts feed each other in a circle: {circle}")
+                    cycle = " <- ".join(one.path for one in [*entered, module])
+                    raise errors.CycleError(f"modules of several parts feed each other in a cycle: {cycle}")
                 elif module not in done:
                     entered[module] = None
                     stack.append((module, True))

@@ -48,6 +48,6 @@ def test_a_builder_that_calls_itself_without_a_choice_is_told_so():
     def forever():
         return lang.siso_sequential([conv2d(1), forever()])
 
-    check_refusal(forever, "builder: its function calls itself without end: put a choice between")
+    check_refusal(forever, "builder: its function calls itself without end: add a choice")
     with pytest.raises(errors.SubstitutionError, match=r"SISOOptional-0: for .* calls itself without end"):
         SearchSpace(lambda: lang.siso_optional(forever, D([1]))).sample(1, np.random.default_rng(0))

@@ -79,7 +79,7 @@ def test_errors_of_the_language_keep_their_kind_and_say_the_place_once():
     def clash(_):
         lang.module("A", {}, ["x", "x"])
 
-    with pytest.raises(NameClash, match=r"^S-0: A: two of its inputs have one name"):
+    with pytest.raises(NameClash, match=r"^S-0: A: two of its inputs have the same name"):
         expand_module(substituted(clash), (1,), 10)
     with pytest.raises(LanguageError, match=r"^S-0\[1\]: expected its function to return \(inputs, outputs\)"):
         expand_module(substituted(lambda _: None), (1,), 10)
@@ -90,7 +90,7 @@ def test_parts_nest_as_deep_as_allowed():
     (inner,) = expand_module(outer, (1,), 1).modules
     assert expand_module(inner, (), 2).path == "S-0[1]/T-0"
     inner.expansions.clear()
-    with pytest.raises(TooDeep, match=r"S-0\[1\]/T-0: more than 1 substitutions around each other"):
+    with pytest.raises(TooDeep, match=r"S-0\[1\]/T-0: more than 1 nested substitutions"):
         expand_module(inner, (), 1)
 
 

@@ -49,7 +49,7 @@ class Opaque:
 
 @pytest.mark.parametrize("value", [object(), Opaque(), [1, Opaque()], {"a": (Opaque(),)}])
 def test_constants_that_nothing_tells_apart_are_refused(value):
-    with pytest.raises(LanguageError, match="M-0: x: expected a value that is written alike in every process"):
+    with pytest.raises(LanguageError, match="M-0: x: expected a value with the same repr in every process"):
         one(value)
 
 

@@ -107,7 +107,7 @@ def test_hyperparameters_belong_to_parts_that_enclose_their_use():
     with pytest.raises(errors.ForeignHyperparameter, match=r"SISOOptional-1.*made in SISOOptional-0\[1\]"):
         SearchSpace(space).sample(1, np.random.default_rng(0))
     for make, given in ((D, [1, 2]), (conv2d, 3)):
-        with pytest.raises(LanguageError, match="inside the function that is given to SearchSpace"):
+        with pytest.raises(LanguageError, match="inside the function that you pass to SearchSpace"):
             make(given)
 
 
@@ -193,10 +193,10 @@ REFUSED = [
     (lambda: DependentHyperparameter(3, {"x": D([1])}), "fn: expected a function of a dict, got 3"),  # type: ignore[arg-type]
     (lambda: DependentHyperparameter(len, {}), r"hyperps: expected a dict from names to hyperparameters, got \{\}"),
     (lambda: DependentHyperparameter(len, {"x": 1}), "hyperps: expected a dict from names to hyperparameters"),  # type: ignore[dict-item]
-    (lambda: Module("two words", {}, PORTS), "name: expected text without spaces"),
-    (lambda: Module("a[0]", {}, PORTS), "name: expected text without spaces"),
-    (lambda: Module(3, {}, PORTS), "name: expected text without spaces"),  # type: ignore[arg-type]
-    (lambda: Module("M", {"x": object()}, PORTS), "M-0: x: expected a value that is written alike"),
+    (lambda: Module("two words", {}, PORTS), "name: expected a string without spaces"),
+    (lambda: Module("a[0]", {}, PORTS), "name: expected a string without spaces"),
+    (lambda: Module(3, {}, PORTS), "name: expected a string without spaces"),  # type: ignore[arg-type]
+    (lambda: Module("M", {"x": object()}, PORTS), "M-0: x: expected a value with the same repr"),
 ]
 
 

@@ -25,7 +25,7 @@ def test_substitutions_have_the_ports_they_declare():
 def test_local_names_are_text():
     names = lambda: {1: D([1]), "x": D([2])}  # noqa: E731
     fn = lambda _: conv2d(1)  # noqa: E731
-    text = "expected local names that are text, got 1"
+    text = "expected local names that are strings, got 1"
     check_refusal(lambda: lang.siso_module("M", names()), f"M: name_to_hyperp: {text}")
     check_refusal(lambda: lang.substitution_module("S", fn, names(), ["in"], ["out"]), f"S: .*{text}")
     check_refusal(lambda: lang.DependentHyperparameter(len, names()), f"hyperps: {text}")
@@ -48,7 +48,7 @@ def test_names_of_ports_are_sequences_of_distinct_texts():
     check_refusal(lambda: module("M", {}, "in"), "M: expected a sequence of input names, got 'in'")
     check_refusal(lambda: module("M", {}, [], "out"), "M: expected a sequence of output names, got 'out'")
     twice = lambda: substitution_module("S", lambda _: None, {}, [], ["x", "y", "x"])  # noqa: E731
-    check_refusal(twice, "S: two of its outputs have one name: x, y, x", errors.NameClash)
+    check_refusal(twice, "S: two of its outputs have the same name: x, y, x", errors.NameClash)
 
 
 def test_what_takes_the_place_may_have_some_of_the_ports_where_that_is_said():
@@ -93,7 +93,7 @@ def test_a_promise_that_nothing_opens_is_kept_or_refused():
         raise lang.Infeasible("never")
 
     assert space(lambda dh: siso_module("M", {"n": dh["n"]})).count() == Exact(2)
-    with pytest.raises(LanguageError, match=r"S-0: opens_choices=False, but what \{'n': 1\} builds holds choices"):
+    with pytest.raises(LanguageError, match=r"S-0: opens_choices=False, but the part for \{'n': 1\} contains choices"):
         space(lambda _: siso_module("M", {"x": D([0])})).assign("S-0.n", 1).program()
     with pytest.raises(LanguageError, match=r"S-0: opens_choices=False, but \{'n': 1\} is infeasible: never"):
         space(refuse).assign("S-0.n", 1).program()
@@ -215,7 +215,7 @@ def test_declared_outputs_close_no_circle():
         SearchSpace(own).specify([1])
     space = SearchSpace(mutual)
     assert [len(space.specify(values).program()) for values in ([0, 0], [0, 1], [1, 0])] == [1, 2, 2]
-    with pytest.raises(errors.CycleError, match=r"feed each other in a circle: .*Add-0 <- .*Add-0 <- "):
+    with pytest.raises(errors.CycleError, match=r"feed each other in a cycle: .*Add-0 <- .*Add-0 <- "):
         space.specify([1, 1])
 
 
@@ -232,5 +232,5 @@ def test_parts_that_promise_no_choices_read_nothing_outside():
         part = substitution_module("Part", build, {"h": D([1, 2])}, [], ["out"], opens_choices=False)
         return inputs, part[1]
 
-    with pytest.raises(LanguageError, match=r"opens_choices=False, but what .* reads an output of a part around it"):
+    with pytest.raises(LanguageError, match=r"opens_choices=False, but .* reads an output of an enclosing part"):
         SearchSpace(space).specify([1]).program()

@@ -57,8 +57,8 @@ def test_a_value_opens_what_follows_from_it_and_leaves_the_space_alone():
 
 
 REFUSED_VALUES = [
-    ("SISORepeat-0.num_reps", 1, "SISORepeat-0.num_reps: no hyperparameter that could be assigned now; it has a value"),
-    ("nowhere", 1, "nowhere: no hyperparameter .*; open are SISORepeat-0/M-"),
+    ("SISORepeat-0.num_reps", 1, "SISORepeat-0.num_reps: expected an open hyperparameter; it already has a value"),
+    ("nowhere", 1, "nowhere: expected an open hyperparameter; open: SISORepeat-0/M-"),
     ("SISORepeat-0/M-0.x", "c", r"SISORepeat-0/M-0.x: expected one of \['a', 'b'\], got 'c'"),
     ("SISORepeat-0/M-0.x", b"x", "SISORepeat-0/M-0.x: expected None, bools, numbers"),
 ]
@@ -72,10 +72,10 @@ def test_what_cannot_be_assigned_is_refused_with_what_can(path, value, words):
 
 def test_an_end_has_a_program_and_nothing_else_has():
     space = PartialProgram(repeated)
-    with pytest.raises(LanguageError, match=r"not all is chosen: SISORepeat-0\.num_reps"):
+    with pytest.raises(LanguageError, match=r"choices are open: SISORepeat-0\.num_reps"):
         space.program()
     end = space.specify([1, "b"])
-    with pytest.raises(TraceError, match=r"it has a value already|open are none"):
+    with pytest.raises(TraceError, match=r"it already has a value|open: none"):
         end.assign("SISORepeat-0/M-0.x", "a")
     assert (len(end.program()), end.specify([])) == (1, end)
 

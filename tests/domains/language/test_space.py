@@ -34,7 +34,7 @@ def test_what_is_no_point_or_generator_is_refused_by_name(rng):
     with pytest.raises(ValueError, match="m: expected at least 0, got -1"):
         space.sample(-1, rng)
     for place, value, words in (
-        (3, 1, "hyperparameter: expected one, or its place as text, got 3"),
+        (3, 1, "hyperparameter: expected a hyperparameter or its path, got 3"),
         ("SISORepeat-0.num_reps", [1], r"expected one of \[1, 2, 4\], got \(1,\)"),
     ):
         with pytest.raises(TraceError, match=words):

@@ -63,7 +63,7 @@ def test_where_no_end_is_near_that_is_said_with_the_place():
         return lang.siso_or([forever, forever], lang.D([0, 1]))
 
     walk = begin(forever, 400)
-    with pytest.raises(NoneFeasible, match=r"SISOOr-0\.idx: no value was found that leads to an end within 40 more"):
+    with pytest.raises(NoneFeasible, match=r"SISOOr-0\.idx: no value was found that ends the program within 40 more"):
         draw_terminating_value(walk.next(), walk, np.random.default_rng(0))
     assert drawn(lambda: of_depths(sampling.MAX_STEPS_TO_END - 1)) == {0}
     with pytest.raises(NoneFeasible):

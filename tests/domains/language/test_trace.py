@@ -55,7 +55,7 @@ def test_it_is_a_mapping_that_nobody_can_change():
 
 
 NO_TRACES = [
-    ([("a", 1)], r"trace: expected a mapping from places to values, got \[\('a', 1\)\]"),
+    ([("a", 1)], r"trace: expected a mapping from paths to values, got \[\('a', 1\)\]"),
     ("a", "trace: expected a mapping"),
     ({"a": {1}}, "a: expected None, bools, numbers"),
     ({"a": float("nan")}, "a: expected finite numbers, got nan"),

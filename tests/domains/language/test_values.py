@@ -84,7 +84,7 @@ def test_properties_are_a_mapping_by_text_or_nothing():
     assert as_properties("p", given) == given
     with pytest.raises(LanguageError, match=r"p: expected a dict from local names, got \['a'\]"):
         as_properties("p", ["a"])  # type: ignore[arg-type]
-    with pytest.raises(LanguageError, match="p: expected local names that are text, got 1"):
+    with pytest.raises(LanguageError, match="p: expected local names that are strings, got 1"):
         as_properties("p", {"a": 1, 1: 2})  # type: ignore[dict-item]
 
 
@@ -175,4 +175,4 @@ def test_spaces_whose_names_stand_for_other_functions_are_counted_apart():
 def test_what_cannot_be_told_apart_asks_for_names():
     for options in ([print, print], [{"a": 1}, {"a": 1}]):
         check_refusal(lambda options=options: conv2d(lang.D(options)), r"equal.*name them, D\(\{'name'")
-    check_refusal(lambda: conv2d(lang.D([lambda: 1])), r"anything by a name of yours, D\(\{'name': value")
+    check_refusal(lambda: conv2d(lang.D([lambda: 1])), r"any object under your own name, D\(\{'name': value")

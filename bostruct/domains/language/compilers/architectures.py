@@ -28,7 +28,7 @@ class ArchitectureBackend(Backend[LayerIndices]):
         reached = tuple(dict.fromkeys(chain(*inputs.values())))
         if (layer := layer_of(node)) is not None:
             if not reached:
-                raise CompileError(f"{describe_node(node)} is the layer {layer}, but nothing of the input reaches it")
+                raise CompileError(f"{describe_node(node)} is the layer {layer}, but no data from the input reach it")
             reached = self.add(layer, reached, node.path)
         return reached if len(node.outputs) == 1 else dict.fromkeys(node.outputs, reached)
 
@@ -50,7 +50,7 @@ def layer_of(node: Node) -> Layer | None:
     except PointError as error:
         raise CompileError(str(error)) from error
     except Exception as error:
-        raise CompileError(f"{describe_node(node)}: what layer it is cannot be said: {error!r}") from error
+        raise CompileError(f"{describe_node(node)}: its function layer= failed: {error!r}") from error
 
 
 def build_architecture(program: Program, family: Family | str | None, decision: str) -> Architecture:
@@ -63,7 +63,7 @@ def build_architecture(program: Program, family: Family | str | None, decision: 
     ends = compile_program(program, found, dict.fromkeys(program.inputs, (0,)))
     if len(found.layers) == 1:
         kinds = ", ".join(dict.fromkeys(node.kind for node in program.nodes)) or "none"
-        raise CompileError(f"no module stands for a layer; give layer= to the makers of some of: {kinds}")
+        raise CompileError(f"no module has a layer; pass layer= when making some of: {kinds}")
     labels = {layer.label for layer in found.layers}
     known = given or next((family for family in BUILT_IN.values() if labels <= family.by_name.keys()), CNN)
     is_decision = {label.name: label.role == "decision" for label in known.labels}
@@ -75,5 +75,5 @@ def build_architecture(program: Program, family: Family | str | None, decision: 
         found.add(Layer(known.output.name), decided, "the program's output")
         return Architecture(found.layers, found.edges, given)
     except PointError as error:
-        where = ", ".join(f"{u}: {path}" for u, path in found.paths.items())
-        raise CompileError(f"the program is no architecture: {error}. Its layers are {where}") from error
+        positions = ", ".join(f"{u}: {path}" for u, path in found.paths.items())
+        raise CompileError(f"the program is not a valid architecture: {error}. Its layers are {positions}") from error

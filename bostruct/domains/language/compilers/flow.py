@@ -108,8 +108,8 @@ def describe_node(node: Node) -> str:
 
 def wrong_module(node: Node, compiler: str, expected: str) -> CompileError:
     """Return the error for a module that a compiler does not support."""
-    got = "nothing" if node.implementation is None else short_repr(node.implementation)
-    return CompileError(f"{describe_node(node)}: {compiler} compiles {expected}; this one stands for {got}")
+    got = "missing" if node.implementation is None else short_repr(node.implementation)
+    return CompileError(f"{describe_node(node)}: {compiler} compiles {expected}; its implementation is {got}")
 
 
 def _by_output_name(step: PlanStep, made: Any) -> Mapping[str, Any]:

@@ -91,7 +91,7 @@ class ShapeInference(Backend[Tensor]):
 def build_layer(node: Node, shapes: dict[str, tuple[int, ...]]) -> nn.Module:
     """Build the torch module of a node; raises CompileError."""
     if not isinstance(node.implementation, TorchLayer):
-        raise flow.wrong_module(node, "to_torch", "modules made by torch_module and its like")
+        raise flow.wrong_module(node, "to_torch", "modules made by torch_module and similar functions")
     layer = node.implementation.build(node.values.copy(), shapes.copy())
     if isinstance(layer, nn.Module):
         return layer
@@ -131,5 +131,5 @@ def _meta_tensor(name: str, given: Example) -> Tensor:
 def shape_of(node: Node, name: str, given: object) -> tuple[int, ...]:
     """Return the shape of an input; raises CompileError if it is not a tensor."""
     if not isinstance(given, Tensor):
-        raise CompileError(f"{node.path}: its input {name} should be a tensor, and is {short_repr(given)}")
+        raise CompileError(f"{node.path}: its input {name}: expected a tensor, got {short_repr(given)}")
     return tuple(given.shape)

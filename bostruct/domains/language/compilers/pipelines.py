@@ -26,7 +26,7 @@ Branch: TypeAlias = tuple[PipelineStep, ...]  # the steps from the data to a nod
 
 
 def pipeline(program: Program) -> Pipeline:
-    """Return the program as a pipeline, not fitted.
+    """Return the program as an unfitted pipeline.
 
     Raises CompileError if scikit-learn cannot express the program.
     """
@@ -35,7 +35,7 @@ def pipeline(program: Program) -> Pipeline:
             raise CompileError(f"a pipeline has one {what}; the program has {', '.join(names) or 'none'}")
     branch = next(iter(compile_program(program, PipelineBackend(), {program.inputs[0]: ()}).values()))
     if not branch:
-        raise CompileError("a pipeline needs at least one estimator; the program hands on its input")
+        raise CompileError("a pipeline needs at least one estimator; the program returns its input unchanged")
     return _pipeline(branch)
 
 
@@ -58,7 +58,7 @@ def make_estimator(node: Node) -> BaseEstimator:
     try:
         made = node.implementation.make(**node.values)
     except Exception as error:
-        raise CompileError(f"{describe_node(node)}: no estimator can be made: {error!r}") from error
+        raise CompileError(f"{describe_node(node)}: its estimator cannot be made: {error!r}") from error
     if not isinstance(made, BaseEstimator):
         raise CompileError(f"{describe_node(node)}: expected a scikit-learn estimator, got {short_repr(made)}")
     return made

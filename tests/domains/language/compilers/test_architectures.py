@@ -126,7 +126,7 @@ def test_nasbot_searches_cells_of_our_operations_with_pointwise_convolutions():
 
 
 REFUSED = [
-    ([lambda: lang.siso_module("Conv"), ops.relu], "no module stands for a layer; .* some of: Conv, ReLU"),
+    ([lambda: lang.siso_module("Conv"), ops.relu], "no module has a layer; .* some of: Conv, ReLU"),
     (
         [lambda: ops.conv2d(2), lambda: ops.dense(3), lambda: ops.conv2d(4)],
         r"conv3-4.*needs an image.*1: Conv2D-0, 2: Dense-0, 3: Conv2D-1",
@@ -149,7 +149,7 @@ def test_a_layer_that_reads_nothing_is_refused():
         end[0]["in0"].connect(constant[1]["out"])
         return {"in": end[0]["in1"]}, end[1]
 
-    with pytest.raises(CompileError, match=r"Constant-0\(\) is the layer conv3-4, but nothing of the input reaches it"):
+    with pytest.raises(CompileError, match=r"Constant-0\(\) is the layer conv3-4, but no data from the input reach it"):
         SearchSpace(builder).program().to_architecture()
 
 

@@ -170,6 +170,6 @@ def test_messages_name_a_module_with_its_values():
     assert len(flow.describe_node(node)) < 60
     error = flow.wrong_module(node, "to_song", "songs")
     assert isinstance(error, CompileError)
-    assert str(error) == f"{flow.describe_node(node)}: to_song compiles songs; this one stands for nothing"
+    assert str(error) == f"{flow.describe_node(node)}: to_song compiles songs; its implementation is missing"
     (other,) = SearchSpace(lambda: scaled(1)).program().nodes
-    assert "this one stands for PlainFunction(" in str(flow.wrong_module(other, "to_song", "songs"))
+    assert "its implementation is PlainFunction(" in str(flow.wrong_module(other, "to_song", "songs"))

@@ -162,7 +162,7 @@ def test_inputs_that_are_wrong_are_refused(shapes, message):
 
 def test_abstract_modules_are_refused_by_name():
     program = fixed(lambda: ops.dense(2), lambda: lang.siso_module("Abstract", {"depth": 3}))
-    with pytest.raises(CompileError, match=r"Abstract-0\(depth=3\): to_torch compiles .*stands for nothing"):
+    with pytest.raises(CompileError, match=r"Abstract-0\(depth=3\): to_torch compiles .* is missing"):
         program.to_torch((1, 2))
     with pytest.raises(CompileError, match=r"expected a torch\.nn\.Module or a function, got 5"):
         fixed(lambda: lang.siso_torch_module("Odd", lambda _values, _shapes: 5)).to_torch((1, 2))
