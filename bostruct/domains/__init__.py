@@ -1,4 +1,4 @@
-"""Domains, which say what a point is."""
+"""Domains, which define the points of a search space."""
 
 from __future__ import annotations
 

@@ -203,8 +203,8 @@ class MixedSpace(Joint):
     def pool(self) -> list[JointPoint]:
         """The pools of the parts, joined row by row; empty if no part has a pool.
 
-        Parts without a pool are drawn, with one seed in every study, and drawn again until the constraints hold. Points
-        for which the constraints never hold are left out.
+        Parts without a pool are drawn with the same seed in every study, up to 100 times until the constraints hold.
+        Points for which the constraints never hold are left out.
         """
         rng, found = np.random.default_rng(0), []
         for x in self._apply_conditions(super().pool, rng):

@@ -87,7 +87,7 @@ def list_choices(name: str, variable: Variable, columns: Sequence[int]) -> list[
 def draw_values(name: str, variable: Variable, rng: np.random.Generator) -> tuple[list[list[Choice]], Array]:
     """Return values of a structure as their choices (a), and their weights (a,), which sum to 1.
 
-    If there are few values, all are returned, weighted by their probabilities; otherwise, draws with equal weights.
+    If there are few values, all are returned, weighted by their probabilities; otherwise, draws of equal weight.
 
     rng: random number generator.
     """

@@ -21,13 +21,13 @@ def _joint_from_json(data: ParsedJson) -> Joint:
 
 def _mixed_from_json(data: ParsedJson) -> MixedSpace:
     if data["constraints"] or data["tests"]:
-        raise DomainError("the space has predicates, whose code no file holds")
+        raise DomainError("the space has predicates, whose code cannot be stored")
     parts = {name: as_part(name, domain_from_json(part)) for name, part in data["parts"].items()}
     return MixedSpace(tuple(parts), tuple(parts.values()), tuple(data["order"]))
 
 
 def _refuse_language(data: ParsedJson) -> NoReturn:
-    raise DomainError(f"the search space {data['builder']} is a function, which no file holds; pass it (space=...)")
+    raise DomainError(f"the search space {data['builder']} is a function, which cannot be stored; pass it (space=...)")
 
 
 BUILDERS: dict[str, Callable[[ParsedJson], Domain]] = {

@@ -346,7 +346,7 @@ def test_a_file_tells_a_space_without_predicates_and_refuses_others(tmp_path):
     with bo.Study.load(tmp_path / "plain.db") as study:
         assert study.domain == plain
     bo.minimize(cost, TRAINED, 3, method="random", storage=tmp_path / "tests.db", progress=False)
-    with pytest.raises(DomainError, match="the space has predicates, whose code no file holds"):
+    with pytest.raises(DomainError, match="the space has predicates, whose code cannot be stored"):
         bo.Study.load(tmp_path / "tests.db")
 
 

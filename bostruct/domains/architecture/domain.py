@@ -310,7 +310,7 @@ def cnn_domain(
     Raises
     ------
     DomainError
-        If no architecture of the default pool is within the bounds, or one of yours is not.
+        If an architecture of `pool` is out of bounds, or no architecture of the default pool is within the bounds.
     TypeError
         If an argument is invalid.
     """
@@ -337,7 +337,7 @@ def mlp_domain(
     Raises
     ------
     DomainError
-        If no architecture of the default pool is within the bounds, or one of yours is not.
+        If an architecture of `pool` is out of bounds, or no architecture of the default pool is within the bounds.
     TypeError
         If an argument is invalid.
     """

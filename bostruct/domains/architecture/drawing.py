@@ -64,7 +64,7 @@ def draw_svg(architecture: Architecture) -> str:
 
 
 def layer_positions(x: Architecture) -> list[tuple[float, float]]:
-    """Place each layer at the depth of its longest path from the input, layers of one depth side by side, centered."""
+    """Place each layer at the depth of its longest path from the input; center the layers of each depth."""
     depth: list[int] = []
     for above in x.parents:
         depth.append(1 + max(depth[u] for u in above) if above else 0)

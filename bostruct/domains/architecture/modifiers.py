@@ -66,7 +66,7 @@ def decrease_many(x: Architecture, rng: Rng) -> Architecture:
 
 
 def swap_label(x: Architecture, rng: Rng) -> Architecture:
-    """Change one layer into one of another kind, and now and then flip a convolution's stride."""
+    """Change the label of one layer, and sometimes flip the stride of a convolution."""
     known = x.family.by_name
     sites = [
         u

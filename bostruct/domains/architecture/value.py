@@ -192,7 +192,7 @@ class Architecture:
         if not isinstance(data, Mapping) or not {"family", "layers", "edges"} <= set(data):
             raise PointError(f"expected an object with family, layers and edges, got {short_repr(data)}")
         if family is not None and family.name != data["family"]:
-            raise PointError(f"family: expected {family.name}, the description says {data['family']}")
+            raise PointError(f"family: expected {family.name}, got {data['family']} in the description")
         return cls(data["layers"], data["edges"], data["family"] if family is None else family)
 
     def to_json(self) -> Json:

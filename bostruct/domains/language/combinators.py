@@ -45,7 +45,7 @@ def identity() -> IO:
 
 
 def hyperparameter_aggregator(name_to_hyperp: Mapping[str, Hyperparameter]) -> IO:
-    """Return an identity module that holds hyperparameters of no other module.
+    """Return an identity module for hyperparameters that no other module uses.
 
     Parameters
     ----------
