@@ -167,7 +167,7 @@ def test_a_study_of_programs_resumes_exactly(tmp_path, method):
             if cut == 11:
                 study.ask()
     assert [t.value for t in study.trials] == [t.value for t in whole.trials]
-    with pytest.raises(DomainError, match="figure_4 is a function, which no file holds"):
+    with pytest.raises(DomainError, match="figure_4 is a function, which cannot be stored"):
         bo.Study.load(path)
     with bo.Study.load(path, read_only=True) as stored:
         assert stored.best_point == dict(whole.best_point.trace)

@@ -294,7 +294,7 @@ class Module:
         substitution: Substitution | None = None,
     ) -> None:
         if not isinstance(kind, str) or not MODULE_NAME.fullmatch(kind):
-            raise LanguageError(f"name: expected a string without spaces and / [ ] . :, got {short_repr(kind)}")
+            raise LanguageError(f"name: expected a string without spaces or any of / [ ] . :, got {short_repr(kind)}")
         fragment = current_fragment(f"the module {kind}")
         self.kind = kind
         self.fragment = fragment

@@ -66,7 +66,7 @@ def test_dangling_inputs_and_modules():
 
 def test_names_clash():
     check_refusal(lambda: lang.module("A", {}, ["x", "x"]), "A: two of its inputs have the same name", errors.NameClash)
-    check_refusal(lambda: lang.siso_module("a/b"), "without spaces and any of")
+    check_refusal(lambda: lang.siso_module("a/b"), "without spaces or any of")
     check_refusal(lambda: conv2d(D([1], name="+x")), r"not beginning with '\+'")
 
 

@@ -211,7 +211,7 @@ def test_declared_outputs_close_no_circle():
             joined_inputs[f"in{i}"].connect(outputs["out"])
         return {f"x{i}": inputs["in"] for i, (inputs, _) in enumerate(parts)}, joined_outputs
 
-    with pytest.raises(errors.CycleError, match=r"reads After-0.*depends on SISOOptional-0, the substitution around"):
+    with pytest.raises(errors.CycleError, match=r"reads After-0.*depends on SISOOptional-0, the enclosing"):
         SearchSpace(own).specify([1])
     space = SearchSpace(mutual)
     assert [len(space.specify(values).program()) for values in ([0, 0], [0, 1], [1, 0])] == [1, 2, 2]

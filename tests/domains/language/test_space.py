@@ -143,7 +143,7 @@ def test_what_nests_too_deeply_is_infeasible_for_those_who_decide(rng):
         return siso_or([forever, forever], D([0, 1]))
 
     space = SearchSpace(forever, max_depth=4)
-    with pytest.raises(Infeasible, match="more than 4 substitutions"):
+    with pytest.raises(Infeasible, match="more than 4 nested substitutions"):
         space.options((0,) * 5)
     with pytest.raises(Infeasible):
         space.roll_out((), rng)

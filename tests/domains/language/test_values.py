@@ -174,5 +174,5 @@ def test_spaces_whose_names_stand_for_other_functions_are_counted_apart():
 
 def test_what_cannot_be_told_apart_asks_for_names():
     for options in ([print, print], [{"a": 1}, {"a": 1}]):
-        check_refusal(lambda options=options: conv2d(lang.D(options)), r"equal.*name them, D\(\{'name'")
+        check_refusal(lambda options=options: conv2d(lang.D(options)), r"duplicates.*name them, D\(\{'name'")
     check_refusal(lambda: conv2d(lang.D([lambda: 1])), r"any object under your own name, D\(\{'name': value")

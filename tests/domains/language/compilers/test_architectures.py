@@ -132,7 +132,7 @@ REFUSED = [
         r"conv3-4.*needs an image.*1: Conv2D-0, 2: Dense-0, 3: Conv2D-1",
     ),
     ([lambda: labeled_module("Odd", lambda _values: 5)], "Odd-0: expected a Layer"),
-    ([lambda: labeled_module("Odd", lambda values: values["units"])], r"Odd-0\(\): .* cannot be said: KeyError"),
+    ([lambda: labeled_module("Odd", lambda values: values["units"])], r"Odd-0\(\): .* layer= failed: KeyError"),
 ]
 
 
