@@ -191,7 +191,7 @@ def test_13_what_grows_faster_than_it_ends_is_led_to_an_end():
         return lang.siso_or([never, never], D([0, 1]))
 
     for by in ("decision", "architecture"):
-        with pytest.raises(errors.NoneFeasible, match="ends the program|leads to a program"):
+        with pytest.raises(errors.NoneFeasible, match=r"ends the program|leads to a program"):
             SearchSpace(never).sample(1, rng, by=by)
 
 
