@@ -120,7 +120,7 @@ ImageEffect = Literal["keeps", "strides", "halves", "collapses"]
 Joins = Literal["concatenates", "adds"]
 LabelCosts = tuple[tuple[str, str, float], ...]
 LABEL_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.+-]*")
-UNMATCHED = 2.0  # leaving a unit of mass unmatched in both architectures: no match costs more
+UNMATCHED = 2.0  # cost of a unit of mass that both architectures leave unmatched: no match costs more
 
 
 @dataclass(frozen=True)
