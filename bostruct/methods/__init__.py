@@ -69,14 +69,14 @@ METHODS: dict[str, Callable[..., Searcher]] = {
 
 
 def list_names() -> list[str]:
-    """List the names of all methods: built-in ones by kind, registered ones, and those of plug-ins."""
+    """List the names of all methods: built-in methods by type, registered methods, and methods of plug-ins."""
     return [*METHODS, *plugins.list_plugins(plugins.METHODS, METHODS)]
 
 
 def list_methods(domain: Domain) -> list[str]:
-    """List the registered methods that can search a domain, in their order; those that lack a package are left out.
+    """List the registered methods that can search a domain, in order, without methods whose package is missing.
 
-    domain: any.
+    domain: any domain.
     """
     found = []
     for name, build in METHODS.items():
@@ -89,12 +89,12 @@ def list_methods(domain: Domain) -> list[str]:
 def list_interpretable(domain: Domain, history: HistoryView) -> list[str]:
     """List the registered methods that can search a domain and have a model with hyperparameters.
 
-    history: with a completed point, of which models are made.
+    history: the trials to learn models from, at least one of them completed.
     """
     found = []
     for name in list_methods(domain):
         searcher, rng = METHODS[name](domain), np.random.default_rng(0)
-        with suppress(BostructError, NumericalError):  # of a method that has no model of several objectives or limits
+        with suppress(BostructError, NumericalError):  # not every method models several objectives or constraints
             if any(searcher.sample_hyperparameters(history, searcher.initial_state(), rng)):
                 found.append(name)
     return found
@@ -106,7 +106,7 @@ def find_method(name: str) -> Callable[..., Searcher]:
     Parameters
     ----------
     name : str
-        One of `list_names()`, or ``module:name`` of your own function, imported from the current directory or the path.
+        One of `list_names()`, or ``module:name`` of your own function, imported from the current directory or sys.path.
 
     Returns
     -------
@@ -125,13 +125,13 @@ def find_method(name: str) -> Callable[..., Searcher]:
     installed = plugins.list_plugins(plugins.METHODS)
     if name in installed:
         return _check_method_builder(name, plugins.load_plugin("method", installed[name]))
-    known = sorted({*METHODS, *plugins.list_loadable(plugins.METHODS)} - {"auto"})  # as a reader looks them up
+    known = sorted({*METHODS, *plugins.list_loadable(plugins.METHODS)} - {"auto"})  # sorted for the message
     check_choice("method", name, ("auto", *known))
-    raise AssertionError("check_choice refuses every other name")
+    raise AssertionError("check_choice rejects every other name")
 
 
 def _check_method_builder(name: str, found: Any) -> Callable[..., Searcher]:
-    """Return a builder of another package, whose errors name it."""
+    """Return a builder from another package, wrapped so that its errors name the method."""
     if not callable(found) or isinstance(found, Searcher):
         raise ValueError(
             f"method: {name}: expected a function from a domain to a searcher, as the entries of "
@@ -187,7 +187,7 @@ def searcher(method: str | Searcher, domain: Domain) -> Searcher:
     Parameters
     ----------
     method : str or Searcher
-        A name, as of `find_method`, or a searcher.
+        A name that `find_method` accepts, or a searcher.
     domain : Domain
         The domain to search. Unused if a searcher is given.
 

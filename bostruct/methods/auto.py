@@ -43,17 +43,17 @@ from bostruct.surrogates.warping import OutputWarping
 
 TOLERANCE = 1e-6  # of fits: half the likelihoods, and less than 0.002 nats lost
 GROWTH = 0.02  # of the data, before the next fit
-SCHEDULE_GROWTH = 0.05  # where durations are learned: a fit has one more parameter for each item
-FAR_SCHEDULE = 30.0  # scales: bad orders teach durations as good ones do, but a penalty teaches none
-EXTENT_ODDS = Normal(1.0, 1.0)  # log odds that letters or items count, not their number alone
-LOG_SMOOTHNESS = 1.0  # by which lengthscales are expected to be larger where values are noisy
-SUBSET_ODDS = Normal(3.0, 1.0)  # log odds of the selected variables, beside small effects of all
-WIDE_ODDS = Normal(1.0, 2.0)  # log odds of effects of numbers on their whole range, beside those on a quarter of it
+SCHEDULE_GROWTH = 0.05  # the same if durations are learned: a fit then has one more parameter for each item
+FAR_SCHEDULE = 30.0  # scales: durations are learned from bad orders as well as from good ones, but not from penalties
+EXTENT_ODDS = Normal(1.0, 1.0)  # log odds that letters or items matter, not only their number
+LOG_SMOOTHNESS = 1.0  # increase of the expected log lengthscales if values are noisy
+SUBSET_ODDS = Normal(3.0, 1.0)  # log odds of the selected variables against small effects of all variables
+WIDE_ODDS = Normal(1.0, 2.0)  # log odds of the long lengthscale of continuous variables against a quarter of it
 ORDER_ODDS = Normal(3.0, 1.0)  # log odds of an order that does not mislead
 MOST_POINTS = 1_000  # in a model of variables: a suggestion from 100,000 trials takes seconds
-MOST_FITTED = 300  # of these, that hyperparameters are fitted to: a likelihood of 1,000 points takes ten times as long
-FEWEST_SELECTED_FROM, MOST_SELECTED_FROM = 20, 1_000  # variables: lengthscales tell fewer apart, more share these
-LATEST_POINTS = 200  # of these, the last told: among many variables suggestions go far, and may fail there
+MOST_FITTED = 300  # training points of the hyperparameters: a likelihood of 1,000 points takes ten times as long
+FEWEST_SELECTED_FROM, MOST_SELECTED_FROM = 20, 1_000  # variables: lengthscales suffice for fewer, more share them
+LATEST_POINTS = 200  # of MOST_POINTS, the last observed: with many variables suggestions go far, and may fail there
 
 log = logging.getLogger(__name__)
 
@@ -61,11 +61,11 @@ log = logging.getLogger(__name__)
 class Rule(NamedTuple):
     """One row of the table that `auto` reads from the top.
 
-    serves: whether a domain is of this row.
-    note: domain -> which method it is and why, for the record; None if a kernel of this package knows the domain.
+    fits: domain -> whether the row applies to it.
+    note: domain -> the method and the reason, to record; None if this package has a kernel for the domain.
     """
 
-    serves: Callable[[Domain], bool]
+    fits: Callable[[Domain], bool]
     build: Callable[[Any], Any]
     note: Callable[[Domain], str] | None = None
 
@@ -73,15 +73,18 @@ class Rule(NamedTuple):
 def auto(domain: Domain) -> Searcher:
     """Build the default method for a domain.
 
-    The method is the first that fits:
+    The first entry that fits the domain determines the method:
 
-    1. Variables, such as a `Space`: `for_space`. 2. Named choices with mutations, such as programs: `for_programs`. 3.
-    Several parts that all have kernels: `for_parts`. 4. Architectures with mutations: `nasbot`. 5. Distances or
-    features, also named choices and architectures without mutations: `bayesian`. Negative eigenvalues of the
-       kernel are clipped and recorded.
-    6. Mutations: `evolution`. 7. Anything else: `random`.
+    1. Variables, such as a `Space`: `for_space`.
+    2. Named choices with mutations, such as programs: `for_programs`.
+    3. Several parts that all have kernels: `for_parts`.
+    4. Architectures with mutations: `nasbot`.
+    5. Distances or features, and named choices or architectures without mutations: `bayesian`. Negative eigenvalues of
+       the kernel are clipped and recorded.
+    6. Mutations: `evolution`.
+    7. Anything else: `random`.
 
-    For 5 to 7, ``trial.info["auto"]`` and a log record of level INFO name the method and the reason.
+    For entries 5 to 7, ``trial.info["auto"]`` and a log record of level INFO give the method and the reason.
 
     Parameters
     ----------
@@ -94,7 +97,7 @@ def auto(domain: Domain) -> Searcher:
         If it is not a domain, or has a variable of a kind without a kernel.
     """
     check_part("domain", domain, Domain)
-    rule = next(rule for rule in RULES if rule.serves(domain))
+    rule = next(rule for rule in RULES if rule.fits(domain))
     if rule.note is None:
         return rule.build(domain)
     note = rule.note(domain)
@@ -105,61 +108,61 @@ def auto(domain: Domain) -> Searcher:
 def for_space(domain: Domain) -> BayesianSearch:
     """Build Bayesian optimization of variables: a GP at its mode, log EI, local search around the best points.
 
-    The kernel blends main effects with diffusion. Most objectives have main effects, and few data suffice for them. The
-    prior of the diffusion is scaled by the number of variables. Effects of numbers blend two lengthscales, the whole
-    range and a quarter of it, because smooth functions need the one and waves the other. Values far worse than the
+    The kernel is a weighted sum of main effects and diffusion. Most objectives have main effects, and few data suffice
+    to learn them. The prior of the diffusion is scaled by the number of variables. Main effects of continuous variables
+    have two lengthscales, the whole range for smooth functions and a quarter of it for waves. Values far worse than the
     median are compressed.
 
-    Where sequences vary in length, or subsets in size, another kernel has main effects that see only the lengths and
-    sizes of these. The data say how much of it is needed, so that few of them show what the length does.
+    If sequences vary in length, or subsets in size, another kernel has main effects of only these lengths and sizes.
+    The data determine its weight, so a few data suffice to learn the effect of the length.
 
-    Where there are ordered choices, a third kernel has main effects that know no order. Next to nothing is expected of
-    it, but the data may say otherwise: if an order misleads, each choice then has an effect of its own. So it is where
-    descriptors or a matrix say which choices are alike, and mislead.
+    If there are ordered choices, a third kernel has main effects that ignore the order. Its weight is small unless the
+    data show that an order misleads: each choice then has its own effect. The same holds for descriptors or a matrix of
+    similarities that mislead.
 
-    Two models are fitted. One expects next to no noise, the other expects a third of the variance to be noise and has
-    four times the prior probability. Among points that do not repeat, little but the prior tells noise from a rough
-    function; some 20 values of a function without noise overcome it. If the noisy model is chosen among choices without
-    order, a third model serves in its place, which expects a smoother function. Labels of success and failure are taken
-    for quiet.
+    Two models are fitted. The first expects almost no noise. The second expects a third of the variance to be noise,
+    and has four times the prior probability. Unless points repeat, little but the prior distinguishes noise from a
+    rough function; about 20 values of a noise-free function outweigh the prior. If the second model is selected and all
+    variables are unordered choices, a third model, which expects a smoother function, replaces it. Labels of success
+    and failure are modeled as almost noise-free.
 
-    From 50 trials on, the models are fitted again whenever the data have grown by a fiftieth, and those of success
-    whenever the points that succeeded or those that failed have. From 1,000 trials on, they learn from the best 500
-    points and from 500 points around the best; of more than 100 variables, also from the last 200.
+    From 50 trials onward, the models are fitted again whenever the data have grown by a fiftieth; the models of success
+    whenever the successes or the failures have. From 1,000 trials onward, they learn from the best 500 points and 500
+    points around the best; with more than 100 variables, also from the last 200.
 
-    More than 1,000 variables on equal graphs share a lengthscale, which ``trial.info["auto"]`` says. A space of more
-    than 100 variables without numbers is searched by ascents that change many of them at a time.
+    More than 1,000 variables on equal graphs share a lengthscale, as ``trial.info["auto"]`` records. A space of more
+    than 100 variables, none of them continuous, is searched by ascents that change many variables at a time.
 
-    Of 20 to 1,000 variables without schedules, a subset serves if the data favor it: see `VariableSelection`.
+    With 20 to 1,000 variables and no schedules, a subset is selected if the data favor it: see `VariableSelection`.
 
-    Numbers that are too many to list are searched by gradients, in turn with the rest. Where there are some, points can
-    be so close to told ones that they teach nothing: the acquisition is log augmented EI, which asks for others.
+    Continuous variables are optimized by gradients, in turn with the other variables. They allow points so close to
+    observed points that nothing is learned, so the acquisition function is log augmented EI, which avoids these points.
 
-    Where variables have conditions, every fourth suggestion without a better value is random, in the branch with the
-    fewest trials. A branch is the set of points that have the same variables.
+    If variables have conditions, every fourth suggestion without a better value is a random point of the branch with
+    the fewest trials. A branch is the set of points that have the same variables.
 
-    Among orders without conditions, a suggestion may be a mutation of the best point in place of the model's: whichever
-    has brought better values more often of late is more likely to be asked.
+    With orders and without conditions, a mutation of the best point may replace the model's suggestion. The source that
+    has found better values more often recently is more likely to be used.
 
-    Where the items of an order have resources, a further kernel has the schedule of the order, in durations that are
-    learned. It is linear in ends of chains of items, and bad orders teach the durations as good ones do. So only values
-    farther away than those of schedules are compressed. The search is by simulated annealing, because schedules have
-    plateaus; with numbers, its best points climb then. While it stays on that of the best value, every other suggestion
-    is a mutation of the best point.
+    If the items of an order have resources, another kernel contains the schedule of the order. It is linear in the ends
+    of chains of items, and it learns the durations from bad orders as well as from good ones. So only values farther
+    away than those of schedules are compressed. The search is simulated annealing, because schedules have plateaus;
+    with continuous variables, an ascent then starts from its best points. While suggestions stay on the plateau of the
+    best value, every other suggestion is a mutation of the best point.
 
     Parameters
     ----------
     domain : Domain
-        Of variables, such as a `Space`.
+        A domain of variables, such as a `Space`.
 
     Raises
     ------
     DomainError
-        Naming a variable whose kind has no kernel.
+        If a variable's kind has no kernel; the message names the variable.
     """
     scheduled = has_schedules(domain)
     kernel = build_kernel(domain)
-    # means and initial values are log variances of standardized values
+    # prior means and initial values of the noise are log variances of standardized values
     latest = LATEST_POINTS if len(domain.variables) > MOST_BY_ONE else 0
     quiet = MAPGP(kernel, domain.join, Normal(-5.0, 1.0), -5.0, 60, TOLERANCE, MOST_POINTS, latest, MOST_FITTED)
     has_numbers = domain.n_continuous > 0
@@ -168,8 +171,8 @@ def for_space(domain: Domain) -> BayesianSearch:
     success = success_model(domain, replace(quiet, latest=0), most=MOST_POINTS)
     growth = SCHEDULE_GROWTH if scheduled else GROWTH
     variables = domain.variables.values()
-    has_names_alone = all(one.choices is not None and one.grid is None and not one.ordered for one in variables)
-    smooth = replace(noisy, kernel=build_kernel(domain, LOG_SMOOTHNESS)) if has_names_alone else None
+    are_unordered = all(one.choices is not None and one.grid is None and not one.ordered for one in variables)
+    smooth = replace(noisy, kernel=build_kernel(domain, LOG_SMOOTHNESS)) if are_unordered else None
     model = NoiseSelection(quiet, noisy, log_odds=math.log(4.0), growth=growth, smooth=smooth)
     surrogate = select_variables(domain, model)
     search = default_search(domain)
@@ -195,8 +198,8 @@ def for_space(domain: Domain) -> BayesianSearch:
 def build_kernel(domain: Domain, log_smoothness: float = 0.0) -> Kernel:
     """Build the kernel that `for_space` describes.
 
-    domain: of variables, such as a `Space`.
-    log_smoothness: by how much the log lengthscales are expected to be larger.
+    domain: a domain of variables, such as a `Space`.
+    log_smoothness: increase of the expected log lengthscales.
     """
     effects: Kernel = main_effects(domain)
     if domain.n_continuous:
@@ -212,8 +215,8 @@ def build_kernel(domain: Domain, log_smoothness: float = 0.0) -> Kernel:
 def select_variables(domain: Domain, model: NoiseSelection) -> Surrogate:
     """Return a surrogate that selects variables by evidence, if a space has 20 to 1,000 of them and no schedules.
 
-    domain: of variables, such as a `Space`.
-    model: of all variables.
+    domain: a domain of variables, such as a `Space`.
+    model: the model of all variables.
     """
     variables, names = domain.variables, list(domain.variables)
     if not FEWEST_SELECTED_FROM <= len(variables) <= MOST_SELECTED_FROM or has_schedules(domain):
@@ -262,15 +265,15 @@ def for_programs(domain: ChoiceDomain) -> BayesianSearch:
 def for_parts(domain: Domain) -> BayesianSearch:
     """Build Bayesian optimization of several parts: a GP at its mode on the product of their kernels, log EI.
 
-    It begins with ten random points. Branches are explored as by `for_space`.
+    The first ten points are random. Branches are explored as in `for_space`.
     """
     return replace(bayesian(domain, n_initial=10), design=random_design, exploration=explore_branches(domain))
 
 
 def _note_many(kernel: SpaceKernel) -> str | None:
-    """Say how many variables share lengthscales, if some do."""
-    served = [(one.variables, one.parameters) for one in kernel.factors if one.parameters]
-    shared = [(len(variables), len(own)) for variables, own in served if len(own) < len(variables)]
+    """Return a note on how many variables share lengthscales; None if none do."""
+    fitted = [(one.variables, one.parameters) for one in kernel.factors if one.parameters]
+    shared = [(len(variables), len(own)) for variables, own in fitted if len(own) < len(variables)]
     d, n = sum(variables for variables, _ in shared), sum(own for _, own in shared)
     return f"of {d:,} variables those on equal graphs share a lengthscale: {n:,} in all" if shared else None
 

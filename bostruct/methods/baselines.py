@@ -15,7 +15,7 @@ def evolution(domain: Domain) -> Searcher:
     Parameters
     ----------
     domain : Domain
-        Any domain with mutations. The search begins with its pool, or with 12 random points.
+        Any domain with mutations. The search starts with its pool, or with 12 random points.
 
     Raises
     ------
@@ -36,15 +36,14 @@ def regularized_evolution(
     domain : Domain
         Any domain with mutations.
     population : int, default 100
-        Number of the youngest points that live, at least 1.
+        Number of youngest points in the population, at least 1.
     tournament : int, default 25
         Number of draws in a tournament, at least 1.
     n_initial : int, optional
         Number of points before the first mutation, `population` in the paper. By default the size of the domain's pool,
         or 12, because 100 random points are too many for a few hundred trials.
     replacement : bool, default True
-        Whether a tournament may draw a point twice, as in Real et al. 2019. False as in the code of Negrinho et al.
-        2019.
+        Whether a tournament may draw a point twice, as in Real et al. 2019; False in the code of Negrinho et al. 2019.
 
     Raises
     ------
@@ -95,10 +94,10 @@ def hill_climbing(domain: Domain, best_improvement: bool = False) -> Searcher:
     Parameters
     ----------
     domain : Domain
-        Any domain with mutations, or whose neighbors can be listed.
+        Any domain with mutations, or with neighbors that can be listed.
     best_improvement : bool, default False
-        If True, all neighbors are evaluated before the search moves to the best of them. Requires neighbors. If False,
-        it moves at the first improvement.
+        If True, the search evaluates all neighbors, which the domain must list, and moves to the best of them. If
+        False, it moves at the first improvement.
 
     Raises
     ------

@@ -20,16 +20,16 @@ from bostruct.surrogates.hyperparameters import Normal
 from bostruct.surrogates.map_gp import MAPGP
 from bostruct.surrogates.warping import OutputWarping
 
-MOST_LISTED = 10_000  # points of which each is scored, where descriptors say how alike choices are
-MOST_SCORED = 100_000  # rows of one table, of which each is scored; of more rows that many are drawn
-MOST_BY_ONE = 100  # variables that a search changes one by one; among more of them it makes many changes together
+MOST_LISTED = 10_000  # points that are all scored, if descriptors define the similarity of choices
+MOST_SCORED = 100_000  # rows of one table that are all scored; from a larger table this many are drawn
+MOST_BY_ONE = 100  # variables that a search changes one by one; it changes many of more variables together
 NOISE = Normal(-5.0, 1.0)  # log variance of standardized values
 
 
 class SearchSettings(NamedTuple):
-    """The way to search a domain.
+    """The settings to search a domain.
 
-    maximizer: searches the domain for the point of the largest score.
+    maximizer: finds the point with the largest score.
     """
 
     maximizer: Maximizer
@@ -54,7 +54,7 @@ def bayesian(
     domain : Domain
         Any domain.
     kernel : Kernel, optional
-        A positive semi-definite kernel. By default that of the domain: diffusion on a `Space`, choices, OTMANN,
+        A positive semi-definite kernel. By default the domain's kernel: diffusion on a `Space`, choices, OTMANN,
         products over the parts of a joint domain, otherwise exp(-rate * distance) of distances or features, whose
         negative eigenvalues are clipped and recorded.
     acquisition : AcquisitionFunction, default LOG_EI
@@ -76,21 +76,21 @@ def bayesian(
     lacking = find_part_without_kernel(domain) if kernel is None else None
     if lacking is not None:
         raise DomainError(
-            f"method: bayesian needs a kernel, and knows none for {lacking}, which has no variables, choices, "
-            "distances, features or architectures; pass one as kernel="
+            f"method: bayesian has no default kernel for {lacking}, which has no variables, choices, distances, "
+            "features or architectures; pass one as kernel="
         )
     if kernel is None:
         model: Surrogate = map_surrogate(default_kernel(domain), domain, most=None)
     else:
         model = MAPGP(kernel, domain.join, NOISE, -5.0)
     improvement = Improvement(acquisition, best_predicted)
-    learns = Feasible(improvement, success_model(domain, model), domain.join) if acquisition.is_logarithm else None
+    feasible = Feasible(improvement, success_model(domain, model), domain.join) if acquisition.is_logarithm else None
     search = default_search(domain)
     design, n_design = initial_design(domain)
     return BayesianSearch(
         domain,
         OutputWarping(model),
-        learns or improvement,
+        feasible or improvement,
         search.maximizer if maximizer is None else maximizer,
         n_initial=n_design if n_initial is None else n_initial,
         n_starts=search.n_starts,
@@ -100,12 +100,12 @@ def bayesian(
 
 
 def default_search(domain: Domain) -> SearchSettings:
-    """Return the search that a domain's capabilities allow."""
+    """Return the settings of the search that a domain's capabilities allow."""
     wide = LocalSearch(2_000, num_spray_points=1_000, num_restarts=10, large_steps=True, most=400_000, distinct=False)
     most = MOST_SCORED if len(domain.named_values) == 1 and domain.count_at_most() > MOST_LISTED else MOST_LISTED
     if any(one.likeness is not None for one in domain.variables.values()) and (
         most == MOST_SCORED or domain.count_at_most() <= most
-    ):  # along descriptors neighbors need not be better
+    ):  # neighbors along a descriptor need not be better
         listed = LocalSearch(most, num_spray_points=20, num_restarts=10, large_steps=True, most=20_000, neighbors=200)
         return SearchSettings(listed, 5, neighbors_of)
     if domain.lists_many and len(domain.variables) > MOST_BY_ONE and not domain.n_continuous:
@@ -119,7 +119,7 @@ def default_search(domain: Domain) -> SearchSettings:
         return SearchSettings(few, 5, neighbors_of)
     if domain.lists_many:
         return SearchSettings(wide, 5, neighbors_of)
-    if domain.traits.local is not None:  # listed point by point, and so at a price
+    if domain.traits.local is not None:  # neighbors are listed point by point, which is costly
         return SearchSettings(
             LocalSearch(300, num_spray_points=30, num_restarts=5, most=1_000, distinct=False), 5, neighbors_of
         )

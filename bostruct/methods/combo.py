@@ -33,12 +33,12 @@ NOISE_PRIOR = LogHorseshoe(NOISE_SCALE, LOG_LOW, LOG_HIGH)
 
 @dataclass(frozen=True)
 class ComboPriors:
-    """Priors of mean, amplitude and noise, as COMBO has them (Oh et al. 2019).
+    """Priors of mean, amplitude and noise, as in COMBO (Oh et al. 2019).
 
     log_smallest, log_largest: logarithms of the kernel's extreme eigenvalues at edge weight 1, which bound the
-        amplitude sought.
-    center: of the prior of the mean: "middle" of the range, as in the authors' code, or the sample "mean", as in the
-        paper.
+        amplitude.
+    center: center of the prior of the mean: "middle" of the range, as in the authors' code, or the sample "mean", as in
+        the paper.
     """
 
     log_smallest: float
@@ -65,14 +65,14 @@ class ComboPriors:
 def combo(domain: Space, n_initial: int = 20, center: Center = "middle") -> BayesianSearch:
     """Build COMBO as published (Oh et al. 2019).
 
-    An ARD diffusion kernel, horseshoe priors, slice sampling, expected improvement and local search.
+    Its parts are an ARD diffusion kernel, horseshoe priors, slice sampling, expected improvement and local search.
 
     Parameters
     ----------
     domain : Space
         A space without `Real` variables and long or logarithmic `Integer` ones.
     n_initial : int, default 20
-        Number of initial points, given ones included, at least 1. 20 in the paper, 2 on Branin.
+        Number of initial points, including given points, at least 1. 20 in the paper, 2 on Branin.
     center : {"middle", "mean"}, default "middle"
         The prior mean of the constant c: the middle of the range of the values, as in the authors' code, or their mean,
         as in the paper.

@@ -1,4 +1,4 @@
-"""The kernel that a model-based method takes for each kind of domain, and its model of success if trials fail."""
+"""The default kernel for each kind of domain, and the model of success if trials fail."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from bostruct.surrogates.hyperparameters import Normal, bounded_normal
 from bostruct.surrogates.success import AveragedSuccess, ChoiceCodes, NoisyOr, RegressedSuccess
 
 ABSENCE_PRIOR = Normal(0.0, 1.0)  # of the logit of the correlation between points with and without a variable
-N_SCALE_POINTS = 32  # points whose distances say what is far in a domain
+N_SCALE_POINTS = 32  # points whose distances set the scale of a domain
 LOG_DURATION = Normal(0.0, 0.7)  # of each item of a schedule
-MAKESPAN_ODDS = Normal(1.0, 1.0)  # log odds that the end of a schedule counts, not that of each item
-SCHEDULE_ODDS = Normal(0.0, 1.5)  # log odds that a schedule is not all that counts
-MOST_APART = 1_000  # variables on equal graphs that have a lengthscale each; more of them share one
-SHORTEST_ROW = 4  # columns of equal choices that count as a sequence
-MOST_CODES = 64  # values of a column; one with more is left out
+MAKESPAN_ODDS = Normal(1.0, 1.0)  # log odds that the end of a schedule matters, not the end of each item
+SCHEDULE_ODDS = Normal(0.0, 1.5)  # log odds that more than the schedule matters
+MOST_APART = 1_000  # variables on equal graphs that have a lengthscale each; more variables share one
+SHORTEST_ROW = 4  # number of columns of equal choices from which they form a sequence
+MOST_CODES = 64  # values of a column; a column with more is ignored
 MOST_STEPS = 32  # values of a column of a sequence
 
 
@@ -66,12 +66,12 @@ def default_kernel(part: Domain, settings: Otmann = REFERENCE) -> Kernel:
 
 
 def success_model(domain: Domain, surrogate: Surrogate, most: int | None = None) -> SuccessModel:
-    """Build a model of success: labels regressed, and on the choices of a space averaged with a noisy-OR of choices.
+    """Build a model of success: a regression of labels, averaged with a noisy-OR of choices if a space has choices.
 
-    The regression learns limits on sums of numbers and levels, the noisy-OR learns combinations that are forbidden.
+    The regression learns limits on sums of numbers and levels. The noisy-OR learns forbidden combinations.
 
-    surrogate: of a label that is 1 if points succeed, 0 if they fail.
-    most: how many points the label is learned from, of more the last; None for all.
+    surrogate: a surrogate of the label, which is 1 if a point succeeds and 0 if it fails.
+    most: maximum number of points to learn the label from, the last ones; None for all.
     """
     regressed = RegressedSuccess(surrogate, domain.take, most)
     codes = find_codes(domain) if domain.variables else None
@@ -79,10 +79,10 @@ def success_model(domain: Domain, surrogate: Surrogate, most: int | None = None)
 
 
 def find_codes(domain: Domain) -> ChoiceCodes | None:
-    """Return the choices of a domain's variables; None if none of them has choices that are few enough."""
+    """Return the choices of a domain's variables; None if no variable has choices, or each has too many."""
     columns, sizes, steps = list[int](), list[int](), list[tuple[int, int]]()
     start = 0
-    for _, group in itertools.groupby(domain.variables.values(), _name_row):
+    for _, group in itertools.groupby(domain.variables.values(), _row_key):
         own = list(group)
         first = len(columns)
         for one in own:
@@ -95,20 +95,20 @@ def find_codes(domain: Domain) -> ChoiceCodes | None:
     return ChoiceCodes(tuple(columns), tuple(sizes), tuple(steps)) if columns else None
 
 
-def _name_row(variable: Variable) -> object:
-    """Name what variables of one row have in common: their choices, which have no order; others stand alone."""
+def _row_key(variable: Variable) -> object:
+    """Return a key that unordered variables with the same choices share; it is unique for any other variable."""
     if variable.choices is not None and variable.grid is None and not variable.ordered:
         return variable.kind, repr(variable.choices), repr(variable.when)
     return id(variable)
 
 
 def has_distance(domain: Domain) -> bool:
-    """Return whether a domain has distances, or features that make some."""
+    """Return whether a domain has distances, or features to compute distances from."""
     return domain.traits.distances is not None or domain.traits.features is not None
 
 
 def find_part_without_kernel(domain: Domain, name: str = "") -> str | None:
-    """Name the domain that `default_kernel` has no kernel for, or such a part of it; None if there is none."""
+    """Return the name of the domain, or of its part, for which `default_kernel` has no kernel; None if it has one."""
     if domain.parts:
         parts = domain.parts.items()
         return next((found for own, part in parts if (found := find_part_without_kernel(part, own))), None)
@@ -126,7 +126,7 @@ def has_nasbot_kernel(domain: Domain) -> bool:
 
 
 def stands_for_architectures(domain: Domain) -> bool:
-    """Return whether points of a domain are architectures or stand for some, as far as one drawn point tells."""
+    """Return whether points of a domain are or represent architectures, judging by one random point."""
     try:
         domain.architectures(domain.sample(1, np.random.default_rng(0)))
     except DomainError:
@@ -135,12 +135,12 @@ def stands_for_architectures(domain: Domain) -> bool:
 
 
 def distance_kernel(domain: Domain) -> DistanceKernel:
-    """Build the kernel exp(-rate d) of a domain's own distance, else of the Euclidean distance of its features.
+    """Build the kernel exp(-rate d) of a domain's own distance d, or of the Euclidean distance of its features.
 
-    Features are divided by their standard deviations over 32 drawn points. At the median distance of these points
-    rate d is about 1.
+    Features are divided by their standard deviations over 32 random points. At the median distance of these points,
+    rate * d is about 1.
 
-    Raises DomainError if one of these distances is not finite.
+    Raises DomainError if a distance between these points is not finite.
     """
     xs = domain.sample(N_SCALE_POINTS, np.random.default_rng(0))
     traits = domain.traits
@@ -159,9 +159,9 @@ def distance_kernel(domain: Domain) -> DistanceKernel:
 
 
 def joint_kernel(domain: Domain, settings: Otmann = REFERENCE) -> Kernel:
-    """Build the kernel of a domain of several parts: the product of one default kernel for each.
+    """Build the kernel of a domain of several parts: the product of their default kernels.
 
-    Raises DomainError for any other part.
+    Raises DomainError if no kernel is known for a part.
     """
     factors: list[Kernel] = []
     for name, part in domain.parts.items():
@@ -172,17 +172,17 @@ def joint_kernel(domain: Domain, settings: Otmann = REFERENCE) -> Kernel:
 def space_kernel(domain: Domain, log_smoothness: float = 0.0) -> SpaceKernel:
     """Build the product kernel of variables, whose log-normal lengthscales grow as the root of the number of variables.
 
-    The prior is that of Hvarfner et al. 2024, stated on the lengthscale that is equivalent to each edge weight. The
-    mode is theirs. The spread is smaller than theirs; it was chosen among a few on random weighted Max-3-SAT, if the
-    differences were hardly statistically significant.
+    The prior of Hvarfner et al. 2024 is applied to the lengthscale that is equivalent to each edge weight. The mode is
+    unchanged. The spread is smaller; it was chosen from a few values on random weighted Max-3-SAT, and the differences
+    were barely statistically significant.
 
-    More than 1,000 variables on equal graphs share one lengthscale: a fit of so many takes long, and few values hardly
-    tell them apart.
+    More than 1,000 variables on equal graphs share one lengthscale: fitting so many lengthscales takes long, and a few
+    observations barely distinguish them.
 
-    domain: of variables, such as a `Space`. A number correlates by Matern-5/2 on the share of its range.
-    log_smoothness: by how much the log lengthscales are expected to be larger.
+    domain: a domain of variables, such as a `Space`. A number has a Matern-5/2 kernel on the share of its range.
+    log_smoothness: increase of the expected log lengthscales.
 
-    Raises DomainError, naming a variable whose kind has no kernel.
+    Raises DomainError if a variable's kind has no kernel; the message names the variable.
     """
     degrees = sum(one.degrees for one in domain.variables.values() if not one.is_fixed) or 1
     prior = Normal(math.sqrt(2.0) + 0.5 * math.log(degrees) - 3.0 + log_smoothness, 0.7)
@@ -208,9 +208,9 @@ def has_schedules(domain: Domain) -> bool:
 
 
 def with_schedules(domain: Domain, kernel: Kernel) -> Kernel:
-    """Return a kernel of variables that also has the schedules of orders whose items have resources.
+    """Return a kernel of variables, plus a kernel of schedules for each order whose items have resources.
 
-    Variables with conditions have none.
+    Orders with conditions have no schedule.
     """
     first = 0
     for one in domain.variables.values():
@@ -232,19 +232,19 @@ def variable_graphs(domain: Domain) -> tuple[VariableGraph, ...]:
     if others:
         kind = domain.variables[others[0]].kind
         raise DomainError(f"method: combo needs variables on graphs; {others[0]} is of kind {kind}")
-    alike = next((name for name, variable in domain.variables.items() if variable.likeness is not None), None)
-    if alike is not None:
+    described = next((name for name, variable in domain.variables.items() if variable.likeness is not None), None)
+    if described is not None:
         raise DomainError(
-            f"method: combo compares choices by graphs alone, and {alike!r} says how alike they are; auto makes use of "
-            "that, or give the choices without it"
+            f"method: combo compares choices only by graphs, and {described!r} defines the similarity of its choices; "
+            "use auto, or give the choices without similarities"
         )
     return tuple(variable.graph for variable in domain.variables.values() if variable.graph is not None)
 
 
 def program_kernel(domain: ChoiceDomain) -> TraceKernel:
-    """Build the kernel on the choices of points, with a rate for each kind of choice met in 32 drawn points.
+    """Build the kernel on the choices of points, with a rate for each kind of choice found in 32 random points.
 
-    At the median distance all terms together are about 1.
+    At the median distance, the sum of all terms is about 1.
     """
     xs = domain.sample(N_SCALE_POINTS, np.random.default_rng(0))
     kinds = tuple(sorted({one.kind for x in xs for one in domain.coordinates(x) if is_compared(one)}))
@@ -255,9 +255,9 @@ def program_kernel(domain: ChoiceDomain) -> TraceKernel:
 
 
 def architecture_kernel(domain: Domain, settings: Otmann = REFERENCE) -> Kernel:
-    """Build the OTMANN kernel of architectures, or of the architectures that points stand for.
+    """Build the OTMANN kernel of architectures, or of the architectures that points represent.
 
-    Raises DomainError for anything else.
+    Raises DomainError for any other domain.
     """
     xs = domain.sample(N_SCALE_POINTS, np.random.default_rng(0))
     try:
@@ -270,17 +270,17 @@ def architecture_kernel(domain: Domain, settings: Otmann = REFERENCE) -> Kernel:
 
 
 def scaled_otmann(xs: Sequence[Architecture], settings: Otmann) -> OtmannKernel:
-    """Build the OTMANN kernel whose priors of the rates fit the distances between some architectures."""
+    """Build the OTMANN kernel with priors of the rates that fit the distances between given architectures."""
     found = otmann_distances(xs, settings=settings)
     return OtmannKernel(typical_rate(found.distance), typical_rate(found.normalized), settings)
 
 
 def typical_rate(distances: Array) -> DistanceTerms:
-    """Return the terms of a kernel whose rates fit the distances met in a domain.
+    """Return the terms of a kernel whose rates fit the distances in a domain.
 
-    All terms together are about 1 at the median distance.
+    The sum of all terms is about 1 at the median distance.
 
-    distances: (m, m, weights), between m points of the domain, for each structural weight.
+    distances: distances between m points of the domain for each structural weight (m, m, weights).
     """
     m, _, weights = distances.shape
     typical = float(np.median(distances[np.triu_indices(m, 1)])) or 1.0

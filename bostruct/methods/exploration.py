@@ -1,4 +1,4 @@
-"""Rules of exploration: points on new branches and mutations of the best point in place of the model's suggestions."""
+"""Rules of exploration: points on new branches or mutations of the best point replace the model's suggestions."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from bostruct.methods.defaults import has_schedules
 from bostruct.searchers.bayesian import Exploration, ExplorationStep
 from bostruct.searchers.proposals import mutate_unseen
 
-CANDIDATES = 256  # random points, which show the branches
-PROGRESS = 0.01  # of the distance from the median value to the best: a smaller gain is none
+CANDIDATES = 256  # random points, from which the branches are found
+PROGRESS = 0.01  # share of the distance from the median value to the best: a smaller gain is ignored
 Counts = list[list[float]]
-MUTATION_TRIES = 20  # of which the first unseen point is taken
+MUTATION_TRIES = 20  # mutations, of which the first unseen point is suggested
 PRIOR = ((2.0, 1.0), (1.0, 2.0))  # gains and failures of the model, and of mutations, before the first suggestion
 START: Counts = [[0.0, 0.0], [0.0, 0.0]]  # gains and failures of the model, and of mutations
 
@@ -29,13 +29,13 @@ START: Counts = [[0.0, 0.0], [0.0, 0.0]]  # gains and failures of the model, and
 class BranchExploration(Exploration):
     """A rule that explores the branch with the fewest trials while nothing better is found.
 
-    A few bad values of a branch make a model expect little of all of it. Then the search would never see the small
-    region where such a branch is best. Where the model is least sure are the corners of the branch, and optima are
-    rarely there, so the point is drawn at random. The branches are those of 256 random points; a rarer one is not seen.
+    After a few bad values in a branch, a model expects bad values in all of it. Then the search would never reach a
+    small region of the branch that contains the optimum. The point is drawn at random, because the model is least
+    certain at the corners of the branch, and optima are rarely there. The branches are those of 256 random points.
 
-    Better means by at least a hundredth of the distance from the median value to the best.
+    A value is better if it gains at least a hundredth of the distance from the median value to the best.
 
-    every: of so many suggestions without a better value the last one explores, at least 2.
+    every: number of suggestions without a better value, of which the last one explores, at least 2.
 
     Raises TypeError, ValueError.
     """
@@ -46,12 +46,12 @@ class BranchExploration(Exploration):
         check_integer("every", self.every, 2)
 
     def __call__(self, domain: Domain, history: HistoryView, state: State, rng: np.random.Generator) -> ExplorationStep:
-        """Return a random unseen point of the branch with the fewest trials, if it is its turn.
+        """Return a random unseen point of the branch with the fewest trials, if exploration is due.
 
-        It is not where all unseen points drawn are of one branch.
+        No point is returned if all unseen points drawn are in one branch.
 
-        history: all that was observed so far, at least one value.
-        state: what the last call returned; None for the first.
+        history: all observations so far, at least one value.
+        state: the memory that the last call returned; None in the first call.
         rng: random number generator.
         """
         values = history.values
@@ -106,12 +106,12 @@ def explore_branches(domain: Domain) -> BranchExploration | None:
 
 @dataclass(frozen=True)
 class OperatorSelection(Exploration):
-    """A rule that mutates the best point where that has brought better values more often than the model of late.
+    """A rule that mutates the best point if mutations have recently found better values more often than the model.
 
-    Many changes of an order leave the value as it is, and a model that cannot tell which ones do asks for one after
-    another. Mutations walk along such a plateau: of equal best points the one told last is mutated. Which of the two is
-    next is decided by Thompson sampling, whose counts of gains and failures are discounted (Raj and Kalyani 2017). Of
-    points that are evaluated at the same time the last one suggested is credited with a better value.
+    Many changes of an order leave the value unchanged, and a model that cannot predict which ones suggests one after
+    another. Mutations walk along such a plateau: of equal best points, the last one observed is mutated. Thompson
+    sampling chooses between the model and mutations; its counts of gains and failures are discounted (Raj and Kalyani
+    2017). If several points are evaluated at the same time, the last one suggested is credited with a better value.
 
     discount: factor of the counts at each suggestion, in (0, 1].
 
@@ -124,10 +124,10 @@ class OperatorSelection(Exploration):
         check_number("discount", self.discount, high=1.0, above=0.0)
 
     def __call__(self, domain: Domain, history: HistoryView, state: State, rng: np.random.Generator) -> ExplorationStep:
-        """Return an unseen mutation of the best point where it is its turn.
+        """Return an unseen mutation of the best point, if Thompson sampling chooses mutations.
 
-        history: all that was observed so far, at least one value.
-        state: what the last call returned; None for the first.
+        history: all observations so far, at least one value.
+        state: the memory that the last call returned; None in the first call.
         rng: random number generator.
         """
         values = history.values
@@ -142,18 +142,18 @@ class OperatorSelection(Exploration):
         return ExplorationStep(x, memory, why, "mutation")
 
     def _update(self, counts: Counts, last: int | None, is_better: bool) -> Counts:
-        """Return gains and failures of the model and of mutations, after what the last suggestion brought."""
-        faded = [[self.discount * count for count in own] for own in counts]
+        """Return gains and failures of the model and of mutations, including the result of the last suggestion."""
+        discounted = [[self.discount * count for count in own] for own in counts]
         if last is not None:
-            faded[last][0 if is_better else 1] += 1.0
-        return faded
+            discounted[last][0 if is_better else 1] += 1.0
+        return discounted
 
 
 def select_operators(domain: Domain) -> OperatorSelection | None:
-    """Return the rule for a domain with orders, where these have no resources; None for any other.
+    """Return the rule for a domain with orders whose items have no resources; None for any other domain.
 
-    Other variables may stand beside the orders, but none of several columns: the rule was measured on orders alone. Of
-    an order whose items have resources the model tells which changes count.
+    Other variables are allowed, but none of several columns: the rule was tested only on orders. If the items of an
+    order have resources, the model can predict which changes matter.
     """
     variables = domain.variables.values()
     wide = [one for one in variables if one.width > 1]
@@ -165,13 +165,13 @@ def select_operators(domain: Domain) -> OperatorSelection | None:
 class PlateauEscape(Exploration):
     """A rule that mutates the best point at every other suggestion while the search stays on a plateau.
 
-    Values that equal the best teach a model of schedules nothing of how long items take, however many they are. It may
-    be sure of wrong durations then, and ask for one point of the plateau after another. A random change of the best
-    point mostly leaves the plateau for the worse, and such a value says which items the makespan waits for.
+    A model of schedules learns nothing about the durations of items from values that equal the best, however many there
+    are. It may then be certain of wrong durations, and suggest one point of the plateau after another. A random change
+    of the best point mostly leaves the plateau for worse values, which show which items the makespan waits for.
 
-    A plateau is where none of the last `wait` values is better than all before, and half of them equal the best.
+    On a plateau, none of the last `wait` values is better than all before, and half of them equal the best.
 
-    wait: at least 2.
+    wait: number of last values, at least 2.
 
     Raises TypeError, ValueError.
     """
@@ -182,10 +182,10 @@ class PlateauEscape(Exploration):
         check_integer("wait", self.wait, 2)
 
     def __call__(self, domain: Domain, history: HistoryView, state: State, rng: np.random.Generator) -> ExplorationStep:
-        """Return an unseen mutation of the best point where it is its turn.
+        """Return an unseen mutation of the best point, if the search is on a plateau and did not mutate last time.
 
-        history: all that was observed so far, at least one value.
-        state: what the last call returned; None for the first.
+        history: all observations so far, at least one value.
+        state: whether the last call returned a mutation; None in the first call.
         rng: random number generator.
         """
         values = np.asarray(history.values)
@@ -199,26 +199,25 @@ class PlateauEscape(Exploration):
 
 
 def escape_plateaus(domain: Domain) -> PlateauEscape | None:
-    """Return the rule for a domain whose items have resources; None for any other."""
+    """Return the rule for a domain with orders whose items have resources; None for any other domain."""
     return PlateauEscape() if has_schedules(domain) else None
 
 
 def recall_best(memory: State, values: Array) -> float:
-    """Return the best value of an earlier call, as it counts now.
+    """Return the best of the values that an earlier call saw, as they are now.
 
-    Where there are limits, values are merits, and those of the same points change with what is told since. So the
-    memory has the number of values, ``told``, and the best of these is taken anew. A memory of an older file has the
-    value itself, as ``best``.
+    Under outcome constraints, values are constrained ranks, which change with later observations. So the memory has the
+    number of values, ``told``. The memory of an older file has the value itself, as ``best``.
 
-    values: told until now (n,), in the order observed.
+    values: all values observed so far (n,), in the order observed.
     """
     return float(np.min(values[: memory["told"]])) if "told" in memory else float(memory["best"])
 
 
 def mutate_best(domain: Domain, history: HistoryView, rng: np.random.Generator) -> Point | None:
-    """Return an unseen mutation of the best observed point, of equal ones the last; None if 20 tries find none.
+    """Return an unseen mutation of the best observed point, the last of equal ones; None if 20 tries find none.
 
-    history: all that was observed so far, at least one value.
+    history: all observations so far, at least one value.
     rng: random number generator.
     """
     values = np.asarray(history.values)

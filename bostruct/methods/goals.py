@@ -1,4 +1,4 @@
-"""Methods for several objectives, and for limits on measured numbers."""
+"""Methods for several objectives, and for outcome constraints."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from bostruct.surrogates.warping import ViolationWarping
 
 
 def serve_goals(searcher: Searcher, n_objectives: int, n_limits: int) -> Searcher:
-    """Return the searcher for some objectives and limits: itself for one objective without limits.
+    """Return a searcher for some objectives and outcome constraints; unchanged for one objective without constraints.
 
-    Bayesian optimization whose score is a logarithm gets a surrogate for each objective and each limit. The score is
-    that of the method for one objective, and the logarithm of the expected hypervolume improvement for several, plus
-    the logarithm of the chance that all limits are kept. For several objectives less of each is compressed, and what
-    explores by the progress of one value is left out. Under limits the search of a space without continuous numbers
-    goes on by pairs of changes.
+    Bayesian optimization whose score is a logarithm gets a surrogate for each objective and each constraint. The score
+    is the method's own score for one objective, and the logarithm of the expected hypervolume improvement for several,
+    plus the logarithm of the probability of feasibility. With several objectives, each is compressed less, and rules of
+    exploration, which follow the progress of one value, are omitted. Under constraints, the search of a space without
+    continuous variables continues with pairs of changes.
 
-    Any other searcher sees the history's values, which for one objective order feasible points before all others. Of
-    several objectives evolution, Hyperband and successive narrowing see positions, as NSGA-II sorts points, and random
-    search needs none; every other one minimizes a random weighting of the objectives at each suggestion (`Scalarized`).
+    Any other searcher minimizes the history's values. With one objective, they rank feasible points before all others.
+    With several objectives, evolution, Hyperband and successive narrowing see the ranks of NSGA-II, random search needs
+    no values, and any other searcher minimizes a random weighting at each suggestion (`Scalarized`).
 
-    n_objectives: at least 1.
-    n_limits: at least 0.
+    n_objectives: number of objectives, at least 1.
+    n_limits: number of outcome constraints, at least 0.
     """
     if n_objectives == 1 and n_limits == 0:
         return searcher
@@ -43,9 +43,9 @@ def serve_goals(searcher: Searcher, n_objectives: int, n_limits: int) -> Searche
 
 
 def allow_repeats(searcher: Searcher, who: str) -> Searcher:
-    """Return the searcher that may ask for an observed point again; raises DomainError for a method that never does.
+    """Return a searcher that may suggest an observed point again; raise DomainError if the method never does.
 
-    It takes a Gaussian process: a random forest has no covariances, by which one more value is judged.
+    The method needs a Gaussian process: a random forest has no covariances to predict the effect of one more value.
     """
     repeating = searcher.with_repeats()
     if repeating is None:
@@ -58,17 +58,17 @@ def allow_repeats(searcher: Searcher, who: str) -> Searcher:
 
 
 def _model_outputs(searcher: BayesianSearch, n_objectives: int, n_limits: int) -> BayesianSearch:
-    """Return Bayesian optimization with a surrogate for each output, whose score is that of all outputs."""
+    """Return Bayesian optimization with a surrogate for each output and a score of all outputs."""
     surrogate, domain = searcher.surrogate.on_all_variables(), searcher.domain
     objective = surrogate if n_objectives == 1 else surrogate.compress_less()
     can_pair = domain.lists_many and not domain.n_continuous
 
-    def score(promise: ScoreBuilder) -> ScoreBuilder:
+    def score(objective_score: ScoreBuilder) -> ScoreBuilder:
         if n_objectives > 1:
-            promise = HypervolumeImprovement(LogHypervolumeImprovement, n_objectives)
+            objective_score = HypervolumeImprovement(LogHypervolumeImprovement, n_objectives)
         if not n_limits:
-            return promise
-        return WithinLimits(promise.without_draws(), ProbabilityOfImprovement(), domain.take, n_objectives)
+            return objective_score
+        return WithinLimits(objective_score.without_draws(), ProbabilityOfImprovement(), domain.take, n_objectives)
 
     return replace(
         searcher,

@@ -1,4 +1,4 @@
-"""NASBOT (Kandasamy et al. 2018), mended and as published, with its priors."""
+"""NASBOT (Kandasamy et al. 2018), improved and as published, with its priors."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from bostruct.surrogates.psd_diagnostics import PSDDiagnostics
 from bostruct.surrogates.warping import OutputWarping
 
 NOISE_SHARES = (0.005, 0.2)  # of the variance of the values
-AMPLITUDE_SHARES = (0.02, 200.0)  # two amplitudes of 0.01 to 100 each, added
-MOST_POINTS, LATEST_POINTS = 100, 20  # to learn from; a suggestion compares hundreds of candidates with each
+AMPLITUDE_SHARES = (0.02, 200.0)  # of the variance of the values: the sum of two amplitudes from 0.01 to 100
+MOST_POINTS, LATEST_POINTS = 100, 20  # to learn from; a suggestion compares hundreds of candidates with each point
 MEAN_REACH = 0.1  # standard deviations of the values around their median, if the released code has the mean
 
 SurrogateBuilder = Callable[[Kernel, Domain], PSDDiagnostics]  # (kernel of architectures, domain) -> surrogate
 
 
 def map_surrogate(similarity: Kernel, domain: Domain, most: int | None = MOST_POINTS) -> PSDDiagnostics:
-    """Build the surrogate of `nasbot`: the GP at the mode of its hyperparameters.
+    """Build the surrogate of `nasbot`: a GP at the mode of its hyperparameters.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def map_surrogate(similarity: Kernel, domain: Domain, most: int | None = MOST_PO
 
 
 def marginalized_surrogate(similarity: Kernel, domain: Domain) -> PSDDiagnostics:
-    """Build the surrogate of `published_nasbot`: the GP averaged over hyperparameters by slice sampling.
+    """Build the surrogate of `published_nasbot`: a GP averaged over hyperparameters by slice sampling.
 
     Parameters
     ----------
@@ -73,12 +73,12 @@ def marginalized_surrogate(similarity: Kernel, domain: Domain) -> PSDDiagnostics
 def nasbot(domain: Domain, fit: SurrogateBuilder = map_surrogate, settings: Otmann = REFERENCE) -> BayesianSearch:
     """Build an improved NASBOT (Kandasamy et al. 2018): OTMANN of power 1, log EI, evolution from the best points.
 
-    Values far worse than the median are compressed. Of more than 100 trials, the model learns from 100.
+    Values far worse than the median are compressed. The model learns from at most 100 trials.
 
     Parameters
     ----------
     domain : Domain
-        Architectures, programs whose modules stand for layers, or several parts with a product of kernels: OTMANN of
+        Architectures, programs whose modules represent layers, or several parts with a product of kernels: OTMANN of
         architectures, diffusion of variables, choices of programs.
     fit : callable, default map_surrogate
         Builds the surrogate: `map_surrogate`, `marginalized_surrogate`, or your own.
@@ -108,8 +108,8 @@ def nasbot(domain: Domain, fit: SurrogateBuilder = map_surrogate, settings: Otma
 def published_nasbot(domain: Domain, fit: SurrogateBuilder = marginalized_surrogate) -> BayesianSearch:
     """Build NASBOT as in its released code: squared normalized distances, EI, evolution from the pool.
 
-    Parents are drawn by fitness. `fit` samples the hyperparameters from normal approximations of the published ranges,
-    of which the released code draws 4400. docs/nasbot.md lists the other differences.
+    Parents are drawn by fitness. `fit` samples the hyperparameters from normal approximations of the published ranges;
+    the released code draws 4400 samples. docs/nasbot.md lists the other differences.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def published_nasbot(domain: Domain, fit: SurrogateBuilder = marginalized_surrog
 def nasbot_priors(values: Array) -> ScalePriors:
     """Return the priors of mean, amplitude and noise for some values.
 
-    values: (n,); where all are equal, the priors are as if their variance were 1.
+    values: values (n,); if all are equal, their variance is taken to be 1.
     """
     variance = float(np.var(values)) or 1.0
     amplitude, noise = (

@@ -1,4 +1,4 @@
-"""Methods as their papers have them: BOCS, SMAC, WRS, TPE, DeepArchitect's searchers, and Hyperband with its kin."""
+"""Methods as in their papers: BOCS, SMAC, WRS, TPE, DeepArchitect's searchers, and Hyperband with its variants."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from bostruct.surrogates.horseshoe import HorseshoeRegression, Monomials
 from bostruct.surrogates.target_fidelity import AtTargetFidelity
 
 MINIMIZERS = {"relaxation": SemidefiniteRelaxation(), "annealing": SimulatedAnnealing()}
-LARGEST = 1e30  # of a feature; trees compare numbers in single precision
+LARGEST = 1e30  # value of a feature; trees compare numbers in single precision
 
 
 def bocs(domain: Domain, order: int = 2, minimizer: Literal["relaxation", "annealing"] | None = None) -> Searcher:
@@ -75,7 +75,7 @@ def bocs(domain: Domain, order: int = 2, minimizer: Literal["relaxation", "annea
     check_integer("order", order, 1, 3)
     minimizer = minimizer or ("relaxation" if order <= 2 else "annealing")
     if check_choice("minimizer", minimizer, MINIMIZERS) == "relaxation" and order > 2:
-        raise ValueError(f"minimizer: relaxation serves orders 1 and 2, got order {order}; use 'annealing'")
+        raise ValueError(f"minimizer: relaxation supports orders 1 and 2, got order {order}; use 'annealing'")
     if wide := list_wide(domain):
         got = domain.variables[wide[0]].kind
         raise DomainError(f"{wide[0]}: expected variables that are one choice each, got a {got}")
@@ -100,11 +100,11 @@ def wrs(
         Number of trials of the random phase, at least 2. The paper has n_trials / e (37 of 100), which is worse for
         many trials.
     mode : {"shared", "independent", "single", "auto"}, default "auto"
-        How the variables to change are drawn: "shared" is the published way; see `WeightedRandomSearch`.
+        How the variables to change are drawn: "shared" as published; see `WeightedRandomSearch`.
     floor : float, default 0.01
         The smallest probability that a variable changes, in (0, 1].
     least : dict of int, optional
-        The paper's k_i by the variable's name: until so many trials are finished, the variable changes in every step.
+        The paper's k_i by variable name: the variable changes in every step until k_i trials are finished.
 
     Raises
     ------
@@ -160,7 +160,7 @@ def smbo(domain: Domain) -> Searcher:
 def smbo_mcts(domain: Domain) -> Searcher:
     """Build SMBO with candidates from tree search: 256 walks down a new tree for each suggestion.
 
-    Settings are those of the benchmark in the code of Negrinho et al. 2019: UCT with exploration 1, and one random
+    The settings of the benchmark in the code of Negrinho et al. 2019 are used: UCT with exploration 1, and one random
     point in ten suggestions.
 
     Parameters
@@ -188,7 +188,7 @@ def mcts(domain: Domain, rewards: Literal["rank", "value"] = "rank") -> Searcher
         A domain of successive decisions, without `Real` variables and long or logarithmic `Integer` ones.
     rewards : {"rank", "value"}, default "rank"
         "value" is the published method, for values that are errors from 0 to 1: the reward is 1 minus the value. "rank"
-        is a variant for values of any scale: the reward is the share of completed trials that are no better.
+        is a variant for values of any scale: the reward is the share of completed trials that are not better.
 
     Raises
     ------
@@ -206,8 +206,8 @@ def mcts(domain: Domain, rewards: Literal["rank", "value"] = "rank") -> Searcher
 def smac(domain: Domain) -> BayesianSearch:
     """Build a search like SMAC (Hutter, Hoos and Leyton-Brown 2011): random forest, EI, local search.
 
-    Local search starts from the best points and at random. On domains whose neighbors cannot be listed for several
-    points at once, such as programs, evolution replaces it.
+    Local search starts from the best points and from random points. Evolution replaces it on domains whose neighbors
+    cannot be listed for several points at once, such as programs.
 
     Parameters
     ----------
@@ -221,7 +221,7 @@ def smac(domain: Domain) -> BayesianSearch:
     """
     choices, single = describe_points(check_part("domain", domain, Domain), "smac"), domain.traits.choices
     variables = domain.variables.values()
-    if not variables or any(one.when for one in variables):  # points have other choices than others
+    if not variables or any(one.when for one in variables):  # points differ in which choices they have
         single = None
     return BayesianSearch(
         domain,
@@ -235,15 +235,15 @@ def smac(domain: Domain) -> BayesianSearch:
 
 
 def describe_points(domain: Domain, method: str) -> Callable[[Point], Sequence[Choice]]:
-    """Return a function that lists what a forest learns of a point: its choices, features, or summary.
+    """Return a function that lists the inputs of a forest for a point: its choices, features, or summary.
 
-    Raises DomainError for any other domain, naming the part.
+    Raises DomainError, naming the part, if a domain has none of these.
     """
     return _describe_domain(domain, method, "").coordinates
 
 
 def _describe_domain(domain: Any, method: str, name: str) -> Any:
-    """Return what lists the choices of a domain's points; name: of the part that it is, empty for none."""
+    """Return an object that lists the choices of a domain's points; name: the domain's name as a part, if any."""
     if (choices := domain.traits.choices) is not None:
         return choices
     if domain.parts:
@@ -258,7 +258,7 @@ def _describe_domain(domain: Any, method: str, name: str) -> Any:
 
 @dataclass(frozen=True)
 class Description:
-    """The view of a domain as one of named choices that cannot be drawn again: a number is a continuous choice."""
+    """A view of a domain as a domain of named choices that cannot be resampled: each number is a continuous choice."""
 
     numbers: Callable[[Point], Mapping[str, float]]
 
@@ -269,7 +269,7 @@ class Description:
 
 @dataclass(frozen=True)
 class Features:
-    """The features of a domain, by their positions."""
+    """The features of a domain, named by their positions."""
 
     domain: FeatureDomain
 
@@ -342,8 +342,8 @@ def successive_narrowing(domain: Domain) -> Searcher:
 def model_based_hyperband(domain: Domain) -> Searcher:
     """Build Hyperband with new points from a model of all fidelities (MOBSTER: Klein et al. 2020).
 
-    The model is that of `auto`, without the exploration of branches, with a factor for the fidelity in the kernel. Log
-    EI is computed at the highest fidelity.
+    The model of `auto` is used without the exploration of branches, and with a factor for the fidelity in the kernel.
+    Log EI is computed at the highest fidelity.
 
     Parameters
     ----------

@@ -20,12 +20,12 @@ def require_space(domain: Domain, method: str) -> Space:
 
 
 def require_choices(domain: Domain, method: str) -> ChoiceDomain:
-    """Return a domain of named choices; raise DomainError for any other, naming the part that has none."""
+    """Return a domain of named choices; raise DomainError for any other domain, naming the part without choices."""
     return _require_of_parts(domain, lambda traits: traits.choices, ChoiceDomain, method)
 
 
 def require_tree(domain: Domain, method: str) -> TreeDomain:
-    """Return a domain of decisions; raise DomainError for any other, naming the part that has none."""
+    """Return a domain of decisions; raise DomainError for any other domain, naming the part without decisions."""
     return _require_of_parts(domain, lambda traits: traits.tree, TreeDomain, method)
 
 
@@ -38,14 +38,14 @@ def _require_of_parts(
 
 
 def _nested_parts(domain: Domain) -> list[tuple[str, Domain]]:
-    """Return the parts of a domain, and theirs, by name; none of a domain without."""
+    """Return the parts of a domain that have no parts themselves, by name; an empty list if it has no parts."""
     return [
         found for name, part in domain.parts.items() for found in (_nested_parts(part) or [(name or "variables", part)])
     ]
 
 
 def refuse_numbers(method: str, domain: Domain) -> None:
-    """Raise DomainError, naming the variables, if a space has a `Real`, or integers that are not listed."""
+    """Raise DomainError, naming the variables, if a space has a `Real`, or an `Integer` that is not listed."""
     variables = _list_variables(domain)
     if numbers := {name: one for name, one in variables.items() if one.grid is not None}:
         which = "it is" if len(numbers) == 1 else "each is"
@@ -68,7 +68,7 @@ def _is_single(variable: Variable) -> bool:
 
 
 def _show_variables(variables: Mapping[str, Variable]) -> str:
-    """Name variables and their kinds, a few of them if they are many."""
+    """Return the names and kinds of variables in words; only the first of many variables are named."""
     named = [
         f"the {one.kind} variable {name!r}"
         + (" of more than 1000 values, or with log=True" if one.grid is not None and not one.is_real else "")
@@ -81,7 +81,7 @@ def _show_variables(variables: Mapping[str, Variable]) -> str:
 
 
 def _list_variables(domain: Domain) -> dict[str, Variable]:
-    """Return the variables of a domain and of its parts, by name, before which is that of the part and a dot."""
+    """Return the variables of a domain and of its parts by name; the name of a part and a dot precede the name."""
     found = dict(domain.variables)
     for part, inner in domain.parts.items():
         for name, variable in _list_variables(inner).items():

@@ -13,17 +13,17 @@ from bostruct.searchers.proposals import fall_back, mutate_unseen
 
 FEWEST = 50  # minimum number of values for a model
 PARENTS = 10  # number of best points to mutate without a model
-TRIES = 200  # maximum number of mutations until one is unseen
+TRIES = 200  # maximum number of mutations until an unseen point is found
 
 
 def suggest_within(
     searcher: Searcher, history: HistoryView, state: State, rng: np.random.Generator, n_halvings: int
 ) -> Iterator[Suggestion]:
-    """Yield the joint suggestions of a searcher from all values, or from some of them to save time.
+    """Yield the joint suggestions of a searcher that learns from all values, or from a part of the values to save time.
 
     rng: random number generator.
-    n_halvings: 0 for all n values, k for n / 2^k of them: half of these are the best, half the last observed. If these
-        are fewer than 50, a mutation of one of the best ten points is suggested, without a model.
+    n_halvings: 0 to learn from all n values, k to learn from n / 2^k values, half of them the best, half the last
+        observed. With fewer than 50, a mutation of one of the best ten points is suggested, without a model.
 
     If `n_halvings` is at least 1, it is stored as ``info["haste"]``, and the number of values as
     ``info["learned_from"]``. Raises the errors of the searcher.
@@ -47,7 +47,7 @@ def suggest_within(
 
 
 def limit_halvings(n_halvings: int, n_values: int) -> int:
-    """Return the number of halvings, reduced to the smallest that already leaves too few values for a model.
+    """Return the number of halvings, but at most the smallest number that leaves too few values for a model.
 
     n_halvings: at least 0.
     """
@@ -59,7 +59,7 @@ def limit_halvings(n_halvings: int, n_values: int) -> int:
 def choose_values(values: Array, m: int) -> list[int]:
     """Return the positions of m values, ascending: half of them are the best, the others the last observed.
 
-    values: minimized (n,).
+    values: values to minimize (n,).
     m: at most n.
     """
     best = np.argsort(values, kind="stable")[: m // 2]
@@ -68,7 +68,7 @@ def choose_values(values: Array, m: int) -> list[int]:
 
 
 def _mutate_best(searcher: Searcher, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
-    """Suggest an unseen mutation of one of the best points; a random point if there is none."""
+    """Suggest an unseen mutation of one of the best points, or a random point if no unseen mutation is found."""
     domain = searcher.domain
     best = np.argsort(history.values, kind="stable")[:PARENTS]
     if domain.traits.mutable and len(best):

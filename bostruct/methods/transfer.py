@@ -19,17 +19,17 @@ from bostruct.surrogates.standardization import standardize
 from bostruct.surrogates.transfer import TransferLearning
 
 CORRELATION = Normal(1.0, 1.5)  # log odds of the correlation of an earlier task with the target
-LOG_SCALE = Normal(0.0, 0.5)  # of an earlier task, in units of the target's
-N_BEST = 2  # the best points of earlier tasks, asked first
+LOG_SCALE = Normal(0.0, 0.5)  # of an earlier task, in units of the target's scale
+N_BEST = 2  # number of the best points of earlier tasks that are suggested first
 TINY = 1e-300  # values are divided by the largest, so that no square overflows, unless all are about 0
-N_INITIAL = 5  # points before the model is asked, these included
+N_INITIAL = 5  # number of points before the first suggestion of the model, including the best points
 
 
 class PriorTask(NamedTuple):
     """The trials of an earlier task that a method learns from.
 
-    points: as the domain of the new study holds them, at least one.
-    values: one for each point, minimized.
+    points: points in the encoding of the new study's domain, at least one.
+    values: one value for each point, to minimize.
     """
 
     points: Batch
@@ -37,13 +37,13 @@ class PriorTask(NamedTuple):
 
 
 def learn_from(searcher: Searcher, tasks: Sequence[PriorTask], who: str = "") -> Searcher:
-    """Return a method that also learns from earlier tasks: `method="auto"` on a `Space` is such a method.
+    """Return a method that also learns from earlier tasks, such as `method="auto"` on a `Space`.
 
-    The first points are the best of the earlier tasks, then a few random ones.
+    The first points are the best points of the earlier tasks, then a few random points.
 
     tasks: at least one.
 
-    Raises DomainError if the method has no such surrogate.
+    Raises DomainError if the method's surrogate cannot learn from several tasks.
     """
 
     def refuse(more: str = "") -> NoReturn:

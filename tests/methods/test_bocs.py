@@ -73,7 +73,7 @@ def test_the_relaxation_is_taken_where_the_order_allows_it(order, minimizer):
         (bo.Space({f"b{i}": bool for i in range(400)}), {}, DomainError, "order: 2 gives 80200 monomials"),
         (BITS, {"order": 4}, ValueError, "order: expected between 1 and 3, got 4"),
         (BITS, {"minimizer": "exact"}, ValueError, "minimizer: expected one of relaxation, annealing"),
-        (BITS, {"order": 3, "minimizer": "relaxation"}, ValueError, "relaxation serves orders 1 and 2, got order 3"),
+        (BITS, {"order": 3, "minimizer": "relaxation"}, ValueError, "relaxation supports orders 1 and 2, got order 3"),
     ],
 )
 def test_what_it_cannot_search_is_refused(domain, settings, error, why):
