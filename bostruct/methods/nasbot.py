@@ -27,7 +27,7 @@ from bostruct.surrogates.warping import OutputWarping
 NOISE_SHARES = (0.005, 0.2)  # of the variance of the values
 AMPLITUDE_SHARES = (0.02, 200.0)  # of the variance of the values: the sum of two amplitudes from 0.01 to 100
 MOST_POINTS, LATEST_POINTS = 100, 20  # to learn from; a suggestion compares hundreds of candidates with each point
-MEAN_REACH = 0.1  # standard deviations of the values around their median, if the released code has the mean
+MEAN_REACH = 0.1  # standard deviations of the values around their median, the mean in the released code
 
 SurrogateBuilder = Callable[[Kernel, Domain], PSDDiagnostics]  # (kernel of architectures, domain) -> surrogate
 

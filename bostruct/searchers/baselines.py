@@ -49,7 +49,7 @@ class HillClimbing(Searcher):
 
     n_initial: number of random points before the climb starts from the best of them, at least 1.
 
-    Mutations are also tried in spaces with continuous variables, where a point has mostly numeric neighbors.
+    Spaces with continuous variables are also searched by mutations, because their neighbors are mostly numeric.
 
     If the center has no unseen neighbor and no better one, the climb restarts at a random unseen point and ignores all
     earlier values. It also restarts if 100 mutations of the center have only led to seen points. Raises TypeError,
@@ -96,7 +96,7 @@ class HillClimbing(Searcher):
                 if self.domain.key(changed) not in history.seen:
                     return changed
             return None
-        # Of one more neighbor than there are seen points, one is unseen, so these limits lose nothing.
+        # One neighbor more than there are seen points includes an unseen one, so these limits lose nothing.
         for most in (16, len(history.seen) + 1):
             neighbors = local.sample_neighbors(x, most, rng)
             unseen = [i for i, key in enumerate(self.domain.keys(neighbors)) if key not in history.seen]
@@ -166,8 +166,8 @@ class Annealing(Searcher):
 
     A mutation that was evaluated before is accepted or rejected at its known value, without cost, and the walk
     continues until it reaches an unseen point. If it reaches none, it is reheated once and then continues at a random
-    unseen point. Every observed value, in the order observed, is a proposal to the walk, whichever method suggested it.
-    Raises TypeError, ValueError.
+    unseen point. Every observed value is a proposal to the walk, in the order observed, also if another method
+    suggested its point. Raises TypeError, ValueError.
     """
 
     domain: Domain
@@ -249,7 +249,7 @@ class Annealing(Searcher):
 def interquartile_range(values: Array) -> float:
     """Return the interquartile range, a scale of the values that is robust to a few penalties.
 
-    values: (n,), at least one.
+    values: at least one (n,).
     """
     ordered = np.sort(values)
     return float(ordered[3 * len(ordered) // 4]) - float(ordered[len(ordered) // 4])

@@ -47,8 +47,8 @@ from bostruct.searchers.outputs import find_kept, keep
 from bostruct.searchers.proposals import Design, draw_blindly, fall_back, neighbors_of, random_design
 from bostruct.searchers.regret import ObservedFeasibility, bound_regret_probability
 
-CERTAIN_SHARE = 0.01  # of the standard deviation of the values: a smaller predicted one leaves nothing to learn
-UNUSED_DRAWS = 16  # of the variables that the model hardly uses
+CERTAIN_SHARE = 0.01  # of the standard deviation of the values; a point with less predicted deviation is certain
+UNUSED_DRAWS = 16  # random values of the variables that the model barely uses
 LARGEST_LOSS = math.log(2.0)  # of a log improvement, for randomized variables
 MAX_FALLBACK_DRAWS = 1_000  # random points, if all maxima and their neighbors were seen
 KEPT_MEMORY = 8 * 2**20  # bytes: a matrix of 1,000 points; glibc then keeps up to twice as many bytes
@@ -65,8 +65,8 @@ class ExplorationStep(NamedTuple):
     """The result of an exploration rule.
 
     point: unseen point to suggest instead of the model's; None if the model is to suggest one.
-    state: for the next call; plain JSON.
-    origin: how the point was chosen, for the record: ``random``, or ``mutation`` of an observed point.
+    state: state for the next call, plain JSON.
+    origin: how the point was chosen, to record: ``random``, or ``mutation`` of an observed point.
     """
 
     point: Point | None
@@ -219,10 +219,10 @@ class BayesianSearch(Searcher):
         """
         kept = is_feasible(history.violations)
         eligible = kept if kept.any() else np.ones(len(kept), dtype=np.bool_)
-        told: HistoryView = history
+        view: HistoryView = history
         if self.surrogate.n_outputs is None and not eligible.all():
-            told = keep(history, np.flatnonzero(eligible).tolist(), [], self.domain.take)
-        posterior, _, _ = self._condition(told, state, rng)
+            view = keep(history, np.flatnonzero(eligible).tolist(), [], self.domain.take)
+        posterior, _, _ = self._condition(view, state, rng)
         if kept.any():
             violations = posterior.outputs[history.objectives.shape[1] :]
             eligible = np.isin(np.arange(len(kept)), find_kept(violations, history, self.domain.take))
@@ -239,10 +239,10 @@ class BayesianSearch(Searcher):
         if n_completed <= self.n_initial or not has_spread(history.values):
             return 1.0
         posterior, _, _ = self._condition(history, state, rng)
-        chance = self.score.learn_feasibility(posterior, history, state.get("score"), rng)
-        told = None if chance is None else ObservedFeasibility(chance, self.domain, history.failed, history.completed)
+        learned = self.score.learn_feasibility(posterior, history, state.get("score"), rng)
         completed = history.completed
-        return bound_regret_probability(posterior, self.domain, completed, regret, self.neighborhood, rng, told)
+        known = None if learned is None else ObservedFeasibility(learned, self.domain, history.failed, completed)
+        return bound_regret_probability(posterior, self.domain, completed, regret, self.neighborhood, rng, known)
 
     def predict(self, history: HistoryView, state: State, xs: Batch, rng: np.random.Generator) -> Predicted:
         """Predict points by the surrogate, and their probability of success by the score; raises NumericalError.
@@ -254,8 +254,8 @@ class BayesianSearch(Searcher):
         values = history.values[None] if self.surrogate.n_outputs is None else history.objectives.T
         objectives = zip(posterior.outputs[: len(values)], values, strict=True)
         found = [self.surrogate.restore_units(one.predict(xs), own) for one, own in objectives]
-        chance = self.score.learn_feasibility(posterior, history, state.get("score"), rng)
-        log_probability = np.zeros(len(xs)) if chance is None else chance.log_probability(xs)
+        feasibility = self.score.learn_feasibility(posterior, history, state.get("score"), rng)
+        log_probability = np.zeros(len(xs)) if feasibility is None else feasibility.log_probability(xs)
         mean, variance = (np.stack(one) for one in zip(*found, strict=True))
         return Predicted(mean, variance, log_probability)
 
@@ -269,14 +269,14 @@ class BayesianSearch(Searcher):
     ) -> LeaveOneOut:
         """Predict each observed value from all others, in the user's units, with the hyperparameters fitted to all.
 
-        Repeated points of which the model keeps only some are omitted. Raises BostructError if the model is not a
+        Repeated points are omitted if the model keeps only some of them. Raises BostructError if the model is not a
         Gaussian process, also learns from other studies, or does not model the constraints; NumericalError.
         """
         held_out = self._learn(history, state, rng).outputs[objective].leave_one_out()
         if held_out is None:
             raise BostructError(
-                "cross_validate: expected a method with a Gaussian process, which predicts in closed form what it was "
-                "told; auto has one"
+                "cross_validate: expected a method with a Gaussian process, such as auto: it predicts each observed "
+                "value from the others in closed form"
             )
         positions, kept = _find_learned(self.domain, history.completed, held_out.xs)
         found = Prediction(held_out.prediction.mean[:, kept], held_out.prediction.variance[:, kept])
@@ -290,7 +290,7 @@ class BayesianSearch(Searcher):
         if not len(history.values):
             raise NumericalError("no trial has completed")
         if history.violations.shape[1] and self.surrogate.n_outputs is None:
-            raise BostructError("predict: the method has no model of limits; auto has one")
+            raise BostructError("predict: the method does not model outcome constraints; auto does")
         return self._condition(history, state, rng)[0]
 
     def _condition(self, history: HistoryView, state: State, rng: np.random.Generator) -> tuple[Posterior, State, Info]:
@@ -341,9 +341,9 @@ class BayesianSearch(Searcher):
     def _leave_certain(
         self, x: Point, posterior: Posterior, score: Score, history: HistoryView, rng: np.random.Generator
     ) -> Point:
-        """Return the best uncertain point of its neighbors and new draws if x is certain to be no better; else x.
+        """Return x, or the best uncertain point among its neighbors and random points if x is certainly not better.
 
-        A point that differs from an observed point in unused variables alone is new, but its value is known.
+        A point that differs from an observed point only in unused variables is new, but its value is known.
         """
         domain, only = self.domain, self.domain.join([x])
         least, known = CERTAIN_SHARE * float(np.std(history.values)), posterior.predict(only)
@@ -357,9 +357,9 @@ class BayesianSearch(Searcher):
     def _vary_unused(
         self, x: Point, posterior: Posterior, score: Score, history: HistoryView, rng: np.random.Generator
     ) -> Point:
-        """Randomize the variables that the model hardly uses, so that the data keep showing whether they matter.
+        """Randomize the variables that the model barely uses, so that the data keep showing whether they matter.
 
-        The unseen draw with the best score is returned if its improvement is at least half of that of x.
+        The unseen draw with the best score is returned if its improvement is at least half of the improvement of x.
         """
         if not posterior.unused:
             return x
@@ -400,11 +400,11 @@ def _find_learned(domain: Domain, completed: Batch, learned: Batch) -> tuple[Int
         raise BostructError("cross_validate: the model learns from earlier studies, too, and mixes them with this one")
     if len(learned) == len(completed):
         return np.arange(len(learned)), np.arange(len(learned))
-    told, kept = (defaultdict[Hashable, list[int]](list) for _ in range(2))
-    for places, batch in ((told, completed), (kept, learned)):
+    observed, kept = (defaultdict[Hashable, list[int]](list) for _ in range(2))
+    for places, batch in ((observed, completed), (kept, learned)):
         for position, key in enumerate(domain.keys(batch)):
             places[key].append(position)
-    whole = [(at, own) for key, at in told.items() if len(at) == len(own := kept[key])]
+    whole = [(at, own) for key, at in observed.items() if len(at) == len(own := kept[key])]
     pairs = sorted(pair for at, own in whole for pair in zip(at, own, strict=True))
     return np.array([a for a, _ in pairs], dtype=np.int64), np.array([b for _, b in pairs], dtype=np.int64)
 
@@ -451,14 +451,14 @@ def select_batch(
 
 
 def _climb(xs: Batch, score: Score, look_around: Callable[[Point], Batch]) -> Point:
-    worths = score(xs)
-    x, worth = xs[int(np.argmax(worths))], np.max(worths)
+    scores = score(xs)
+    x, best = xs[int(np.argmax(scores))], np.max(scores)
     for _ in range(MOST_STEPS):
         around = look_around(x)
-        worths = score(around) if len(around) else np.array([-np.inf])
-        if np.max(worths) <= worth:
+        scores = score(around) if len(around) else np.array([-np.inf])
+        if np.max(scores) <= best:
             break
-        x, worth = around[int(np.argmax(worths))], np.max(worths)
+        x, best = around[int(np.argmax(scores))], np.max(scores)
     return x
 
 
@@ -468,8 +468,9 @@ def choose_repeat(domain: Domain, posterior: Posterior, history: HistoryView, x:
     The knowledge gradient is the expected decrease of the best posterior mean, among the best observed points and the
     new point, by one more value.
 
-    posterior: of the objective, conditioned on the running points; one without covariances or noise repeats nothing.
-    history: at least one completed point; with several objectives or constraints, nothing is repeated.
+    posterior: posterior of the objective, conditioned on the running points; None is returned if it has no covariances
+        or no noise.
+    history: at least one completed point; None is returned for several objectives or constraints.
     x: the new point, or None if none is left. The observed point with the largest gain is then returned, however small
         the gain: only repetitions show whether values are noisy.
 
@@ -479,10 +480,10 @@ def choose_repeat(domain: Domain, posterior: Posterior, history: HistoryView, x:
     if n_outputs > 1 or posterior.noise is None:
         return None
     firsts = first_occurrences(domain, history.completed)
-    told = domain.take(history.completed, firsts)
-    means = posterior.predict(told).mean.mean(axis=0)
+    observed = domain.take(history.completed, firsts)
+    means = posterior.predict(observed).mean.mean(axis=0)
     order = np.argsort(means, kind="stable")[:MOST]
-    some: Batch = domain.join([*(told[int(i)] for i in order), *([] if x is None else [x])])
+    some: Batch = domain.join([*(observed[int(i)] for i in order), *([] if x is None else [x])])
     if (covariance := posterior.covariance(some)) is None:
         return None
     gains = knowledge_gradients(posterior.predict(some).mean, covariance, posterior.noise)
@@ -499,8 +500,8 @@ def choose_repeat(domain: Domain, posterior: Posterior, history: HistoryView, x:
 def knowledge_gradients(mean: Array, covariance: Array, noise: Array) -> Array:
     """Return the expected decrease of the smallest posterior mean of m points by one more value at each (m,).
 
-    mean: (s, m), of posterior samples; the decrease is averaged over them.
-    covariance: among the points (s, m, m).
+    mean: posterior means under s samples of the hyperparameters (s, m); the decrease is averaged over samples.
+    covariance: covariances of the points (s, m, m).
     noise: variance of the noise of a value (s, 1).
 
     Source: Frazier, Powell and Dayanik 2009.
@@ -513,14 +514,14 @@ def knowledge_gradients(mean: Array, covariance: Array, noise: Array) -> Array:
 
 
 def expected_falls(starts: Array, slopes: Array) -> Array:
-    """Return min(a) - E[min(a + b Z)] for each column b of the slopes (k,), exactly, where Z is standard normal.
+    """Return min(a) - E[min(a + b Z)], exactly, for standard normal Z and each column b of the slopes (k,).
 
     A line a + b z is the lowest on one interval of z, between its crossings with other lines. The expectation is
     therefore a sum of normal integrals, one over the interval of each line. The line that is lowest at 0 is subtracted
     from all lines. The interval of any other line is then on one side of 0, so that small gains keep their digits.
 
-    starts: a, of m lines (m,).
-    slopes: b, of the same lines in each of k cases (m, k).
+    starts: intercepts a of m lines (m,).
+    slopes: slopes b of these lines in each of k cases (m, k).
 
     Source: Frazier, Powell and Dayanik 2009, whose Algorithm 1 finds the intervals one after the other.
     """

@@ -31,7 +31,7 @@ Minimizer = Callable[[Any, Any, np.random.Generator], Batch]
 class BOCS(Searcher):
     """Thompson sampling: suggest the minimum of a sample from the posterior of a sparse regression.
 
-    The best unseen candidate of the minimizer is suggested; if all were seen, the best unseen neighbor of the best one.
+    The best unseen candidate of the minimizer is suggested, or else the best unseen neighbor of the best candidate.
 
     n_initial: number of initial random points, at least 1; 20 as published.
 

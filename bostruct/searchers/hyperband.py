@@ -1,8 +1,8 @@
-"""Searchers over a `Fidelity`: many points are evaluated cheaply, and the best of them more thoroughly.
+"""Searchers over a `Fidelity`: many points are evaluated cheaply, and the best points more thoroughly.
 
 Hyperband and successive halving are asynchronous: brackets as in Li et al. 2018 (JMLR 18-185), promotion as in ASHA (Li
-et al. 2020, MLSys, algorithm 2). Each suggestion promotes a point among the best share of its rung, or, if there is
-none, starts a new point, so that no worker waits. Successive narrowing proceeds in rounds: it is the searcher of that
+et al. 2020, MLSys, algorithm 2). Each suggestion promotes a point among the best share of its rung, or starts a new
+point if there is none, so that no worker waits. Successive narrowing proceeds in rounds: it is the searcher of that
 name in the code of Negrinho et al. 2019, a synchronous successive halving (Jamieson and Talwalkar 2016).
 """
 
@@ -42,7 +42,7 @@ LARGEST_COUNTS = "the largest fidelity counts"  # in `TrainingPrediction.why`
 def move_to_level(fidelities: FidelityLevels, x: Point, level: int) -> Point | None:
     """Return a point at another level; None if a constraint prevents it.
 
-    level: of the fidelity, from 0.
+    level: level of the fidelity, from 0.
     """
     try:
         return fidelities.at_level(x, level)
@@ -62,8 +62,8 @@ class Hyperband(Searcher):
         level is promoted by one level (MOBSTER: Klein et al. 2020).
 
     A bracket that starts at level b receives new points in proportion to reduction^(top - b) * (levels / (top - b +
-    1)), where top is the highest level. The state is derived from the history: a point's bracket is the lowest level at
-    which it was evaluated. Raises ValueError.
+    1)); top is the highest level. The state is derived from the history: a point's bracket is the lowest level at which
+    it was evaluated. Raises ValueError.
     """
 
     domain: Domain
@@ -107,7 +107,7 @@ class Hyperband(Searcher):
         brackets = self._brackets(rungs)
         if self.proposals is not None:
             found, state, info = self.proposals.suggest(history, state, rng)
-            # the first level of its bracket, or one level above if it was evaluated
+            # the first level of the neediest bracket, or one level above its highest if the point was evaluated
             key = self.fidelities.keys([found])[0]
             level = brackets[0] if key not in rungs.bracket else rungs.highest[key] + 1
             x = move_to_level(self.fidelities, found, level) if level < len(self.fidelities.costs) else None
@@ -170,8 +170,8 @@ class Hyperband(Searcher):
         return None
 
 
-def merits_of(history: HistoryView, places: Sequence[int]) -> list[float]:
-    """Return a number to minimize for each of some completed points, ranked only among each other."""
+def rank_points(history: HistoryView, places: Sequence[int]) -> list[float]:
+    """Return the constrained ranks of some completed points among each other; the smallest is best."""
     return constrained_rank(history.objectives[places], history.violations[places]).tolist()
 
 
@@ -181,7 +181,7 @@ class Rungs:
 
     bracket, highest: the lowest and the highest level of each point, by its key without fidelity.
     bracket_sizes: number of points in each bracket.
-    entries: (rank, order, point) of completed trials, by bracket and level. The constrained rank is among these trials.
+    entries: (constrained rank among these trials, order, point) of the completed trials at each bracket and level.
     """
 
     bracket: dict[Hashable, int]
@@ -192,8 +192,8 @@ class Rungs:
     @classmethod
     def of(cls, history: HistoryView, fidelities: FidelityLevels) -> Rungs:
         """Derive the bracket and the levels of each point from a history."""
-        told = [*history.completed]
-        every = [*told, *history.failed, *history.running]
+        completed = [*history.completed]
+        every = [*completed, *history.failed, *history.running]
         keys, levels = fidelities.keys(every), [fidelities.level(x) for x in every]
         bracket: dict[Hashable, int] = {}
         highest: dict[Hashable, int] = {}
@@ -204,10 +204,10 @@ class Rungs:
         for level in bracket.values():
             bracket_sizes[level] += 1
         places: dict[tuple[int, int], list[int]] = {}
-        for order in range(len(told)):
+        for order in range(len(completed)):
             places.setdefault((bracket[keys[order]], levels[order]), []).append(order)
         entries = {
-            place: [(value, order, told[order]) for value, order in zip(merits_of(history, own), own, strict=True)]
+            place: [(rank, order, completed[order]) for rank, order in zip(rank_points(history, own), own, strict=True)]
             for place, own in places.items()
         }
         return cls(bracket, highest, bracket_sizes, entries)
@@ -221,11 +221,11 @@ class Rungs:
         return self.entries.get((bracket, level), [])
 
 
-DRAWS = 100  # for a point whose lowest level is unseen
+DRAWS = 100  # maximum number of draws until a point is unseen at the lowest level
 
 
 class Narrowing(NamedTuple):
-    """The state of a narrowing."""
+    """The state of a narrowing: the points of its round, how many were suggested, and points of the next narrowing."""
 
     level: int
     members: tuple[Point, ...]
@@ -239,8 +239,8 @@ class SuccessiveNarrowing(Searcher):
 
     A narrowing starts with random points at the lowest level. When all points of a round are finished, the best share
     of them, rounded down, is evaluated at the next level, until the highest level is reached or no point is left. Then
-    another narrowing starts, while the published search ends. If points of a round are still running, the published
-    searcher rejects further calls; this one returns a random point of the next narrowing. Failed points are dropped.
+    another narrowing starts, but the published search ends. While points of a round are running, the published search
+    rejects further calls; this searcher returns a random point of the next narrowing. Failed points are dropped.
 
     n_initial: number of points of the first round, at least 1.
     share: fraction of a round's points that is kept, above 0 and below 1.
@@ -294,7 +294,7 @@ class SuccessiveNarrowing(Searcher):
         if any(key in running or key not in known for key in keys):
             return now
         left = [i for i, key in enumerate(keys) if key in finished]
-        ranked = sorted(zip(merits_of(history, [finished[keys[i]] for i in left]), left, strict=True))
+        ranked = sorted(zip(rank_points(history, [finished[keys[i]] for i in left]), left, strict=True))
         kept = [now.members[i] for _, i in ranked[: int(self.share * len(keys) + 1e-9)]]
         above = now.level + 1
         higher = [] if above == len(self.fidelities.costs) else [move_to_level(self.fidelities, x, above) for x in kept]
@@ -305,7 +305,7 @@ class SuccessiveNarrowing(Searcher):
         return self._advance(Narrowing(0, first, len(first), now.waiting[self.n_initial :]), history)
 
     def _draw(self, history: HistoryView, rng: np.random.Generator) -> Point:
-        """Return a random unseen point at the lowest level; if 100 draws find none, one at the level of its draw."""
+        """Return a random unseen point at the lowest level, or at any level if 100 draws find none."""
         for _ in range(DRAWS):
             lowest = move_to_level(self.fidelities, self.domain.sample(1, rng)[0], 0)
             if lowest is not None and self.domain.key(lowest) not in history.seen:

@@ -26,29 +26,31 @@ from bostruct.contracts import (
 from bostruct.searchers.proposals import fall_back
 
 RewardRule = Literal["rank", "value"]
-COPIES_PER_TRY = 10  # walks to points that were seen by other decisions, which are new to the tree
+COPIES_PER_TRY = 10  # walks by new decisions to points that other decisions led to before
 
 
 @dataclass
 class TreeNode:
-    """A node of the tree. visits: by finished and running trials. told: finished trials. total: sum of their rewards.
+    """A node of the tree.
 
-    children: by the position of the next choice, None until the node is expanded.
+    visits: number of finished and running trials through the node.
+    rewarded: number of finished trials. total: sum of their rewards.
+    children: nodes by the position of the next choice; None until the node is expanded.
     """
 
     visits: int = 0
-    told: int = 0
+    rewarded: int = 0
     total: float = 0.0
-    children: dict[int, TreeNode] | None = None  # None until it is expanded
+    children: dict[int, TreeNode] | None = None
 
     @property
     def mean(self) -> float:
-        return self.total / self.told if self.told else 0.0
+        return self.total / self.rewarded if self.rewarded else 0.0
 
 
 @dataclass(frozen=True)
 class CachedDecisions:
-    """A cache of a domain's deterministic answers, which each suggestion needs again."""
+    """A cache of a domain's deterministic decisions and numbers of options, which each suggestion needs again."""
 
     domain: TreeDomain
     ways: dict[Hashable, tuple[int, ...]] = field(default_factory=dict)
@@ -77,7 +79,7 @@ class ExhaustedPrefixes:
     """The decision prefixes below which no unseen point is left.
 
     options: decisions made -> the number of options of the next decision.
-    prefixes: the prefixes below which nothing is left.
+    prefixes: the prefixes below which no unseen point is left.
     """
 
     options: Callable[[tuple[int, ...]], int]
@@ -102,15 +104,15 @@ class MCTS(Searcher):
     Below the first unexpanded node, decisions are random.
 
     The published rewards are accuracies. The default is a variant: the reward of a trial is the share of completed
-    trials that it is no worse than, which is independent of the scale of the values. The tree is rebuilt from the
-    history for each suggestion, one node per trial, in the order observed: O(trials x decisions), without stored state.
-    Running trials count as visits; infeasible and failed trials as visits with reward 0. Points that were seen are not
-    visited again, nor decisions that only lead to them.
+    trials that are not better, which is independent of the scale of the values. The tree is rebuilt from the history
+    for each suggestion, one node per trial, in the order observed: O(trials x decisions), without stored state. Running
+    trials count as visits; infeasible and failed trials count as visits with reward 0. Seen points, and decisions that
+    only lead to seen points, are not visited again.
 
     exploration: weight of the second term, at least 0.
     rewards: "rank", or "value", 1 minus the value, which is the published accuracy if values are errors from 0 to 1.
-    tries: maximum number of walks per suggestion until a point was not seen, at least 1. Walks by new decisions to seen
-        points do not count; there may be ten of them per try.
+    tries: maximum number of walks per suggestion until an unseen point is reached, at least 1. Walks by new decisions
+        to seen points do not count, up to ten per try.
 
     Raises TypeError, ValueError.
     """
@@ -142,21 +144,21 @@ class MCTS(Searcher):
             if x is not None and self.domain.key(x) not in history.seen:
                 return Suggestion(x, state, {"origin": "model", "depth": len(made), "nodes": _count_nodes(root)})
             if x is not None and (way := self.domain.decisions(x)) not in exhausted.prefixes:
-                exhausted.add(way)  # of a point that was seen by other decisions
+                exhausted.add(way)  # other decisions led to this point before
                 copies -= 1
                 continue
             tries -= 1
             if not self._cache.options(made):  # infeasible decisions; at others, another draw may succeed
                 exhausted.add(made)
-        why = "the tree is exhausted" if () in exhausted.prefixes else "no walk met an unseen point"
+        why = "the tree is exhausted" if () in exhausted.prefixes else "no walk reached an unseen point"
         return fall_back(self.domain, history, state, rng, why)
 
     def _grow_tree(self, history: HistoryView) -> tuple[TreeNode, ExhaustedPrefixes]:
         root, exhausted = TreeNode(), ExhaustedPrefixes(self._cache.options)
         points = [*history.completed, *history.failed, *history.running]
-        rewards = REWARDS[self.rewards](history.values).tolist()
-        told = [*rewards, *[0.0] * len(history.failed), *[None] * len(history.running)]
-        for decisions, reward in zip(self._cache.decisions(points), told, strict=True):
+        completed = REWARDS[self.rewards](history.values).tolist()
+        rewards = [*completed, *[0.0] * len(history.failed), *[None] * len(history.running)]
+        for decisions, reward in zip(self._cache.decisions(points), rewards, strict=True):
             _backpropagate(root, decisions, reward)
             exhausted.add(decisions)
         return root, exhausted
@@ -211,7 +213,7 @@ def _select_child(node: TreeNode, left: list[int], exploration: float, rng: np.r
 def rank_rewards(values: Array) -> Array:
     """Return the reward of each value: the share of all values that are not smaller.
 
-    values: (n,), minimized. Returns (n,), in (0, 1]; the smallest value has reward 1.
+    values: values to minimize (n,). Returns rewards in (0, 1] (n,); the smallest value has reward 1.
     """
     if not len(values):
         return np.zeros(0)
@@ -222,7 +224,7 @@ def rank_rewards(values: Array) -> Array:
 def accuracies(values: Array) -> Array:
     """Return the published reward of each value: 1 minus the value, the accuracy if values are errors.
 
-    values: (n,), errors from 0 to 1. Returns (n,).
+    values: errors from 0 to 1 (n,). Returns rewards (n,).
     """
     return 1.0 - values
 
@@ -245,7 +247,7 @@ def _backpropagate(root: TreeNode, decisions: tuple[int, ...], reward: float | N
     for one in path:
         one.visits += 1
         if reward is not None:
-            one.told += 1
+            one.rewarded += 1
             one.total += reward
 
 
@@ -265,7 +267,7 @@ class TreeSearch:
     published rewards are predicted accuracies. Each suggestion starts with an empty tree (published: each evaluation).
     The tree does not descend to the same end twice; if random decisions reach it again, its reward counts again.
 
-    exploration: weight of the second term of UCT, at least 0; 1 is published for this use.
+    exploration: weight of the second term of UCT, at least 0; 1 as published.
 
     Raises TypeError, ValueError.
     """
@@ -291,7 +293,7 @@ class TreeSearch:
                 break
             made = descend(root, options, exhausted, self.exploration, rng)
             x = roll_out(domain, made, rng)
-            if x is None:  # its visits direct the next walk elsewhere
+            if x is None:  # infeasible; the added visits direct the next walk elsewhere
                 if not options(made):
                     exhausted.add(made)
                 continue
@@ -305,7 +307,7 @@ class TreeSearch:
 
 
 def _add_reward(root: TreeNode, way: tuple[int, ...], depth: int, reward: float) -> None:
-    """Add a reward to the nodes on a walk's path, whose visits were counted, and to a new node below them."""
+    """Add a reward to the nodes on a walk's path, whose visits are already counted, and to a new node below them."""
     path = [root]
     for choice in way[:depth]:
         path.append((path[-1].children or {})[choice])
@@ -314,5 +316,5 @@ def _add_reward(root: TreeNode, way: tuple[int, ...], depth: int, reward: float)
         path[-1].children = {way[depth]: child}
         path.append(child)
     for node in path:
-        node.told += 1
+        node.rewarded += 1
         node.total += reward

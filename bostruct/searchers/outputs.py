@@ -36,7 +36,7 @@ from bostruct.searchers.scores import AcquisitionScore, ProductScore, ScoredFeas
 
 SUM_WEIGHT = 0.05  # of the weighted sum relative to the weighted maximum, as published
 MOST_FRONT = 100  # points of a front with up to three objectives: 200 boxes, and 300 with four to six objectives
-FEWEST_FRONT = 8  # points that count in any case
+FEWEST_FRONT = 8  # minimum of this limit for more objectives
 Take = Callable[[Batch, Sequence[int]], Batch]
 BOUND = 0.0  # of a violation: a constraint is satisfied at and below it
 LEAST_CHANCE = 0.1  # of satisfying a constraint that was observed as satisfied, since a noisy value is uncertain
@@ -46,10 +46,10 @@ LEAST_CHANCE = 0.1  # of satisfying a constraint that was observed as satisfied,
 class HypervolumeImprovement(ScoreBuilder):
     """A builder of scores: the logarithm of the expected hypervolume improvement of the Pareto front.
 
-    The front is found among the posterior means at the completed points and at the running points, assumed to be
-    at their means. Means are on the scale of the predictions, on which a surrogate may compress values, and not biased
-    by noise. The reference point is their `bostruct.goals.pareto.distant_reference`. Of a long front, only the points
-    that cover it best count: 100 for up to three objectives, then half as many per objective, and at least 8.
+    The front is found among the posterior means at the completed points and at the running points, whose values are
+    assumed to equal the means. Means are on the scale of the predictions, on which a surrogate may compress values, and
+    are not biased by noise. The reference point is their `bostruct.goals.pareto.distant_reference`. Only the points
+    that cover a long front best count: 100 for up to three objectives, then half as many per objective, at least 8.
 
     n_objectives: the number of outputs that are objectives, at least 1.
     """
@@ -67,7 +67,7 @@ class HypervolumeImprovement(ScoreBuilder):
         history: all observations, at least one value.
         """
         if len(posterior.outputs) < self.n_objectives:
-            raise TypeError(f"posterior: objectives need one of several outputs, got {type(posterior).__name__}")
+            raise TypeError(f"posterior: expected an output for each objective, got {type(posterior).__name__}")
         objectives = posterior.outputs[: self.n_objectives]
         known = np.vstack([_predict_means(objectives, xs) for xs in (history.completed, history.running) if len(xs)])
         return FrontScore(objectives, Front(_keep_nondominated(known), distant_reference(known), self.acquisition))
@@ -102,8 +102,8 @@ class FrontScore(Score):
 
         def at_shares(shares: Array) -> tuple[Array, Array]:
             predictions, pulls = zip(*(vary(shares) for vary in varied), strict=True)
-            worth, slopes = self.front.acquisition.value_and_gradient(predictions)
-            return worth, np.sum([pull(slope) for pull, slope in zip(pulls, slopes, strict=True)], axis=0)
+            value, gradients = self.front.acquisition.value_and_gradient(predictions)
+            return value, np.sum([pull(one) for pull, one in zip(pulls, gradients, strict=True)], axis=0)
 
         return at_shares
 
@@ -112,25 +112,25 @@ class FrontScore(Score):
 class Front:
     """Nondominated means, and the acquisition function of further points.
 
-    means: of each objective (n, k).
+    means: posterior means of each objective (n, k).
     reference: upper corner of the hypervolume (k,).
     """
 
     means: Array
     reference: Array
-    worth: Callable[[Boxes], LogHypervolumeImprovement]
+    build: Callable[[Boxes], LogHypervolumeImprovement]
 
     @cached_property
     def acquisition(self) -> LogHypervolumeImprovement:
         """Return the log expected hypervolume improvement as a function of the predicted objectives."""
         k = self.means.shape[1]
         spread = choose_spread(self.means, max(MOST_FRONT >> max(k - 3, 0), FEWEST_FRONT))
-        return self.worth(divide_nondominated(spread, self.reference))
+        return self.build(divide_nondominated(spread, self.reference))
 
     def extend(self, means: Array) -> Front:
         """Return the front with further means and the same reference.
 
-        means: of m points (m, k).
+        means: posterior means of m points (m, k).
         """
         return replace(self, means=_keep_nondominated(np.vstack([self.means, means])))
 
@@ -183,8 +183,8 @@ class Scalarized(Searcher):
 def scalarize(objectives: Array, violations: Array, weights: Array) -> Array:
     """Return the augmented Chebyshev norm of each point (n,), feasible points first.
 
-    objectives: (n, k), minimized.
-    violations: (n, c).
+    objectives: objectives to minimize (n, k).
+    violations: violations of the constraints (n, c).
     weights: at least 0, with the sum 1 (k,).
     """
     if not len(objectives):
@@ -203,8 +203,8 @@ class WithinLimits(ScoreBuilder):
     Improvements are relative to the feasible points (Gelbart et al. 2014, Gardner et al. 2014) of `find_kept`. While no
     point is feasible, the probability alone is the score.
 
-    score: of the objectives, given the feasible points; its scores must be logarithms.
-    chance: log P(f < incumbent) of a violation and of the incumbent 0, such as `ProbabilityOfImprovement`; a logarithm.
+    score: builder of the objectives' scores from the feasible points; these scores must be logarithms.
+    chance: log P(f < incumbent) of a violation f and the incumbent 0, such as `ProbabilityOfImprovement`; a logarithm.
     n_objectives: the number of outputs that are objectives, at least 1; all further outputs are violations.
 
     Raises ValueError if `score` or `chance` are not logarithms.
@@ -220,7 +220,7 @@ class WithinLimits(ScoreBuilder):
         check_part("chance", self.chance, AcquisitionFunction)
         for name, one in (("score", self.score), ("chance", self.chance)):
             if not one.is_logarithm:
-                raise ValueError(f"{name}: chances multiply what is a logarithm; got {one}")
+                raise ValueError(f"{name}: expected a logarithm, because probabilities are multiplied; got {one}")
 
     @property
     def is_logarithm(self) -> bool:
@@ -232,51 +232,51 @@ class WithinLimits(ScoreBuilder):
         history: all observations, at least one value.
         """
         violations = self._violations_of(posterior)
-        chances = self._score_chances(violations)
+        probabilities = self._score_feasibility(violations)
         kept = find_kept(violations, history, self.take)
         if not kept:
-            return ProductScore(chances)
+            return ProductScore(probabilities)
         target = posterior.outputs[0] if self.n_objectives == 1 else posterior
         running = []  # points that are predicted to be feasible
         if len(history.running):
             means = [violation.predict(history.running).mean.mean(axis=0) for violation in violations]
             running = np.flatnonzero(np.all(np.array(means) <= BOUND, axis=0)).tolist()
         view = keep(history, kept, running, self.take)
-        return ProductScore([self.score(target, view, rng), *chances])
+        return ProductScore([self.score(target, view, rng), *probabilities])
 
     def learn_feasibility(
         self, posterior: Posterior, history: HistoryView, state: State, rng: np.random.Generator
     ) -> Feasibility | None:
         """Return the probability of feasibility; raises TypeError for one output."""
-        return ScoredFeasibility(ProductScore(self._score_chances(self._violations_of(posterior))))
+        return ScoredFeasibility(ProductScore(self._score_feasibility(self._violations_of(posterior))))
 
     def _violations_of(self, posterior: Posterior) -> tuple[Posterior, ...]:
         if len(posterior.outputs) <= self.n_objectives:
-            raise TypeError(f"posterior: limits need one of several outputs, got {type(posterior).__name__}")
+            raise TypeError(f"posterior: expected outputs for outcome constraints, got {type(posterior).__name__}")
         return posterior.outputs[self.n_objectives :]
 
-    def _score_chances(self, violations: Sequence[Posterior]) -> list[Score]:
+    def _score_feasibility(self, violations: Sequence[Posterior]) -> list[Score]:
         return [AcquisitionScore(violation, self.chance, BOUND) for violation in violations]
 
 
 def find_kept(violations: Sequence[Posterior], history: HistoryView, take: Take) -> list[int]:
-    """Return the positions of the completed points that are feasible as observed, and not unlikely so by the model.
+    """Return the positions of the completed points that are observed as feasible, and are plausibly so by the model.
 
-    A noisy measurement may satisfy its constraint by luck. Each constraint must therefore be satisfied with a
-    probability of at least a tenth by the model, which keeps points on the bound, and tolerates most errors of a model
-    of a rough constraint. If no feasible point passes, all feasible points are returned.
+    A noisy measurement may satisfy its constraint by luck. By the model, each constraint must therefore be satisfied
+    with a probability of at least a tenth, which keeps points on the bound, and tolerates most errors of a model of a
+    rough constraint. If no feasible point passes, all feasible points are returned.
 
     history: at least one completed point.
     """
-    told = np.flatnonzero(is_feasible(history.violations))
-    if not len(told):
+    feasible = np.flatnonzero(is_feasible(history.violations))
+    if not len(feasible):
         return []
-    xs = take(history.completed, told.tolist())
+    xs = take(history.completed, feasible.tolist())
     found = [violation.predict(xs) for violation in violations]
     below = [scipy.special.ndtr((BOUND - one.mean) / np.sqrt(one.variance)).mean(axis=0) for one in found]
-    chances = np.array(below).reshape(len(violations), len(told))  # P(violation <= 0)
-    likely = np.all(chances >= LEAST_CHANCE, axis=0)
-    return (told[likely] if likely.any() else told).tolist()
+    probabilities = np.array(below).reshape(len(violations), len(feasible))  # P(violation <= 0)
+    likely = np.all(probabilities >= LEAST_CHANCE, axis=0)
+    return (feasible[likely] if likely.any() else feasible).tolist()
 
 
 def keep(history: HistoryView, completed: Sequence[int], running: Sequence[int], take: Take) -> HistoryView:
@@ -291,7 +291,7 @@ def keep(history: HistoryView, completed: Sequence[int], running: Sequence[int],
 def revalue(history: HistoryView, values: Array) -> HistoryView:
     """Return the history with other values of a single objective.
 
-    values: one for each completed point, minimized (n,).
+    values: one value for each completed point, to minimize (n,).
     """
     # the known noise belongs to the original values
     return replace(history, values=values, objectives=values[:, None], variances=None, whole=None)

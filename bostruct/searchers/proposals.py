@@ -15,7 +15,7 @@ MAX_SEEN_NEIGHBORS = 5_000
 N_MUTATIONS = 50
 
 Design = Callable[[Domain, AbstractSet[Hashable], np.random.Generator], Point]
-"""(domain, seen, rng) -> an unseen point; raises SpaceExhausted where none is left."""
+"""(domain, seen, rng) -> an unseen point; raises SpaceExhausted if none is left."""
 
 
 def random_design(domain: Domain, seen: AbstractSet[Hashable], rng: np.random.Generator) -> Point:
@@ -40,7 +40,7 @@ class PoolFirst:
 
 
 def neighbors_of(domain: LocalDomain, x: Point, rng: np.random.Generator) -> Batch:
-    """Return the neighbors of a point, or 5,000 random ones of them.
+    """Return the neighbors of a point, at most 5,000 of them at random.
 
     rng: random number generator.
     """
@@ -83,7 +83,7 @@ def nothing_around(domain: Domain, x: Point, rng: np.random.Generator) -> Batch:
 def draw_blindly(domain: Domain, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
     """Suggest a random unseen point, because no trial has completed; raises SpaceExhausted if none is left.
 
-    It is a fallback if trials have failed, and the usual start of a run with many workers.
+    The suggestion is a fallback if trials have failed, and the usual start of a run with many workers.
 
     rng: random number generator.
     """

@@ -16,19 +16,19 @@ from bostruct.contracts import Array, Batch, BostructError, Domain, Feasibility,
 
 N_DRAWS = 2_000  # of the posterior: at a probability of 0.05, the standard error is 0.005
 CONFIDENCE = 0.95  # that each bound is at least the probability
-MOST_LISTED = 1_000  # points of a domain that are all sampled jointly
+MOST_LISTED = 1_000  # size of a domain whose points are all sampled jointly
 N_CANDIDATES = 600  # points of a larger domain, sampled jointly
 N_RANDOM = 2_000  # points from which candidates are chosen, in addition to points around good ones
 N_AROUND = 100  # points around each center
 ROUNDS = 3  # rounds of examining points around the most promising ones
 CENTERS = 10  # centers per round
-LEAST_LOG_CHANCE = math.log(0.01)  # of feasibility, for candidates of a larger domain
+LEAST_LOG_PROBABILITY = math.log(0.01)  # of feasibility, for candidates of a larger domain
 JITTER = (0.0, 1e-12, 1e-10, 1e-8, 1e-6)  # relative to the largest variance
 
 
 @dataclass(frozen=True, eq=False)
 class ObservedFeasibility(Feasibility):
-    """The probability that points have a value, which is known at the observed points."""
+    """The probability that points have a value; it is 0 or 1 at the observed points."""
 
     chance: Feasibility
     domain: Domain
@@ -59,15 +59,15 @@ def bound_regret_probability(
     """Return an upper bound of the probability that the regret of the best completed point exceeds `regret`.
 
     This is the probabilistic regret bound of Wilson (2024), "Stopping Bayesian optimization with probabilistic regret
-    bounds": P(f(s) - min f > regret) under the posterior, where s is the completed point with the best posterior mean.
-    It is estimated from 2,000 posterior draws, with a 95% confidence bound (Clopper and Pearson 1934). The minimum of a
-    draw is over all points of a domain that lists at most 1,000; in a larger domain, over 600 points, the most
-    promising of random points and of points around good ones, which underestimates the probability. If points may fail,
-    each draw has a value at each point with its probability of success, independently of other points.
+    bounds": P(f(s) - min f > regret) under the posterior for the completed point s with the best posterior mean. It is
+    estimated from 2,000 posterior draws, with a 95% confidence bound (Clopper and Pearson 1934). The minimum of a draw
+    is over all points of a domain with at most 1,000 points. In a larger domain, it is over the 600 most promising of
+    random points and of points around good points, which underestimates the probability. If points may fail, each draw
+    has a value at each point with its probability of success, independently of other points.
 
     The confidence is for a single check. The probability that some bound is too small grows with the number of checks.
 
-    posterior: of the objective, with covariances.
+    posterior: posterior of the objective, with covariances.
     completed: points with a value, at least one.
     regret: at least 0, in the user's units.
     around: (domain, x, rng) -> points around x.
@@ -98,7 +98,7 @@ def _choose_candidates(
 ) -> Batch:
     """Return the points with the smallest lower confidence bounds, mean - 2 sd, after several rounds of local search.
 
-    Points that rarely succeed come last.
+    Points with a probability of success below a hundredth come last.
     """
     pool = domain.join(best, domain.sample_candidates(N_RANDOM, best, rng))
     centers = best
@@ -109,7 +109,7 @@ def _choose_candidates(
         mean, variance = posterior.predict(pool)
         bounds = (mean - 2.0 * np.sqrt(variance)).mean(axis=0)
         if chance is not None:
-            bounds[chance.log_probability(pool) < LEAST_LOG_CHANCE] = math.inf
+            bounds[chance.log_probability(pool) < LEAST_LOG_PROBABILITY] = math.inf
         pool = domain.take(pool, np.argsort(bounds, kind="stable")[: 2 * N_RANDOM])
         centers = pool[:CENTERS]
     return pool[:N_CANDIDATES]

@@ -28,7 +28,7 @@ from bostruct.contracts import (
     VariedValues,
 )
 
-MOST_FAILED = 0.2  # of all points: beyond it, points with a probability of success below one half are avoided
+MOST_FAILED = 0.2  # share of failed points above which points with a probability of success below one half are avoided
 CAUTION = 1_000.0  # multiplier of a log probability below one half, followed by
 LOG_HALF = math.log(0.5)
 CHANCE_ROUNDING = 1e-5  # relative: maximum difference of a probability between batches, in single precision
@@ -82,7 +82,7 @@ class AcquisitionScore(Score):
         found, unreached = self.posterior.bound_and_reach(xs)
         bounds = self.acquisition.average(self.acquisition.upper_bounds(found, self.incumbent))
         if unreached is not None and len(equal := np.flatnonzero(unreached)) > 1:
-            bounds[equal] = self(xs[equal[:2]])[0]  # two, because samples of one point are averaged in another order
+            bounds[equal] = self(xs[equal[:2]])[0]  # two points: samples of one point are averaged in another order
         return bounds
 
     def believe(self, xs: Batch) -> AcquisitionScore:
@@ -99,9 +99,9 @@ class AcquisitionScore(Score):
 
         def at_shares(shares: Array) -> tuple[Array, Array]:
             prediction, pull = varied(shares)
-            worth, of_mean, of_variance = acquisition.value_and_gradient(prediction, self.incumbent)
-            value = acquisition.average(worth)
-            weight = (np.exp(worth - value) if acquisition.is_logarithm else 1.0) / len(worth)
+            values, of_mean, of_variance = acquisition.value_and_gradient(prediction, self.incumbent)
+            value = acquisition.average(values)
+            weight = (np.exp(values - value) if acquisition.is_logarithm else 1.0) / len(values)
             return value, pull(Prediction(weight * of_mean, weight * of_variance))
 
         return at_shares
@@ -111,7 +111,7 @@ class AcquisitionScore(Score):
 class ProductScore(Score):
     """A product of acquisition values, as the sum of their logarithms.
 
-    scores: of each factor, at least one; they must be logarithms.
+    scores: one score for each factor, at least one; they must be logarithms.
     """
 
     scores: Sequence[Score]
@@ -189,8 +189,8 @@ class CautiousFeasibility(Feasibility):
             return None
 
         def at_shares(shares: Array) -> tuple[Array, Array]:
-            log_probability, slope = vary(shares)
-            return _lower(log_probability), slope * np.where(log_probability < LOG_HALF, 1.0 + CAUTION, 1.0)[:, None]
+            log_p, gradient = vary(shares)
+            return _lower(log_p), gradient * np.where(log_p < LOG_HALF, 1.0 + CAUTION, 1.0)[:, None]
 
         return at_shares
 
@@ -215,7 +215,7 @@ class Improvement(ScoreBuilder):
     Parameters
     ----------
     acquisition : AcquisitionFunction
-        Function from predictions to acquisition values. One that depends on the noise receives the posterior's noise.
+        Function from predictions to acquisition values. If it depends on the noise, it receives the posterior's noise.
     incumbent : IncumbentRule, default best_observed
         Function of (history, posterior) that returns the value to improve on: `best_observed`, `best_predicted`, or
         your own.
@@ -272,8 +272,8 @@ class Feasible(ScoreBuilder):
         check_part("success", self.success, SuccessModel)
         if not self.score.is_logarithm:
             raise ValueError(
-                "score: a chance of success needs an acquisition that is a logarithm, as LogExpectedImprovement is; "
-                f"got {self.score}"
+                "score: a probability of success needs an acquisition that is a logarithm, such as "
+                f"LogExpectedImprovement; got {self.score}"
             )
 
     @property
@@ -286,7 +286,7 @@ class Feasible(ScoreBuilder):
     def __call__(self, posterior: Posterior, history: HistoryView, rng: np.random.Generator) -> Score:
         """Return the score times the probability of success, if a point has failed; raises NumericalError.
 
-        posterior: of the objective.
+        posterior: posterior of the objective.
         history: all observations.
         rng: random number generator of the success model.
         """
@@ -297,12 +297,12 @@ class Feasible(ScoreBuilder):
     ) -> tuple[Score, State]:
         """Return the score and the state of the success model."""
         score = self.score(posterior, history, rng)
-        chance, state = self._learn_success(history, state, rng)
-        if chance is None:
+        success, state = self._learn_success(history, state, rng)
+        if success is None:
             return score, state
         n_failed = len(history.failed)
         is_over = n_failed > MOST_FAILED * (n_failed + len(history.completed))
-        return ProductScore([score, FeasibilityScore(CautiousFeasibility(chance) if is_over else chance)]), state
+        return ProductScore([score, FeasibilityScore(CautiousFeasibility(success) if is_over else success)]), state
 
     def learn_feasibility(
         self, posterior: Posterior, history: HistoryView, state: State, rng: np.random.Generator
@@ -324,9 +324,9 @@ class Feasible(ScoreBuilder):
         succeeded = np.repeat([True, False], counts)
         last, before = (None, None) if state is None else (state["success"], state["counts"])
         keep = before is not None and has_hardly_grown(counts, before, self.growth)
-        chance, learned = self.success.condition(points, succeeded, last, rng, keep=keep)
-        check_part("success: what it learns", chance, Feasibility)
-        return chance, {"counts": before if keep else counts, "success": learned} if self.growth else None
+        found, learned = self.success.condition(points, succeeded, last, rng, keep=keep)
+        check_part("success: what it learns", found, Feasibility)
+        return found, {"counts": before if keep else counts, "success": learned} if self.growth else None
 
 
 LatentDraw = Callable[[Posterior, np.random.Generator], Posterior | None]
@@ -340,9 +340,9 @@ class NoisyImprovement(ScoreBuilder):
     averaged over samples. No method uses it by default, because it was not better than log EI on the best predicted
     mean (`python -m benchmarks.noisy_improvement`); pass it as the score of a `BayesianSearch`.
 
-    draw: (posterior, rng) -> the posterior of the objective minus the best latent value, given samples of these; None
-        if it cannot sample.
-    least_noise: share of the noise in the variance of a value, in 0..1, from which onward values count as noisy.
+    draw: (posterior, rng) -> the posterior of the objective minus the best latent value, given samples of the latent
+        values; None if it cannot sample.
+    least_noise: minimum share of the noise in the variance of a value for values to count as noisy, from 0 to 1.
 
     Raises TypeError or ValueError for `least_noise`. Source: Letham et al. 2019; Ament et al. 2023 for logarithms.
     """

@@ -77,7 +77,7 @@ class SMBO(Searcher):
         for i in np.argsort(means, kind="stable"):  # keys are computed lazily: some take milliseconds
             if self.domain.key(xs[i]) not in history.seen:
                 return Suggestion(xs[i], state, {"origin": "model", "predicted": float(means[i]), **info})
-        return fall_back(self.domain, history, state, rng, f"{len(xs)} draws met seen points alone")
+        return fall_back(self.domain, history, state, rng, f"{len(xs)} draws led only to seen points")
 
     def _find_candidates(
         self, posterior: Posterior, history: HistoryView, rng: np.random.Generator

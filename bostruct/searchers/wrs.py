@@ -31,9 +31,9 @@ STALL_FACTOR = 4  # trials per variable without improvement, before several vari
 DRAWS = 1_024  # sample of a domain whose points have different choices
 Choices = Sequence[Sequence[Choice]]  # of each point
 Effects = Callable[[Choices, Array, int, Choices], Mapping[str, float]]
-"""(choices of each point, values, seed, draws) -> how much each choice matters by itself, by path.
+"""(choices of each point, values, seed, draws) -> the main effect of each choice, by path.
 
-The draws are the choices of points drawn from the domain, none where all points have the same choices.
+The draws are the choices of points sampled from the domain, empty if all points have the same choices.
 """
 
 
@@ -51,12 +51,13 @@ class WeightedRandomSearch(Searcher):
         ``independent`` once the trials without improvement exceed four times the number of variables, because a single
         change may not improve a local optimum.
     floor: minimum probability, in (0, 1], so that no variable stays fixed.
+    least: number of trials until which a variable changes in every step, by its name.
 
     A variable's probability is its main effect over the largest one; if all effects are 0, every variable changes in
     every step. Choices that a point lacks, and choices that a change opens, are sampled. Ties count as improvements, as
     published. Unlike the published search, no point is suggested twice: a change that leads to a seen point is sampled
-    again, up to 200 times, and then a random unseen point is suggested. A variable that changes alone takes another
-    value if the domain's `resample` ensures this, as a `Space` does. Raises TypeError, ValueError.
+    again, up to 200 times, and then a random unseen point is suggested. If only one variable changes, it takes another
+    value if the domain's `resample` ensures this, as in a `Space`. Raises TypeError, ValueError.
     """
 
     domain: ChoiceDomain
@@ -82,8 +83,8 @@ class WeightedRandomSearch(Searcher):
         return {name: describe_part(getattr(self, name)) for name in names} | {"least": dict(self.least)}
 
     def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
-        n_told = len(history.values) + len(history.failed)
-        if n_told < self.n_random or not len(history.values):
+        n_finished = len(history.values) + len(history.failed)
+        if n_finished < self.n_random or not len(history.values):
             return Suggestion(self.domain.sample_unseen(history.seen, rng), state, {"origin": "random"})
         if state is None:
             points = [self.domain.coordinates(x) for x in history.completed]
@@ -91,10 +92,10 @@ class WeightedRandomSearch(Searcher):
             state = dict(self.effects(points, history.values, seed, self._draw(points, seed)))
         best = len(history.values) - 1 - int(np.argmin(history.values[::-1]))  # the last of equal values
         for _ in range(MAX_CHANGES):
-            x = self._change(history.completed[best], state, n_told, len(history.values) - 1 - best, rng)
+            x = self._change(history.completed[best], state, n_finished, len(history.values) - 1 - best, rng)
             if self.domain.key(x) not in history.seen:
                 return Suggestion(x, state, {"origin": "model"})
-        why = f"{MAX_CHANGES} changes of the incumbent met seen points alone"
+        why = f"{MAX_CHANGES} changes of the incumbent led only to seen points"
         return fall_back(self.domain, history, state, rng, why)
 
     def probabilities(self, weights: Mapping[str, float], names: Sequence[str]) -> Array:
@@ -102,7 +103,7 @@ class WeightedRandomSearch(Searcher):
 
         If no weight is positive, every probability is 1.
 
-        names: of the d variables; one that the first phase did not include has probability 1.
+        names: names of the d variables; a variable that was not in the first phase has probability 1.
         """
         largest = max(weights.values(), default=0.0)
         if largest <= 0.0:
@@ -118,21 +119,21 @@ class WeightedRandomSearch(Searcher):
         return [self.domain.coordinates(x) for x in drawn]
 
     def _change(
-        self, x: Point, weights: Mapping[str, float], n_told: int, fruitless: int, rng: np.random.Generator
+        self, x: Point, weights: Mapping[str, float], n_finished: int, n_stalled: int, rng: np.random.Generator
     ) -> Point:
         names = self.domain.names(x)
-        chances = self.probabilities(weights, names)
+        probabilities = self.probabilities(weights, names)
         mode = self.mode
         if mode == "auto":
-            mode = "independent" if fruitless >= STALL_FACTOR * len(names) and n_told % 2 else "single"
+            mode = "independent" if n_stalled >= STALL_FACTOR * len(names) and n_finished % 2 else "single"
         if mode == "single":
-            total = np.cumsum(chances)
+            total = np.cumsum(probabilities)
             changes = [names[min(int(np.searchsorted(total, rng.random() * total[-1], "right")), len(names) - 1)]]
         else:
             u = rng.random() if mode == "shared" else rng.random(len(names))
-            changes = [names[i] for i in np.flatnonzero(chances >= u).tolist()]
+            changes = [names[i] for i in np.flatnonzero(probabilities >= u).tolist()]
         if self.least:
-            changes += [name for name in names if n_told < self.least.get(name, 0) and name not in changes]
+            changes += [name for name in names if n_finished < self.least.get(name, 0) and name not in changes]
         return self.domain.resample(x, changes, rng)
 
 

@@ -78,7 +78,7 @@ def test_the_order_of_objectives_and_their_units_change_no_order_of_points():
 
 
 def test_a_posterior_of_one_output_is_refused():
-    with pytest.raises(TypeError, match="posterior: objectives need one of several outputs"):
+    with pytest.raises(TypeError, match="posterior: expected an output for each objective"):
         HypervolumeImprovement(LogHypervolumeImprovement, 2)(POSTERIOR.outputs[0], None, GENERATOR)
 
 

@@ -89,12 +89,12 @@ def test_what_is_no_logarithm_is_refused():
         ((Improvement(ExpectedImprovement()), CHANCE), "score"),
         ((BUILDER, ExpectedImprovement()), "chance"),
     ):
-        with pytest.raises(ValueError, match=f"{name}: chances multiply"):
+        with pytest.raises(ValueError, match=f"{name}: expected a logarithm"):
             WithinLimits(*parts, SPACE.take)
 
 
 def test_a_posterior_of_one_output_is_refused():
-    with pytest.raises(TypeError, match="posterior: limits need one of several outputs"):
+    with pytest.raises(TypeError, match="posterior: expected outputs for outcome constraints"):
         BUILDER(POSTERIOR.outputs[0], history([1.0], [[0.0]]), GENERATOR)
 
 

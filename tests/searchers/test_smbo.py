@@ -90,7 +90,7 @@ def test_candidates_that_were_all_seen_give_way_to_an_unseen_point():
         found = suggest(EVERY[1:], seed, candidates=1)
         assert found.point.tolist() == EVERY[0].tolist()
         if found.info["origin"] != "model":
-            assert found.info == {"origin": "fallback", "why": "1 draws met seen points alone"}
+            assert found.info == {"origin": "fallback", "why": "1 draws led only to seen points"}
             break
     else:
         pytest.fail("ten single draws met the one unseen point of twenty")

@@ -88,7 +88,7 @@ def test_methods_without_a_model_of_limits_recommend_what_keeps_them_and_refuse_
     found = study.result.recommended
     assert found.trial.value == -2.0
     assert found.mean == pytest.approx(-2.0, abs=0.3)  # and not of a penalty
-    with pytest.raises(BostructError, match=r"predict: .*no model of limits"):
+    with pytest.raises(BostructError, match=r"predict: .*does not model outcome constraints"):
         study.predict([study.best_point])
 
 
