@@ -1,13 +1,13 @@
-"""Functional analysis of variance: how much of what a forest predicts varies with each variable (Hutter et al. 2014).
+"""Functional analysis of variance: how a forest's predictions vary with each variable (Hutter et al. 2014).
 
-A tree is constant on boxes. Over independent variables the share of a box is the product of its shares of each
-variable, so that main effects and interactions are sums over leaves. Every variable is a finite set of atoms with
-weights: its choices, equally likely; for a continuous one the intervals between the cuts of the tree, by their lengths;
-and, for one that not every point has, its absence, with the share of points that lack it.
+A tree is constant on boxes. If variables are independent, the share of a box is the product of its shares of each
+variable, so main effects and interactions are sums over leaves. Every variable is a finite set of atoms with weights:
+its choices, with equal weights; the intervals between the cuts of the tree, weighted by length, if it is continuous;
+and its absence, weighted by the share of points without the variable, if some points lack it.
 
-Under conditions variables are not independent, so that the variance is no sum over products of their distributions.
-Points drawn from the space stand for it instead: the effect of a variable is the variance of what the trees predict on
-average for each of its values, among the points that have it, times the share of these points.
+With conditions, variables are not independent, so the variance is not a sum over products of their distributions.
+Instead, it is estimated from points sampled from the space: the effect of a variable is the variance of the mean
+prediction for each of its values, among the points that have the variable, times the share of these points.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from bostruct.contracts import Array, Choice, IntArray
 from bostruct.display import html_table
 
 TREES = 64
-WORTH_A_WORD = 0.02  # a share from which on it is worth a warning that its spread is as large
+LEAST_NOTED_SHARE = 0.02  # minimum share for a warning or a remark
 MOST_LISTED = 25  # rows of the text that `print` shows
 MOST_NAMED = 4  # variables in a warning
 
@@ -36,9 +36,10 @@ MOST_NAMED = 4  # variables in a warning
 class Feature:
     """One variable as columns of a design.
 
-    Without atoms the variable is continuous, uniform on [0, 1], and has one column.
+    Without atoms, the variable is continuous, uniform on [0, 1], and has one column.
 
-    weights: of the atoms (a,), summing to 1.
+    atoms: values of the columns for each atom (a, c).
+    weights: weights of the atoms, which sum to 1 (a,).
     """
 
     name: str
@@ -59,17 +60,17 @@ class Effect(NamedTuple):
 
     @property
     def is_vague(self) -> bool:
-        """True if the spread is as large as the share: the trees do not agree that there is an effect."""
+        """True if the spread is at least the share: the trees do not agree that there is an effect."""
         return self.share > 0.0 and self.spread >= self.share
 
 
 class Importances(NamedTuple):
     """Effects by name.
 
-    searched: share of the trials that a search chose, in [0, 1], whose points are no random sample.
-    objective: the position of the objective that they explain, from 0; None if it is the only one.
-    selected: the variables that the method's last model learned from; empty if it learned from all.
-    learned: from how many of the trials the forest learned; empty if from all.
+    searched: share of the trials that a search chose, in [0, 1], whose points are not a random sample.
+    objective: position of the explained objective, from 0; None if it is the only one.
+    selected: variables that the method's last model learned from; empty if it learned from all.
+    learned: a sentence on the number of trials that the forest learned from; empty if it learned from all.
     """
 
     main: dict[str, Effect]
@@ -83,24 +84,24 @@ class Importances(NamedTuple):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """The variables that the last model learned from, unless these are all, and the warnings, a sentence each."""
+        """The variables of the last model, if it uses a subset, the rest of the variance, and the warnings."""
         rest = 1.0 - sum(effect.share for effect in self._named().values())
         hint = "" if self.pairs else "; pairs=True lists pairs"
         missed = f"interactions, and what the forest misses, have the other {rest:.0%} of the variance{hint}"
-        others = (*filter(None, (self.learned, missed if rest >= WORTH_A_WORD else "")), *self.warnings)
+        others = (*filter(None, (self.learned, missed if rest >= LEAST_NOTED_SHARE else "")), *self.warnings)
         if not self.selected:
             return others
         named, more = ", ".join(self.selected[:MOST_LISTED]), len(self.selected) - MOST_LISTED
         names = named + (f" and {more} more" if more > 0 else "")
-        uses = f"the model of the last suggestion uses {len(self.selected)} variables alone: {names}"
+        uses = f"the model of the last suggestion uses only {len(self.selected)} variables: {names}"
         return (uses, *others)
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """The reasons not to take the shares at their word, a sentence each."""
+        """The reasons for caution about the shares, one sentence each."""
         found = []
         effects = {name: effect for name, effect in self._named().items() if effect.is_vague}
-        vague = [name for name, effect in effects.items() if effect.share >= WORTH_A_WORD]
+        vague = [name for name, effect in effects.items() if effect.share >= LEAST_NOTED_SHARE]
         if vague:
             shown = ", ".join(vague[:MOST_NAMED]) + (f" and {len(vague) - MOST_NAMED} more" * (len(vague) > MOST_NAMED))
             rest = ", and those with smaller shares" if len(vague) < len(effects) else ""
@@ -109,7 +110,7 @@ class Importances(NamedTuple):
 
     @property
     def sample_warning(self) -> str:
-        """A sentence that a search chose the trials; empty if none did."""
+        """A warning that a search chose some trials; empty if no search did."""
         chosen = f"a search chose {self.searched:.0%} of the trials"
         return f"{chosen}: shares describe where it looked, not the whole space" if self.searched > 0.0 else ""
 
@@ -123,14 +124,14 @@ class Importances(NamedTuple):
         return "\n".join([*which, f"{'variable':<{width}}  share  spread", *lines])
 
     def _repr_html_(self) -> str:
-        words = "".join(f"<p>{escape(line)}</p>" for line in self._notes)
+        notes = "".join(f"<p>{escape(line)}</p>" for line in self._notes)
         which = "" if self.objective is None else f"importance for objective {self.objective}"
-        return html_table(self._rows(), ("variable", "share", "spread"), which) + words
+        return html_table(self._rows(), ("variable", "share", "spread"), which) + notes
 
     @property
     def _notes(self) -> list[str]:
-        named = f"left out, for not being made of named choices: {', '.join(self.left_out)}"
-        return [*([f"{named}; the shares are of what the others explain"] if self.left_out else []), *self.remarks]
+        omitted = f"omitted (no named choices): {', '.join(self.left_out)}; shares refer to the other variables"
+        return [*([omitted] if self.left_out else []), *self.remarks]
 
     def _named(self) -> dict[str, Effect]:
         return self.main | {" x ".join(both): effect for both, effect in self.pairs.items()}
@@ -148,10 +149,10 @@ class Leaves(NamedTuple):
 
 
 def grow_forest(design: Array, values: Array, seed: int, trees: int = TREES) -> Any:
-    """Grow a scikit-learn forest of unpruned trees on bootstrap samples, every column tried at every cut.
+    """Grow a scikit-learn forest of unpruned trees on bootstrap samples; every cut tries all columns.
 
-    design: (n, c).
-    values: (n,).
+    design: points in the columns of the features (n, c).
+    values: values of the points (n,).
     trees: number of trees, at least 1.
     """
     from sklearn.ensemble import RandomForestRegressor
@@ -164,7 +165,7 @@ def grow_forest(design: Array, values: Array, seed: int, trees: int = TREES) -> 
 def importances(forest: Any, features: Sequence[Feature], pairs: bool = False) -> Importances:
     """Return the importance of each variable to a fitted forest (Hutter, Hoos and Leyton-Brown 2014).
 
-    Trees that predict a constant are left out; with no other, every effect is 0.
+    Trees that predict a constant are ignored; if all do, every effect is 0.
     """
     found = [effects for tree in forest.estimators_ if (effects := _decompose(leaf_boxes(tree.tree_), features, pairs))]
     main = {feature.name: _summarize([effects[0][i] for effects in found]) for i, feature in enumerate(features)}
@@ -173,15 +174,15 @@ def importances(forest: Any, features: Sequence[Feature], pairs: bool = False) -
 
 
 def mean_effect(forest: Any, features: Sequence[Feature], pair: tuple[int, int], atoms: tuple[Array, Array]) -> Array:
-    """Return what a forest predicts where two variables have some values, averaged over all others (a, b).
+    """Return a forest's prediction for pairs of values of two variables, averaged over all other variables (a, b).
 
     Source: the marginal predictions of Hutter, Hoos and Leyton-Brown 2014, section 3.
     """
     total = np.zeros((len(atoms[0]), len(atoms[1])))
     for tree in forest.estimators_:
         boxes = leaf_boxes(tree.tree_)
-        held = [_leaf_atoms(boxes, feature) for feature in features]
-        others = [one.share for i, one in enumerate(held) if i not in pair]
+        leaf_atoms = [_leaf_atoms(boxes, feature) for feature in features]
+        others = [one.share for i, one in enumerate(leaf_atoms) if i not in pair]
         volume = np.prod(others, axis=0) if others else np.ones(len(boxes.values))
         first, second = (_find_inside(boxes, features[i], own) for i, own in zip(pair, atoms, strict=True))
         total += (first * (volume * boxes.values)[:, None]).T @ second
@@ -191,7 +192,7 @@ def mean_effect(forest: Any, features: Sequence[Feature], pair: tuple[int, int],
 def scale_to_unit(values: Array) -> Array:
     """Scale values to [0, 1], because trees compare squares, which overflow for the largest floats.
 
-    values: (n,); the smallest becomes 0, and all do if they are equal.
+    values: the values (n,); the smallest becomes 0, and all values do if they are equal.
     """
     low, high = float(np.min(values)), float(np.max(values))
     half = 0.5 * high - 0.5 * low
@@ -203,7 +204,7 @@ def _summarize(shares: Sequence[float] | Array) -> Effect:
 
 
 def leaf_boxes(tree: Any) -> Leaves:
-    """Return the boxes of a scikit-learn tree, which goes left if a column is at most the threshold."""
+    """Return the boxes of a scikit-learn tree, which branches left if a column is at most the threshold."""
     shape, nodes = (tree.node_count, tree.n_features), np.zeros(1, dtype=np.int64)
     lower, upper = np.full(shape, -np.inf), np.full(shape, np.inf)
     while len(nodes := nodes[tree.children_left[nodes] >= 0]):  # a level of the tree at a time, from the root
@@ -219,7 +220,7 @@ def leaf_boxes(tree: Any) -> Leaves:
 class LeafAtoms(NamedTuple):
     """The atoms of one variable in each leaf.
 
-    inside: (l, a), 1 if atom a lies in leaf l. weights: of the atoms (a,). share: of each leaf (l,).
+    inside: 1 if atom a lies in leaf l (l, a). weights: of the atoms (a,). share: weight of the atoms in each leaf (l,).
     """
 
     inside: Array
@@ -233,8 +234,8 @@ def _leaf_atoms(boxes: Leaves, feature: Feature) -> LeafAtoms:
     if atoms is None or weights is None:
         cuts = np.unique(np.clip(np.concatenate([lower, upper, [[0.0], [1.0]]]), 0.0, 1.0))
         atoms, weights = 0.5 * (cuts[:-1] + cuts[1:])[:, None], np.diff(cuts)
-    held = _find_inside(boxes, feature, atoms)
-    return LeafAtoms(held, weights, held @ weights)
+    inside = _find_inside(boxes, feature, atoms)
+    return LeafAtoms(inside, weights, inside @ weights)
 
 
 def _find_inside(boxes: Leaves, feature: Feature, atoms: Array) -> Array:
@@ -251,21 +252,21 @@ def _find_inside(boxes: Leaves, feature: Feature, atoms: Array) -> Array:
 
 def _decompose(boxes: Leaves, features: Sequence[Feature], pairs: bool) -> tuple[list[float], list[float]] | None:
     """Return the shares of the variance of one tree; None if it has no variance."""
-    held = [_leaf_atoms(boxes, feature) for feature in features]
-    volume = np.prod([one.share for one in held], axis=0)
-    reached = volume > 0.0  # a leaf between two choices holds none
-    held = [LeafAtoms(one.inside[reached], one.weights, one.share[reached]) for one in held]
+    leaf_atoms = [_leaf_atoms(boxes, feature) for feature in features]
+    volume = np.prod([one.share for one in leaf_atoms], axis=0)
+    reached = volume > 0.0  # a leaf between two choices contains none
+    leaf_atoms = [LeafAtoms(one.inside[reached], one.weights, one.share[reached]) for one in leaf_atoms]
     volume, values = volume[reached], boxes.values[reached]
     mean = float(volume @ values)
     variance = float(volume @ np.square(values - mean))
     if variance <= 1e-12 * max(mean * mean, 1e-300):
         return None
     mass = volume * (values - mean)
-    main = [float(one.weights @ np.square((mass / one.share) @ one.inside)) for one in held]
+    main = [float(one.weights @ np.square((mass / one.share) @ one.inside)) for one in leaf_atoms]
     both: list[float] = []
     if pairs:
-        for i, k in combinations(range(len(held)), 2):
-            a, b = held[i], held[k]
+        for i, k in combinations(range(len(leaf_atoms)), 2):
+            a, b = leaf_atoms[i], leaf_atoms[k]
             joint = (a.inside * (mass / (a.share * b.share))[:, None]).T @ b.inside
             both.append((float(a.weights @ np.square(joint) @ b.weights) - main[i] - main[k]) / variance)
     return [effect / variance for effect in main], both
@@ -274,7 +275,7 @@ def _decompose(boxes: Leaves, features: Sequence[Feature], pairs: bool) -> tuple
 def ordered_atoms(count: int) -> tuple[Array, Array]:
     """Return the atoms of a variable of ordered choices (count, 1), and their weights (count,).
 
-    An atom is position / (count - 1), in single precision, in which trees compare. All are equally likely.
+    An atom is position / (count - 1), in the single precision of trees' comparisons. Atoms have equal weights.
 
     count: number of choices.
     """
@@ -284,7 +285,7 @@ def ordered_atoms(count: int) -> tuple[Array, Array]:
 def unordered_atoms(count: int) -> tuple[Array, Array]:
     """Return the atoms of a variable of unordered choices (count, count), and their weights (count,).
 
-    Each choice has a column of its own. All are equally likely.
+    Each choice has its own column. Atoms have equal weights.
 
     count: number of choices.
     """
@@ -292,20 +293,20 @@ def unordered_atoms(count: int) -> tuple[Array, Array]:
 
 
 def add_absence(atoms: Array, weights: Array, absent: float) -> tuple[Array, Array]:
-    """Add an atom for points that have no such variable, -1 in every column.
+    """Add an atom for points without the variable, -1 in every column.
 
-    weights: (a,), summing to 1.
+    weights: weights of the atoms, which sum to 1 (a,).
     absent: share of the points that lack the variable, in [0, 1].
     """
     return np.vstack([atoms, np.full((1, atoms.shape[1]), -1.0)]), np.append(weights * (1.0 - absent), absent)
 
 
 def design_and_features(points: Sequence[Sequence[Choice]]) -> tuple[Array, list[Feature]]:
-    """Return points as a matrix (n, c), and the features that its columns stand for.
+    """Return points as a matrix (n, c), and the features of its columns.
 
-    Paths that not every point has get an atom for their absence.
+    If some points lack a path, its feature has an atom for absence.
 
-    points: n of them, each a sequence of choices (path, value, count, ordered). The count is infinite for a continuous
+    points: n points, each a sequence of choices (path, value, count, ordered). The count is infinite for a continuous
         choice, whose value is in [0, 1].
     """
     kinds: dict[str, Choice] = {}
@@ -314,7 +315,7 @@ def design_and_features(points: Sequence[Sequence[Choice]]) -> tuple[Array, list
         for one in point:
             present[one.path] += 1
             known = kinds.setdefault(one.path, one)
-            if known.count < one.count < np.inf:  # what can be chosen there follows from other choices
+            if known.count < one.count < np.inf:  # the number of options depends on other choices
                 kinds[one.path] = one
     features: list[Feature] = []
     width = 0
@@ -337,8 +338,8 @@ def join_features(
 ) -> Feature:
     """Return one feature for a variable of several choices that depend on each other, such as the places of an order.
 
-    design: (n, c) of all features; -1 in the columns of a point that lacks the variable.
-    weights: of the values (a,), summing to 1.
+    design: points in the columns of all features (n, c); -1 if a point lacks the variable.
+    weights: weights of the values, which sum to 1 (a,).
     """
     columns = slice(features[0].columns.start, features[-1].columns.stop)
     atoms = fill_design(values, features)[:, columns]
@@ -364,9 +365,9 @@ def fill_design(points: Sequence[Sequence[Choice]], features: Sequence[Feature])
 
 
 def fill_design_from_values(values: Array, features: Sequence[Feature]) -> Array:
-    """Return what `fill_design` returns for points that all have the same choices, one for each feature.
+    """Return the design as in `fill_design`, for points that all have the same choices, one for each feature.
 
-    values: of the choices (n, d).
+    values: values of the choices (n, d).
     """
     columns = [
         value[:, None] if feature.atoms is None else feature.atoms[value.astype(np.int64)]
@@ -375,13 +376,13 @@ def fill_design_from_values(values: Array, features: Sequence[Feature]) -> Array
     return np.concatenate(columns, axis=1)
 
 
-BINS = 16  # of a variable of more ordered values
-MOST_LEVELS = 64  # values of a structure, such as an order, that the draws have
+BINS = 16  # of a variable with more ordered values
+MOST_LEVELS = 64  # maximum number of values of a structure, such as an order, in the draws
 
 
 @dataclass(frozen=True)
 class VarianceShares:
-    """The shares of the variance that a forest explains by each choice alone. trees: of the forest, at least 1."""
+    """The main effect of each choice as a share of a forest's variance. trees: number of trees, at least 1."""
 
     trees: int = 16
 
@@ -390,7 +391,7 @@ class VarianceShares:
     ) -> dict[str, float]:
         """Return the share of each choice by its path.
 
-        values: of the points (n,).
+        values: values of the points (n,).
         """
         design, features = design_and_features(points)
         forest = grow_forest(design, scale_to_unit(values), seed, self.trees)
@@ -404,18 +405,17 @@ class VarianceShares:
 def importances_of_draws(forest: Any, features: Sequence[Feature], draws: Array, pairs: bool = False) -> Importances:
     """Return the importance of each variable to a fitted forest over points of a space with conditions.
 
-    With f a tree, and p the share of points that have the variable i, its share is
-    p Var(E[f | x_i, i exists] | i exists) / Var(f). That of a pair is, with p the share of points that have both,
-    p (Var(E[f | x_i, x_k]) - Var(E[f | x_i]) - Var(E[f | x_k])) / Var(f), all given that both exist. Estimates are
-    corrected for the chance in means of few points, and at least 0. Trees that predict a constant are left out; with no
-    other, every effect is 0.
+    For a tree f and the share p of points that have variable i, the effect of i is
+    p Var(E[f | x_i, i exists] | i exists) / Var(f). For the share p of points that have both i and k, the effect of the
+    pair is p (Var(E[f | x_i, x_k]) - Var(E[f | x_i]) - Var(E[f | x_k])) / Var(f), all given that both exist. Estimates
+    are corrected for the sampling noise in means of few points, and at least 0. Trees that predict a constant are
+    ignored; if all do, every effect is 0.
 
-    features: the variables, as columns of the design that the forest was grown on; -1 in those of an absent one.
+    features: variables, as columns of the design that the forest was grown on; -1 if a point lacks the variable.
     draws: points of the space in these columns (n, c).
 
-    Source: the marginals of Hutter, Hoos and Leyton-Brown 2014, section 3, under the distribution of the space; the
-    correction is that of the analysis of variance with random effects (Searle, Casella and
-    McCulloch 1992, section 3.6).
+    Source: the marginals of Hutter, Hoos and Leyton-Brown 2014, section 3, under the distribution of the space, with
+    the correction of the analysis of variance with random effects (Searle, Casella and McCulloch 1992, section 3.6).
     """
     predictions = predict_by_tree(forest, draws)
     variances = predictions.var(axis=0)
@@ -438,18 +438,18 @@ def importances_of_draws(forest: Any, features: Sequence[Feature], draws: Array,
 
 
 def predict_by_tree(forest: Any, draws: Array) -> Array:
-    """Return what each tree of a forest predicts (n, trees).
+    """Return the predictions of each tree of a forest (n, trees).
 
-    draws: rows in the columns of its design (n, c).
+    draws: points in the columns of the forest's design (n, c).
     """
-    rows = np.asarray(draws, dtype=np.float32)  # in which trees compare
+    rows = np.asarray(draws, dtype=np.float32)  # the precision of trees' comparisons
     return np.column_stack([tree.tree_.predict(rows)[:, 0] for tree in forest.estimators_])
 
 
 def number_levels(rows: Array) -> IntArray:
     """Return the number of the value of a variable at each point (n,), -1 if the variable is absent.
 
-    rows: its columns of the design (n, c). One column of more than 16 values is split into 16 equal bins of [0, 1].
+    rows: the variable's columns (n, c). A single column with more than 16 values is split into 16 equal bins of [0, 1].
     """
     absent = rows[:, 0] < 0.0
     if rows.shape[1] == 1 and len(np.unique(rows[~absent])) > BINS:
@@ -460,9 +460,9 @@ def number_levels(rows: Array) -> IntArray:
 
 
 def thin_levels(draws: Array, feature: Feature, rng: np.random.Generator) -> None:
-    """Replace the values of a structure in draws by few of them, in place, so that each has many points.
+    """Replace the values of a structure in draws by at most 64 of them, in place, so that each has many points.
 
-    Its value says nothing of other variables, given that it exists, unless constraints or conditions ask for it.
+    Given that the structure exists, its value is independent of other variables without constraints and conditions.
 
     draws: points of the space (n, c).
     rng: random number generator.
@@ -475,10 +475,10 @@ def thin_levels(draws: Array, feature: Feature, rng: np.random.Generator) -> Non
 
 
 def mean_of_draws(forest: Any, draws: Array, cells: tuple[IntArray, IntArray], shape: tuple[int, int]) -> Array:
-    """Return what a forest predicts on average for the points in each cell of two variables, NaN without any (a, b).
+    """Return a forest's mean prediction in each cell of two variables (a, b), NaN for a cell without points.
 
-    draws: points of the space, as rows in the columns of the forest's design (n, c).
-    cells: of each point by the first and by the second variable (n,) each, -1 for none.
+    draws: points of the space in the columns of the forest's design (n, c).
+    cells: cell of each point by the first and by the second variable, (n,) each, -1 for none.
     """
     inside = (cells[0] >= 0) & (cells[1] >= 0)
     flat = np.where(inside, cells[0] * shape[1] + cells[1], shape[0] * shape[1])
@@ -489,10 +489,10 @@ def mean_of_draws(forest: Any, draws: Array, cells: tuple[IntArray, IntArray], s
 
 
 def _explained(predictions: Array, levels: IntArray) -> Array:
-    """Return the variance of the means of levels, times the share of the points that have one (trees,).
+    """Return the variance of the means of levels, times the share of the points that have a level (trees,).
 
-    Means of few points vary by chance, too. Chance adds the variance within a level once for each of k - 1 levels,
-    which is taken off: the result may be below 0.
+    Means of few points also vary randomly, which adds the variance within a level once for each of k - 1 levels. This
+    is subtracted, so the result may be below 0.
     """
     from scipy.sparse import csr_matrix
 
@@ -501,7 +501,7 @@ def _explained(predictions: Array, levels: IntArray) -> Array:
         return np.zeros(predictions.shape[1])
     _, groups, counts = np.unique(levels[present], return_inverse=True, return_counts=True)
     n, m, k = len(levels), len(present), len(counts)
-    if k == 1 or k == m:  # nothing varies, or nothing can be told from chance
+    if k == 1 or k == m:  # nothing varies, or effects cannot be distinguished from noise
         return np.zeros(predictions.shape[1])
     own = predictions[present] - predictions[present].mean(axis=0)
     sums = csr_matrix((np.ones(m), (groups, np.arange(m))), shape=(k, m)) @ own

@@ -1,7 +1,7 @@
 """Linear algebra of Gaussian processes: factors with explicit jitter, the evidence, the posterior.
 
-One Gram matrix stands for the covariance S = amplitude (K + ratio I), ratio = nugget + noise / amplitude, so that
-neither amplitude nor noise costs a pass over K. Where the noise of values differs, the ratio is one for each (n,).
+The covariance is S = amplitude (K + ratio I) with ratio = nugget + noise / amplitude, so that neither amplitude nor
+noise costs a pass over K. If the noise differs between values, the ratio is an array (n,).
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ import scipy
 from bostruct.contracts import Array, NumericalError
 
 JITTER_LADDER = (0.0, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4)  # shares of the mean diagonal; the last is the bound
-UNBLOCKED = 64  # rows of a triangle that LAPACK inverts as fast as blocks do
-LARGEST_EXPONENT = 700.0  # whose exponential float64 holds
+UNBLOCKED = 64  # rows of a triangle up to which LAPACK is as fast as inversion in blocks
+LARGEST_EXPONENT = 700.0  # its exponential is finite in float64
 LOG_2_PI = math.log(2.0 * math.pi)
 
 
 class CholeskyFactor(NamedTuple):
-    """A lower Cholesky factor and the jitter that it took.
+    """A lower Cholesky factor and the jitter that it needed.
 
-    lower: (n, n), above whose diagonal is rubbish.
-    jitter: added to the diagonal, 0 if none was needed.
+    lower: the factor (n, n), with arbitrary entries above its diagonal.
+    jitter: number added to the diagonal, 0 if none was needed.
     """
 
     lower: Array
@@ -35,10 +35,10 @@ class CholeskyFactor(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """The evidence log N(residual; 0, S), and the terms that it is made of.
+    """The evidence log N(residual; 0, S), and its terms.
 
     quadratic: residual' (K + ratio I)^-1 residual.
-    jitter: added to the diagonal of K, 0 if none was needed.
+    jitter: number added to the diagonal of K, 0 if none was needed.
     """
 
     log_density: float
@@ -48,12 +48,12 @@ class Evidence(NamedTuple):
 
 
 def cholesky(build: Callable[[], Array], ratio: float | Array) -> CholeskyFactor:
-    """Factor K + ratio I, with jitter if it takes some.
+    """Factor K + ratio I, with jitter if necessary.
 
-    Jitter climbs the ladder; raises NumericalError, with the smallest eigenvalue, if the ladder ends.
+    The jitter increases along `JITTER_LADDER`. Raises NumericalError, with the smallest eigenvalue, if all steps fail.
 
-    build: makes K (n, n), an array that may be overwritten, anew for each try.
-    ratio: added to the diagonal, at least 0; a number, or (n,).
+    build: () -> K (n, n), a new array for each try, which may be overwritten.
+    ratio: a number, or an array (n,), to add to the diagonal, at least 0.
     """
     scale, least = 1.0, ratio if isinstance(ratio, float) else float(np.min(ratio))  # much noise needs no jitter
     for step in JITTER_LADDER:
@@ -63,7 +63,7 @@ def cholesky(build: Callable[[], Array], ratio: float | Array) -> CholeskyFactor
         add_to_diagonal(matrix, ratio + step * scale)
         # lower, not cleaned, in place; symmetric: its transpose is LAPACK's
         lower, failed = scipy.linalg.lapack.dpotrf(matrix.T, 1, 0, 1)
-        if not failed and lower[-1, -1] < math.inf:  # OpenBLAS lets entries that are no numbers through, down to here
+        if not failed and lower[-1, -1] < math.inf:  # OpenBLAS does not reject NaN, which reaches the last entry
             return CholeskyFactor(lower, step * scale)
     matrix = build()
     if not np.all(np.isfinite(matrix)):
@@ -76,10 +76,10 @@ def cholesky(build: Callable[[], Array], ratio: float | Array) -> CholeskyFactor
 
 
 def add_to_diagonal(matrix: Array, amount: float | Array) -> Array:
-    """Add a number, or one for each row, to the diagonal of a matrix in place, and return the matrix.
+    """Add a number, or one number per row, to the diagonal of a matrix in place, and return the matrix.
 
-    matrix: (n, n), in any memory order; einsum's view is the slower to come by.
-    amount: to add, a number or (n,).
+    matrix: the matrix (n, n), in any memory order; the view of einsum takes longer to create.
+    amount: a number or an array (n,).
     """
     diagonal = matrix.ravel()[:: len(matrix) + 1] if matrix.flags.c_contiguous else np.einsum("ii->i", matrix)
     diagonal += amount
@@ -89,9 +89,9 @@ def add_to_diagonal(matrix: Array, amount: float | Array) -> Array:
 def log_determinant(lower: Array) -> float:
     """Return the log determinant of a matrix from its Cholesky factor.
 
-    lower: (n, n), of which only the diagonal counts.
+    lower: the factor (n, n), of which only the diagonal is used.
     """
-    return 2.0 * float(np.log(lower.diagonal()).dot(_ones(len(lower))))  # quicker than a sum of few
+    return 2.0 * float(np.log(lower.diagonal()).dot(_ones(len(lower))))  # faster than a sum of a few numbers
 
 
 @lru_cache(maxsize=4)
@@ -107,7 +107,7 @@ def _below_diagonal(n: int) -> npt.NDArray[np.bool_]:
 def solve_lower(lower: Array, right: Array) -> Array:
     """Return L^-1 right.
 
-    lower: L (n, n); what is above its diagonal is ignored.
+    lower: L (n, n); entries above its diagonal are ignored.
     right: (n,) or (n, m).
     """
     return scipy.linalg.lapack.dtrtrs(lower, right, 1)[0]
@@ -116,7 +116,7 @@ def solve_lower(lower: Array, right: Array) -> Array:
 def inverse_lower(lower: Array) -> Array:
     """Return L^-1, with zeros above its diagonal (n, n).
 
-    lower: L (n, n); what is above its diagonal is ignored.
+    lower: L (n, n); entries above its diagonal are ignored.
     """
     inverse = _invert_in_blocks(lower)
     inverse.T[_below_diagonal(len(inverse))] = 0.0  # a view in C's order: LAPACK's triangles are in Fortran's
@@ -126,16 +126,16 @@ def inverse_lower(lower: Array) -> Array:
 def inverse_from_cholesky(lower: Array) -> Array:
     """Return (L L')^-1, symmetric (n, n), an array in C's order.
 
-    lower: L (n, n); what is above its diagonal is ignored.
+    lower: L (n, n); entries above its diagonal are ignored.
     """
     half = scipy.linalg.lapack.dlauum(_invert_in_blocks(lower), lower=1, overwrite_c=1)[0]  # L^-1, then L^-T L^-1
-    inverse = np.ascontiguousarray(half.T)  # a view, where LAPACK answers in its own order
+    inverse = np.ascontiguousarray(half.T)  # a view, if LAPACK returns Fortran's order
     np.copyto(inverse, inverse.T, where=_below_diagonal(len(inverse)))
     return inverse
 
 
 def _invert_in_blocks(lower: Array) -> Array:
-    """Return L^-1 (n, n), above whose diagonal is rubbish: products of blocks take two thirds of LAPACK's time."""
+    """Return L^-1 (n, n), arbitrary above its diagonal; products of blocks take two thirds of LAPACK's time."""
     n, k = len(lower), len(lower) // 2
     if n <= UNBLOCKED:
         return scipy.linalg.lapack.dtrtri(lower, lower=1)[0]
@@ -150,10 +150,10 @@ def _invert_in_blocks(lower: Array) -> Array:
 def evidence(build: Callable[[], Array], residual: Array, log_amplitude: float, ratio: float | Array) -> Evidence:
     """Return the log density of residuals under S = exp(log_amplitude) (K + ratio I).
 
-    build: makes K (n, n), an array that may be overwritten, anew for each try.
+    build: () -> K (n, n), a new array for each try, which may be overwritten.
     residual: values less the mean (n,).
-    log_amplitude: of the variance.
-    ratio: of the diagonal added to K, in units of the amplitude; a number, or (n,).
+    log_amplitude: log of the amplitude, a variance.
+    ratio: a number, or an array (n,), to add to the diagonal of K, in units of the amplitude.
 
     Raises NumericalError. Source: Rasmussen and Williams 2006, (2.30).
     """
@@ -165,12 +165,12 @@ def evidence(build: Callable[[], Array], residual: Array, log_amplitude: float, 
 
 
 def evidence_from(determinant: float, quadratic: float, n: int, log_amplitude: float) -> float:
-    """Return the log density of n residuals under S = exp(log_amplitude) (K + ratio I), from its two costly terms.
+    """Return the log density of n residuals under S = exp(log_amplitude) (K + ratio I), given its two costly terms.
 
     determinant: log |K + ratio I|.
     quadratic: residual' (K + ratio I)^-1 residual.
     n: number of residuals.
-    log_amplitude: of the variance.
+    log_amplitude: log of the amplitude, a variance.
 
     Source: Rasmussen and Williams 2006, (2.30).
     """

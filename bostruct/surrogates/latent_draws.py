@@ -1,7 +1,7 @@
 """Draws of the latent objective at training points, and the posterior given each draw.
 
-Given the objective f at a point without noise, the observed value there says nothing more of it. So a draw takes the
-place of the values: the Gram matrix stays, the noise of these rows goes, and one factorization serves all draws.
+If the objective f is known at a point without noise, the observed value there adds no information. So a draw replaces
+the values: the Gram matrix is unchanged, the noise of these rows is removed, and all draws share one factorization.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from bostruct.surrogates.posterior import (
     posterior_sample_from_gram,
 )
 
-REST = 1e-6  # of the amplitude: the noise that a drawn value keeps, for the Gram matrix to be factored
-SAME = 1.0 - 1e-9  # a correlation from which on two points are one
+REST = 1e-6  # of the amplitude: the noise that a drawn value keeps, so that the Gram matrix can be factored
+SAME = 1.0 - 1e-9  # correlation above which two points count as one
 
 
 @dataclass(frozen=True, eq=False)
 class LatentPosterior(Posterior):
     """The posterior of how far the objective is above the smallest of some drawn latent values, given the draws.
 
-    It has D samples for each of the posterior that was drawn from.
+    It has D samples for each of the s samples of the posterior that was drawn from.
 
-    posterior: given latent values at some training points; only its variances count.
-    weights: of the training points under each of D draws, (n, D) for each member.
+    posterior: posterior given latent values at some training points; only its variances are used.
+    weights: weights of the training points under each of D draws, (n, D) for each posterior sample.
     lowest: smallest drawn value of each sample (s * D, 1), on the scale of the model.
     """
 
@@ -47,14 +47,14 @@ class LatentPosterior(Posterior):
         return self._predict(xs, explained_variance)
 
     def screen(self, xs: Batch) -> Prediction:
-        """Return the mean, and the variance that the most telling training point alone leaves."""
+        """Return the mean, and the variance given only the most informative training point."""
         mean, variance = self._predict(xs, lambda one, gram: np.square(np.max(gram * one.reach, axis=1)))
         sums = [
             abs(one.hyper.mean) + np.abs(weights).sum(axis=0) / np.square(one.reach.min())
             for one, weights in zip(self.posterior.samples, self.weights, strict=True)
         ]
-        slack = SCREEN_ROUNDING * self.posterior.scale * (np.concatenate(sums)[:, None] + np.abs(self.lowest))
-        return Prediction(mean - slack, variance * (1.0 + SCREEN_ROUNDING))
+        margin = SCREEN_ROUNDING * self.posterior.scale * (np.concatenate(sums)[:, None] + np.abs(self.lowest))
+        return Prediction(mean - margin, variance * (1.0 + SCREEN_ROUNDING))
 
     def believe(self, xs: Batch) -> Posterior:
         if not len(xs):
@@ -63,15 +63,15 @@ class LatentPosterior(Posterior):
         return replace(self, posterior=self.posterior.with_points(xs), weights=padded)
 
     def input_vjp(self, xs: Batch) -> VariedPrediction | None:
-        told = self.posterior
-        xs = told.join(xs)
-        if (varied := told.vary_grams(xs)) is None:
+        posterior = self.posterior
+        xs = posterior.join(xs)
+        if (varied := posterior.vary_grams(xs)) is None:
             return None
-        diags = [told.kernel.diag(one.hyper.theta, xs) for one in told.samples]
+        diags = [posterior.kernel.diag(one.hyper.theta, xs) for one in posterior.samples]
 
         def at_shares(shares: Array) -> tuple[Prediction, Callable[[Prediction], Array]]:
             found, solved = self._empty(len(shares)), []
-            for s, (vary, one, diag) in enumerate(zip(varied, told.samples, diags, strict=True)):
+            for s, (vary, one, diag) in enumerate(zip(varied, posterior.samples, diags, strict=True)):
                 gram, pull = vary(shares)
                 white = gram @ one.whitener.T
                 is_floor = self._fill(found, s, slice(None), gram, diag - np.einsum("mn,mn->m", white, white))
@@ -81,9 +81,9 @@ class LatentPosterior(Posterior):
                 gradient = np.zeros(shares.shape)
                 for s, (explains, pull, is_floor) in enumerate(solved):
                     own = self._rows(s)
-                    of_variance = np.where(is_floor, 0.0, cotangents.variance[own].sum(axis=0)) * told.scale**2
-                    of_variance *= -2.0 * np.exp(told.samples[s].hyper.log_amplitude)
-                    of_mean = told.scale * cotangents.mean[own].T @ self.weights[s].T
+                    of_variance = np.where(is_floor, 0.0, cotangents.variance[own].sum(axis=0)) * posterior.scale**2
+                    of_variance *= -2.0 * np.exp(posterior.samples[s].hyper.log_amplitude)
+                    of_mean = posterior.scale * cotangents.mean[own].T @ self.weights[s].T
                     gradient += pull(of_mean + of_variance[:, None] * explains)
                 return gradient
 
@@ -105,9 +105,9 @@ class LatentPosterior(Posterior):
         return slice(s * n_draws, (s + 1) * n_draws)
 
     def _fill(self, found: Prediction, s: int, block: slice, gram: Array, left: Array) -> Array:
-        """Write the prediction under one member, and return which variances are at the floor (m,).
+        """Write the prediction under one posterior sample, and return which variances are at the floor (m,).
 
-        gram: of the points with the training points (m, n). left: unexplained share of the amplitude (m,).
+        gram: kernel between the points and the training points (m, n). left: unexplained share of the amplitude (m,).
         """
         hyper, own, scale = self.posterior.samples[s].hyper, self._rows(s), self.posterior.scale
         found.mean[own, block] = scale * (hyper.mean + (gram @ self.weights[s]).T - self.lowest[own])
@@ -120,8 +120,8 @@ class LatentPosterior(Posterior):
 class LatentSampler:
     """A rule that draws the objective without noise at training points, and conditions the posterior on the draws.
 
-    most: points, those of the best means, at least 1.
-    n_draws: of each posterior sample, at least 1.
+    most: maximum number of points, which have the smallest means, at least 1.
+    n_draws: number of draws from each posterior sample, at least 1.
 
     Raises TypeError, ValueError. Source: Letham et al. 2019, section 3.
     """
@@ -134,13 +134,13 @@ class LatentSampler:
         check_integer("n_draws", self.n_draws, 1)
 
     def __call__(self, posterior: Posterior, rng: np.random.Generator) -> LatentPosterior | None:
-        """Return the posterior given the draws; None for a posterior that is no Gaussian process.
+        """Return the posterior given the draws; None if the posterior is not a Gaussian process.
 
-        None also for a kernel that depends on the training points: believed points would change it, and the draws.
+        Also None if the kernel depends on the training points, because believed points would change it and the draws.
 
-        The draws are a Latin hypercube (McKay et al. 1979) in the principal coordinates of the joint posterior. Each of
-        these is stratified; the latent values, sums of all of them, are not. Points believed are among the training
-        points.
+        The draws are a Latin hypercube (McKay et al. 1979) in the principal coordinates of the joint posterior. Each
+        coordinate is stratified; the latent values, which are sums of all coordinates, are not. Believed points are
+        among the training points.
 
         rng: random number generator.
 
@@ -162,8 +162,8 @@ class LatentSampler:
         for one, gram, mean in zip(samples, grams, means, strict=True):
             latent = mean[rows, None] + _draw_deviations(one, gram, rows, self.n_draws, rng)
             ratio = one.hyper.ratio(gaussian.nugget, gaussian.known) + one.jitter
-            told = gram @ one.weights + ratio * one.weights  # the values, less the mean
-            residual = np.repeat(told[:, None], self.n_draws, axis=1)
+            observed = gram @ one.weights + ratio * one.weights  # the values, less the mean
+            residual = np.repeat(observed[:, None], self.n_draws, axis=1)
             residual[rows] = latent - one.hyper.mean
             fitted = posterior_sample_from_gram(gram, None, one.hyper, gaussian.nugget, known)
             drawn.append(fitted._replace(weights=one.weights))
@@ -173,7 +173,7 @@ class LatentSampler:
 
 
 def _choose_training_rows(means: Array, gram: Array, most: int) -> IntArray:
-    """Return the training points of the smallest means, each point once, by rank."""
+    """Return the positions of the training points with the smallest means, each distinct point once, by rank."""
     length = np.sqrt(gram.diagonal())
     chosen: list[int] = []
     for i in np.argsort(means, kind="stable").tolist():
@@ -187,7 +187,7 @@ def _choose_training_rows(means: Array, gram: Array, most: int) -> IntArray:
 def _draw_deviations(
     one: PosteriorSample, gram: Array, rows: IntArray, n_draws: int, rng: np.random.Generator
 ) -> Array:
-    """Return draws of the latent values at some training points less their means (r, D): `LatentSampler`."""
+    """Return draws of the latent values at some training points less their means (r, D); see `LatentSampler`."""
     white = gram[rows] @ one.whitener.T
     values, vectors = np.linalg.eigh(gram[np.ix_(rows, rows)] - white @ white.T)
     strata = rng.permuted(np.tile(np.arange(n_draws), (len(rows), 1)), axis=1)

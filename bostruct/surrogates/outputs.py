@@ -1,4 +1,4 @@
-"""Several outputs: each objective and each violation of a limit has a surrogate of its own."""
+"""Several outputs: each objective and each violation of an outcome constraint has its own surrogate."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from bostruct.contracts import Array, Batch, Info, Posterior, Prediction, State,
 
 @dataclass(frozen=True)
 class Outputs(Surrogate):
-    """Independent surrogates of several outputs: of objectives, and then of the violations of limits.
+    """Independent surrogates of several outputs: first the objectives, then the violations of outcome constraints.
 
-    A violation is by how much a point breaks a limit, at most 0 if it keeps it.
+    A violation is the amount by which a point violates a constraint, at most 0 if it satisfies the constraint.
 
-    n_objectives: at least 1.
-    n_violations: at least 0.
+    n_objectives: number of objectives, at least 1.
+    n_violations: number of constraints, at least 0.
 
     Raises TypeError, ValueError.
     """
@@ -57,8 +57,8 @@ class Outputs(Surrogate):
     ) -> tuple[OutputsPosterior, State, Info]:
         """Learn from n points and all their outputs, each output on its own.
 
-        Returns the posterior, the state for the next call, and the info to record: ``outputs``, that of each output.
-        Raises ValueError for another number of outputs, and what the surrogates raise.
+        Returns the posterior, the state for the next call, and the info to record: ``outputs``, the info of each
+        output. Raises ValueError for another number of outputs, and the errors of the surrogates.
         """
         if values.shape[1:] != (self.n_outputs,):
             raise ValueError(f"values: expected shape (n, {self.n_outputs}), got {values.shape}")
@@ -87,5 +87,5 @@ class OutputsPosterior(Posterior):
         return self.posteriors[0].screen(xs)
 
     def believe(self, xs: Batch) -> OutputsPosterior:
-        """Return the posterior once a value equal to the mean was told of each output at xs."""
+        """Return the posterior conditioned on a value equal to the mean, of each output at each of xs."""
         return OutputsPosterior(tuple(one.believe(xs) for one in self.posteriors)) if len(xs) else self

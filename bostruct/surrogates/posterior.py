@@ -1,9 +1,9 @@
 """The posterior of a Gaussian process under several samples of its hyperparameters.
 
-Bounds in single precision: with k the covariances of a point with n training points, S = K + ratio I and weights w, the
-mean is w'k, and the variance explained is k'S^-1 k. Rounding changes a sum of n products by at most n + 4 roundings of
-the sum of their magnitudes, which is computed, too. And k'S^-1 k is at least |B k|^2 for rows B with B S B' = I: what r
-components explain, all of them explain.
+Bounds in single precision: if k are the covariances of a point with n training points, S = K + ratio I, and w are the
+weights, the mean is w'k, and the explained variance is k'S^-1 k. Rounding changes a sum of n products by at most n + 4
+roundings of the sum of their magnitudes, which is also computed. And k'S^-1 k is at least |B k|^2 for rows B with
+B S B' = I, because all components explain at least as much as r components.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from bostruct.surrogates.hyperparameters import Hyperparameters
 SMALLEST_VARIANCE = 1e-8  # of the latent value, on the scale of the model: as published
 SCREEN_ROUNDING = 1e-13
 SINGLE_BLOCK = 2**18  # covariances at a time in single precision
-MOST_COMPARED = 50  # training points whose variables are changed one at a time
+MOST_COMPARED = 50  # number of training points whose variables are changed one at a time
 BLOCK = 1024  # candidates at a time: their covariances with the training points stay in cache
 
 
@@ -44,8 +44,8 @@ BLOCK = 1024  # candidates at a time: their covariances with the training points
 class GaussianPosterior(Posterior):
     """The posterior of a Gaussian process under several samples of its hyperparameters.
 
-    known: variance of the noise of each training value (n,) on the model's scale, NaN if it is that of the member;
-        None if all are.
+    known: noise variance of each training value (n,) on the model's scale; NaN, or None for all values, if the noise of
+        the posterior sample is used.
     """
 
     kernel: Kernel
@@ -66,7 +66,7 @@ class GaussianPosterior(Posterior):
     def list_hyperparameters(self) -> list[HyperparameterSamples]:
         """Return the relevance of each variable, mean, standard deviations of signal and noise, and theta.
 
-        The relevance is 1 - r, if r is the mean correlation of two points that differ in that variable alone.
+        The relevance is 1 - r for the mean correlation r of two points that differ only in this variable.
         """
         hypers = [one.hyper for one in self.samples]
         spread, noise = (
@@ -89,7 +89,7 @@ class GaussianPosterior(Posterior):
         return found
 
     def _find_relevances(self) -> dict[int, Array]:
-        """Return 1 - r of each variable (s,), for some training points and what they become with a value of another."""
+        """Return 1 - r of each variable (s,), between some training points with and without another point's value."""
         columns = self.kernel.variable_columns
         if not columns or len(self.xs) < 2:
             return {}
@@ -114,20 +114,20 @@ class GaussianPosterior(Posterior):
         return None if self.kernel.depends_on_training else self
 
     def predict(self, xs: Batch) -> Prediction:
-        """Return latent mean and variance, (s, m) each, the model's variance at least `SMALLEST_VARIANCE`."""
+        """Return latent mean and variance, (s, m) each; on the model's scale, at least `SMALLEST_VARIANCE`."""
         return self._predict_in_blocks(xs, explained_variance)
 
     def screen(self, xs: Batch) -> Prediction:
-        """Return the mean, in O(n) a point, and the variance that the most telling training point alone leaves."""
+        """Return the mean, in O(n) per point, and the variance given only the most informative training point."""
         return self._allow_for_rounding(
             self._predict_in_blocks(xs, lambda one, gram: np.square(np.max(gram * one.reach, axis=1)))
         )
 
     def bound(self, xs: Batch) -> Prediction:
-        """Return bounds of mean and variance, in single precision if the kernel has it.
+        """Return bounds of mean and variance, in single precision if the kernel supports it.
 
-        The variance is the smaller of what the most telling training point leaves, and what the leading principal
-        components of the training points leave.
+        The variance is the smaller of the variance given only the most informative training point, and the variance
+        given the leading principal components of the training points.
         """
         return self.bound_and_reach(xs)[0]
 
@@ -160,25 +160,25 @@ class GaussianPosterior(Posterior):
 
     @cached_property
     def _negative(self) -> GaussianPosterior:
-        """The posterior of the negative objective, whose lowest mean is the highest of this one."""
+        """The posterior of the negative objective, so that lower bounds become upper bounds."""
         samples = [
             one._replace(hyper=one.hyper._replace(mean=-one.hyper.mean), weights=-one.weights) for one in self.samples
         ]
         return replace(self, samples=samples, shift=-self.shift, training_means=None)
 
     def _allow_for_rounding(self, prediction: Prediction) -> Prediction:
-        """Widen bounds by what `predict` may round otherwise in another block of points."""
+        """Widen bounds by the possible rounding differences of `predict` between blocks of points."""
         sums = [
             abs(one.hyper.mean) + float(np.abs(one.weights).sum() / np.square(one.reach.min())) for one in self.samples
         ]
-        slack = SCREEN_ROUNDING * (abs(self.shift) + abs(self.scale) * np.array(sums)[:, None])
-        return Prediction(prediction.mean - slack, prediction.variance * (1.0 + SCREEN_ROUNDING))
+        margin = SCREEN_ROUNDING * (abs(self.shift) + abs(self.scale) * np.array(sums)[:, None])
+        return Prediction(prediction.mean - margin, prediction.variance * (1.0 + SCREEN_ROUNDING))
 
     def covariance(self, xs: Batch) -> Array:
         """Return the covariances of the latent objective among m points (s, m, m), with `predict`'s variances.
 
-        A kernel that depends on the training points may be indefinite among other points: negative eigenvalues are set
-        to 0 there, and the variances kept.
+        A kernel that depends on the training points may be indefinite among other points. Its negative eigenvalues are
+        then set to 0, and the variances are unchanged.
         """
         if not len(xs):
             return np.empty((len(self.samples), 0, 0))
@@ -231,19 +231,19 @@ class GaussianPosterior(Posterior):
         return at_shares
 
     def vary_grams(self, xs: Batch) -> list[Callable[[Array], tuple[Array, Pullback]]] | None:
-        """Return the Gram matrix with the training points under each sample, as of `Kernel.input_vjp`.
+        """Return the Gram matrix with the training points under each sample, as in `Kernel.input_vjp`.
 
-        Returns None if the kernel has no gradient in their continuous coordinates.
+        Returns None if the kernel has no gradient in the continuous coordinates of the points.
         """
         found = [self.kernel.input_vjp(one.hyper.theta, xs, self.xs) for one in self.samples]
         known = [vary for vary in found if vary is not None]
         return known if len(known) == len(found) else None
 
     def believe(self, xs: Batch) -> Posterior:
-        """Return the posterior once a value equal to the mean was told at each of xs, with the noise of a new value.
+        """Return the posterior conditioned on a value equal to the mean at each of xs, with the noise of a new value.
 
-        This is the kriging believer, `fantasize` in BoTorch. Believed points move no mean, because their weights are 0.
-        They shrink the variance, by less if values are noisy.
+        This is the kriging believer, `fantasize` in BoTorch. Believed points do not change the mean, because their
+        weights are 0. They reduce the variance, and reduce it less if values are noisy.
         """
         if not len(xs):
             return self
@@ -274,7 +274,7 @@ class GaussianPosterior(Posterior):
     def leave_one_out(self) -> HeldOut:
         """Predict each training value given all others.
 
-        The hyperparameters stay. So does the Gram matrix of a kernel that depends on the training points.
+        The hyperparameters are unchanged, and so is the Gram matrix of a kernel that depends on the training points.
         """
         values = self.shift + self.scale * read_values(self.samples[0])
         found = [predict_left_out(one) for one in self.samples]
@@ -293,9 +293,9 @@ class GaussianPosterior(Posterior):
         return Prediction(self.shift + self.scale * mean, self.scale**2 * variance)
 
     def iterate_grams(self, xs: Batch) -> Iterator[tuple[slice, int, Array, Array]]:
-        """Yield for blocks of points, under each sample, the Gram matrix with the training points, and k(x, x).
+        """Yield the Gram matrix with the training points, and k(x, x), for blocks of points under each sample.
 
-        Yields which of the points are in the block, the position of the sample, (b, n) and (b,).
+        Each item is the slice of the block, the position of the sample, the matrix (b, n), and the diagonal (b,).
         """
         for first in range(0, len(xs), BLOCK):
             block = slice(first, min(first + BLOCK, len(xs)))
@@ -320,9 +320,9 @@ class GaussianPosterior(Posterior):
 
 @dataclass(frozen=True, eq=False)
 class FantasizedPosterior(Posterior):
-    """A posterior with believed points, under a kernel that depends on the training points and so changes with them.
+    """A posterior with believed points, for a kernel that depends on the training points and so changes with them.
 
-    observed: without the believed points; it gives the mean. augmented: with them; the smaller variance counts.
+    observed, augmented: without and with the believed points; the former's mean and the smaller variance are used.
     """
 
     observed: GaussianPosterior
@@ -351,7 +351,8 @@ class FantasizedPosterior(Posterior):
 class TrainingMeans(NamedTuple):
     """The posterior mean at the points that a model learned from.
 
-    means: at those that it learned from (s, k), on the scale of the model.
+    all_points: all completed points, compared by identity.
+    means: means at the k points that the model learned from (s, k), on the scale of the model.
     """
 
     all_points: Batch
@@ -359,12 +360,12 @@ class TrainingMeans(NamedTuple):
 
 
 class PosteriorSample(NamedTuple):
-    """One sample of the hyperparameters, with what prediction needs.
+    """One sample of the hyperparameters, with the quantities that predictions need.
 
     weights: (K + ratio I)^-1 (y - mean), (n,); empty if no values were given.
     whitener: inverse of the Cholesky factor of K + ratio I, (n, n).
-    reach: 1 / sqrt of the diagonal of K + ratio I, (n,): the share of a prior variance that one point explains.
-    jitter: added to the diagonal of K, 0 if none was needed.
+    reach: 1 / sqrt of the diagonal of K + ratio I, (n,); (k reach)^2 is the variance that one point explains.
+    jitter: number added to the diagonal of K, 0 if none was needed.
     """
 
     hyper: Hyperparameters
@@ -413,30 +414,30 @@ def predict_left_out(one: PosteriorSample) -> Prediction:
 
 
 def read_values(one: PosteriorSample) -> Array:
-    """Return the n values that a member has the weights of (n,), on the scale of the model, up to rounding.
+    """Return the n values from which the weights of a sample were computed (n,), on the model's scale, up to rounding.
 
-    They are its mean plus C w, if its whitener is the inverse of the lower Cholesky factor of C.
+    They are mean + C w; the whitener is the inverse of the lower Cholesky factor of C.
     """
     half = scipy.linalg.solve_triangular(one.whitener, one.weights, lower=True, trans=1)
     return one.hyper.mean + scipy.linalg.solve_triangular(one.whitener, half, lower=True)
 
 
 MAX_COMPONENTS = 32
-FEWEST_COMPONENTS = 24  # from some 200 training points on; of fewer points an exact variance costs as little
-POINTS_PER_COMPONENT = 8  # training points: what a component costs, and an exact variance saves
+FEWEST_COMPONENTS = 24  # with about 200 training points; with fewer points, an exact variance is as fast
+POINTS_PER_COMPONENT = 8  # training points per component, so that a bound is faster than an exact variance
 POWER_ITERATIONS = 2
-LEAST_EIGENVALUE = 0.3  # of a component that is worth its product, in units of a variance
-LOST = 2.0**-55  # relative: what is smaller changes no digit of a double
-NEGLIGIBLE = 1e-11  # a coefficient that counts as 0: times the smallest covariance it would be slow to multiply
-COMPONENT_ROUNDING = 1e-6  # relative: rounding leaves B S B' within that of I
+LEAST_EIGENVALUE = 0.3  # of a component that is worth its cost, in units of a variance
+LOST = 2.0**-55  # relative: smaller terms change no digit of a double
+NEGLIGIBLE = 1e-11  # smaller coefficients are set to 0: their products with small covariances would be slow denormals
+COMPONENT_ROUNDING = 1e-6  # relative: rounding error of B S B' = I
 
 
 class SinglePosteriorSample(NamedTuple):
-    """One member of a posterior in single precision.
+    """One sample of a posterior in single precision.
 
     rows: the weights over their scale, the magnitudes of these, ones, and the components B (3 + r, n).
-    scale: the largest weight.
-    norm: Frobenius norm of the whitener; norm^2 k'k is at least the variance that covariances k explain.
+    scale: the largest magnitude of a weight. spread: Frobenius norm of the components.
+    norm: Frobenius norm of the whitener; norm^2 k'k is at least the variance explained by covariances k.
     """
 
     rows: npt.NDArray[np.float32]
@@ -449,9 +450,9 @@ class SinglePosteriorSample(NamedTuple):
 def prepare_sample(
     build: Callable[[], Array], one: PosteriorSample, nugget: float, known: Array | None = None
 ) -> SinglePosteriorSample:
-    """Return what the bounds need of a member.
+    """Return a sample in single precision, for its bounds.
 
-    build: makes K of the training points under it (n, n); asked only where components pay.
+    build: () -> K of the training points under the sample (n, n); called only if components save time.
     """
     n = len(one.weights)
     most = min(MAX_COMPONENTS, n // POINTS_PER_COMPONENT)
@@ -469,13 +470,13 @@ def prepare_sample(
 
 
 def leading_components(gram: Array, ridge: float | Array, most: int) -> Array:
-    """Return rows B (r, n) with B (K + ridge I) B' = I that span about the leading eigenvectors of K.
+    """Return rows B (r, n) with B (K + ridge I) B' = I that approximately span the leading eigenvectors of K.
 
     gram: K (n, n).
-    ridge: added to the diagonal, at least 0; a number, or (n,).
-    most: the most that r may be, in 1..n.
+    ridge: a number, or an array (n,), to add to the diagonal, at least 0.
+    most: maximum of r, from 1 to n.
 
-    Source: Halko, Martinsson and Tropp 2011, algorithm 4.4, begun at columns of K.
+    Source: Halko, Martinsson and Tropp 2011, algorithm 4.4, started at columns of K.
     """
     n = len(gram)
     basis = gram[:, np.linspace(0, n - 1, most).astype(np.int64)]
@@ -488,7 +489,7 @@ def leading_components(gram: Array, ridge: float | Array, most: int) -> Array:
 
 
 def bound_sample(one: SinglePosteriorSample, single: SingleGram) -> tuple[Array, Array, Array]:
-    """Return the least that the weighted sum w'k and the variance explained can be, and the most that the sum of k can.
+    """Return lower bounds of the weighted sum w'k and of the explained variance, and an upper bound of the sum of k.
 
     Each has the shape (m,), for m points.
 
@@ -496,7 +497,7 @@ def bound_sample(one: SinglePosteriorSample, single: SingleGram) -> tuple[Array,
     """
     gram, n = single.gram, len(single.gram)
     share = (n + 4) * SINGLE_ROUNDING + single.error
-    share = share / (1.0 - share) if share < 0.5 else 2.0 * share  # of what was computed, no longer of what is true
+    share = share / (1.0 - share) if share < 0.5 else 2.0 * share  # of the computed sum instead of the true sum
     found = one.rows @ gram
     weighted, magnitude, total = found[:3].astype(np.float64)
     nearest = gram.max(axis=0).astype(np.float64)
@@ -512,9 +513,9 @@ def bound_sample(one: SinglePosteriorSample, single: SingleGram) -> tuple[Array,
 
 
 def explained_variance(one: PosteriorSample, gram: Array) -> Array:
-    """Return the prior variance that the training points explain (m,); a triangle is half the work of a product.
+    """Return the prior variance explained by the training points (m,); a triangular product takes half the time.
 
-    gram: of m points with the training points (m, n).
+    gram: kernel between m points and the training points (m, n).
     """
     white = scipy.linalg.blas.dtrmm(1.0, one.whitener.T, gram.T, lower=0, trans_a=1)  # views in Fortran's order; (n, m)
     return np.einsum("nm,nm->m", white, white)

@@ -1,14 +1,14 @@
-"""A surrogate that learns from the variables that matter alone, if the data say that few do.
+"""A surrogate that learns only from the variables that matter, if the data show that few do.
 
 The variables are selected by evidence: the marginal likelihood of a Gaussian process with a kernel that all of them
-share, times a prior. Points differ in each variable by a dissimilarity, whose mean is 1 among random points. With h the
-mean dissimilarity of two points over the selected variables, their kernel is
+share, times a prior. Points differ in each variable by a dissimilarity, whose mean is 1 among random points. If h is
+the mean dissimilarity of two points over the selected variables, their kernel is
 
     w exp(-h / (2 l^2)) + (1 - w) (2 - h),
 
-a product over the variables and a sum of main effects. Lengthscale l, weight w and noise have the values of a grid that
-have the most evidence; amplitude and mean are profiled out. The prior of a subset is beta-binomial: all sizes have the
-same probability, and so have all subsets of a size.
+a product over the variables plus main effects. Lengthscale l, weight w and noise are the values of a grid with the
+largest evidence; amplitude and mean are profiled out. The prior of a subset is beta-binomial: all sizes have the same
+probability, and so do all subsets of one size.
 """
 
 from __future__ import annotations
@@ -35,23 +35,23 @@ LENGTHSCALES, WEIGHTS, NOISES = (0.5, 0.9, 1.6), (0.3, 0.8), (1e-3, 0.03, 0.2, 0
 GRID: list[Setting] = [(scale, weight, noise) for scale in LENGTHSCALES for weight in WEIGHTS for noise in NOISES]
 REST_MARGIN = 3.0  # nats by which small effects of all variables have to improve the predictions
 FEWEST_VALUES = 10
-MOST_VALUES = 150  # to select by: the best half, and the last ones
-MOST_NUMBERS = 2**24  # of dissimilarities
+MOST_VALUES = 150  # values that variables are selected by: half of them the best, the others the last
+MOST_NUMBERS = 2**24  # number of dissimilarities
 TRIED = 4  # variables that a step adds, and drops, one at a time
 MOST_STEPS = 40
 BLOCK_ROWS = 64
 SINGLE_STARTS = (1, 4, 8, 16)  # numbers of variables with the largest single effects
-SHRINKAGE, FEWEST_LEFT, MOST_LEFT = 0.75, 6, 16  # of elimination
-CLIMBS = 2  # from the best of these starts
+SHRINKAGE, FEWEST_LEFT, MOST_LEFT = 0.75, 6, 16  # of elimination: share of the variables kept, sizes of its subsets
+CLIMBS = 2  # number of these starts, the best ones, that a search climbs from
 PERTURBATIONS = 2  # of the best subset
 
 
 class VariableSubset(NamedTuple):
     """A subset of the variables under its best setting.
 
-    variables: their positions, ascending.
-    total: the sum of their dissimilarities (n, n).
-    setting: lengthscale, weight and noise, of `GRID`.
+    variables: positions of the variables, ascending.
+    total: sum of the dissimilarities in these variables (n, n).
+    setting: lengthscale, weight and noise, from `GRID`.
     score: log evidence plus log prior.
     """
 
@@ -67,7 +67,7 @@ class SubsetSearch:
 
     apart: dissimilarities of the points in each variable (d, n, n).
     values: standardized (n,).
-    visited: variables and settings that a climb has come by; another one that meets it stops, for it would end there.
+    visited: variables and settings that a climb has visited; another climb stops there, because its end is known.
     """
 
     apart: npt.NDArray[np.float32]
@@ -78,9 +78,9 @@ class SubsetSearch:
         """Return the best subset found.
 
         The search climbs from the last subset, and from the best two of other starts: the variables with the largest
-        single effects, and those that elimination leaves. It then perturbs the best subset twice, and climbs again.
+        single effects, and the subsets that elimination leaves. It then perturbs the best subset and climbs, twice.
 
-        last: positions of the variables of the last subset; empty if there is none.
+        last: positions of the variables of the last subset, if any.
         """
         order = np.argsort(-self.weigh(-np.outer(self.values, self.values)), kind="stable")
         starts = [self.make(order[:size]) for size in SINGLE_STARTS] + self._eliminate()
@@ -103,13 +103,13 @@ class SubsetSearch:
         return self._choose(own, total, settings)
 
     def climb(self, subset: VariableSubset) -> VariableSubset:
-        """Add or drop one variable at a time, as long as the score rises; at the top, change the setting and go on."""
+        """Add or drop one variable at a time while the score rises; at the top, change the setting and continue."""
         for _ in range(MOST_STEPS):
             if (place := (tuple(subset.variables), subset.setting)) in self.visited:
                 return subset
             self.visited.add(place)
-            slopes, own = self.find_slopes(subset), subset.variables
-            order = np.argsort(-slopes, kind="stable")
+            gradient, own = self.find_slopes(subset), subset.variables
+            order = np.argsort(-gradient, kind="stable")
             is_own = np.isin(order, own)
             others, kept = order[~is_own][:TRIED].tolist(), order[is_own][-TRIED:].tolist() if len(own) > 1 else []
             totals = {j: subset.total + self.apart[j] for j in others} | {j: subset.total - self.apart[j] for j in kept}
@@ -137,7 +137,7 @@ class SubsetSearch:
         return scores
 
     def find_slopes(self, subset: VariableSubset) -> Array:
-        """Return the derivatives of the log evidence in the weights of the variables (d,), up to a factor."""
+        """Return the gradient of the log evidence in the weights of the variables (d,), up to a factor."""
         (scale, weight, _), mean = subset.setting, subset.total / len(subset.variables)
         product = compute_product(mean, scale)
         lower, residual, variance = self._fit(mean, product, subset.setting)
@@ -149,7 +149,7 @@ class SubsetSearch:
     def weigh(self, weights: Array) -> Array:
         """Return the weighted sum of each variable's dissimilarities (d,).
 
-        weights: of pairs of points (n, n).
+        weights: weights of pairs of points (n, n).
         """
         return (self.apart.reshape(len(self.apart), -1) @ weights.astype(np.float32).ravel()).astype(np.float64)
 
@@ -175,12 +175,12 @@ class SubsetSearch:
         return VariableSubset(variables, total, settings[best], scores[best])
 
     def _eliminate(self) -> list[VariableSubset]:
-        """Drop the least useful quarter of the variables again and again; return the small subsets."""
+        """Drop the least useful quarter of the variables repeatedly; return the subsets of at most 16 variables."""
         subset, found = self.all_variables, list[VariableSubset]()
         while len(subset.variables) > FEWEST_LEFT:
             own = np.array(subset.variables)
-            slopes = self.find_slopes(subset)[own]
-            kept = own[np.argsort(-slopes, kind="stable")[: int(len(own) * SHRINKAGE)]]
+            gradient = self.find_slopes(subset)[own]
+            kept = own[np.argsort(-gradient, kind="stable")[: int(len(own) * SHRINKAGE)]]
             subset = self.make(kept, find_neighbors(subset.setting))
             if len(kept) <= MOST_LEFT:
                 found.append(subset)
@@ -193,9 +193,9 @@ class SubsetSearch:
 
 
 def compute_product(mean: Array, scale: float) -> Array:
-    """Return exp(-mean / (2 scale^2)) of a symmetric matrix (n, n): of blocks, where rows end at the diagonal.
+    """Return exp(-mean / (2 scale^2)), a symmetric matrix (n, n), computed in blocks of rows up to the diagonal.
 
-    mean: mean dissimilarities.
+    mean: mean dissimilarities (n, n).
     """
     product = np.empty_like(mean)
     for first in range(0, len(mean), BLOCK_ROWS):
@@ -207,7 +207,7 @@ def compute_product(mean: Array, scale: float) -> Array:
 
 
 def find_neighbors(setting: Setting) -> list[Setting]:
-    """Return the settings of the grid that differ from one in at most one coordinate."""
+    """Return the settings of the grid that differ from a setting in at most one coordinate."""
     return [one for one in GRID if sum(a != b for a, b in zip(one, setting, strict=True)) <= 1]
 
 
@@ -215,18 +215,18 @@ def find_neighbors(setting: Setting) -> list[Setting]:
 class VariableSelection(Surrogate):
     """A surrogate that learns from all variables, or from a subset that explains the values better.
 
-    A subset serves if two conditions hold. Its evidence is above that of all variables by a margin. And its model
-    predicts the values that are left out one at a time with a higher density than the model of all variables.
+    A subset is used if two conditions hold. Its evidence exceeds the evidence of all variables by a margin. And its
+    model predicts values that are left out one at a time with a higher density than the model of all variables.
 
-    full: learns from all variables.
-    restrict: from positions of variables to the surrogate that learns from these, and, if asked, from small main
-        effects of all variables.
-    measure: from n points to their dissimilarities in each variable (d, n, n).
-    names: of the variables.
-    parents: of each variable, the positions of those that its conditions name; they go with it.
-    margin: of the log evidence, in nats.
-    growth: of the data, before the next selection, at least 0.
-    variances: known variances of the noise of the values, as of `with_variances`; None if all are learned.
+    full: surrogate that learns from all variables.
+    restrict: (positions of variables, whether to add small main effects of all variables) -> the surrogate that learns
+        from these variables.
+    measure: n points -> their dissimilarities in each variable (d, n, n).
+    names: names of the variables.
+    parents: for each variable, the positions of the variables in its conditions, which are used with it.
+    margin: difference of the log evidence, in nats.
+    growth: relative growth of the data before the next selection, at least 0.
+    variances: known noise variances of the values, as in `with_variances`; None if all are learned.
 
     Raises TypeError, ValueError.
     """
@@ -263,22 +263,22 @@ class VariableSelection(Surrogate):
     def condition(
         self, xs: Batch, values: Array, state: State, rng: np.random.Generator
     ) -> tuple[Posterior, State, Info]:
-        """Learn from the variables of the last selection, or select anew once the data have grown enough.
+        """Learn from the variables of the last selection, or select again once the data have grown enough.
 
-        The posterior of a subset has `unused` variables, and ``info["variables"]`` names the selected ones.
+        The posterior of a subset has `unused` variables, and ``info["variables"]`` names the selected variables.
 
         Returns the posterior, the state for the next call, and the info to record. Raises NumericalError.
         """
-        told = state if isinstance(state, dict) and "full" in state else {"full": state}
-        chosen = told.get("selection", {"n": 0, "variables": [], "serves": False, "has_rest": False, "model": None})
+        last = state if isinstance(state, dict) and "full" in state else {"full": state}
+        chosen = last.get("selection", {"n": 0, "variables": [], "serves": False, "has_rest": False, "model": None})
         is_new = not has_hardly_grown([len(values)], [chosen["n"]], self.growth)
         if is_new:
             chosen = self._select(xs, values, chosen)
         rests = () if not chosen["serves"] else (False, True) if is_new else (chosen["has_rest"],)
         parts = [found for rest in rests if (found := self._learn_part(xs, values, chosen, rest, rng)) is not None]
         if parts and not is_new:
-            return parts[0][0], told | {"selection": parts[0][1]}, parts[0][2]
-        whole = self.full.condition(xs, values, told["full"], rng)
+            return parts[0][0], last | {"selection": parts[0][1]}, parts[0][2]
+        whole = self.full.condition(xs, values, last["full"], rng)
         handicap = (0.0, REST_MARGIN / len(values))
         densities = [compute_held_out_density(one[0]) - less for one, less in zip(parts, handicap, strict=False)]
         if parts and max(densities) > compute_held_out_density(whole[0]):
@@ -287,7 +287,7 @@ class VariableSelection(Surrogate):
         return whole[0], {"full": whole[1], "selection": chosen | {"serves": False}}, whole[2]
 
     def _select(self, xs: Batch, values: Array, last: dict[str, Any]) -> dict[str, Any]:
-        """Return the subset with the most evidence, and whether this is enough."""
+        """Return the subset with the largest evidence, and whether the evidence exceeds the margin."""
         n, d = len(values), len(self.names)
         if n < FEWEST_VALUES or not has_spread(values):
             return last
@@ -327,6 +327,6 @@ def compute_held_out_density(posterior: Posterior) -> float:
     """Return the mean log density of the values that a posterior learned from, each predicted from all others."""
     held_out = posterior.leave_one_out()
     if held_out is None:
-        raise TypeError("posterior: expected that of a Gaussian process, which predicts values left out")
+        raise TypeError("posterior: expected a Gaussian process, which predicts values that are left out")
     mean, variance = held_out.prediction
     return float(np.mean(log_density((held_out.values - mean) / np.sqrt(variance)) - 0.5 * np.log(variance)))

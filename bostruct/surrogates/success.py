@@ -1,8 +1,8 @@
-"""Models of success: the chance that a point has a value, learned from points that have one and points that failed.
+"""Models of success: the probability that a point has a value, learned from points with a value and failed points.
 
-A noisy-OR blames choices. The causes are single choices, two choices of a point, and one choice after another in a row
-(a banned step of a sequence, wherever it stands). A rule that forbids some of these is learned from few failures, since
-a success clears everything that it has.
+A noisy-OR explains failures by choices. Its causes are single choices, pairs of choices of a point, and two successive
+choices in a row (a forbidden step of a sequence, at any place). A rule that forbids some causes is learned from few
+failures, because a success is evidence against all causes that its point has.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ from bostruct.contracts import (
 from bostruct.goals.logarithms import hazard, log_mean_exp
 
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
-HELD_OUT = 3  # one point in so many is kept from the models that are compared by it
-FEWEST = 12  # points from which models are compared; with fewer they count the same
-LEAST_WEIGHT = 1e-3  # of a model that takes part, for each prediction costs time
-FEWEST_OF_EACH = 2  # successes and failures, of those that are learned from
+HELD_OUT = 3  # one point in HELD_OUT is held out, to compare models by it
+FEWEST = 12  # number of points from which models are compared; with fewer points their weights are equal
+LEAST_WEIGHT = 1e-3  # of a model that is used, because each prediction takes time
+FEWEST_OF_EACH = 2  # successes and failures in a selection of points to learn from
 
 
 @dataclass(frozen=True)
 class RegressedSuccess(SuccessModel):
-    """Success as a label that is 1 if points succeed and 0 if they fail, which a surrogate regresses.
+    """A surrogate's regression of a label that is 1 if a point succeeds and 0 if it fails.
 
-    The chance of success is the chance that the label exceeds a half.
+    The probability of success is the probability that the label exceeds a half.
 
-    most: how many points to learn from, at least 4: of more, the last that succeeded and the last that failed, by their
-        shares, but two of each if there are; None for all.
+    most: maximum number of points to learn from, at least 4: the last successes and the last failures in proportion to
+        their numbers, if possible at least two of each; None for all points.
 
     Raises TypeError or ValueError for `most`.
     """
@@ -63,7 +63,7 @@ class RegressedSuccess(SuccessModel):
     def condition(
         self, points: Batch, succeeded: BoolArray, state: State, rng: np.random.Generator, *, keep: bool = False
     ) -> tuple[RegressedFeasibility, State]:
-        """Return the chance of success as learned, and the surrogate's state; raises NumericalError."""
+        """Return the learned probability of success, and the surrogate's state; raises NumericalError."""
         if self.most is not None and len(succeeded) > self.most:
             kept = _keep_last(succeeded, self.most)
             points, succeeded = self.take(points, kept), succeeded[kept]
@@ -76,23 +76,23 @@ class RegressedSuccess(SuccessModel):
 
 @dataclass(frozen=True, eq=False)
 class RegressedFeasibility(Feasibility):
-    """The chance that a label exceeds a half."""
+    """The probability that a label exceeds a half."""
 
     label: Posterior
 
     def log_probability(self, xs: Batch) -> Array:
         label = self.label.predict(xs)
-        chances = scipy.special.log_ndtr((label.mean - 0.5) / np.sqrt(label.variance))
-        return log_mean_exp(chances)
+        logs = scipy.special.log_ndtr((label.mean - 0.5) / np.sqrt(label.variance))
+        return log_mean_exp(logs)
 
     def log_probability_bound(self, xs: Batch) -> Array:
-        """Return bounds never below the log chance (m,).
+        """Return upper bounds of the log probability (m,).
 
-        A label below a half exceeds it the more often the less is known of it. Where it may be above, the bound is 0.
+        If the label's mean is below a half, the probability increases with its variance. If not, the bound is 0.
         """
         label = self.label.upper_bound(xs)
-        chances = np.where(label.mean < 0.5, scipy.special.log_ndtr((label.mean - 0.5) / np.sqrt(label.variance)), 0.0)
-        return log_mean_exp(chances)
+        logs = np.where(label.mean < 0.5, scipy.special.log_ndtr((label.mean - 0.5) / np.sqrt(label.variance)), 0.0)
+        return log_mean_exp(logs)
 
     def log_probability_vjp(self, xs: Batch) -> VariedValues | None:
         vary_label = self.label.input_vjp(xs)
@@ -104,18 +104,18 @@ class RegressedFeasibility(Feasibility):
             sd = np.sqrt(label.variance)
             z = (label.mean - 0.5) / sd
             logs = scipy.special.log_ndtr(z)
-            chance = log_mean_exp(logs)
-            slope = np.exp(logs - chance) / len(logs) * hazard(z)  # the density over the mean chance
-            return chance, pull(Prediction(slope / sd, -0.5 * slope * z / label.variance))
+            log_probability = log_mean_exp(logs)
+            slope = np.exp(logs - log_probability) / len(logs) * hazard(z)  # the density over the mean probability
+            return log_probability, pull(Prediction(slope / sd, -0.5 * slope * z / label.variance))
 
         return at_shares
 
 
 @dataclass(frozen=True)
 class AveragedSuccess(SuccessModel):
-    """Several models of success, averaged by how likely points that they were not shown are under each.
+    """An average of several models of success, weighted by their likelihoods of held-out points.
 
-    models: at least one.
+    models: models to average, at least one.
     """
 
     models: tuple[SuccessModel, ...]
@@ -130,7 +130,7 @@ class AveragedSuccess(SuccessModel):
     ) -> tuple[AveragedFeasibility, State]:
         """Return the average of the models, each learned from all points; raises NumericalError.
 
-        A model of next to no weight is left out.
+        A model is omitted if its weight is at most 0.001.
         """
         if state is None or len(state["models"]) != len(self.models):
             state, keep = dict.fromkeys(("compared", "models"), [None] * len(self.models)), False
@@ -141,43 +141,42 @@ class AveragedSuccess(SuccessModel):
             compared, logs = self._compare(points, succeeded, compared, rng)
             kept = np.flatnonzero(logs - np.logaddexp.reduce(logs) > math.log(LEAST_WEIGHT)).tolist()
             log_weights = logs[kept] - np.logaddexp.reduce(logs[kept])
-        chances = []
+        learned = []
         for i in kept:
             start = compared[i] if models[i] is None else models[i]
-            chance, models[i] = self.models[i].condition(points, succeeded, start, rng, keep=keep)
-            chances.append(chance)
+            found, models[i] = self.models[i].condition(points, succeeded, start, rng, keep=keep)
+            learned.append(found)
         state = {"kept": kept, "log_weights": log_weights.tolist(), "compared": compared, "models": models}
-        return AveragedFeasibility(chances, log_weights), state
+        return AveragedFeasibility(learned, log_weights), state
 
     def _compare(
         self, points: Batch, succeeded: BoolArray, states: list[State], rng: np.random.Generator
     ) -> tuple[list[State], Array]:
-        """Return the state of each model after two thirds of the points, and the log likelihood of the others under it.
+        """Return each model's state after two thirds of the points, and its log likelihood of the other points.
 
-        For few points, the states are as they were, and the likelihoods 0.
+        For few points, the states are unchanged, and the log likelihoods are 0.
         """
         n = len(succeeded)
         order = rng.permutation(n)
-        shown, kept = np.sort(order[n // HELD_OUT :]), np.sort(order[: n // HELD_OUT])
-        few = min(np.count_nonzero(succeeded[shown]), np.count_nonzero(~succeeded[shown]))
+        train, test = np.sort(order[n // HELD_OUT :]), np.sort(order[: n // HELD_OUT])
+        few = min(np.count_nonzero(succeeded[train]), np.count_nonzero(~succeeded[train]))
         if n < FEWEST or few < FEWEST_OF_EACH:
             return states, np.zeros(len(self.models))
-        others, held = self.take(points, shown), self.take(points, kept)
+        shown, held_out = self.take(points, train), self.take(points, test)
         learned = [
-            model.condition(others, succeeded[shown], last, rng)
-            for model, last in zip(self.models, states, strict=True)
+            model.condition(shown, succeeded[train], last, rng) for model, last in zip(self.models, states, strict=True)
         ]
-        logs = np.array([chance.log_probability(held) for chance, _ in learned])
-        chances = np.clip(np.exp(logs), 1e-4, 1.0 - 1e-4)
-        likelihoods = np.log(np.where(succeeded[kept], chances, 1.0 - chances))
+        logs = np.array([found.log_probability(held_out) for found, _ in learned])
+        probabilities = np.clip(np.exp(logs), 1e-4, 1.0 - 1e-4)
+        likelihoods = np.log(np.where(succeeded[test], probabilities, 1.0 - probabilities))
         return [state for _, state in learned], np.sum(likelihoods, axis=1)
 
 
 @dataclass(frozen=True, eq=False)
 class AveragedFeasibility(Feasibility):
-    """A weighted mean of chances.
+    """A weighted mean of probabilities.
 
-    log_weights: the logarithms of weights that sum to 1 (k,).
+    log_weights: logarithms of the weights, which sum to 1 (k,).
     """
 
     chances: Sequence[Feasibility]
@@ -194,20 +193,20 @@ class AveragedFeasibility(Feasibility):
         return np.asarray(np.logaddexp.reduce(weighted, axis=0))
 
     def log_probability_vjp(self, xs: Batch) -> VariedValues:
-        varied = [one.log_probability_vjp(xs) or _stay(one.log_probability(xs)) for one in self.chances]
+        varied = [one.log_probability_vjp(xs) or _constant(one.log_probability(xs)) for one in self.chances]
 
         def at_shares(shares: Array) -> tuple[Array, Array]:
             found = [one(shares) for one in varied]
             logs = np.array([weight + log for weight, (log, _) in zip(self.log_weights, found, strict=True)])
             total = np.logaddexp.reduce(logs, axis=0)
-            parts = [np.exp(log - total)[:, None] * slope for log, (_, slope) in zip(logs, found, strict=True)]
+            parts = [np.exp(log - total)[:, None] * gradient for log, (_, gradient) in zip(logs, found, strict=True)]
             return total, np.sum(parts, axis=0)
 
         return at_shares
 
 
 def _keep_last(succeeded: BoolArray, most: int) -> IntArray:
-    """Return the positions of the last successes and the last failures, in their shares, ascending (most,)."""
+    """Return the positions of the last successes and failures, in proportion to their numbers, ascending (most,)."""
     successes, failures = np.flatnonzero(succeeded), np.flatnonzero(~succeeded)
     fewest_successes, fewest_failures = (min(len(one), FEWEST_OF_EACH) for one in (successes, failures))
     share = round(most * len(failures) / len(succeeded))
@@ -216,17 +215,17 @@ def _keep_last(succeeded: BoolArray, most: int) -> IntArray:
     return np.sort(np.concatenate([successes[len(successes) - n_successes :], failures[len(failures) - n_failures :]]))
 
 
-def _stay(log_probability: Array) -> VariedValues:
-    """Return a log chance that no continuous coordinate changes."""
+def _constant(log_probability: Array) -> VariedValues:
+    """Return a log probability that does not depend on continuous coordinates."""
     return lambda shares: (log_probability, np.zeros_like(shares))
 
 
-SINGLE, PAIR, STEP = 0.3, 0.3, 1.0  # causes of each kind that fire at a point, on average, before any is known
-PRIOR_COUNT = 0.4  # the weight of that, in points
-MOST_PAIRED = 400  # choices in all, of which pairs are causes
-MOST_COLUMNS = 80  # with pairs
-LATEST = 1_000  # successes, and as many failures, that are learned from
-CLEARED = 12  # successes of a cause, after which no failure is laid at its door
+SINGLE, PAIR, STEP = 0.3, 0.3, 1.0  # prior mean number of causes of each kind that fire at a point
+PRIOR_COUNT = 0.4  # weight of the prior, in points
+MOST_PAIRED = 400  # maximum number of choices in all for pairs to be causes
+MOST_COLUMNS = 80  # maximum number of columns for pairs to be causes
+LATEST = 1_000  # maximum number of successes, and of failures, to learn from
+CLEARED = 12  # number of successes with a cause from which it explains no failure
 MOST_ROUNDS = 100
 TOLERANCE = 1e-3
 BATCH = 4_096  # points scored together, which bounds memory
@@ -234,9 +233,10 @@ BATCH = 4_096  # points scored together, which bounds memory
 
 @dataclass(frozen=True)
 class ChoiceCodes:
-    """The columns of a point that hold choices, and how many choices each has.
+    """The columns of a point that contain choices, and their numbers of choices.
 
-    columns: of a point, ascending (c,).
+    columns: positions of the columns, ascending (c,). sizes: their numbers of choices (c,).
+    steps: pairs of successive columns of a row, as positions in `columns`.
     """
 
     columns: tuple[int, ...]
@@ -251,7 +251,7 @@ class ChoiceCodes:
 
 @dataclass(frozen=True)
 class NoisyOr(SuccessModel):
-    """A noisy-OR (Pearl 1988) whose causes fire with probabilities of their own, each with a beta prior."""
+    """A noisy-OR (Pearl 1988): each cause fires with its own probability, which has a beta prior."""
 
     codes: ChoiceCodes
 
@@ -264,25 +264,25 @@ class NoisyOr(SuccessModel):
         *,
         keep: bool = False,
     ) -> tuple[NoisyOrPosterior, State]:
-        """Return what points succeed, learned by expectation maximization over which cause fired at a failure.
+        """Learn the probability of success, by expectation maximization over the causes that fired at failures.
 
-        The state returned is None.
+        The returned state is None.
         """
         causes = _Causes(self.codes)
         codes = causes.codes.encode(points)
         of_successes, of_failures = (causes.list_all(codes[which][-LATEST:]) for which in (succeeded, ~succeeded))
         cleared = np.bincount(of_successes.ravel(), minlength=causes.n)
         at_failures = np.bincount(of_failures.ravel(), minlength=causes.n)
-        fired = _lay_blame(of_failures, causes.prior, cleared + at_failures, cleared)
-        chance = (causes.prior + fired) / (PRIOR_COUNT + causes.prior + cleared + at_failures)
-        return NoisyOrPosterior(causes, -np.log1p(-chance)), None
+        fired = _count_fired(of_failures, causes.prior, cleared + at_failures, cleared)
+        probability = (causes.prior + fired) / (PRIOR_COUNT + causes.prior + cleared + at_failures)
+        return NoisyOrPosterior(causes, -np.log1p(-probability)), None
 
 
 @dataclass(frozen=True, eq=False)
 class NoisyOrPosterior(Feasibility):
-    """The chance that points succeed: none of their causes fires.
+    """The probability that points succeed: that none of their causes fires.
 
-    costs: minus the logarithm of the chance that a cause does not fire, for each.
+    costs: minus the log probability that each cause does not fire.
     """
 
     causes: _Causes
@@ -305,7 +305,7 @@ class NoisyOrPosterior(Feasibility):
 
     @cached_property
     def _pair_costs(self) -> npt.NDArray[np.float32]:
-        """The cost of each two choices, in either order (n_single, n_single), 0 of two of one column."""
+        """The cost of each pair of choices, in either order (n_single, n_single); 0 for two choices of one column."""
         causes = self.causes
         table = np.zeros((causes.n_single, causes.n_single), dtype=np.float32)
         for start, (i, j) in zip(causes.pair_starts.tolist(), causes.pairs.tolist(), strict=True):
@@ -340,7 +340,7 @@ class _Causes:
     def list_all(self, codes: IntArray) -> IntArray:
         """Return the causes that each of n points has, some twice (n, k).
 
-        codes: of n points (n, c).
+        codes: codes of n points (n, c).
         """
         first, second = self.pairs.T
         pairs = self.pair_starts + codes[:, first] * self.pair_widths + codes[:, second]
@@ -349,13 +349,13 @@ class _Causes:
     def list_steps(self, codes: IntArray) -> IntArray:
         """Return the steps that each of n points has, by their places (n, k).
 
-        codes: of n points (n, c).
+        codes: codes of n points (n, c).
         """
         first, second = self.steps.T
         return self.step_starts + codes[:, first] * self.step_widths + codes[:, second]
 
     def _number_rows(self, start: int) -> tuple[IntArray, int]:
-        """Return if the steps of each row begin, a row at a time, and the number of all causes."""
+        """Return the number of each step's first cause, which steps of one row share, and the number of all causes."""
         starts = np.empty(len(self.steps), dtype=np.int64)
         for k, (left, _) in enumerate(self.steps.tolist()):
             if k and self.steps[k - 1, 1] == left:
@@ -366,27 +366,27 @@ class _Causes:
         return starts, start
 
 
-def _lay_blame(of_failures: IntArray, prior: Array, seen: IntArray, cleared: IntArray) -> Array:
-    """Return how often each cause is expected to have fired at the failures (n,).
+def _count_fired(of_failures: IntArray, prior: Array, seen: IntArray, cleared: IntArray) -> Array:
+    """Return the expected number of failures at which each cause fired (n,).
 
     of_failures: the causes that each failure has (f, k).
 
-    A cause with many successes keeps its prior chance, so that later rounds cost less.
+    A cause with many successes keeps its prior probability, so that later rounds cost less.
     """
-    chance = prior / (PRIOR_COUNT + prior + seen)
+    initial = prior / (PRIOR_COUNT + prior + seen)
     suspect = cleared[of_failures] < CLEARED
     rows = np.nonzero(suspect)[0]
     causes, own = np.unique(of_failures[suspect], return_inverse=True)
-    beside = np.where(suspect, 0.0, np.log1p(-chance[of_failures])).sum(axis=1)
+    fixed = np.where(suspect, 0.0, np.log1p(-initial[of_failures])).sum(axis=1)
     fired, weight = np.zeros(len(causes)), PRIOR_COUNT + prior[causes] + seen[causes]
     for _ in range(MOST_ROUNDS):
-        chances = (prior[causes] + fired) / weight
-        quiet = beside + np.bincount(rows, np.log1p(-chances)[own], minlength=len(of_failures))
-        share = 1.0 / -np.expm1(quiet)  # of a cause's chance, since one fired
-        now = chances * np.bincount(own, share[rows], minlength=len(causes))
-        moved = float(np.max(np.abs(now - fired), initial=0.0))
+        probabilities = (prior[causes] + fired) / weight
+        log_none = fixed + np.bincount(rows, np.log1p(-probabilities)[own], minlength=len(of_failures))
+        factor = 1.0 / -np.expm1(log_none)  # of a cause's probability, given that some cause fired
+        now = probabilities * np.bincount(own, factor[rows], minlength=len(causes))
+        change = float(np.max(np.abs(now - fired), initial=0.0))
         fired = now
-        if moved < TOLERANCE:
+        if change < TOLERANCE:
             break
     found = np.zeros(len(prior))
     found[causes] = fired

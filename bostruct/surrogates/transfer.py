@@ -23,14 +23,14 @@ TaskModel = MAPGP | NoiseSelection | PSDDiagnostics
 class TransferLearning(Surrogate):
     """A choice between two models: one of the target task alone, one of the target task and earlier tasks together.
 
-    The joint model is kept if the target's values are clearly more probable under it. For the joint model their
-    probability is conditional on the values of the earlier tasks. For the other it is that at the mode, times the
-    density of the prior there in units of its largest. So earlier tasks that do not help are ignored.
+    The joint model is kept if the target's values are clearly more probable under it. Under the joint model, their
+    probability is conditional on the values of the earlier tasks. Under the other model, it is the probability at the
+    mode, times the ratio of the prior density there to its maximum. So earlier tasks that do not help are ignored.
 
-    task_values: their values (q,), minimized, each task standardized on its own.
+    task_values: values of the earlier tasks (q,), to minimize, each task standardized on its own.
     join: (points of the target, `tasks`) -> batch of both, in this order.
-    least_gain: the difference of the logarithms of the two probabilities above which the joint model is kept.
-    variances: known variances of the noise of the values, as of `with_variances`; None if all are learned.
+    least_gain: difference of the log probabilities above which the joint model is kept.
+    variances: known noise variances of the values, as in `with_variances`; None if all are learned.
     """
 
     alone: TaskModel
@@ -42,7 +42,7 @@ class TransferLearning(Surrogate):
     variances: Array | None = field(default=None, metadata=ADDED_LATER, compare=False)
 
     def with_variances(self, variances: Array) -> TransferLearning:
-        """Return the surrogate that knows the noise of the values that it is conditioned on next.
+        """Return the surrogate with known noise of the values that it is conditioned on next.
 
         The noise of the earlier tasks is learned.
         """
@@ -56,8 +56,8 @@ class TransferLearning(Surrogate):
     ) -> tuple[GaussianPosterior, State, Info]:
         """Fit both models, each from its own last mode, and keep one of them.
 
-        Returns the posterior of the target task, the state for the next call, and the info to record, where
-        ``transfer`` is true if the joint model was kept, and ``transfer_gain`` is the difference of the logarithms.
+        Returns the posterior of the target task, the state for the next call, and the info to record: ``transfer`` is
+        true if the joint model was kept, and ``transfer_gain`` is the difference of the log probabilities.
 
         Raises NumericalError.
         """
@@ -85,8 +85,8 @@ class TransferLearning(Surrogate):
             of_tasks = np.full(len(self.task_values), np.nan)
             model = model.with_variances(np.concatenate([standardize_variances(variances, scale), of_tasks]))
         joint, state, info = model.condition(both, both_values, state, rng)
-        told = self._conditional_evidence(joint, both_values, len(values))
-        return replace(joint, shift=shift + scale * joint.shift, scale=scale * joint.scale), state, info, told
+        conditional = self._conditional_evidence(joint, both_values, len(values))
+        return replace(joint, shift=shift + scale * joint.shift, scale=scale * joint.scale), state, info, conditional
 
     def _conditional_evidence(self, joint: GaussianPosterior, values: Array, n: int) -> float:
         """Return the log density of the first n values given all others; raise NumericalError."""
@@ -94,7 +94,7 @@ class TransferLearning(Surrogate):
         residual = (values - joint.shift) / joint.scale - hyper.mean
         gram, ratio = kernel.gram(hyper.theta, kernel.prepare(joint.xs)), hyper.ratio(joint.nugget, joint.known)
         given = gram[n:, n:]
-        of_tasks = hyper.ratio(joint.nugget)  # whose noise is learned
+        of_tasks = hyper.ratio(joint.nugget)  # the noise of earlier tasks is learned
         together = evidence(gram.copy, residual, hyper.log_amplitude, ratio).log_density
         before = evidence(given.copy, residual[n:], hyper.log_amplitude, of_tasks).log_density
         return together - before - n * math.log(joint.scale)

@@ -1,6 +1,6 @@
 """Compression of values far above the median, and of violations far from 0.
 
-A point that fails badly should not set the scale for all others, nor hide if a limit just holds.
+A very bad point should not set the scale for all others, and should not hide which points just satisfy a constraint.
 """
 
 from __future__ import annotations
@@ -16,34 +16,33 @@ from bostruct.contracts import ADDED_LATER, Array, Batch, Info, NumericalError, 
 from bostruct.goals.logarithms import log_density, log_mean_exp
 from bostruct.surrogates.standardization import check_variances, find_known_variances
 
-MOST_EXCESS = 300.0  # of a prediction in scales: the square of its exponential is a number
-FAR_EXCESS = 3.0  # of a compressed value in scales: 22 scales above the median, with `beyond` at 3
-FAR_ABOVE = 10.0  # scales above the median from which on one of several objectives is compressed
+MOST_EXCESS = 300.0  # of a prediction in scales: the square of its exponential is finite
+FAR_EXCESS = 3.0  # of a compressed value in scales: 22 scales above the median if `beyond` is 3
+FAR_ABOVE = 10.0  # scales above the median from which one of several objectives is compressed
 ROOM = 1.0  # scales that all farther values share
-MOST_OUTLIERS = 0.1  # of the values: more of them are a region that the model has to learn
-OUTLIER_SDS = 2.0  # between the median and an outlier
+MOST_OUTLIERS = 0.1  # share of the values: more outliers form a region that the model has to learn
+OUTLIER_SDS = 2.0  # standard deviations between the median and an outlier
 LARGEST = np.finfo(np.float64).max
-VIOLATION_ROUNDING = (
-    1e-6  # relative: violations at the distance where compression begins are near, however they are rounded
-)
+VIOLATION_ROUNDING = 1e-6  # relative: violations at the limit of compression count as near, however they are rounded
 
 
 @dataclass(frozen=True)
 class OutputWarping(Surrogate):
     """A surrogate that observes values far above the median in compressed form, as beyond + log(1 + z - beyond).
 
-    z is the distance from the median, in root mean squares of the distances of the better half. Where all of these
-    equal the median up to rounding, the unit is the median distance of the values that do not. Nothing better than the
-    median is touched, so incumbents and improvements are as they are. Predictions far above the median are on the
-    compressed scale.
+    z is the distance from the median, in root mean squares of the distances of the better half. If the better half
+    equals the median up to rounding, the unit is the median distance of the values that do not. Values better than the
+    median are unchanged, and so are incumbents and improvements. Predictions far above the median are on the compressed
+    scale.
 
-    The part of the logarithms above 3 is shrunk so that the largest is 4. Values that reach so far, and are at most a
-    tenth of all, say that their points are bad, and little about the points around them. In a Gaussian process, such an
-    outlier would distort its neighborhood. So each has noise, which puts it two standard deviations above the median.
+    The part of the logarithms above 3 is shrunk so that the largest is 4. If at most a tenth of the values are so far
+    away, they show that their points are bad, but little about the points around them. In a Gaussian process, such an
+    outlier would distort its neighborhood. So it is given noise, such that it is two standard deviations above the
+    median.
 
     beyond: z above which values are compressed, at least 0.
-    of_distinct: True for median and unit of the distinct values, so that a value that most points share sets neither.
-    variances: known variances of the noise of the values, as of `with_variances`; None if all are learned.
+    of_distinct: True to compute median and unit from the distinct values, not from a value that most points share.
+    variances: known noise variances of the values, as in `with_variances`; None if all are learned.
 
     Raises TypeError, ValueError.
     """
@@ -58,11 +57,11 @@ class OutputWarping(Surrogate):
         check_number("beyond", self.beyond, 0.0)
 
     def with_variances(self, variances: Array) -> OutputWarping:
-        """Return the surrogate that knows the noise of the values that it is conditioned on next.
+        """Return the surrogate with known noise of the values that it is conditioned on next.
 
         The noise of a compressed value is its distance from the compressed value that is one standard deviation lower.
-        By the slope alone, a value far above the median that is mostly noise would look precise. A surrogate inside
-        that cannot know the noise learns it.
+        If only the slope were used, a value far above the median that is mostly noise would look precise. If the inner
+        surrogate does not accept known noise, it learns the noise.
         """
         return replace(self, variances=check_variances(variances))
 
@@ -77,10 +76,10 @@ class OutputWarping(Surrogate):
         return Compression.of(values, self.beyond).compress(values)
 
     def compress_less(self) -> OutputWarping:
-        """Return the surrogate of one of several objectives, of which only what is very far above is compressed.
+        """Return the surrogate for one of several objectives, which compresses only values very far above the median.
 
-        A front reaches far above the median of an objective whose best values most trials share, such as the least
-        size. In logarithms the hypervolume would draw the search to that end of the front.
+        A Pareto front reaches far above the median of an objective whose best value most trials share, such as the
+        smallest size. With logarithms, the hypervolume would draw the search to that end of the front.
         """
         return replace(self, beyond=FAR_ABOVE, of_distinct=True)
 
@@ -98,7 +97,7 @@ class OutputWarping(Surrogate):
     ) -> tuple[Posterior, State, Info]:
         """Learn from n points and their compressed values.
 
-        Returns the posterior, the state for the next call, and the info to record. Raises what `surrogate` raises.
+        Returns the posterior, the state for the next call, and the info to record. Raises the errors of `surrogate`.
         """
         compressed, noise = self._find_compression(values).observe(
             values, find_known_variances(self.variances, len(values))
@@ -122,7 +121,7 @@ class Compression(NamedTuple):
     """The compression of values far above their median.
 
     scale: the unit of distances; 0 if no value is compressed.
-    shrinkage: of logarithms above `FAR_EXCESS`, from 0 to 1.
+    shrinkage: factor of the part of logarithms above `FAR_EXCESS`, from 0 to 1.
     """
 
     middle: float
@@ -132,9 +131,9 @@ class Compression(NamedTuple):
 
     @classmethod
     def of(cls, values: Array, beyond: float) -> Compression:
-        """Return the compression that values ask for.
+        """Return the compression for some values.
 
-        values: (n,).
+        values: observed values (n,).
         """
         with np.errstate(over="ignore", invalid="ignore"):
             middle = float(np.median(values))
@@ -149,17 +148,17 @@ class Compression(NamedTuple):
         return found._replace(shrinkage=min(ROOM / excess, 1.0)) if excess > 0.0 else found
 
     def compress(self, values: Array) -> Array:
-        """Return values as `OutputWarping` learns them (n,).
+        """Return the values that `OutputWarping` learns (n,).
 
-        values: (n,).
+        values: observed values (n,).
         """
         return self.observe(values, None)[0]
 
     def observe(self, values: Array, variances: Array | None) -> tuple[Array, Array | None]:
-        """Return values as `OutputWarping` learns them (n,), and the known variances of their noise, if any.
+        """Return the values that `OutputWarping` learns (n,), and the known variances of their noise, if any.
 
-        values: (n,).
-        variances: of the noise of the values (n,), NaN if it is learned; None if all are.
+        values: observed values (n,).
+        variances: noise variances of the values (n,), NaN if learned; None if all are learned.
         """
         if not self.scale:
             return values, variances
@@ -187,11 +186,11 @@ class Compression(NamedTuple):
         return np.where(z > self.beyond, self.beyond + shrunk, z)
 
     def expand(self, prediction: Prediction) -> Prediction:
-        """Return the prediction of values of which one of compressed values is given.
+        """Return the prediction of values, from a prediction of compressed values.
 
-        Far above the median the mean becomes the median of what is predicted, and the variance that of the expansion as
-        a straight line there: a mean would be that of the largest values alone. If logarithms were shrunk, no mean is
-        above the largest value: their errors would be stretched, too.
+        Far above the median, the mean becomes the median of the predictive distribution, because a mean would depend
+        only on the largest values. The variance is propagated through the linearized expansion. If logarithms were
+        shrunk, no mean exceeds the largest value, because the expansion would also stretch errors.
         """
         if not self.scale:
             return prediction
@@ -211,31 +210,30 @@ class Compression(NamedTuple):
 
 
 def _find_scale(values: Array, middle: float) -> float:
-    """Return the unit of distances from the median, 0 if all values equal it up to rounding."""
+    """Return the unit of distances from the median; 0 if all values equal the median up to rounding."""
     rounding = ROUNDING * abs(middle)
     better = values[values <= middle] - middle
     largest = float(np.max(np.abs(better)))
     if largest > rounding:
         return largest * float(np.sqrt(np.mean(np.square(better / largest))))
-    worse = values[values > middle + rounding] - middle  # half of the values are the best one
+    worse = values[values > middle + rounding] - middle  # half of the values equal the best value
     return float(np.median(worse)) if len(worse) else 0.0
 
 
 @dataclass(frozen=True)
 class ViolationWarping(Surrogate):
-    """A surrogate of the violation of a limit, which learns those far from 0 in compressed form if that helps.
+    """A surrogate of the violation of an outcome constraint, which compresses violations far from 0 if that helps.
 
     A violation z, in units of the median distance from 0 of the violations that are not 0, becomes
-    sign(z) * (beyond + log(1 + abs(z) - beyond)) where it is further away than `beyond`. So 0, if the limit is just
-    kept, stays 0, and no violation changes its sign, as it could if violations above the median were compressed as
-    `OutputWarping` compresses values.
+    sign(z) * (beyond + log(1 + abs(z) - beyond)) if abs(z) > beyond. So a violation of 0, at which the constraint just
+    holds, stays 0, and no violation changes its sign, as it could if `OutputWarping` compressed violations.
 
-    A few huge violations, such as a time-out, would set the scale for all others. Compressed, a sum, such as a weight,
-    would be none any more: once most trials keep close to the limit, the first ones are far away. So the surrogate
-    learns from the violations twice, as they are and compressed. The posterior is that which predicts the violations
-    that are not compressed better, each from all others. If it cannot leave one out, it is that of the compressed ones.
+    A few huge violations, such as a time-out, would set the scale for all others. But after compression, a sum, such as
+    a weight, is not a sum any more: once most trials are close to the limit, the first trials are far away. So the
+    surrogate learns from the violations twice, unchanged and compressed. It returns the posterior that better predicts
+    each violation near 0 from all others, or that of compressed violations if no value can be left out.
 
-    beyond: z above which violations are compressed, at least 0.
+    beyond: abs(z) above which violations are compressed, at least 0.
 
     Raises TypeError, ValueError.
     """
@@ -255,15 +253,15 @@ class ViolationWarping(Surrogate):
     ) -> tuple[Posterior, State, Info]:
         """Learn from n points and their violations.
 
-        Returns the posterior, the state for the next call, and the info to record, ``compressed`` where the violations
-        are, and ``failed``, why one of the two could not be learned. Raises what `surrogate` raises, and NumericalError
-        only where neither could.
+        Returns the posterior, the state for the next call, and the info to record: ``compressed`` if the violations
+        are, and ``failed``, the error of the posterior that could not be learned. Raises the errors of `surrogate`, but
+        NumericalError only if neither could be learned.
         """
-        if not (isinstance(state, dict) and "compressed" in state):  # of a study that knew compressed violations alone
+        if not (isinstance(state, dict) and "compressed" in state):  # from a version with only compressed violations
             state = {"plain": self.surrogate.initial_state(), "compressed": state}
-        told, failed = compress_far(values, self.beyond), list[NumericalError]()
+        compressed, failed = compress_far(values, self.beyond), list[NumericalError]()
         found = dict[str, tuple[Posterior, State, Info]]()
-        both = {"plain": values} if told is values else {"compressed": told, "plain": values}
+        both = {"plain": values} if compressed is values else {"compressed": compressed, "plain": values}
         for name, violations in both.items():
             try:
                 found[name] = self.surrogate.condition(xs, violations, state[name], rng)
@@ -280,9 +278,9 @@ class ViolationWarping(Surrogate):
 
 
 def _score_left_out(posterior: Posterior, farthest: float) -> float:
-    """Return the mean log density of the violations near 0, each given all others; 0 without such violations.
+    """Return the mean log density of the violations near 0, each given all others.
 
-    It is 0, too, if the posterior leaves no value out.
+    It is 0 if there are no such violations, or if the posterior cannot leave a value out.
     """
     found = posterior.leave_one_out()
     if found is None:
@@ -296,19 +294,19 @@ def _score_left_out(posterior: Posterior, farthest: float) -> float:
 
 
 def _find_violation_scale(violations: Array) -> float:
-    """Return the median distance from 0 of the violations that are not 0; 0 if all are.
+    """Return the median distance from 0 of the violations that are not 0; 0 if all are 0.
 
-    Those at 0 tell no scale: half of all numbers may sit on their limit, such as errors that must not occur.
+    Violations at 0 have no scale: half of all values may be at their limit, such as errors that must not occur.
     """
     distances = np.abs(violations[violations != 0.0])
-    with np.errstate(over="ignore"):  # the sum of the two in the middle
+    with np.errstate(over="ignore"):  # the sum of the two middle distances
         return float(np.median(distances)) if len(distances) else 0.0
 
 
 def compress_far(violations: Array, beyond: float) -> Array:
-    """Return violations as `ViolationWarping` tells them (n,).
+    """Return violations in the compressed form of `ViolationWarping` (n,).
 
-    violations: (n,).
+    violations: observed violations (n,).
     """
     size, scale = np.abs(violations), _find_violation_scale(violations)
     if not 0.0 < scale < np.inf:
@@ -318,6 +316,6 @@ def compress_far(violations: Array, beyond: float) -> Array:
     far = z > beyond
     if not far.any():
         return violations
-    told = violations.copy()
-    told[far] = np.sign(violations[far]) * scale * (beyond + np.log1p(z[far] - beyond))
-    return told
+    compressed = violations.copy()
+    compressed[far] = np.sign(violations[far]) * scale * (beyond + np.log1p(z[far] - beyond))
+    return compressed

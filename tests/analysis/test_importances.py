@@ -15,8 +15,8 @@ from tests.architectures import SMALL_CNN
 from tests.domains.language.more_programs import layers_of_kinds
 from tests.wide_variable import Order
 
-LEFT_OUT = "left out, for not being made of named choices:"
-SHARES = "the shares are of what the others explain"
+LEFT_OUT = "omitted (no named choices):"
+SHARES = "shares refer to the other variables"
 
 
 def is_deep(network):

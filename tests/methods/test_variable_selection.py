@@ -151,8 +151,8 @@ def test_a_batch_has_random_values_too():
 def test_importances_and_the_report_name_the_selected_variables(tmp_path):
     result = run(BITS)
     bo.write_report(result, tmp_path / "run.html")
-    assert "uses 4 variables alone" in (tmp_path / "run.html").read_text()
+    assert "uses only 4 variables" in (tmp_path / "run.html").read_text()
     found = bo.importance(result)
     assert set(found.selected) == MATTER
-    assert f"the model of the last suggestion uses 4 variables alone: {', '.join(found.selected)}" in repr(found)
+    assert f"the model of the last suggestion uses only 4 variables: {', '.join(found.selected)}" in repr(found)
     assert bo.importance(run(BITS, n_trials=12, method="random")).selected == ()
