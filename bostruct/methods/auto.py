@@ -117,8 +117,8 @@ def for_space(domain: Domain) -> BayesianSearch:
     The data determine its weight, so a few data suffice to learn the effect of the length.
 
     If there are ordered choices, a third kernel has main effects that ignore the order. Its weight is small unless the
-    data show that an order misleads: each choice then has its own effect. The same holds for descriptors or a matrix of
-    similarities that mislead.
+    data show that an order misleads: each choice then has its own effect. The same holds for descriptors or similarity
+    matrices that mislead.
 
     Two models are fitted. The first expects almost no noise. The second expects a third of the variance to be noise,
     and has four times the prior probability. Unless points repeat, little but the prior distinguishes noise from a

@@ -214,8 +214,7 @@ class BayesianSearch(Searcher):
         """Predict the completed points by the surrogate; raises NumericalError.
 
         A surrogate with several outputs predicts the first objective, and the points of `find_kept` are eligible. Any
-        other surrogate learns only from the feasible points, which are eligible. If no point is feasible, all are
-        eligible.
+        other surrogate learns only from the eligible points: the feasible points, or all if none is feasible.
         """
         kept = is_feasible(history.violations)
         eligible = kept if kept.any() else np.ones(len(kept), dtype=np.bool_)

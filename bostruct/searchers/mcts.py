@@ -33,8 +33,7 @@ COPIES_PER_TRY = 10  # walks by new decisions to points that other decisions led
 class TreeNode:
     """A node of the tree.
 
-    visits: number of finished and running trials through the node.
-    rewarded: number of finished trials. total: sum of their rewards.
+    visits: number of finished and running trials. rewarded: number of finished trials. total: sum of their rewards.
     children: nodes by the position of the next choice; None until the node is expanded.
     """
 

@@ -20,9 +20,8 @@ ASKS = 32
 class TPE(Searcher):
     """Optuna's `TPESampler` as a searcher; each suggestion passes it all trials, and running trials count as bad.
 
-    Ordered choices become integers and continuous ones floats. A choice whose number of values depends on other choices
-    becomes one Optuna parameter per number. If a suggested point was seen or is invalid, Optuna is called again, at
-    most 32 times.
+    Ordered choices become integers, and continuous choices floats. A choice whose number of values depends on other
+    choices becomes one Optuna parameter per number. At most 32 suggestions are drawn until one is unseen and valid.
 
     n_startup: number of initial random points, at least 1; 10 as in Optuna.
 

@@ -1,4 +1,4 @@
-"""Surrogates: what the data say about the objective."""
+"""Surrogates: models of the objective that are learned from data."""
 
 from __future__ import annotations
 

@@ -1,12 +1,11 @@
 """One sweep of COMBO's sampler (Oh et al. 2019, section 2.3 and its supplement): slice updates, one coordinate each.
 
-What a coordinate does not change is kept: K through mean, amplitude and noise; all factors but one through theta_i.
+Results that a coordinate does not change are reused: K for mean, amplitude and noise; all factors but one for theta_i.
 
-A coordinate that splits the points in parts has its evidence in blocks. With the points of the largest part first,
-K + ratio I is [[A, w B], [w B', P + w Q]]: P is K within each of the other parts, Q is K between them, and only the
-scale w changes. A is factored once; each w then costs the factor of P + w Q - w^2 B' A^-1 B, the Schur complement,
-which is as large as the other parts together. These are the steps of a Cholesky factorization in blocks: nothing is
-approximated.
+If a coordinate splits the points into parts, its evidence is computed in blocks. With the points of the largest part
+first, K + ratio I is [[A, w B], [w B', P + w Q]]: P is K within each of the other parts, Q is K between them, and only
+the scale w changes. A is factored once; for each w, only the Schur complement P + w Q - w^2 B' A^-1 B is factored,
+which is as large as the other parts together. This is an exact Cholesky factorization in blocks.
 """
 
 from __future__ import annotations
@@ -36,10 +35,10 @@ from bostruct.surrogates.slice_sampling import Draw, slice_update
 class ChainData(NamedTuple):
     """The data and the model on which the chain is conditioned.
 
-    values: (n,), in the units that the priors of mean, amplitude and noise speak of.
-    priors: of mean, log amplitude and log noise.
+    values: values in the units of the priors of mean, amplitude and noise (n,).
+    priors: priors of mean, log amplitude and log noise.
     nugget: share of the amplitude added to the diagonal of K, at least 0.
-    known: variance of the noise of each value (n,), NaN if it is sampled; None if all are.
+    known: noise variance of each value (n,), NaN if sampled; None if all are sampled.
     """
 
     kernel: Kernel
@@ -50,7 +49,7 @@ class ChainData(NamedTuple):
     known: Array | None = None
 
     def ratio(self, hyper: Hyperparameters) -> float | Array:
-        """Return the diagonal that is added to K, in units of the amplitude; (n,) where variances are known."""
+        """Return the diagonal that is added to K, in units of the amplitude; an array (n,) if variances are known."""
         return hyper.ratio(self.nugget, self.known)
 
     @property
@@ -63,8 +62,8 @@ class ChainData(NamedTuple):
 class ChainTally:
     """The recorded counts of a chain.
 
-    evaluations: log densities evaluated.
-    largest_jitter: added to the diagonal of K, in units of the amplitude; 0 if none was needed.
+    evaluations: number of log densities evaluated.
+    largest_jitter: largest jitter of the diagonal of K, in units of the amplitude; 0 if none was needed.
     """
 
     evaluations: int = 0
@@ -123,7 +122,7 @@ def _line_log_likelihood(
 
 
 def _log_posterior(prior: Callable[[float], float], likelihood: Callable[[float], float]) -> Callable[[float], float]:
-    """Return prior plus likelihood: -inf outside the prior's support, and where a matrix cannot be factored."""
+    """Return log prior plus log likelihood: -inf outside the prior's support, or if a matrix cannot be factored."""
 
     def density(t: float) -> float:
         before = prior(t)
@@ -140,10 +139,10 @@ def _log_posterior(prior: Callable[[float], float], likelihood: Callable[[float]
 def _update_mean(
     data: ChainData, gram: Array, now: Hyperparameters, rng: np.random.Generator, tally: ChainTally
 ) -> Hyperparameters:
-    """Update the mean: the evidence is quadratic in it, so one factorization serves the whole update.
+    """Update the mean: the evidence is quadratic in it, so the whole update needs one factorization.
 
-    Where the matrix of the last suggestion's chain cannot be factored with the points of this one, the mean stays, for
-    the updates that follow to leave that place.
+    The last state of the chain may have a matrix that cannot be factored with the new points. The mean is then
+    unchanged, and later updates leave that state.
     """
     try:
         lower, jitter = cholesky(gram.copy, data.ratio(now))
@@ -170,8 +169,8 @@ def _update_scale(
     residual = data.values - now.mean
 
     def likelihood(t: float) -> float:
-        there = now._replace(**{name: t})
-        found = evidence(gram.copy, residual, there.log_amplitude, data.ratio(there))
+        moved = now._replace(**{name: t})
+        found = evidence(gram.copy, residual, moved.log_amplitude, data.ratio(moved))
         tally.largest_jitter = max(tally.largest_jitter, found.jitter)
         return found.log_density
 
@@ -197,13 +196,13 @@ def block_evidence(
     """Return the terms of the evidence as a function of theta_i; None if the largest block is not positive definite.
 
     residual: values less the mean (n,).
-    ratio: added to the diagonal, at least 0; a number, or (n,).
+    ratio: a number, or an array (n,), to add to the diagonal, at least 0.
 
-    The function returns None if the whole matrix is not positive definite.
+    The returned function returns None if the whole matrix is not positive definite.
     """
     *others_in_parts, large = sorted(line.parts, key=len)
     small = np.concatenate(others_in_parts)
-    # two takes are three times as fast as one index of both axes
+    # two calls of take are three times as fast as one index of both axes
     own_rows = line.gram.take(large, axis=0)
     own = own_rows.take(large, axis=1)
     of_large, of_small = (ratio[large], ratio[small]) if isinstance(ratio, np.ndarray) else (ratio, ratio)
@@ -225,7 +224,7 @@ def block_evidence(
         apart = part[:, None] != part
         between = np.where(apart, rest, 0.0)
         rest[apart] = 0.0
-    told, explained = residual[small], crossed @ white
+    others, explained = residual[small], crossed @ white
     schur = np.empty_like(rest)
 
     def along(t: float) -> EvidenceTerms | None:
@@ -237,7 +236,7 @@ def block_evidence(
         inner, failed = scipy.linalg.lapack.dpotrf(schur, 1, 0, 1)
         if failed:
             return None
-        left = solve_lower(inner, told - scale * explained)
+        left = solve_lower(inner, others - scale * explained)
         return EvidenceTerms(determinant + log_determinant(inner), quadratic + float(left.dot(left)))
 
     return along

@@ -1,4 +1,4 @@
-"""A random forest as a surrogate: what SMAC models with (Hutter, Hoos and Leyton-Brown 2011)."""
+"""A random forest as a surrogate, as in SMAC (Hutter, Hoos and Leyton-Brown 2011)."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from bostruct.surrogates.fanova import Feature, design_and_features, fill_design
 from bostruct.surrogates.hyperparameters import check_values
 from bostruct.surrogates.standardization import standardize
 
-SMALLEST_TREE_VARIANCE = 1e-8  # of standardized values, if all trees agree
+SMALLEST_TREE_VARIANCE = 1e-8  # of standardized values, in case all trees agree
 
 
 @dataclass(frozen=True)
 class RandomForest(Surrogate):
-    """A random forest, as SMAC has it (Hutter, Hoos and Leyton-Brown 2011).
+    """A random forest, as in SMAC (Hutter, Hoos and Leyton-Brown 2011).
 
-    The mean is that of the trees, the variance theirs from tree to tree. Trees are unpruned, grown on bootstrap
-    samples, and try every choice at every cut.
+    Mean and variance are computed over the predictions of the trees. Trees are unpruned, grown on bootstrap samples,
+    and try every choice at every cut.
 
     trees: number of trees, at least 1.
-    values: m points -> the values of their choices (m, d), where all points have the same choices in the same order,
-        which is much faster; None if they have not.
+    values: m points -> the values of their choices (m, d), which is much faster if all points have the same choices in
+        the same order; None if they do not.
 
     Raises TypeError, ValueError.
     """
@@ -60,7 +60,7 @@ class RandomForest(Surrogate):
 class ForestPosterior(Posterior):
     """A fitted forest.
 
-    shift, scale: take a standardized value to the user's units, shift + scale * value.
+    shift, scale: a standardized value is shift + scale * value in the user's units.
     """
 
     model: RandomForest
@@ -83,5 +83,5 @@ class ForestPosterior(Posterior):
         return Prediction(self.shift + self.scale * mean[None], self.scale**2 * variance[None])
 
     def screen(self, xs: Batch) -> Prediction:
-        """Return what `predict` returns: there is nothing cheaper."""
+        """Return the prediction of `predict`, because no cheaper one exists."""
         return self.predict(xs)

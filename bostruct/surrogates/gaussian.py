@@ -63,7 +63,7 @@ def cholesky(build: Callable[[], Array], ratio: float | Array) -> CholeskyFactor
         add_to_diagonal(matrix, ratio + step * scale)
         # lower, not cleaned, in place; symmetric: its transpose is LAPACK's
         lower, failed = scipy.linalg.lapack.dpotrf(matrix.T, 1, 0, 1)
-        if not failed and lower[-1, -1] < math.inf:  # OpenBLAS does not reject NaN, which reaches the last entry
+        if not failed and lower[-1, -1] < math.inf:  # OpenBLAS lets NaN and infinity spread to this entry
             return CholeskyFactor(lower, step * scale)
     matrix = build()
     if not np.all(np.isfinite(matrix)):

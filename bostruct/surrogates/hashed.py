@@ -24,8 +24,8 @@ class HashedRidge(Surrogate):
     """Ridge regression on counts of hashed tokens (Negrinho et al. 2019, section 7.2), with defaults as published.
 
     tokens: batch of points -> the 63-bit hashes of each point's features.
-    buckets: number of buckets that hashes fall into, at least 1.
-    penalty: of squared weights, on standardized values, at least 1e-12.
+    buckets: number of buckets for the hashes, at least 1.
+    penalty: factor of the squared weights, for standardized values, at least 1e-12.
 
     Raises TypeError, ValueError.
     """
@@ -67,9 +67,9 @@ class HashedRidge(Surrogate):
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """Tokens of n points, one after the other.
+    """Tokens of n points, one point after the other.
 
-    n: number of points.
+    rows: point of each token. buckets: bucket of each token. n: number of points.
     """
 
     rows: npt.NDArray[np.int64]
@@ -102,8 +102,8 @@ class Counts:
 class HashedPosterior(Posterior):
     """The posterior of the linear function of token counts.
 
-    design: in the first case how often each point falls into each bucket (n, u), else None.
-    shift, scale: take a standardized value to the user's units, shift + scale * value.
+    design: counts of each point in each used bucket (n, u) if n < u, otherwise None.
+    shift, scale: a standardized value is shift + scale * value in the user's units.
     """
 
     model: HashedRidge
@@ -128,14 +128,14 @@ class HashedPosterior(Posterior):
         return Prediction(self._mean(counts), self.scale**2 * np.maximum(left, 1e-12)[None])
 
     def screen(self, xs: Batch) -> Prediction:
-        """Return the mean, in O(tokens) a point, and a bound of the variance: the prior's were all tokens one."""
+        """Return the mean, in O(tokens) per point, and a bound of the variance: its prior if all tokens are equal."""
         counts = Counts.of(self.model.tokens(xs), self.model.buckets)
         lengths = np.bincount(counts.rows, minlength=counts.n).astype(np.float64)
         return Prediction(self._mean(counts), self.scale**2 * np.square(lengths)[None] + 1e-12)
 
     @cached_property
     def _white(self) -> Array:
-        """The inverse of the factor, times the design if any: variances alone need it."""
+        """The inverse of the factor, times the design if any; only variances need it."""
         inverse = inverse_lower(self.lower)
         return inverse if self.design is None else inverse @ self.design
 

@@ -29,9 +29,9 @@ MAX_MONOMIALS = 50_000  # a sweep of the sampler then takes about a second at 30
 class GibbsState(NamedTuple):
     """The state of the sampler.
 
-    local: (p,), squared scale of each coefficient.
+    local: squared scale of each coefficient (p,).
     overall: squared scale that all coefficients share.
-    noise: variance.
+    noise: noise variance.
     """
 
     local: Array
@@ -46,8 +46,8 @@ class HorseshoeRegression(Regression):
     A coefficient is normal with variance noise x overall x local; the roots of `overall` and of each `local` are
     half-Cauchy (Carvalho, Polson and Scott 2010).
 
-    first: sweeps of the sampler at the first draw, at least 1; as published at every draw.
-    sweeps: at each later draw, from where the last ended, at least 1.
+    first: number of sweeps for the first draw, at least 1; for every draw as published.
+    sweeps: number of sweeps for each later draw, which continue the chain, at least 1.
 
     Raises TypeError, ValueError.
     """
@@ -65,8 +65,8 @@ class HorseshoeRegression(Regression):
     ) -> tuple[Polynomial, State, Info]:
         """Draw one posterior sample of the polynomial, in units of the standard deviation of the values.
 
-        values: (n,), in the user's units.
-        state: None, or what the last call returned.
+        values: values in the user's units (n,).
+        state: None, or the state that the last call returned.
         rng: random number generator.
 
         Returns the polynomial, the state for the next call, and the info to record. Raises NumericalError if a
@@ -92,9 +92,9 @@ class HorseshoeRegression(Regression):
 
 
 def standardize_columns(design: Array) -> tuple[Array, Array]:
-    """Standardize the columns of a design; return it and the standard deviations (p,).
+    """Return a design with standardized columns (n, p), and the standard deviations (p,).
 
-    design: (n, p); constant columns become zero, and have scale 1.
+    design: the design (n, p); constant columns become zero, and have scale 1.
     """
     scales = design.std(axis=0)
     constant = scales < 1e-12
@@ -103,7 +103,7 @@ def standardize_columns(design: Array) -> tuple[Array, Array]:
 
 
 class NormalEquations:
-    """The normal equations of a regression: what all sweeps share.
+    """The normal equations of a regression, which all sweeps share.
 
     design: (n, p). target: (n,).
     """
@@ -111,18 +111,17 @@ class NormalEquations:
     def __init__(self, design: Array, target: Array) -> None:
         self.design, self.target = design, target
         n, p = design.shape
-        self.by_columns = p**3 / 3 < n * n * p + n**3 / 3  # which of the two samplers has less to compute
+        self.by_columns = p**3 / 3 < n * n * p + n**3 / 3  # which of the two samplers is faster
         self.gram = design.T @ design if self.by_columns else None
         self.moments = design.T @ target
 
     def sample(self, variances: Array, noise: float, rng: np.random.Generator) -> Array:
-        """Draw coefficients, normal with mean A^-1 X'y and covariance noise A^-1, where A = X'X + 1 / variances.
+        """Draw coefficients, normal with mean A^-1 X'y and covariance noise A^-1, for A = X'X + 1 / variances.
 
-        This takes a factorization of A (Rue 2001), or, where that is less work, of n equations (Bhattacharya,
-        Chakraborty and Mallick 2016).
+        It factors A (Rue 2001), or n equations if that is faster (Bhattacharya, Chakraborty and Mallick 2016).
 
         variances: prior variances of the coefficients over the noise (p,).
-        noise: variance.
+        noise: noise variance.
         rng: random number generator.
 
         Returns (p,). Raises NumericalError.
@@ -173,10 +172,10 @@ def gibbs_sweep(equations: NormalEquations, chain: GibbsState, rng: np.random.Ge
 
 
 def sample_inverse_gamma(shape: float, rate: Array | float, rng: np.random.Generator, size: int | None = None) -> Array:
-    """Draw from inverse gamma distributions (size,); one number where `size` is None.
+    """Draw from inverse gamma distributions (size,), or one number if `size` is None.
 
     shape: above 0.
-    rate: above 0, a number or (size,).
+    rate: above 0, a number or an array (size,).
     rng: random number generator.
     size: number of draws.
     """
@@ -186,7 +185,7 @@ def sample_inverse_gamma(shape: float, rate: Array | float, rng: np.random.Gener
 def clip_scales(squared: Array) -> Array:
     """Return squared scales clipped to [1e-10, 1e6].
 
-    squared: any shape, in units of the standardized values.
+    squared: squared scales of any shape, in units of the standardized values.
     """
     return np.clip(squared, SMALLEST_SQUARED_SCALE, LARGEST_SQUARED_SCALE)
 
@@ -200,9 +199,9 @@ def initial_gibbs_state(p: int) -> GibbsState:
 
 
 def encode_state(chain: GibbsState) -> State:
-    """Write a state as JSON, its local scales as thousandths of their decadic logarithms.
+    """Return a state as JSON, with local scales as thousandths of their decadic logarithms.
 
-    A chain may start anywhere, so rounding does no harm, and files stay small.
+    Rounding keeps files small. It does no harm, because a chain may start anywhere.
     """
     local = np.round(1_000 * np.log10(chain.local)).astype(int).tolist()
     return {"local": local, "overall": chain.overall, "noise": chain.noise}
@@ -211,20 +210,20 @@ def encode_state(chain: GibbsState) -> State:
 def decode_state(state: State) -> GibbsState:
     """Return the state of a chain that `encode_state` wrote.
 
-    state: as JSON, local scales as thousandths of their decadic logarithms.
+    state: the state as JSON, with local scales as thousandths of their decadic logarithms.
     """
     return GibbsState(10.0 ** (np.array(state["local"]) / 1_000), state["overall"], state["noise"])
 
 
 @dataclass(frozen=True)
 class Monomials:
-    """All products of indicators of up to `order` different variables, constants left out.
+    """All products of indicators of up to `order` different variables, without a constant.
 
-    A variable with two choices has one indicator, of the second, one with a single choice has none; any other has one
-    for each choice.
+    A variable with two choices has one indicator, for the second choice. A variable with a single choice has none. Any
+    other variable has one for each choice.
 
     n_choices: number of choices of each variable.
-    order: the most variables in one product, 1 to 4.
+    order: maximum number of variables in one product, 1 to 4.
 
     Raises TypeError, ValueError; DomainError for more than 50,000 monomials.
     """
@@ -251,7 +250,7 @@ class Monomials:
 
     @property
     def count(self) -> int:
-        """Number of monomials: the elementary symmetric sums of the numbers of indicators."""
+        """Number of monomials: the sum of the elementary symmetric sums of the numbers of indicators."""
         sums = [1] + [0] * self.order
         for k in map(indicator_count, self.n_choices):
             for order in range(self.order, 0, -1):
@@ -260,7 +259,7 @@ class Monomials:
 
     @cached_property
     def members(self) -> IntArray:
-        """The indicators of each monomial (p, order), filled with `n_columns`, which stands for 1."""
+        """The indicators of each monomial (p, order), padded with `n_columns`, which represents 1."""
         rows = [
             (*chosen, *[self.n_columns] * (self.order - size))
             for size in range(1, self.order + 1)
@@ -282,26 +281,26 @@ class Monomials:
         xs: m points (m, d).
         """
         rows = np.asarray(xs, dtype=np.int64)
-        held: npt.NDArray[np.float64] = np.zeros((len(rows), self.n_columns + 1))
-        held[:, -1] = 1.0
+        found: npt.NDArray[np.float64] = np.zeros((len(rows), self.n_columns + 1))
+        found[:, -1] = 1.0
         for i, columns in enumerate(self.columns):
             if len(columns) == 1:
-                held[:, columns.start] = rows[:, i]
+                found[:, columns.start] = rows[:, i]
             elif columns:
-                held[np.arange(len(rows)), columns.start + rows[:, i]] = 1.0
-        return held
+                found[np.arange(len(rows)), columns.start + rows[:, i]] = 1.0
+        return found
 
     def __call__(self, xs: Batch) -> Array:
         """Return the monomials of m points (m, p)."""
-        held = self.indicators(xs)
-        found = held[:, self.members[:, 0]]
+        indicators = self.indicators(xs)
+        found = indicators[:, self.members[:, 0]]
         for k in range(1, self.order):
-            found *= held[:, self.members[:, k]]
+            found *= indicators[:, self.members[:, k]]
         return found
 
 
 def indicator_count(n_choices: int) -> int:
-    """Return the number of indicators of a variable: none for one choice, one for two, else one for each choice.
+    """Return the number of indicators of a variable: none for one choice, one for two, otherwise one per choice.
 
     n_choices: number of choices of the variable.
     """
@@ -312,7 +311,7 @@ def indicator_count(n_choices: int) -> int:
 class Polynomial:
     """A weighted sum of monomials, without a constant.
 
-    coefficients: (p,), of each term.
+    coefficients: coefficient of each monomial (p,).
     """
 
     monomials: Monomials
@@ -327,9 +326,9 @@ class Polynomial:
         return self.monomials.columns
 
     def quadratic(self) -> tuple[Array, Array]:
-        """Return coefficients of single indicators (D,), and of pairs (D, D), symmetric, half of each on either side.
+        """Return coefficients of single indicators (D,) and of pairs (D, D), symmetric, with half of each on each side.
 
-        Raises ValueError above order two.
+        Raises ValueError if the order is above two.
         """
         if self.monomials.order > 2:
             raise ValueError(f"order: expected at most 2, got {self.monomials.order}")

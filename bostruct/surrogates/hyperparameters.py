@@ -13,12 +13,12 @@ from bostruct.checks import check_part
 from bostruct.contracts import Array, Json, Kernel, NumericalError, ParsedJson, Prior
 from bostruct.surrogates.gaussian import LARGEST_EXPONENT
 
-REACH = 50.0  # of a logarithm, from the mean of its prior: exponentials beyond overflow
+REACH = 50.0  # maximum distance of a logarithm from its prior mean, beyond which exponentials overflow
 
 
 @dataclass(frozen=True)
 class Normal(Prior):
-    """A normal density; for a logarithm it makes the parameter itself log-normal.
+    """A normal density; if the parameter is a logarithm, its exponential is log-normal.
 
     Parameters
     ----------
@@ -66,8 +66,8 @@ class TruncatedNormal(Prior):
 class LogHorseshoe(Prior):
     """The upper bound of the horseshoe density of exp(theta), as a density of theta on [low, high].
 
-    log log(1 + 2 (scale / exp(theta))^2): Carvalho, Polson and Scott 2010, Theorem 1, as in COMBO, without the Jacobian
-    of the logarithm; as a density of theta it is proper only because of its bounds.
+    The log density is log log(1 + 2 (scale / exp(theta))^2): Carvalho, Polson and Scott 2010, Theorem 1, as in COMBO,
+    without the Jacobian of the logarithm. As a density of theta, it is proper only because of its bounds.
 
     Parameters
     ----------
@@ -116,16 +116,16 @@ class Bounded(Prior):
         return self.prior.log_density(theta) if self.low <= theta <= self.high else -math.inf
 
     def value_and_grad(self, theta: Array) -> tuple[float, Array]:
-        """Return the sum of log densities, -inf outside the support, and the gradient of `prior`, outside too (k,)."""
-        total, slope = self.prior.value_and_grad(theta)
+        """Return the sum of log densities, -inf outside the support, and the gradient of `prior`, also outside (k,)."""
+        total, gradient = self.prior.value_and_grad(theta)
         inside = bool(np.all((self.low <= theta) & (theta <= self.high)))
-        return (total if inside else -math.inf), slope
+        return (total if inside else -math.inf), gradient
 
 
 def bounded_normal(mean: float, sd: float) -> Bounded:
-    """Return a normal prior of a logarithm, cut off `REACH` away from its mean, where exponentials overflow.
+    """Return a normal prior of a logarithm, truncated at distance `REACH` from its mean to prevent overflow.
 
-    mean: of the logarithm.
+    mean: mean of the logarithm.
     sd: standard deviation of the logarithm, above 0.
     """
     return Bounded(Normal(mean, sd), mean - REACH, mean + REACH)
@@ -140,13 +140,13 @@ def match_log_uniform(low: float, high: float) -> Bounded:
 
 
 LOG_LOW, LOG_HIGH = -12.0, math.log(1e4)  # of amplitude and noise, on the scale of the values
-LARGEST_VALUE = 1e150  # whose square is finite
+LARGEST_VALUE = 1e150  # its square is finite
 
 
 class Hyperparameters(NamedTuple):
     """The hyperparameters of y ~ N(mean, exp(log_amplitude) (K(theta) + nugget I) + exp(log_noise) I).
 
-    mean: in the units of y. log_amplitude, log_noise: of variances. theta: of the kernel (p,).
+    mean: in the units of y. log_amplitude, log_noise: logarithms of variances. theta: kernel parameters (p,).
     """
 
     mean: float
@@ -155,10 +155,10 @@ class Hyperparameters(NamedTuple):
     theta: Array
 
     def ratio(self, nugget: float, known: Array | None = None) -> float | Array:
-        """Return the diagonal that is added to K, in units of the amplitude; (n,) where variances are known.
+        """Return the diagonal that is added to K, in units of the amplitude; an array (n,) if variances are known.
 
         nugget: share of the amplitude, at least 0.
-        known: variance of the noise of each value (n,), NaN if it is `log_noise`; None if all are.
+        known: noise variance of each value (n,); NaN, or None for all values, if it is exp(`log_noise`).
         """
         exponent = self.log_noise - self.log_amplitude
         learned = nugget + math.exp(exponent) if exponent < LARGEST_EXPONENT else math.inf
@@ -208,9 +208,9 @@ def make_initial_theta(kernel: Kernel) -> Array:
 
 
 def check_values(values: Array) -> None:
-    """Raise NumericalError for values whose variance float64 cannot hold.
+    """Raise NumericalError for values whose variance overflows float64.
 
-    values: (n,), at least one.
+    values: at least one value (n,).
     """
     largest = float(np.max(np.abs(values)))
     if not largest <= LARGEST_VALUE:

@@ -1,6 +1,6 @@
 """Gaussian processes at the mode of their hyperparameters (maximum a posteriori), found with closed-form gradients.
 
-`NoiseSelection` takes one of two: one expects noise, the other next to none.
+`NoiseSelection` selects one of two models: one expects noise, the other expects almost no noise.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ from bostruct.surrogates.standardization import (
 )
 
 LOG_NOISE_RANGE = (math.log(1e-6), math.log(10.0))  # of standardized values
-THETA_REACH = 8.0  # how far a kernel parameter may stray from its initial value
-LBFGSB_TOLERANCE = 1e7 * float(np.finfo(np.float64).eps)  # its own, for moderate accuracy
-BLOCK_NUMBERS = 2**25  # of points compared at a time: a kernel may hold each in double precision
-CENTERS = 5  # of the best points: as many as an acquisition search starts from
+THETA_REACH = 8.0  # maximum distance of a kernel parameter from its initial value
+LBFGSB_TOLERANCE = 1e7 * float(np.finfo(np.float64).eps)  # the default of L-BFGS-B, for moderate accuracy
+BLOCK_NUMBERS = 2**25  # numbers in points compared at a time: a kernel may store each in double precision
+CENTERS = 5  # number of best points with neighbors: as many as an acquisition search starts from
 
 
 class TrainingData(NamedTuple):
     """Training data on the model's scale.
 
-    values: (n,), standardized.
-    noise: known variance of the noise of each value (n,), NaN if it is learned; None if all are.
+    values: standardized values (n,).
+    noise: known noise variance of each value (n,), NaN if learned; None if all are learned.
     """
 
     kernel: Kernel
@@ -62,9 +62,9 @@ class TrainingData(NamedTuple):
 
     @property
     def usual_noise(self) -> float | None:
-        """The median variance of the noise, if it is known of each value; None if some is to be learned.
+        """The median of the noise variances, if all are known; None if some are learned.
 
-        A mean would be that of one value whose noise is huge.
+        The mean would be dominated by a single value with huge noise.
         """
         return None if self.noise is None or np.isnan(self.noise).any() else float(np.median(self.noise))
 
@@ -72,7 +72,7 @@ class TrainingData(NamedTuple):
 class Mode(NamedTuple):
     """A mode of the hyperparameters.
 
-    packed: (1 + p,), log noise variance and theta.
+    packed: log noise variance and theta (1 + p,).
     """
 
     packed: Array
@@ -88,7 +88,7 @@ class MAPGP(Surrogate):
     Parameters
     ----------
     kernel : Kernel
-        Kernel on the points; a gradient of its own makes the fit fast.
+        Kernel on the points; the fit is fast if the kernel has its own gradient.
     join : callable
         The domain's `join`, which adds running points to the training points.
     noise_prior : Prior
@@ -100,12 +100,12 @@ class MAPGP(Surrogate):
     tolerance : float
         Relative increase of the log density in one step at or below which the fit stops, at least 0.
     most : int or None
-        Maximum number of training points, at least 2; of more data `choose_local` selects them. None uses all.
+        Maximum number of training points, at least 2; `choose_local` selects them. None uses all.
     latest : int
         Number of the latest points that are always used, at least 0 and at most half of `most`; 0 without `most`.
     most_fitted : int or None
-        Maximum number of training points to which the hyperparameters are fitted, at least 2; of more points this many
-        are taken, spread evenly in order of time. None uses all.
+        Maximum number of training points to which the hyperparameters are fitted, at least 2; they are spread evenly
+        in order of time. None uses all.
     near_zero : bool
         True if the values nearest to 0 are selected as the best, because 0 is the boundary of a constraint.
     variances : Array or None
@@ -142,7 +142,7 @@ class MAPGP(Surrogate):
     def with_variances(self, variances: Array) -> MAPGP:
         """Return the model with known noise of the values that it is conditioned on next.
 
-        If the noise of all values is known, the noise variance of a new value is their median.
+        If all noise variances are known, the noise variance of a new value is their median.
         """
         return replace(self, variances=check_variances(variances))
 
@@ -155,7 +155,7 @@ class MAPGP(Surrogate):
     def condition(
         self, xs: Batch, values: Array, state: State, rng: np.random.Generator
     ) -> tuple[GaussianPosterior, State, Info]:
-        """Climb to a mode from the last one, or from the prior's if that is higher."""
+        """Climb to a mode from the last mode, or from the prior's mode if its density is higher."""
         del rng  # the climb is deterministic
         fit = self.prepare(xs, values)
         mode = self.find_mode(fit, state)
@@ -168,7 +168,7 @@ class MAPGP(Surrogate):
         return self.posterior_at(self.prepare(xs, values), Mode(np.array(state), {}))[0]
 
     def prepare(self, xs: Batch, values: Array) -> TrainingData:
-        """Standardize the values and prepare the points: the work that models of the same kernel and data share.
+        """Standardize the values and prepare the points, a step that models of the same kernel and data share.
 
         Parameters
         ----------
@@ -195,7 +195,7 @@ class MAPGP(Surrogate):
         Parameters
         ----------
         state : State
-            None, which is no mode, or a list of the log noise variance and theta.
+            None, which is not a mode, or a list of the log noise variance and theta.
         """
         return state is not None and len(state) == 1 + sum(block.size for block in self.kernel.parameters)
 
@@ -207,7 +207,7 @@ class MAPGP(Surrogate):
         fit : TrainingData
             The training data.
         state : State
-            None, or the last mode; a state that `accepts` refuses is ignored.
+            None, or the last mode; a state is ignored if `accepts` returns False.
         """
         if self.most_fitted is not None and len(fit.values) > self.most_fitted:
             kept = np.linspace(0, len(fit.values) - 1, self.most_fitted).round().astype(np.int64)
@@ -318,7 +318,7 @@ class MAPGP(Surrogate):
         options = {"maxiter": self.most_steps, "ftol": self.tolerance}
         bounds = [log_noises, *((t - THETA_REACH, t + THETA_REACH) for t in prior_mode[1:])]
         try:
-            at_starts |= {start.tobytes(): loss(start) for start in starts}  # the climb asks for one of them again
+            at_starts |= {start.tobytes(): loss(start) for start in starts}  # the climb needs one of them again
             start = min(starts, key=lambda packed: loss(packed)[0])
             found = scipy.optimize.minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
         except NumericalError as error:
@@ -328,18 +328,17 @@ class MAPGP(Surrogate):
 
 @dataclass(frozen=True)
 class NoiseSelection(Surrogate):
-    """A choice between two models, each fitted at its mode: the one whose posterior density is higher.
+    """A choice between two models, each fitted at its mode: the model with the higher posterior density.
 
-    This is the mode under a prior that mixes those of the two models: one model climbs from either part of the mixture,
-    so that neither hides the other.
+    This is the mode under a mixture of their priors; one climb starts in each component, so that neither is missed.
 
-    Where values are noisy, few of them can tell noise from a rough function, and the mode of many lengthscales takes
-    noise for roughness. So a third model, which expects a smoother function, serves once the noisy one is chosen.
+    A few noisy values cannot distinguish noise from a rough function, and the mode of many lengthscales explains noise
+    by roughness. So a third model, which expects a smoother function, replaces the noisy model once it is chosen.
 
-    smooth: learns the values if the noisy model is the more probable one, with another prior of the parameters of the
-        same kernel; None for the noisy model itself.
-    growth: the last model and mode serve until the data have grown by this share since they were fitted, at least 0;
-        with 0 each call fits both models.
+    smooth: model that learns the values if the noisy model is more probable, with another prior of the parameters of
+        the same kernel; None for the noisy model itself.
+    growth: relative growth of the data until which the last model and mode are used without a fit, at least 0; if 0,
+        each call fits both models.
 
     Raises TypeError or ValueError for `log_odds` and `growth`.
     """
@@ -354,12 +353,12 @@ class NoiseSelection(Surrogate):
         check_number("log_odds", self.log_odds, -math.inf)
         check_number("growth", self.growth, 0.0)
         if self.quiet.kernel is not self.noisy.kernel and self.quiet.kernel != self.noisy.kernel:
-            raise ValueError("noisy: expected a model with the kernel of the quiet one, for they share their data")
+            raise ValueError("noisy: expected a model with the kernel of `quiet`, because both share their data")
 
     def with_variances(self, variances: Array) -> NoiseSelection:
-        """Return the choice between models that know the noise of the values that they are conditioned on next.
+        """Return the choice between models with known noise of the values that they are conditioned on next.
 
-        Where the noise of all values is known, the two models are one: the quiet one is fitted, and serves.
+        If all noise variances are known, the two models are identical, and only the quiet model is fitted.
         """
         return self.change_models(lambda one: one.with_variances(variances))
 
@@ -373,7 +372,7 @@ class NoiseSelection(Surrogate):
     def change_models(self, change: Callable[[MAPGP], MAPGP]) -> NoiseSelection:
         """Return the choice between changed models.
 
-        change: of each model.
+        change: model -> changed model.
         """
         smooth = None if self.smooth is None else change(self.smooth)
         return replace(self, quiet=change(self.quiet), noisy=change(self.noisy), smooth=smooth)
@@ -386,16 +385,16 @@ class NoiseSelection(Surrogate):
     ) -> tuple[GaussianPosterior, State, Info]:
         """Fit both models, each from its own last mode, and keep the more probable model.
 
-        A fit that failed counts as improbable. Where the data have hardly grown since the last fit, nothing is fitted.
+        A failed fit counts as improbable. If the data have barely grown since the last fit, nothing is fitted.
 
         Returns the posterior, the state for the next call, and the info to record. Raises NumericalError.
         """
         del rng  # the climbs are deterministic
-        fit = self.quiet.prepare(xs, values)  # serves all, whose kernels differ in priors alone
-        served = self.noisy if self.smooth is None else self.smooth
+        fit = self.quiet.prepare(xs, values)  # for all models: their kernels differ only in priors
+        final_noisy = self.noisy if self.smooth is None else self.smooth
         last = self._last_modes(state)
         if isinstance(state, dict) and has_hardly_grown([len(values)], [state["n"]], self.growth):
-            model, own = (served, last[-1]) if state["is_noisy"] else (self.quiet, last[0])
+            model, own = (final_noisy, last[-1]) if state["is_noisy"] else (self.quiet, last[0])
             if model.accepts(own):
                 posterior, info = model.posterior_at(fit, Mode(np.array(own), {"fit": "kept", "likelihoods": 0}))
                 return posterior, state, info
@@ -409,8 +408,8 @@ class NoiseSelection(Surrogate):
         likelihoods = quiet.info["likelihoods"] + noisy.info["likelihoods"]
         modes = [quiet.packed.tolist(), noisy.packed.tolist(), *last[2:]]
         model, mode = (self.noisy, noisy) if is_noisy else (self.quiet, quiet)
-        if is_noisy and served is not self.noisy:
-            model, mode = served, served.find_mode(fit, last[2])
+        if is_noisy and final_noisy is not self.noisy:
+            model, mode = final_noisy, final_noisy.find_mode(fit, last[2])
             likelihoods += mode.info["likelihoods"]
             modes[2] = mode.packed.tolist()
         posterior, info = model.posterior_at(fit, mode)
@@ -420,7 +419,7 @@ class NoiseSelection(Surrogate):
         return {"modes": modes, "n": n, "is_noisy": is_noisy} if self.growth else modes
 
     def _last_modes(self, state: State) -> list[State]:
-        """Return the last mode of each model; a study of version 0.1.0 had one model, whose mode serves all."""
+        """Return the last mode of each model; the single mode of a study of version 0.1.0 is used for all models."""
         models = 2 if self.smooth is None else 3
         if state is None:
             return [None] * models
@@ -432,15 +431,15 @@ class NoiseSelection(Surrogate):
 def choose_local(
     kernel: Kernel, join: Callable[..., Batch], xs: Batch, values: Array, most: int, latest: int = 0
 ) -> IntArray:
-    """Return the positions of the points to learn from, ascending: the best half, and those nearest to the best five.
+    """Return the positions of the points to learn from, ascending: the best half, and the nearest to the best five.
 
-    Near means a large correlation under the kernel at its initial parameters. The best half tells the large effects;
-    the neighbors of the best five tell what a small change does, which is what an acquisition search asks most.
+    Near means a large correlation under the kernel at its initial parameters. The best half shows large effects. The
+    neighbors of the best five show the effects of small changes, which an acquisition search needs most.
 
-    values: (n,), minimized.
-    most: how many points to keep, at least 2 and at most n.
-    latest: how many of the last points are kept in any case, at most `most` // 2. Where suggestions go far from the
-        best points and fail, only these say so.
+    values: values to minimize (n,).
+    most: number of points to keep, at least 2 and at most n.
+    latest: number of the last points that are always kept, at most `most` // 2. If suggestions go far from the best
+        points and fail, only the last points show this.
     """
     order = np.argsort(values, kind="stable")
     centers = join([xs[i] for i in order[:CENTERS]])

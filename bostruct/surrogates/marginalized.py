@@ -39,11 +39,11 @@ class MarginalizedGP(Surrogate):
     nugget : float, default 1e-06
         Share of the amplitude added to the diagonal of K, at least 0.
     burn_in : int, default 100
-        Sweeps before the first posterior, at least 0.
+        Number of sweeps before the first posterior, at least 0.
     samples : int, default 10
-        Sweeps for each posterior, all of them kept, at least 1; the chain continues between posteriors.
+        Number of sweeps for each posterior, all of them kept, at least 1; the chain continues between posteriors.
     shared_mean : bool, default False
-        If True, all samples use the mean of the last one, an accident of the published code.
+        If True, all samples use the mean of the last sample, as accidentally in the published code.
     variances : Array or None
         Known noise variances of the values, as in `with_variances`; None if all are learned.
 
@@ -71,14 +71,14 @@ class MarginalizedGP(Surrogate):
     def with_variances(self, variances: Array) -> MarginalizedGP:
         """Return the model with known noise of the values that it is conditioned on next.
 
-        If the noise of all values is known, the noise variance of a new value is their median.
+        If all noise variances are known, the noise variance of a new value is their median.
         """
         return replace(self, variances=check_variances(variances))
 
     def condition(
         self, xs: Batch, values: Array, state: State, rng: np.random.Generator
     ) -> tuple[GaussianPosterior, State, Info]:
-        """Run the chain, and keep the last `samples` of its states."""
+        """Run the chain, and keep its last `samples` states."""
         check_values(values)
         priors, tally = self.priors(values), ChainTally()
         for name, prior in priors._asdict().items():

@@ -44,8 +44,7 @@ BLOCK = 1024  # candidates at a time: their covariances with the training points
 class GaussianPosterior(Posterior):
     """The posterior of a Gaussian process under several samples of its hyperparameters.
 
-    known: noise variance of each training value (n,) on the model's scale; NaN, or None for all values, if the noise of
-        the posterior sample is used.
+    known: noise variance of each training value (n,) on the model's scale; NaN, or None for all, to use the sample's.
     """
 
     kernel: Kernel
@@ -405,9 +404,8 @@ def posterior_sample_from_gram(
 def predict_left_out(one: PosteriorSample) -> Prediction:
     """Return mean and variance of each training value given all others, (n,) each, on the scale of the model.
 
-    The variance includes the noise of the value. With C = K + ratio I and the residual r = C w, the mean is
-    value - w_i / (C^-1)_ii and the variance amplitude / (C^-1)_ii. Source: Rasmussen and Williams 2006, (5.10) to
-    (5.12).
+    The variance includes the noise of the value. For C = K + ratio I and the residual r = C w, the mean is
+    value - w_i / (C^-1)_ii and the variance amplitude / (C^-1)_ii (Rasmussen and Williams 2006, (5.10) to (5.12)).
     """
     precision = np.square(one.whitener).sum(axis=0)
     return Prediction(read_values(one) - one.weights / precision, np.exp(one.hyper.log_amplitude) / precision)

@@ -1,4 +1,4 @@
-"""Reports on a kernel whose Gram matrices may be indefinite."""
+"""Diagnostics of a kernel whose Gram matrices may be indefinite."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ GaussianSurrogate: TypeAlias = MAPGP | MarginalizedGP | NoiseSelection
 
 @dataclass(frozen=True)
 class PSDDiagnostics(Surrogate):
-    """The surrogate itself, which also reports the spectrum of the raw similarity at the parameters it chose.
+    """A surrogate that also reports the spectrum of the raw similarity at the hyperparameters of its posterior.
 
-    Two figures are recorded. smallest_eigenvalue: of the Gram matrices of the points learned from, the least over
-    posterior samples, in units of the mean diagonal. negative_share: the largest share that negative eigenvalues have
-    in a trace of absolute values.
+    Two numbers are recorded. ``smallest_eigenvalue`` is the smallest eigenvalue of the training points' Gram matrices
+    over all posterior samples, in units of the mean diagonal. ``negative_share`` is the largest share of negative
+    eigenvalues in the sum of absolute eigenvalues.
     """
 
     surrogate: GaussianSurrogate
@@ -48,9 +48,9 @@ class PSDDiagnostics(Surrogate):
 
 
 def psd_diagnostics(grams: Sequence[Array]) -> Info:
-    """Return what `PSDDiagnostics` reports of some Gram matrices.
+    """Return the numbers that `PSDDiagnostics` records, for some Gram matrices.
 
-    grams: at least one, each (n, n).
+    grams: at least one matrix, each (n, n).
     """
     spectra = [np.linalg.eigvalsh(gram) / float(np.mean(gram.diagonal())) for gram in grams]
     shares = [float(-np.minimum(values, 0.0).sum() / np.abs(values).sum()) for values in spectra]

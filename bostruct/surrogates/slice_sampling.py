@@ -1,4 +1,4 @@
-"""Univariate slice sampling with doubling (Neal 2003, Figures 4 to 6), as COMBO runs it."""
+"""Univariate slice sampling with doubling (Neal 2003, Figures 4 to 6), as in COMBO."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-BRACKET_WIDTHS = (0.9, 0.8, 0.7, 0.6, 0.4, 0.3, 0.2, 0.1)  # the first, then those tried when a bracket collapses
+BRACKET_WIDTHS = (0.9, 0.8, 0.7, 0.6, 0.4, 0.3, 0.2, 0.1)  # each is tried if the bracket of the last collapses
 MAX_DOUBLINGS = 10
 
 LogDensity = Callable[[float], float]
-Uniforms: TypeAlias = np.random.Generator | np.random.RandomState  # whose published chains the tests replay
+Uniforms: TypeAlias = np.random.Generator | np.random.RandomState  # tests replay published chains of RandomState
 
 
 class Draw(NamedTuple):
     """A new value of one coordinate.
 
-    evaluations: log densities evaluated for it.
+    evaluations: number of log densities evaluated for it.
     """
 
     value: float
@@ -27,9 +27,9 @@ class Draw(NamedTuple):
 
 
 class CachedLogDensity:
-    """A log density that is never evaluated twice at one place.
+    """A log density that is never evaluated twice at one point.
 
-    known: log densities by place; new ones are added to it.
+    known: log densities by point; new ones are added to it.
     """
 
     def __init__(self, log_density: LogDensity, known: dict[float, float]) -> None:
@@ -49,9 +49,9 @@ def slice_update(log_density: LogDensity, x0: float, rng: Uniforms, log_density_
     """Draw the next value of a chain that leaves the density unchanged (Neal 2003, Figures 4 to 6).
 
     rng: random number generator.
-    log_density_x0: log density at x0, where known.
+    log_density_x0: log density at x0, if known.
 
-    Returns the draw; it is x0 itself if brackets of every width collapse.
+    Returns the draw, which is x0 itself if the brackets of all widths collapse.
     """
     density = CachedLogDensity(log_density, {} if log_density_x0 is None else {x0: log_density_x0})
     for width in BRACKET_WIDTHS:
@@ -78,7 +78,7 @@ def _try_width(density: CachedLogDensity, x0: float, rng: Uniforms, width: float
 def _double(
     density: CachedLogDensity, lower: float, upper: float, height: float, rng: Uniforms
 ) -> tuple[float, float]:  # Figure 4
-    below = above = False  # whether the density is known to be low enough at the lower, at the upper end
+    below = above = False  # whether the density is known to be at most the height at the lower, and upper, end
     for _ in range(MAX_DOUBLINGS):
         below = below or density(lower) <= height
         above = above or (below and density(upper) <= height)
@@ -97,14 +97,14 @@ def _reachable(
 ) -> bool:
     """Return whether doubling from x1 could have made the same bracket (Neal 2003, Figure 6).
 
-    Ends are looked at only once x0 and x1 have parted, which changes no outcome and saves evaluations.
+    Ends are evaluated only once x0 and x1 are in different halves, which changes no result and saves evaluations.
     """
     lower, upper = bracket
-    parted = False
+    differ = False
     while upper - lower > 1.1 * width:
         middle = 0.5 * (lower + upper)
-        parted = parted or (x0 < middle) != (x1 < middle)
+        differ = differ or (x0 < middle) != (x1 < middle)
         lower, upper = (lower, middle) if x1 < middle else (middle, upper)
-        if parted and height >= density(lower) and height >= density(upper):
+        if differ and height >= density(lower) and height >= density(upper):
             return False
     return True

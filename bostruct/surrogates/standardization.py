@@ -1,4 +1,4 @@
-"""The scale on which models see values: mean 0 and standard deviation 1; and their noise, if it is known."""
+"""Standardization of values for models, to mean 0 and standard deviation 1, and of their noise, if it is known."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import scipy
 from bostruct.checks import SMALLEST_SCALE, has_spread, short_repr
 from bostruct.contracts import Array
 
-USUAL = 0.25  # quantile of the variances of noise: what all values have in common belongs to their scale
-LEAST_SHARE = 1e-6  # of the variance of the values: that of the objective, if all else is noise
+USUAL = 0.25  # quantile of the noise variances: noise that all values have in common belongs to their scale
+LEAST_SHARE = 1e-6  # minimum variance of the objective over the variance of the values, if the rest is noise
 
 
 class Standardized(NamedTuple):
-    """Values on the model's scale; shift + scale * value takes them back to the user's units.
+    """Values on the model's scale; shift + scale * value is in the user's units.
 
-    values: (n,).
-    scale: their standard deviation, > 0; if they have none their distance from 0, and 1 if this is none.
+    values: standardized values (n,).
+    scale: standard deviation, > 0; if it is 0, the distance of the values from 0; if that is 0, too, 1.
     """
 
     values: Array
@@ -30,12 +30,12 @@ class Standardized(NamedTuple):
 def standardize(values: Array, rounding: float = 0.0, variances: Array | None = None) -> Standardized:
     """Shift values to mean 0 and scale them to standard deviation 1.
 
-    Values without one have the scale of their distance from 0, so that the unit does not matter; at 0 it is 1. Known
-    noise is no part of the standard deviation: it is that of the objective, as of `_separate_noise`.
+    If all values are equal, the scale is their distance from 0, so that the unit does not matter, or 1 if they are 0.
+    Known noise is excluded: the standard deviation of the objective is estimated by `_separate_noise`.
 
-    values: (n,), finite, n at least 1.
-    rounding: the share of the largest absolute value up to which a standard deviation counts as none, >= 0.
-    variances: known variances of the noise of the values (n,), NaN if unknown; None if all are.
+    values: finite values (n,), n at least 1.
+    rounding: share of the largest absolute value up to which a standard deviation counts as 0, >= 0.
+    variances: known noise variances of the values (n,), NaN if unknown; None if all are unknown.
     """
     shift = float(np.mean(values))
     if not has_spread(values, rounding):
@@ -49,11 +49,11 @@ def standardize(values: Array, rounding: float = 0.0, variances: Array | None = 
     return Standardized((values - shift) / scale, shift, scale)
 
 
-MOST_NOISE = 1e12  # of standardized values: such a value tells nothing, and its reciprocal is still a number
+MOST_NOISE = 1e12  # of standardized values: such a value contains no information, and the reciprocal is finite
 
 
 def check_variances(variances: Array) -> Array:
-    """Return variances of noise as an array (n,); raise ValueError for others than numbers from 0 on, or NaN."""
+    """Return noise variances as an array (n,); raise ValueError unless each is a finite number >= 0, or NaN."""
     array = np.asarray(variances, dtype=np.float64)
     if array.ndim != 1 or np.any(array < 0.0) or np.any(np.isinf(array)):
         raise ValueError(
@@ -63,9 +63,9 @@ def check_variances(variances: Array) -> Array:
 
 
 def find_known_variances(variances: Array | None, n: int) -> Array | None:
-    """Return the variances that are known of n values; None if none is.
+    """Return the known noise variances of n values; None if none is known.
 
-    variances: as of `Surrogate.with_variances`, or None.
+    variances: variances as in `Surrogate.with_variances`, or None.
     n: number of values.
 
     Raises ValueError if there are not as many variances as values.
@@ -78,9 +78,9 @@ def find_known_variances(variances: Array | None, n: int) -> Array | None:
 
 
 def standardize_variances(variances: Array, scale: float) -> Array:
-    """Return variances of noise on the scale of standardized values (n,), at most 1e12.
+    """Return noise variances on the scale of standardized values (n,), at most 1e12.
 
-    variances: (n,), in the user's units squared; NaN if unknown.
+    variances: noise variances in the user's units squared (n,), NaN if unknown.
     scale: standard deviation of the values, > 0.
     """
     with np.errstate(over="ignore"):
@@ -90,12 +90,12 @@ def standardize_variances(variances: Array, scale: float) -> Array:
 def _separate_noise(values: Array, variances: Array) -> tuple[float, float]:
     """Return mean and standard deviation of the objective, by the estimator of Paule and Mandel (1982).
 
-    The variance t solves sum (y - m)^2 / (t + v) = n, with m the mean weighted by 1 / (t + v); without noise these are
-    the mean and the variance of the values. It is at least what the noise lets one see: its own standard error at 0,
-    without the most precise value, which the mean may follow.
+    The variance t solves sum (y - m)^2 / (t + v) = n for the mean m weighted by 1 / (t + v). Without noise, m and t are
+    the mean and the variance of the values. The variance is at least its own standard error at t = 0, the smallest
+    variance that the noise does not hide, without the most precise value, because the mean may follow that value.
 
-    values: (n,), with a spread.
-    variances: of their noise (n,), at least 0.
+    values: values that are not all equal (n,).
+    variances: noise variances of the values (n,), at least 0.
     """
     unit = float(np.std(values))
     y, v = (values - np.mean(values)) / unit, standardize_variances(variances, unit)
@@ -108,7 +108,7 @@ def _separate_noise(values: Array, variances: Array) -> tuple[float, float]:
     with np.errstate(divide="ignore", over="ignore"):  # without noise the standard error is 0
         precision = float(np.sum(np.square(1.0 / np.sort(v)[1:])))
     least = min(max(math.sqrt(2.0 / precision), LEAST_SHARE), 1.0)
-    if weigh(1.0)[1] >= 0.0:  # no noise to speak of
+    if weigh(1.0)[1] >= 0.0:  # almost no noise
         t = 1.0
     else:
         t = least

@@ -1,4 +1,4 @@
-"""A surrogate of values at several fidelities, asked what points would be worth at the highest."""
+"""A surrogate of values at several fidelities that predicts points at the highest fidelity."""
 
 from __future__ import annotations
 
@@ -83,5 +83,5 @@ class TargetFidelityPosterior(Posterior):
         return self.posterior.input_vjp(self.to_target(xs))
 
     def believe(self, xs: Batch) -> TargetFidelityPosterior:
-        """Return the posterior once running trials were told their mean at the fidelity at which they run."""
+        """Return the posterior conditioned on the mean of running trials at the fidelity at which they run."""
         return TargetFidelityPosterior(self.posterior.believe(xs), self.to_target)

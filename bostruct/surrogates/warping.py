@@ -31,14 +31,12 @@ class OutputWarping(Surrogate):
     """A surrogate that observes values far above the median in compressed form, as beyond + log(1 + z - beyond).
 
     z is the distance from the median, in root mean squares of the distances of the better half. If the better half
-    equals the median up to rounding, the unit is the median distance of the values that do not. Values better than the
-    median are unchanged, and so are incumbents and improvements. Predictions far above the median are on the compressed
-    scale.
+    equals the median up to rounding, the unit is the median distance of the other values. Values better than the median
+    are unchanged, and so are incumbents and improvements. Predictions far above the median are on the compressed scale.
 
     The part of the logarithms above 3 is shrunk so that the largest is 4. If at most a tenth of the values are so far
     away, they show that their points are bad, but little about the points around them. In a Gaussian process, such an
-    outlier would distort its neighborhood. So it is given noise, such that it is two standard deviations above the
-    median.
+    outlier would distort its neighborhood. So it has noise that puts it two standard deviations above the median.
 
     beyond: z above which values are compressed, at least 0.
     of_distinct: True to compute median and unit from the distinct values, not from a value that most points share.

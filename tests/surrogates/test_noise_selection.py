@@ -193,7 +193,7 @@ def test_odds_are_a_finite_number() -> None:
 
 def test_models_with_different_kernels_are_refused() -> None:
     quiet, noisy = (cast(MAPGP, Fitted(name, {}, name)) for name in ("quiet", "noisy"))
-    with pytest.raises(ValueError, match="noisy: expected a model with the kernel of the quiet one"):
+    with pytest.raises(ValueError, match="noisy: expected a model with the kernel of `quiet`"):
         NoiseSelection(quiet, noisy)
 
 
