@@ -41,8 +41,8 @@ from bostruct.surrogates.map_gp import MAPGP, NoiseSelection
 from bostruct.surrogates.selection import VariableSelection
 from bostruct.surrogates.warping import OutputWarping
 
-TOLERANCE = 1e-6  # of fits: half the likelihoods, and less than 0.002 nats lost
-GROWTH = 0.02  # of the data, before the next fit
+TOLERANCE = 1e-6  # of fits: halves the number of likelihoods, and loses less than 0.002 nats
+GROWTH = 0.02  # relative growth of the data before the next fit
 SCHEDULE_GROWTH = 0.05  # the same if durations are learned: a fit then has one more parameter for each item
 FAR_SCHEDULE = 30.0  # scales: durations are learned from bad orders as well as from good ones, but not from penalties
 EXTENT_ODDS = Normal(1.0, 1.0)  # log odds that letters or items matter, not only their number
@@ -145,8 +145,8 @@ def for_space(domain: Domain) -> BayesianSearch:
     has found better values more often recently is more likely to be used.
 
     If the items of an order have resources, another kernel contains the schedule of the order. It is linear in the ends
-    of chains of items, and it learns the durations from bad orders as well as from good ones. So only values farther
-    away than those of schedules are compressed. The search is simulated annealing, because schedules have plateaus;
+    of chains of items, and it learns the durations from bad orders as well as from good ones. So only values too far
+    away for a schedule, such as penalties, are compressed. The search is simulated annealing, because schedules have plateaus;
     with continuous variables, an ascent then starts from its best points. While suggestions stay on the plateau of the
     best value, every other suggestion is a mutation of the best point.
 

@@ -51,8 +51,8 @@ def allow_repeats(searcher: Searcher, who: str) -> Searcher:
     if repeating is None:
         chosen = f"{who} ({searcher.note})" if searcher.note else who
         raise DomainError(
-            f"repeats: {chosen} never asks for a point again; methods with a Gaussian process do, such as auto, combo "
-            "and nasbot"
+            f"repeats: {chosen} never suggests an observed point; methods with a Gaussian process do, such as auto, "
+            "combo and nasbot"
         )
     return repeating
 

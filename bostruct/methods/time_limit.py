@@ -75,5 +75,5 @@ def _mutate_best(searcher: Searcher, history: HistoryView, state: State, rng: np
         parents = rng.choice(best, size=TRIES).tolist()
         if (child := mutate_unseen(domain, history, parents, rng)) is not None:
             return Suggestion(child[0], state, {"origin": "mutation", PARENT_POSITION: child[1]})
-    found = fall_back(domain, history, state, rng, "a suggestion was to take less time than a model does")
+    found = fall_back(domain, history, state, rng, "a suggestion had to take less time than a model needs")
     return found._replace(info={**found.info, "origin": "random"})

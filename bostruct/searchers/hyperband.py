@@ -107,7 +107,7 @@ class Hyperband(Searcher):
         brackets = self._brackets(rungs)
         if self.proposals is not None:
             found, state, info = self.proposals.suggest(history, state, rng)
-            # the first level of the neediest bracket, or one level above its highest if the point was evaluated
+            # the level of the bracket furthest below its share, or one level above the highest that it was evaluated at
             key = self.fidelities.keys([found])[0]
             level = brackets[0] if key not in rungs.bracket else rungs.highest[key] + 1
             x = move_to_level(self.fidelities, found, level) if level < len(self.fidelities.costs) else None

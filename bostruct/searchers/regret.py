@@ -30,14 +30,14 @@ JITTER = (0.0, 1e-12, 1e-10, 1e-8, 1e-6)  # relative to the largest variance
 class ObservedFeasibility(Feasibility):
     """The probability that points have a value; it is 0 or 1 at the observed points."""
 
-    chance: Feasibility
+    feasibility: Feasibility
     domain: Domain
     failed: Batch
     completed: Batch
 
     def log_probability(self, xs: Batch) -> Array:
         """Return the log probability at each of m points (m,): 0 or -inf if it is known."""
-        learned = self.chance.log_probability(xs).tolist()
+        learned = self.feasibility.log_probability(xs).tolist()
         return np.array([self._known.get(key, one) for key, one in zip(self.domain.keys(xs), learned, strict=True)])
 
     @cached_property
@@ -54,7 +54,7 @@ def bound_regret_probability(
     regret: float,
     around: Callable[[Any, Point, np.random.Generator], Batch],
     rng: np.random.Generator,
-    chance: Feasibility | None = None,
+    feasibility: Feasibility | None = None,
 ) -> float:
     """Return an upper bound of the probability that the regret of the best completed point exceeds `regret`.
 
@@ -72,18 +72,18 @@ def bound_regret_probability(
     regret: at least 0, in the user's units.
     around: (domain, x, rng) -> points around x.
     rng: random number generator.
-    chance: the probability that points have a value; None for certainty.
+    feasibility: the probability that points have a value; None for certainty.
 
     Raises NumericalError, and BostructError if the posterior has no covariances.
     """
     means = posterior.predict(completed).mean.mean(axis=0)
     best = domain.take(completed, np.argsort(means, kind="stable")[:CENTERS])
     listed = domain.list_few(MOST_LISTED)
-    others = _choose_candidates(posterior, domain, best, around, rng, chance) if listed is None else listed
+    others = _choose_candidates(posterior, domain, best, around, rng, feasibility) if listed is None else listed
     xs = _drop_repeats(domain, domain.join(best[:1], others))
     draws = _draw_functions(posterior, xs, rng)
-    if chance is not None:
-        draws[rng.random(draws.shape) >= np.exp(chance.log_probability(xs))] = math.inf
+    if feasibility is not None:
+        draws[rng.random(draws.shape) >= np.exp(feasibility.log_probability(xs))] = math.inf
     n_exceeding = int(np.count_nonzero(draws[:, 0] - draws.min(axis=1) > regret))
     return _bound_share(n_exceeding, len(draws))
 
@@ -94,7 +94,7 @@ def _choose_candidates(
     best: Batch,
     around: Callable[[Any, Point, np.random.Generator], Batch],
     rng: np.random.Generator,
-    chance: Feasibility | None,
+    feasibility: Feasibility | None,
 ) -> Batch:
     """Return the points with the smallest lower confidence bounds, mean - 2 sd, after several rounds of local search.
 
@@ -108,8 +108,8 @@ def _choose_candidates(
         pool = _drop_repeats(domain, domain.join(pool, *found))
         mean, variance = posterior.predict(pool)
         bounds = (mean - 2.0 * np.sqrt(variance)).mean(axis=0)
-        if chance is not None:
-            bounds[chance.log_probability(pool) < LEAST_LOG_PROBABILITY] = math.inf
+        if feasibility is not None:
+            bounds[feasibility.log_probability(pool) < LEAST_LOG_PROBABILITY] = math.inf
         pool = domain.take(pool, np.argsort(bounds, kind="stable")[: 2 * N_RANDOM])
         centers = pool[:CENTERS]
     return pool[:N_CANDIDATES]

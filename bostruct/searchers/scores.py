@@ -31,7 +31,7 @@ from bostruct.contracts import (
 MOST_FAILED = 0.2  # share of failed points above which points with a probability of success below one half are avoided
 CAUTION = 1_000.0  # multiplier of a log probability below one half, followed by
 LOG_HALF = math.log(0.5)
-CHANCE_ROUNDING = 1e-5  # relative: maximum difference of a probability between batches, in single precision
+PROBABILITY_ROUNDING = 1e-5  # relative: maximum difference of a probability between batches, in single precision
 
 IncumbentRule = Callable[[HistoryView, Posterior], float]
 
@@ -155,36 +155,36 @@ class ScoredFeasibility(Feasibility):
 class FeasibilityScore(Score):
     """A log probability as a score; conditioning on running points does not change it."""
 
-    chance: Feasibility
+    feasibility: Feasibility
 
     def __call__(self, xs: Batch) -> Array:
-        return self.chance.log_probability(xs)
+        return self.feasibility.log_probability(xs)
 
     def upper_bounds(self, xs: Batch) -> Array:
-        return allow_for_rounding(self.chance.log_probability_bound(xs))
+        return allow_for_rounding(self.feasibility.log_probability_bound(xs))
 
     def believe(self, xs: Batch) -> FeasibilityScore:
         return self
 
     def input_vjp(self, xs: Batch) -> VariedValues | None:
-        return self.chance.log_probability_vjp(xs)
+        return self.feasibility.log_probability_vjp(xs)
 
 
 @dataclass(frozen=True, eq=False)
 class CautiousFeasibility(Feasibility):
     """A probability that is lowered if it is below one half, so that points that rarely succeed are avoided."""
 
-    chance: Feasibility
+    feasibility: Feasibility
 
     def log_probability(self, xs: Batch) -> Array:
         """Return the log probability of each of m points (m,), lowered if it is below one half."""
-        return _lower(self.chance.log_probability(xs))
+        return _lower(self.feasibility.log_probability(xs))
 
     def log_probability_bound(self, xs: Batch) -> Array:
-        return _lower(allow_for_rounding(self.chance.log_probability_bound(xs)))
+        return _lower(allow_for_rounding(self.feasibility.log_probability_bound(xs)))
 
     def log_probability_vjp(self, xs: Batch) -> VariedValues | None:
-        vary = self.chance.log_probability_vjp(xs)
+        vary = self.feasibility.log_probability_vjp(xs)
         if vary is None:
             return None
 
@@ -200,7 +200,7 @@ def allow_for_rounding(log_bound: Array) -> Array:
 
     log_bound: bounds of the log probabilities of m points in one batch (m,).
     """
-    return log_bound + CHANCE_ROUNDING * (1.0 - log_bound)
+    return log_bound + PROBABILITY_ROUNDING * (1.0 - log_bound)
 
 
 def _lower(log_probability: Array) -> Array:

@@ -49,7 +49,7 @@ class TPE(Searcher):
         return fall_back(self.domain, history, state, rng, why)
 
     def _ask_optuna(self, history: HistoryView, rng: np.random.Generator) -> Iterator[Point]:
-        """Yield the valid points among those that Optuna suggests."""
+        """Yield Optuna's suggestions that are valid points."""
         import optuna
 
         levels = optuna.logging.get_verbosity()

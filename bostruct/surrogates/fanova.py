@@ -104,7 +104,7 @@ class Importances(NamedTuple):
         vague = [name for name, effect in effects.items() if effect.share >= LEAST_NOTED_SHARE]
         if vague:
             shown = ", ".join(vague[:MOST_NAMED]) + (f" and {len(vague) - MOST_NAMED} more" * (len(vague) > MOST_NAMED))
-            rest = ", and those with smaller shares" if len(vague) < len(effects) else ""
+            rest = ", and others with smaller shares" if len(vague) < len(effects) else ""
             found.append(f"no clear effect, the spread is as large as the share: {shown}{rest}")
         return (*found, self.sample_warning) if self.sample_warning else tuple(found)
 
@@ -376,7 +376,7 @@ def fill_design_from_values(values: Array, features: Sequence[Feature]) -> Array
     return np.concatenate(columns, axis=1)
 
 
-BINS = 16  # of a variable with more ordered values
+BINS = 16  # number of bins of a variable with more ordered values
 MOST_LEVELS = 64  # maximum number of values of a structure, such as an order, in the draws
 
 

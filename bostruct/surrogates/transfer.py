@@ -21,7 +21,7 @@ TaskModel = MAPGP | NoiseSelection | PSDDiagnostics
 
 @dataclass(frozen=True)
 class TransferLearning(Surrogate):
-    """A choice between two models: one of the target task alone, one of the target task and earlier tasks together.
+    """A choice between a model of only the target task and a model of the target task together with earlier tasks.
 
     The joint model is kept if the target's values are clearly more probable under it. Under the joint model, their
     probability is conditional on the values of the earlier tasks. Under the other model, it is the probability at the

@@ -144,11 +144,11 @@ def test_a_point_may_be_asked_for_again_where_that_was_asked_for(tmp_path: Path)
     with pytest.raises(StudyMismatch, match=r"goals\.repeats is 'auto' there and missing here"):
         bo.Study(bits, seed=5, storage=tmp_path / "s.db")
     for method in ("random", "evolution", "wrs", "smac", "tpe", "bocs"):
-        with pytest.raises(bo.DomainError, match=f"repeats: {method} never asks for a point again; methods with a"):
+        with pytest.raises(bo.DomainError, match=f"repeats: {method} never suggests an observed point; methods with a"):
             bo.Study(SPACE, method=method, repeats="auto")
-    with pytest.raises(bo.DomainError, match="repeats: RandomSearch never asks for a point again"):
+    with pytest.raises(bo.DomainError, match="repeats: RandomSearch never suggests an observed point"):
         bo.Study(SPACE, method=methods.random(bo.Space(SPACE)), repeats="auto")
-    with pytest.raises(bo.DomainError, match=r"repeats: auto \(random search, because .*\) never asks"):
+    with pytest.raises(bo.DomainError, match=r"repeats: auto \(random search, because .*\) never suggests"):
         bo.Study(Permutations(4), repeats="auto")
     with pytest.raises(ValueError, match="repeats: expected None for several objectives, and with constraints"):
         bo.Study(SPACE, repeats="auto", constraints=LIMIT)
