@@ -135,8 +135,9 @@ def for_space(domain: Domain) -> BayesianSearch:
 
     With 20 to 1,000 variables and no schedules, a subset is selected if the data favor it: see `VariableSelection`.
 
-    Continuous variables are optimized by gradients, in turn with the other variables. They allow points so close to
-    observed points that nothing is learned, so the acquisition function is log augmented EI, which avoids these points.
+    Continuous variables, and integers with too many values to list, are optimized by gradients, in turn with the other
+    variables. They allow points so close to observed points that nothing is learned, so the acquisition function is log
+    augmented EI, which avoids these points.
 
     If variables have conditions, every fourth suggestion without a better value is a random point of the branch with
     the fewest trials. A branch is the set of points that have the same variables.
@@ -146,9 +147,9 @@ def for_space(domain: Domain) -> BayesianSearch:
 
     If the items of an order have resources, another kernel contains the schedule of the order. It is linear in the ends
     of chains of items, and it learns the durations from bad orders as well as from good ones. So only values too far
-    away for a schedule, such as penalties, are compressed. The search is simulated annealing, because schedules have plateaus;
-    with continuous variables, an ascent then starts from its best points. While suggestions stay on the plateau of the
-    best value, every other suggestion is a mutation of the best point.
+    away for a schedule, such as penalties, are compressed. The search is simulated annealing, because schedules have
+    plateaus; with continuous variables, an ascent then starts from its best points. While suggestions stay on the
+    plateau of the best value, every other suggestion is a mutation of the best point.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ class BranchExploration(Exploration):
 
     After a few bad values in a branch, a model expects bad values in all of it. Then the search would never reach a
     small region of the branch that contains the optimum. The point is drawn at random, because the model is least
-    certain at the corners of the branch, and optima are rarely there. The branches are those of 256 random points.
+    certain at the corners of the branch, and optima are rarely there. Branches that 256 random points miss are ignored.
 
     A value is better if it gains at least a hundredth of the distance from the median value to the best.
 
@@ -108,10 +108,10 @@ def explore_branches(domain: Domain) -> BranchExploration | None:
 class OperatorSelection(Exploration):
     """A rule that mutates the best point if mutations have recently found better values more often than the model.
 
-    Many changes of an order leave the value unchanged, and a model that cannot predict which ones suggests one after
-    another. Mutations walk along such a plateau: of equal best points, the last one observed is mutated. Thompson
-    sampling chooses between the model and mutations; its counts of gains and failures are discounted (Raj and Kalyani
-    2017). If several points are evaluated at the same time, the last one suggested is credited with a better value.
+    Many changes of an order leave the value unchanged, and a model that cannot predict which ones keeps suggesting
+    them. Mutations walk along such a plateau: of equal best points, the last one observed is mutated. Thompson sampling
+    chooses between the model and mutations; its counts of gains and failures are discounted (Raj and Kalyani 2017). If
+    several points are evaluated at the same time, the last one suggested is credited with a better value.
 
     discount: factor of the counts at each suggestion, in (0, 1].
 
@@ -206,8 +206,8 @@ def escape_plateaus(domain: Domain) -> PlateauEscape | None:
 def recall_best(memory: State, values: Array) -> float:
     """Return the best of the values that an earlier call saw, as they are now.
 
-    Under outcome constraints, values are constrained ranks, which change with later observations. So the memory has the
-    number of values, ``told``. The memory of an older file has the value itself, as ``best``.
+    Under outcome constraints, values are constrained ranks, which change with later observations. So the memory stores
+    the number of values, ``told``. The memory of an older file stores the value itself, as ``best``.
 
     values: all values observed so far (n,), in the order observed.
     """
