@@ -145,7 +145,7 @@ def published_nasbot(domain: Domain, fit: SurrogateBuilder = marginalized_surrog
 def nasbot_priors(values: Array) -> ScalePriors:
     """Return the priors of mean, amplitude and noise for some values.
 
-    values: values (n,); if all are equal, their variance is taken to be 1.
+    values: observed values (n,); if all are equal, their variance is taken to be 1.
     """
     variance = float(np.var(values)) or 1.0
     amplitude, noise = (

@@ -300,7 +300,7 @@ def hyperband(domain: Domain) -> Searcher:
     Raises
     ------
     DomainError
-        If it has none or several.
+        If the domain has no `Fidelity`, or several.
     """
     return Hyperband(domain, FidelityLevels(domain))
 
@@ -316,7 +316,7 @@ def successive_halving(domain: Domain) -> Searcher:
     Raises
     ------
     DomainError
-        If it has none or several.
+        If the domain has no `Fidelity`, or several.
     """
     return Hyperband(domain, FidelityLevels(domain), halving=True)
 
@@ -334,7 +334,7 @@ def successive_narrowing(domain: Domain) -> Searcher:
     Raises
     ------
     DomainError
-        If it has none or several.
+        If the domain has no `Fidelity`, or several.
     """
     return SuccessiveNarrowing(domain, FidelityLevels(domain))
 

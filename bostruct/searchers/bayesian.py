@@ -56,7 +56,7 @@ MOST_JOINT = 8  # points per search; an arbitrary choice, like the next two
 MOST_AROUND = 200  # points examined around one per step
 MOST_STEPS = 5  # steps per climb
 LEAST_GAIN = 1e-3  # minimum gain of a repetition, in standard deviations of the posterior means at the observed points
-MOST = 16  # observed points considered, those with the best means
+MOST = 16  # number of observed points considered, with the best means
 ROOT_TWO_PI = math.sqrt(2.0 * math.pi)
 Neighborhood = Callable[[Any, Point, np.random.Generator], Batch]
 

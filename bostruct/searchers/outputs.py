@@ -36,7 +36,7 @@ from bostruct.searchers.scores import AcquisitionScore, ProductScore, ScoredFeas
 
 SUM_WEIGHT = 0.05  # of the weighted sum relative to the weighted maximum, as published
 MOST_FRONT = 100  # points of a front with up to three objectives: 200 boxes, and 300 with four to six objectives
-FEWEST_FRONT = 8  # minimum of this limit for more objectives
+FEWEST_FRONT = 8  # minimum of this number for more objectives
 Take = Callable[[Batch, Sequence[int]], Batch]
 BOUND = 0.0  # of a violation: a constraint is satisfied at and below it
 LEAST_CHANCE = 0.1  # of satisfying a constraint that was observed as satisfied, since a noisy value is uncertain
@@ -201,7 +201,7 @@ class WithinLimits(ScoreBuilder):
     """A builder of scores that multiplies an acquisition value by the probability of feasibility.
 
     Improvements are relative to the feasible points (Gelbart et al. 2014, Gardner et al. 2014) of `find_kept`. While no
-    point is feasible, the probability alone is the score.
+    point is feasible, only the probability is the score.
 
     score: builder of the objectives' scores from the feasible points; these scores must be logarithms.
     chance: log P(f < incumbent) of a violation f and the incumbent 0, such as `ProbabilityOfImprovement`; a logarithm.

@@ -19,7 +19,7 @@ class Standardized(NamedTuple):
     """Values on the model's scale; shift + scale * value is in the user's units.
 
     values: standardized values (n,).
-    scale: standard deviation, > 0; if it is 0, the distance of the values from 0; if that is 0, too, 1.
+    scale: standard deviation of the values, > 0; if it is 0, their distance from 0, or 1 if that is also 0.
     """
 
     values: Array
