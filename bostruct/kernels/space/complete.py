@@ -1,8 +1,8 @@
-"""Variables on complete graphs, all at once: their kernels are two numbers each, equal and different.
+"""Kernels of variables on complete graphs, all at once: each has two values, for equal and for different choices.
 
-log F_i is 0 if two points agree in variable i and log rho_i if they do not, so their sum is a constant minus a
-product of codes: -1 and 1 for two choices, [a != b] = 1/2 - ab/2; for more, a column for each choice, and [a != b] =
-1 - [a = b].
+log F_i is 0 if two points agree in variable i and log rho_i otherwise. So the sum over variables is a constant minus a
+product of codes. Two choices have the codes -1 and 1, and [a != b] = 1/2 - ab/2. More choices have one column each, and
+[a != b] = 1 - [a = b].
 """
 
 from __future__ import annotations
@@ -28,30 +28,30 @@ from bostruct.kernels.space.factor import (
 )
 from bostruct.kernels.space.spectra import Link
 
-BLOCKS_FROM = 80  # points, of two choices; below, small matrices cost less than setting up smaller ones
-MANY_BLOCKS_FROM = 140  # points, of more choices
+BLOCKS_FROM = 80  # points, for two choices; with fewer points, setting up blocks costs more than it saves
+MANY_BLOCKS_FROM = 140  # points, for more choices
 LARGE_BLOCK_SHARE = 0.5  # share of the points in the largest block from which more than two blocks save work
 
 
 class CompletePair(NamedTuple):
-    """Two batches as choices, and as codes where codes have few columns.
+    """Two batches as choices, and as codes if the codes have few columns.
 
-    xs, ys: choices of n and of m points (n, c) and (m, c).
-    x_codes, y_codes: their codes, one row for each point; None if they would have too many columns.
-    alone: True for one batch with itself.
+    xs, ys: choices of n and m points, (n, c) and (m, c).
+    x_codes, y_codes: codes of the points, one row each; None if the codes would have too many columns.
+    is_same: True if both are one batch.
     """
 
     xs: IntArray
     ys: IntArray
     x_codes: Array | None
     y_codes: Array | None
-    alone: bool
+    is_same: bool
 
 
 class CompleteChanges(NamedTuple):
     """Changes of variables on complete graphs, compared with m points y.
 
-    change: by how much each change adds to whether that variable differs from y's: -1, 0 or 1 (r, m).
+    change: the change in whether the variable differs from y's: -1, 0 or 1 (r, m).
     """
 
     which: IntArray
@@ -59,41 +59,41 @@ class CompleteChanges(NamedTuple):
 
 
 def complete_line(
-    gram: Array, apart: npt.NDArray[np.bool_], rho: Callable[[float], float], there: float = 1.0
+    gram: Array, differs: npt.NDArray[np.bool_], rho: Callable[[float], float], current: float = 1.0
 ) -> Callable[[float], Array]:
     """Return K along the parameter of one variable: pairs that agree plus rho times pairs that differ.
 
-    A call costs two passes over K, and overwrites what the last one returned.
+    A call takes two passes over K, and overwrites the result of the previous call.
 
-    gram: K (n, m) where this variable's rho is `there`.
-    apart: true for the pairs that differ in this variable (n, m).
-    there: rho that is part of `gram`; 1 if `gram` leaves the variable out.
+    gram: K with rho = `current` for this variable (n, m).
+    differs: True for the pairs that differ in this variable (n, m).
+    current: the rho that `gram` includes; 1 if `gram` leaves the variable out.
     """
-    agree = np.where(apart, 0.0, gram)
+    agree = np.where(differs, 0.0, gram)
     rest, out = gram - agree, np.empty_like(gram)
 
     def along(t: float) -> Array:
-        np.multiply(rest, rho(t) / there, out)
+        np.multiply(rest, rho(t) / current, out)
         return np.add(out, agree, out)
 
     return along
 
 
-def block_line(gram: Array, choices: IntArray, size: int, rho: Callable[[float], float], there: float) -> BlockGram:
+def block_line(gram: Array, choices: IntArray, size: int, rho: Callable[[float], float], current: float) -> BlockGram:
     """Return K along the parameter of a variable, for one batch with itself: a block for each choice.
 
-    gram: K (n, n) where this variable's rho is `there`.
+    gram: K with rho = `current` for this variable (n, n).
     choices: the choice of each point (n,).
     size: number of choices, at least 1.
     """
-    parts = tuple([np.flatnonzero(choices == choice) for choice in range(max(size, 2))])  # a list is the quicker way
+    parts = tuple([np.flatnonzero(choices == choice) for choice in range(max(size, 2))])  # a list is faster
 
     def scale(t: float) -> float:
-        return rho(t) / there
+        return rho(t) / current
 
     def whole(t: float) -> Array:
-        apart = np.arange(len(parts))[:, None] != choices
-        out = np.where(apart, scale(t), 1.0).take(choices, axis=0)  # rows of few numbers, each copied to many points
+        differs = np.arange(len(parts))[:, None] != choices
+        out = np.where(differs, scale(t), 1.0).take(choices, axis=0)  # one row for each choice, copied to its points
         return np.multiply(out, gram, out=out)
 
     return BlockGram(gram, parts, scale, whole)
@@ -144,17 +144,17 @@ class CompleteFactor(Factor):
             return log_gram
         log_gram = np.zeros((len(prepared.xs), len(prepared.ys)))
         for i, change in enumerate(log_rho):
-            np.add(log_gram, change, out=log_gram, where=differ(prepared, i))
+            np.add(log_gram, change, out=log_gram, where=_differ(prepared, i))
         return log_gram
 
     def single_log_grams(self, thetas: Sequence[Array], xs: IntArray) -> SingleLogGrams | None:
         if self._columns.sum() > MAX_CODES:
             return None
         shares = [self.link.complete(theta, self._sizes) * self._share for theta in thetas]
-        codes = np.column_stack([self._codes(xs), np.ones(len(xs))])  # the last column takes the constant
+        codes = np.column_stack([self._codes(xs), np.ones(len(xs))])  # the last column is for the constant
         factors = [np.append(np.repeat(-share, self._columns), share.sum()) for share in shares]
         lefts = [(codes * factor).astype(np.float32) for factor in factors]
-        logs = [float(np.sum(share / self._share)) for share in shares]  # of points that differ in all variables
+        logs = [float(np.sum(share / self._share)) for share in shares]  # for points that differ in all variables
 
         def with_points(ys: IntArray) -> Iterator[SingleLogGram]:
             right = np.ones((codes.shape[1], len(ys)), dtype=np.float32)
@@ -171,17 +171,17 @@ class CompleteFactor(Factor):
         if prepared.x_codes is not None and prepared.y_codes is not None:
             columns = np.einsum("nc,nc->c", prepared.x_codes, weighted @ prepared.y_codes)
             return slope * self._share * (weighted.sum() - np.add.reduceat(columns, self._first))
-        return slope * np.array([np.sum(weighted, where=differ(prepared, i)) for i in range(len(self.sizes))])
+        return slope * np.array([np.sum(weighted, where=_differ(prepared, i)) for i in range(len(self.sizes))])
 
     def line(
         self, i: int, theta: Array, prepared: CompletePair, gram: Array, *, carried: bool
     ) -> Callable[[float], Array]:
         rho = partial(self.link.rho, size=float(self._sizes[i]))
         now = rho(float(theta[i])) if carried else 1.0
-        there = now or 1.0  # where it underflows and `gram` does not, no pair differs
-        if prepared.alone and _has_large_blocks(prepared.xs[:, i], self.sizes[i]):
-            return block_line(gram, prepared.xs[:, i], self.sizes[i], rho, there)
-        return complete_line(gram, differ(prepared, i), rho, there)
+        current = now or 1.0  # if it underflows and `gram` does not, no pair differs
+        if prepared.is_same and _has_large_blocks(prepared.xs[:, i], self.sizes[i]):
+            return block_line(gram, prepared.xs[:, i], self.sizes[i], rho, current)
+        return complete_line(gram, _differ(prepared, i), rho, current)
 
     def prepare_changes(self, changes: VariableChanges, ys: IntArray) -> CompleteChanges:
         change = disagreement_change(changes, ys)
@@ -193,7 +193,7 @@ class CompleteFactor(Factor):
     def _codes(self, xs: IntArray) -> Array:
         two = self._sizes == 2
         if two.all():
-            return np.multiply(xs, 2.0, order="C") - 1.0  # without indices, which take six times as long
+            return np.multiply(xs, 2.0, order="C") - 1.0  # indexing takes six times as long
         codes = np.zeros((len(xs), int(self._columns.sum())))
         codes[:, self._first[two]] = 2.0 * xs[:, two] - 1.0
         codes[np.arange(len(xs))[:, None], self._first[~two] + xs[:, ~two]] = 1.0
@@ -220,9 +220,9 @@ class CompleteFactor(Factor):
 class HammingFactor(Factor):
     """The factor of variables with equally many choices, all on complete graphs, that share one parameter.
 
-    log F = log rho(theta) times the number of variables in which two points differ: `CompleteFactor` where all its
-    parameters are equal. Few values cannot tell the lengthscales of hundreds of variables apart; with one for all, the
-    disagreements are counted once, whatever theta is.
+    log F = log rho(theta) times the number of variables in which two points differ. It is `CompleteFactor` with equal
+    parameters. Few observations cannot determine the lengthscales of hundreds of variables. With one lengthscale for
+    all, the disagreements are counted once for all theta.
 
     size: number of choices of each variable, at least 2.
     """
@@ -257,13 +257,13 @@ class HammingFactor(Factor):
 
 
 def _has_large_blocks(choices: IntArray, size: int) -> bool:
-    """Return whether factoring in blocks saves work, measured on 90 to 270 points of 3 to 8 choices."""
+    """Return whether factoring in blocks saves work, as measured on 90 to 270 points with 3 to 8 choices."""
     n = len(choices)
     if size == 2:
         return n >= BLOCKS_FROM
     return n >= MANY_BLOCKS_FROM and np.bincount(choices).max() >= LARGE_BLOCK_SHARE * n
 
 
-def differ(prepared: CompletePair, i: int) -> npt.NDArray[np.bool_]:
-    """Tell for each pair of points whether they disagree in one variable, (n, m) of bool."""
+def _differ(prepared: CompletePair, i: int) -> npt.NDArray[np.bool_]:
+    """Return whether each pair of points differs in one variable (n, m)."""
     return prepared.xs[:, i][:, None] != prepared.ys[:, i]

@@ -1,4 +1,4 @@
-"""Numbers: Matern-5/2 on the share of their range, for variables, and for lengths of sequences and sizes of subsets."""
+"""Matern-5/2 kernels of numbers, as shares of their ranges: variables, lengths of sequences and sizes of subsets."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from bostruct.kernels.space.factor import Factor, VariableChanges
 
 LOOPS = "bostruct.kernels.space.compiled"
 ROOT = math.sqrt(5.0)
-LARGEST_LOG = 600.0  # of a product that is taken before its logarithm; doubles end at 709
+LARGEST_LOG = 600.0  # of a product that is computed before its logarithm; doubles end at 709
 EFFECT_LENGTHSCALE = 0.25  # of the main effect of a number, as a share of the range
-FAR = 25.0  # ranges away from all others lies an absent number: its effects are below 1e-90, and nothing overflows
+FAR = 25.0  # ranges between an absent number and all others: its effects are below 1e-90, and nothing overflows
 LARGEST_SQUARE = 10.0  # of the distance between the ends of a range
-COUNT_LENGTHSCALE = 0.3  # of what an effect is beside its trend, in ranges
-TREND = 0.5  # share of an effect
+COUNT_LENGTHSCALE = 0.3  # of an effect without its trend, in ranges
+TREND = 0.5  # share of the trend in an effect
 
 
 class NumberPair(NamedTuple):
     """Two batches as shares of the variables' ranges.
 
-    xs: of n points (c, n).
-    ys: of m points (c, m).
+    xs: shares of n points (c, n).
+    ys: shares of m points (c, m).
     is_same: True if both are one batch.
     """
 
@@ -56,8 +56,8 @@ class NumberChanges(NamedTuple):
 class MaternFactor(Factor):
     """The factor of numbers, one column each: k = (1 + a + a^2 / 3) exp(-a), a = sqrt(5) |x - y| / lengthscale.
 
-    x and y are shares of the range, on the scale on which the variable is even (Rasmussen and Williams 2006, equation
-    4.17). theta is the log lengthscale: 1 is the whole range.
+    x and y are shares of the range, linear or logarithmic as the variable is (Rasmussen and Williams 2006, equation
+    4.17). theta is the log lengthscale; a lengthscale of 1 is the whole range.
     """
 
     grids: tuple[NumberGrid, ...]
@@ -75,7 +75,7 @@ class MaternFactor(Factor):
     def log_gram(self, theta: Array, prepared: NumberPair, without: int | None = None) -> Array:
         rates = ROOT * np.exp(-theta)
         if without is not None:
-            rates[without] = 0.0  # whose kernel is 1 then
+            rates[without] = 0.0  # so the kernel of this variable is 1
         log_gram: Array | None = None
         total = np.empty((prepared.xs.shape[1], prepared.ys.shape[1]))
         for own in split_products(np.log1p(rates * (1.0 + rates / 3.0))):  # no a is above its rate
@@ -143,7 +143,7 @@ class MaternFactor(Factor):
 def shares_of(grids: Sequence[NumberGrid], xs: IntArray) -> Array:
     """Return the shares of n points, variable by variable (c, n).
 
-    xs: positions on them (n, c).
+    xs: positions on the grids (n, c).
     """
     shares = np.empty((len(grids), len(xs)))
     for i, grid in enumerate(grids):
@@ -152,9 +152,9 @@ def shares_of(grids: Sequence[NumberGrid], xs: IntArray) -> Array:
 
 
 def share_of_each(grids: Sequence[NumberGrid], which: IntArray, columns: IntArray) -> Array:
-    """Return the shares of r positions, each of a variable of its own (r,).
+    """Return the shares of r positions, each of its own variable (r,).
 
-    columns: (r, w), of which the first is the position.
+    columns: the positions in the first column (r, w).
     """
     steps = [grid.n_steps for grid in grids]
     shares = columns[:, 0] / np.array([float(n or 1) for n in steps])[which]
@@ -166,9 +166,9 @@ def share_of_each(grids: Sequence[NumberGrid], which: IntArray, columns: IntArra
 
 @dataclass(frozen=True)
 class NumberEffect(EffectKernel):
-    """The main effect of a number: Matern-5/2 on its range; none if it is absent.
+    """The main effect of a number: Matern-5/2 on its range, 0 if the number is absent.
 
-    `MainEffects` adds up the effects of all numbers at once, by `sum_effects` and `change_effects`.
+    `MainEffects` computes the sum for all numbers at once, with `sum_effects` and `change_effects`.
 
     is_conditional: True if some points lack the number.
     lengthscale: as a share of the range.
@@ -210,12 +210,12 @@ def vary_effects(
 ) -> Callable[[Array], tuple[Array, Pullback]]:
     """Return the sum of the effects of several numbers as a function of the shares of m points.
 
-    xs: positions of the m points (m, c), which say which numbers each of them has.
+    xs: positions of the m points (m, c), which show the numbers that each point has.
     ys: positions of n points (n, c).
     lengthscale: as a share of the ranges.
 
-    Returns a function from shares (m, c) to the sum (m, n), and to the map from weights (m, n) to the gradient of
-    their weighted sum in the shares (m, c), 0 in numbers that a point lacks.
+    Returns a function from shares (m, c) to the sum (m, n) and to the map from weights (m, n) to the gradient of
+    the weighted sum in the shares (m, c), 0 in numbers that a point lacks.
     """
     has, others, rate = xs != INACTIVE, _effect_shares(grids, ys, -FAR), ROOT / lengthscale
     grown = np.exp(rate * others)
@@ -236,7 +236,7 @@ def vary_effects(
 
 
 def change_effects(grids: Sequence[NumberGrid], changes: VariableChanges, ys: IntArray, lengthscale: float) -> Array:
-    """Return by how much changes of numbers change the sum of their effects (r, m).
+    """Return how much each change of a number changes the sum of the effects (r, m).
 
     ys: positions of m points (m, c).
     lengthscale: as a share of the ranges.
@@ -252,7 +252,7 @@ def change_effects(grids: Sequence[NumberGrid], changes: VariableChanges, ys: In
 
 
 def _effect_shares(grids: Sequence[NumberGrid], xs: IntArray, absent: float) -> Array:
-    """Return the shares of n points (c, n), `absent` where a point lacks the number."""
+    """Return the shares of n points (c, n), `absent` if a point lacks the number."""
     has = xs != INACTIVE
     if has.all():
         return shares_of(grids, xs)
@@ -260,9 +260,9 @@ def _effect_shares(grids: Sequence[NumberGrid], xs: IntArray, absent: float) -> 
 
 
 def split_products(logs: Array) -> list[slice]:
-    """Return runs of factors whose product is a finite double, from a bound of each one's logarithm; nearly always one.
+    """Split factors into runs whose products are finite doubles, nearly always one run.
 
-    logs: absolute values (c,).
+    logs: upper bounds of the absolute logarithms of the factors (c,).
     """
     sums = np.cumsum(logs)
     if not len(logs) or sums[-1] < LARGEST_LOG:
@@ -273,9 +273,9 @@ def split_products(logs: Array) -> list[slice]:
 
 @dataclass(frozen=True)
 class LengthKernel(EffectKernel):
-    """The range of the number of letters of a sequence, or of items of a subset, if that varies.
+    """The range of the number of letters of a sequence, or of items of a subset, if that number varies.
 
-    Draws are even over these numbers, and objectives often depend on them smoothly, so they are compared as numbers.
+    Samples are uniform over these numbers, and objectives often depend on them smoothly, so kernels compare numbers.
     """
 
     least: int
@@ -283,28 +283,28 @@ class LengthKernel(EffectKernel):
     blank: int
 
     def count(self, xs: IntArray) -> IntArray:
-        """Return how many letters or items values have (n,).
+        """Return the number of letters or items of each value (n,).
 
         xs: columns of n values (n, w).
         """
         return np.count_nonzero(xs != self.blank, axis=1)
 
     def scale(self, xs: IntArray) -> Array:
-        """Return the extents of values as numbers, whose squared distance is 10 between the ends of the range (n,).
+        """Return the counts of values, scaled so that the ends of the range have the squared distance 10 (n,).
 
         xs: columns of n values (n, w).
         """
         return self._share(self.count(xs)) * math.sqrt(LARGEST_SQUARE)
 
     def square(self, xs: IntArray, ys: IntArray) -> Array:
-        """Return the squared distances between the extents of values (n, m).
+        """Return the squared distances between the scaled counts of values (n, m).
 
         xs, ys: columns of n and m values (n, w), (m, w).
         """
         return np.square(self.scale(xs)[:, None] - self.scale(ys))
 
     def square_change(self, before: IntArray, after: IntArray, ys: IntArray) -> Array:
-        """Return by how much the squared distances grow where values change (r, m).
+        """Return how much each change of a value adds to its squared distances (r, m).
 
         before, after: columns of r values before and after the change (r, w).
         ys: columns of m values (m, w).
@@ -313,9 +313,9 @@ class LengthKernel(EffectKernel):
         return (new - old) * (new + old - 2.0 * self.scale(ys))
 
     def gram(self, xs: IntArray, ys: IntArray) -> Array:
-        """Return the effect kernel between the extents of values (n, m): a trend, and Matern-5/2 beside it.
+        """Return the effect kernel between the counts of values (n, m): a trend plus Matern-5/2.
 
-        The mean of its diagonal is about 1 over draws.
+        The mean of its diagonal over samples is about 1.
         """
         return self._compare(self.count(xs), self.count(ys))
 
@@ -331,6 +331,6 @@ class LengthKernel(EffectKernel):
 
     def _compare(self, counts: IntArray, others: IntArray) -> Array:
         mine, theirs = self._share(counts)[:, None], self._share(others)
-        apart = np.abs(mine - theirs) * (ROOT / COUNT_LENGTHSCALE)
-        near = (1.0 + apart + np.square(apart) / 3.0) * np.exp(-apart)
-        return TREND * 12.0 * (mine - 0.5) * (theirs - 0.5) + (1.0 - TREND) * near
+        a = np.abs(mine - theirs) * (ROOT / COUNT_LENGTHSCALE)
+        matern = (1.0 + a + np.square(a) / 3.0) * np.exp(-a)
+        return TREND * 12.0 * (mine - 0.5) * (theirs - 0.5) + (1.0 - TREND) * matern
