@@ -1,7 +1,7 @@
 """Local searches over a domain with neighbors: breadth-first, by pairs of changes, and by many changes at once.
 
-`LocalSearch` is that of Oh et al. 2019 (Algorithm 1 and section 3). `PairSearch` goes on from its maxima, and
-`JointAscent` is for domains of so many variables that single changes take too long.
+`LocalSearch` is the search of Oh et al. 2019 (Algorithm 1 and section 3). `PairSearch` continues from its maxima.
+`JointAscent` is for domains with so many variables that single changes take too long.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from bostruct.acquisition.bounded_search import best, best_of_each, best_of_each
 from bostruct.checks import check_integer, check_part, first_occurrences
 from bostruct.contracts import ADDED_LATER, Array, Batch, Info, LocalDomain, Maximizer, Point, Score, stored_as
 
-PRUNED_UP_TO = 0.35  # share of a step's neighbors scored, above which the next step scores all of them at once
-SHARE_KEPT = 0.8  # by which the share is multiplied after such a step, so that bounds are tried again after five
-REPEATS_MATTER_UP_TO = 100  # points of the domain for each draw
-MAX_NEIGHBORS = 20_000  # of one point, looked at in one step unless told
+PRUNED_UP_TO = 0.35  # share of a step's neighbors that are scored, above which the next step scores all of them
+SHARE_KEPT = 0.8  # factor of that share after each such step, so that bounds are tried again after five steps
+REPEATS_MATTER_UP_TO = 100  # points of the domain for each sampled point
+MAX_NEIGHBORS = 20_000  # default number of neighbors of one point in a step
 
 
 @dataclass(frozen=True)
@@ -29,17 +29,17 @@ class LocalSearch(Maximizer):
     raw_samples : int
         Number of random candidates, at least 1.
     num_spray_points : int
-        Number of candidates drawn from the neighbors of each given start, at least 0.
+        Number of candidates sampled from the neighbors of each given start, at least 0.
     num_restarts : int
         Number of the best candidates from which ascents start, in lockstep, at least 1.
     large_steps : bool
-        If True, ascents also step by half of an ordered variable's choices, a quarter and so on, so that few steps pass
-        many choices; if False, the search is as published.
+        If True, ascents also step by half of an ordered variable's choices, a quarter and so on, so that few steps
+        cross many choices; if False, the search is as published.
     most : int, optional
-        Number of neighbors scored by all ascents together after which they stop, at least 1. None: they stop only at
-        local maxima, as published.
+        Number of neighbors scored by all ascents together after which they stop, at least 1. If None, they stop only
+        at local maxima, as published.
     neighbors : int
-        Maximum number of neighbors of one point in a step, at least 1; if there are more, this many are drawn.
+        Maximum number of neighbors of one point in a step, at least 1; if there are more, this many are sampled.
     distinct : bool
         If True, repeated candidates are dropped, and all points of a domain with at most `raw_samples` listed points
         are used; if False, candidates are sampled as published.
@@ -71,10 +71,10 @@ class LocalSearch(Maximizer):
     ) -> tuple[Batch, Info]:
         """Return local maxima of the score, best first, each once, and the info to record.
 
-        Where `most` ended the ascents, the points are on the way to local maxima.
+        If `most` stopped the ascents, the points may not be local maxima yet.
 
-        score: the function to maximize.
-        domain: with neighbors.
+        score: function to maximize.
+        domain: domain with neighbors.
         starts: good points to start from; may be empty.
         rng: random number generator.
         """
@@ -91,7 +91,7 @@ class LocalSearch(Maximizer):
 def draw_with_neighbors(
     domain: LocalDomain, raw_samples: int, num_spray_points: int, starts: Batch, rng: np.random.Generator
 ) -> Batch:
-    """Draw candidates: points of the domain, fewer if it would repeat them, and neighbors of known points.
+    """Sample candidates: points of the domain, fewer if there would be repeats, and neighbors of the starts.
 
     raw_samples: number of points, at least 1.
     num_spray_points: number of neighbors of each start, at least 0.
@@ -106,7 +106,7 @@ def draw_distinct(
 ) -> Batch:
     """Return all points of the domain if they can be listed and are few, else `draw_with_neighbors` without repeats.
 
-    Of a domain so large that fewer than one draw in 200 repeats another, no repeats are looked for.
+    Repeats are kept in domains so large that fewer than one sample in 200 repeats another.
 
     raw_samples: number of points, at least 1.
     num_spray_points: number of neighbors of each start, at least 0.
@@ -132,14 +132,14 @@ def ascend(
     neighbors: int = MAX_NEIGHBORS,
     discrete: bool = False,
 ) -> tuple[Batch, Array, int]:
-    """Move every point to its best neighbor for as long as that is strictly better.
+    """Move every point to its best neighbor as long as that is strictly better.
 
-    All points step together, so that their neighborhoods are scored in one batch. Points that meet go on as one, and
-    end as one. Where bounds saved little when they were last asked, all neighbors of a step are scored at once. Scores
-    round otherwise then. Between neighbors of nearly equal score that may decide, and lead to another end.
+    All points step together, so that their neighborhoods are scored in one batch. Points that meet continue as one. If
+    bounds saved little in the last step that used them, all neighbors of a step are scored at once. Scores are then
+    rounded differently, which may choose another of several neighbors with nearly equal scores, and another end.
 
-    scores: (m,), theirs.
-    discrete: whether continuous coordinates stay as they are.
+    scores: scores of the points (m,).
+    discrete: whether continuous coordinates stay unchanged.
 
     Returns the ends, their scores, and the number of steps.
     """
@@ -148,8 +148,8 @@ def ascend(
     scores = scores[first]
     climbing = np.arange(len(points))
     merged = np.zeros(len(points), dtype=bool)
-    steps, looked_at, share = 0, 0, 0.0
-    while len(climbing) and (most is None or looked_at < most):
+    steps, n_scored, share = 0, 0, 0.0
+    while len(climbing) and (most is None or n_scored < most):
         here = domain.join([points[i] for i in climbing])
         if discrete:
             batch, group = domain.sample_discrete_neighborhoods(here, neighbors, rng)
@@ -164,28 +164,29 @@ def ascend(
         climbing, winner = climbing[moved], winner[moved]
         for i, w, value in zip(climbing, winner, top[moved], strict=True):
             points[i], scores[i] = batch[w], value
-        apart = first_occurrences(domain, domain.join([points[i] for i in climbing]))
-        merged[np.delete(climbing, apart)] = True
-        climbing = climbing[apart]
-        steps, looked_at = steps + 1, looked_at + len(batch)
+        distinct = first_occurrences(domain, domain.join([points[i] for i in climbing]))
+        merged[np.delete(climbing, distinct)] = True
+        climbing = climbing[distinct]
+        steps, n_scored = steps + 1, n_scored + len(batch)
     ends = domain.join([points[i] for i in np.flatnonzero(~merged)])
-    first = first_occurrences(domain, ends)  # some arrive where others ended before
+    first = first_occurrences(domain, ends)  # an ascent may reach the end of an earlier one
     return domain.take(ends, first), scores[~merged][first], steps
 
 
-ASCENT = 10  # times as many neighbors as pairs are looked at by single changes after a step
+ASCENT = 10  # neighbors scored by single changes after a step, for each pair of a step
 
 
 @dataclass(frozen=True)
 class PairSearch(Maximizer):
-    """Another search, whose best maximum climbs on by pairs of changes, as long as one is better.
+    """Another search, then steps from its best maximum by pairs of changes, as long as a pair is better.
 
-    Under a limit single changes lead nowhere: one more item breaks the limit, and one less is worse. One for another is
-    a pair of changes.
+    Single changes get stuck at a constraint: adding an item violates it, and removing an item is worse. Exchanging two
+    items is a pair of changes.
 
-    most: pairs of changes of one point that a step looks at, at least 1. Where there are more, about as many are drawn.
-    steps: by pairs, at least 1.
-    kept: how many of the best points of a step are returned, at least 1: the best of all may have been told.
+    begin: the search that comes first.
+    most: number of pairs of changes scored in a step, at least 1; if there are more, about this many are sampled.
+    steps: maximum number of steps by pairs, at least 1.
+    kept: number of the best points of a step to return, at least 1: the best point may have been observed already.
 
     Raises TypeError, ValueError.
     """
@@ -203,29 +204,29 @@ class PairSearch(Maximizer):
     def __call__(
         self, score: Score, domain: LocalDomain, starts: Batch, rng: np.random.Generator
     ) -> tuple[Batch, Info]:
-        """Return the maxima and the best of the points looked at, best first, each once, and the info to record."""
+        """Return the maxima and the best scored points, best first, each once, and the info to record."""
         maxima, info = self.begin(score, domain, starts, rng)
         scores, n_pairs = score(maxima), 0
-        x, value, looked_at = maxima[0], float(scores[0]), [(maxima, scores)]
+        x, value, found = maxima[0], float(scores[0]), [(maxima, scores)]
         for _ in range(self.steps):
             pairs = self._draw_pairs(domain, x, rng)
             n_pairs += len(pairs)
             chosen, scores = best(score, domain, pairs, self.kept)
-            looked_at.append((domain.take(pairs, chosen), scores))
+            found.append((domain.take(pairs, chosen), scores))
             if not len(scores) or scores[0] <= value:
                 break
             top = domain.take(pairs, chosen[:1])
             ends, scores, _ = ascend(score, domain, top, scores[:1], rng, True, ASCENT * self.most, self.most)
-            looked_at.append((ends, scores))
+            found.append((ends, scores))
             x, value = ends[0], float(scores[0])
-        points, scores = domain.join(*(one for one, _ in looked_at)), np.concatenate([one for _, one in looked_at])
+        points, scores = domain.join(*(one for one, _ in found)), np.concatenate([one for _, one in found])
         order = np.argsort(-scores, kind="stable")
         ranked = domain.take(points, order)
         pairs_info = {"pairs": n_pairs, "best_score": float(scores[order[0]])}
         return domain.take(ranked, first_occurrences(domain, ranked)), info | pairs_info
 
     def _draw_pairs(self, domain: LocalDomain, x: Point, rng: np.random.Generator) -> Batch:
-        """Return the neighbors of the neighbors of a point, each once; the point is one of them."""
+        """Return the neighbors of the neighbors of a point, each once, including the point itself."""
         near, _ = domain.sample_neighborhoods(domain.join([x]), self.most, rng)
         if not len(near):
             return near
@@ -234,19 +235,20 @@ class PairSearch(Maximizer):
 
 
 LOCAL_SEARCH = LocalSearch()
-COUNT_RATIO = 1.5  # of the numbers of changes that one step tries
+COUNT_RATIO = 1.5  # between successive numbers of changes that one step tries
 
 
 @dataclass(frozen=True)
 class JointAscent(Maximizer):
     """Ascents of a score in steps that make many changes together.
 
-    A step orders the neighbors of a point by the upper bounds of their scores, which cost no variance. It makes the
-    first 1, 2, 3, 4, 6, 9 ... changes together, and moves to the best of these points, as long as that is better. Where
-    the score is a sum over variables one step finds its maximum, however many variables have to change.
+    A step orders the neighbors of a point by the upper bounds of their scores, which need no variances. It makes the
+    first 1, 2, 3, 4, 6, 9 ... changes together, and moves to the best of these points, as long as that is better. If
+    the score is a sum over variables, one step finds its maximum, however many variables have to change.
 
-    raw_samples: number of random points to climb from beside the starts, at least 1.
-    most_steps: of one ascent, at least 1.
+    raw_samples: number of random points to climb from in addition to the starts, at least 1.
+    most_steps: maximum number of steps of one ascent, at least 1.
+    instead: the search to use if no start has a neighbor.
 
     Raises TypeError, ValueError.
     """
@@ -284,7 +286,7 @@ class JointAscent(Maximizer):
             if not len(near):
                 return x, value, step
             bounds = score.upper_bounds(near)
-            if np.all(bounds == np.inf):  # of a score without bounds
+            if np.all(bounds == np.inf):  # the score has no bounds
                 bounds = score(near)
             order = np.argsort(-bounds, kind="stable")
             tried = domain.combine(x, domain.take(near, order), list_counts(len(near)))
@@ -297,9 +299,9 @@ class JointAscent(Maximizer):
 
 
 def list_counts(most: int) -> list[int]:
-    """Return numbers of changes from 1 to a number, each about 1.5 times the one before it.
+    """Return numbers of changes from 1 to `most`, each about 1.5 times the previous one.
 
-    most: the last of them, at least 1.
+    most: the last number, at least 1.
     """
     counts = [1]
     while counts[-1] < most:

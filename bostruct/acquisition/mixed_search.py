@@ -1,4 +1,4 @@
-"""Search of a score over points with continuous coordinates: gradients for these, local search for the others."""
+"""Search for maxima of a score on mixed points: gradients for continuous coordinates, local search for the others."""
 
 from __future__ import annotations
 
@@ -28,15 +28,12 @@ from bostruct.contracts import (
     stored_as,
 )
 
-RETREATS = (0.5, 0.25, 0.125, 0.03, 0.0)  # of the way to an end that constraints forbid
-POLYTOPE_TOLERANCE = 1e-7  # of a score, at which a climb in a polytope ends
+RETREATS = (0.5, 0.25, 0.125, 0.03, 0.0)  # shares of the way to an end that violates constraints
+POLYTOPE_TOLERANCE = 1e-7  # change of the score at which a climb in a polytope ends
 
 
 class Climbers(NamedTuple):
-    """Points on their way up, and their scores.
-
-    scores: (m,).
-    """
+    """The points that climb, and their scores (m,)."""
 
     points: Batch
     scores: Array
@@ -46,20 +43,20 @@ class Climbers(NamedTuple):
 class MixedSearch(Maximizer):
     """Search for the maxima of a score that has gradients in the continuous coordinates of points.
 
-    The best of many candidates, and the best observed points, climb in turns: by L-BFGS in the continuous coordinates,
-    whose ends are moved to the nearest points that the domain has, then from neighbor to neighbor in the others; until
-    neither leads on. Another search may find the points that climb. Without gradients they climb from neighbor to
-    neighbor in all coordinates.
+    The best of many candidates and the best observed points climb in turns. A turn runs L-BFGS in the continuous
+    coordinates, rounds its ends to the nearest points of the domain, and then steps from neighbor to neighbor in the
+    other coordinates. The turns end if neighbors improve nothing. Another search may find the points that climb. If
+    the score has no gradients, points climb from neighbor to neighbor in all coordinates.
 
-    raw_samples: number of candidates drawn as the domain draws, at least 1.
-    num_spray_points: number of candidates drawn among the neighbors of each start given, at least 0.
-    num_restarts: how many of the best candidates climb, at least 1.
-    incumbents: how many of the starts given climb, too, at least 0.
-    turns: the most turns, at least 1.
-    most_steps: of L-BFGS in each turn, for all climbers together, at least 1.
-    most: number of neighbors looked at in one turn, at least 1.
-    neighbors: of one point looked at in one step, at least 1.
-    begin: another search, whose best points climb in place of the best candidates; None for none.
+    raw_samples: number of candidates sampled from the domain, at least 1.
+    num_spray_points: number of candidates sampled from the neighbors of each given start, at least 0.
+    num_restarts: number of the best candidates that climb, at least 1.
+    incumbents: number of the given starts that also climb, at least 0.
+    turns: maximum number of turns, at least 1.
+    most_steps: maximum number of steps of L-BFGS in each turn, for all points together, at least 1.
+    most: maximum number of neighbors scored in one turn, at least 1.
+    neighbors: maximum number of neighbors of one point in a step, at least 1.
+    begin: another search, whose best points climb instead of the best candidates; None for candidates.
 
     Raises TypeError, ValueError.
     """
@@ -85,7 +82,7 @@ class MixedSearch(Maximizer):
     def __call__(
         self, score: Score, domain: LocalDomain, starts: Batch, rng: np.random.Generator
     ) -> tuple[Batch, Info]:
-        """Return the points where the climbs ended, best first, each once, and the info to record."""
+        """Return the ends of the climbs, best first, each once, and the info to record."""
         found, begun = self._begin(score, domain, starts, rng)
         incumbents = domain.join(domain.take(starts, range(min(self.incumbents, len(starts)))))
         points = domain.join(found.points, incumbents)
@@ -99,7 +96,7 @@ class MixedSearch(Maximizer):
     def _begin(
         self, score: Score, domain: LocalDomain, starts: Batch, rng: np.random.Generator
     ) -> tuple[Climbers, Info]:
-        """Return the points that climb beside the incumbents, and the info to record."""
+        """Return the points that climb in addition to the incumbents, and the info to record."""
         if self.begin is None:
             candidates = draw_with_neighbors(domain, self.raw_samples, self.num_spray_points, starts, rng)
             chosen, scores = best(score, domain, candidates, self.num_restarts)
@@ -111,7 +108,7 @@ class MixedSearch(Maximizer):
     def _climb(
         self, score: Score, domain: LocalDomain, climbers: Climbers, rng: np.random.Generator
     ) -> tuple[Climbers, Info]:
-        """Let points climb in turns; return if they end, and the info to record."""
+        """Let points climb in turns; return their ends, and the info to record."""
         varied = score.input_vjp(climbers.points) if domain.n_continuous else None
         if varied is None:
             points, scores, steps = ascend(
@@ -125,16 +122,16 @@ class MixedSearch(Maximizer):
                 score, domain, *climbers, rng, most=self.most, neighbors=self.neighbors, discrete=True
             )
             climbers, gradients, turns = Climbers(points, scores), gradients + calls, turns + 1
-            leads_on = turns < self.turns and steps > 1  # the first step led nowhere if it is the only one
-            varied = score.input_vjp(points) if leads_on else None
+            continues = turns < self.turns and steps > 1  # a single step has improved nothing
+            varied = score.input_vjp(points) if continues else None
         return climbers, {"turns": turns, "gradients": gradients}
 
     def _climb_by_gradient(
         self, score: Score, varied: VariedValues, domain: LocalDomain, climbers: Climbers
     ) -> tuple[Climbers, int]:
-        """Move every point to where L-BFGS ends, if that is better; return the points and the number of gradients."""
+        """Move every point to the end of L-BFGS if that is better; return the points and the number of gradients."""
         begin = domain.shares(climbers.points)
-        has = ~np.isnan(begin)  # the coordinates that a point lacks stay out of the climb
+        has = ~np.isnan(begin)  # coordinates that a point lacks do not climb
         if not has.any():
             return climbers, 0
         polytopes = domain.polytopes(climbers.points)
@@ -160,10 +157,10 @@ class MixedSearch(Maximizer):
     def _climb_in_polytope(
         self, score: Score, domain: LocalDomain, climbers: Climbers, i: int, limits: Polytope
     ) -> tuple[Array, int]:
-        """Return the shares where sequential quadratic programming ends (c,), and the number of gradients.
+        """Return the shares at the end of sequential quadratic programming (c,), and the number of gradients.
 
         i: position of the point.
-        limits: of its shares.
+        limits: limits of the point's shares.
         """
         point = domain.take(climbers.points, [i])
         begin, varied = domain.shares(point), score.input_vjp(point)
@@ -208,7 +205,7 @@ def _slope(matrix: Array, values: Array) -> Array:
 
 
 def _keep_better(domain: LocalDomain, climbers: Climbers, points: Batch, scores: Array) -> Climbers:
-    """Return the points that climbed if they are better than before."""
+    """Return each point after the climb if it is better, otherwise the point before."""
     better = np.flatnonzero(scores > climbers.scores)
     taken = np.arange(len(scores))
     taken[better] += len(scores)
@@ -217,14 +214,14 @@ def _keep_better(domain: LocalDomain, climbers: Climbers, points: Batch, scores:
 
 
 def _replace(shares: Array, has: npt.NDArray[np.bool_], values: Array) -> Array:
-    """Return shares (m, c) with other values where points have the coordinate."""
+    """Return shares (m, c) with new values in the coordinates that points have."""
     replaced = shares.copy()
     replaced[has] = values
     return replaced
 
 
 def _move_coordinate(domain: LocalDomain, points: Batch, begin: Array, end: Array) -> Batch:
-    """Return each point with other shares, if that is valid; else part of the way to them, or where it was."""
+    """Return each point with other shares if that is valid, else part of the way to them, or unchanged."""
     moved = domain.with_shares(points, end)
     for i in range(len(begin)):
         for part in RETREATS:

@@ -81,9 +81,9 @@ class Goals:
         while isinstance(objective, partial):
             objective = objective.func
         name = str(getattr(objective, "__name__", ""))
-        says_little = "objective" in name or name in GENERIC or not 2 < len(name) <= MOST_LETTERS
-        keeps = self.names or self.n_objectives > 1 or says_little or not name.isidentifier()
-        return self if keeps else replace(self, names=(name,))
+        is_generic = "objective" in name or name in GENERIC or not 2 < len(name) <= MOST_LETTERS
+        unchanged = self.names or self.n_objectives > 1 or is_generic or not name.isidentifier()
+        return self if unchanged else replace(self, names=(name,))
 
     @property
     def is_single(self) -> bool:
@@ -103,7 +103,7 @@ class Goals:
         return self.directions[0]
 
     def orient(self, values: Iterable[float]) -> tuple[float, ...]:
-        """Return values with the sign for minimization."""
+        """Return the values with signs for minimization."""
         pairs = zip(values, self.directions, strict=True)
         return tuple([-value if direction == "maximize" else value for value, direction in pairs])
 
@@ -120,15 +120,15 @@ class Goals:
     def check(self, outcome: Outcome) -> Outcome:
         """Return an outcome; raise an error if it does not match the goals.
 
-        Raises TypeError for another number of values, or noise of several objectives; LimitError if the quantity of a
-        limit is missing, or has no limit; ValueError if the variance of the noise is not finite.
+        Raises TypeError for a wrong number of values, or noise of several objectives; LimitError if the quantity of a
+        limit is missing, or a quantity has no limit; ValueError if the variance of the noise is not finite.
         """
         if outcome.sd is not None and not math.isfinite(outcome.sd * outcome.sd):
             raise ValueError(f"sd: expected a number whose square is finite, up to 1.3e154, got {outcome.sd!r}")
         return self.check_stored(outcome)
 
     def check_stored(self, outcome: Outcome) -> Outcome:
-        """Return an outcome; raise the errors of `check` except for the variance, which older files did not check."""
+        """Return an outcome; raise the errors of `check`, except for the variance, which older files did not check."""
         if not outcome.values:
             return outcome
         if len(outcome.values) != self.n_objectives or self.n_objectives > 1:
@@ -152,7 +152,7 @@ class Goals:
     def _check_values(self, outcome: Outcome) -> None:
         count, expected = len(outcome.values), self.n_objectives
         if expected > 1 and (outcome.sd is not None or outcome.repeats):
-            raise TypeError("sd, repeats: expected none where there are several objectives, whose noise is learned")
+            raise TypeError("sd, repeats: expected none for several objectives, whose noise is learned")
         if count == expected:
             return
         if expected == 1:
@@ -160,8 +160,8 @@ class Goals:
                 f"value: expected one number, got {count}, {short_repr(outcome.values)}; directions=[...] of a study, "
                 "or of minimize, declares several objectives"
             )
-        told = f"{count} numbers, {short_repr(outcome.values)}" if count > 1 else f"one, {outcome.values[0]!r}"
-        raise TypeError(f"value: expected a tuple of {expected} numbers, one for each direction, got {told}")
+        given = f"{count} numbers, {short_repr(outcome.values)}" if count > 1 else f"one, {outcome.values[0]!r}"
+        raise TypeError(f"value: expected a tuple of {expected} numbers, one for each direction, got {given}")
 
     def __str__(self) -> str:
         named = zip(self.directions, self.names or [""] * self.n_objectives, strict=True)
@@ -195,7 +195,7 @@ class Goals:
         if not isinstance(data, dict) or data.keys() - optional != {"directions", "constraints"}:
             raise ValueError(f"goals: expected directions and constraints, got {short_repr(data)}")
         limits = {name: tuple(limit) for name, limit in data["constraints"].items()}
-        names = data.get("objective_name") or [""]  # earlier revisions took a blank one
+        names = data.get("objective_name") or [""]  # earlier revisions allowed blank names
         more = data.get("repeats"), data.get("suggest_seconds"), names if all(map(str.strip, names)) else None
         return declare_goals("minimize", data["directions"], limits, *more)
 
@@ -230,7 +230,7 @@ def declare_goals(
     if goals.repeats and not goals.is_single:
         raise ValueError(
             f"repeats: expected None for several objectives, and with constraints, got {repeats!r}; "
-            "with constraints you may tell repeats=[...] of each trial"
+            "with constraints, each trial may pass repeats=[...] to tell"
         )
     return goals
 
@@ -250,7 +250,7 @@ def _read_directions(direction: object, directions: object) -> tuple[Direction, 
     if directions is None:
         return (cast(Direction, direction),)
     if direction != "minimize":
-        raise ValueError("direction: expected none beside directions, which gives one for each objective")
+        raise ValueError("direction: expected none with directions, which has one for each objective")
     if isinstance(directions, str) or not isinstance(directions, Sequence) or not directions:
         hint = f"; for one objective, pass direction={directions!r}" if isinstance(directions, str) else ""
         raise TypeError(f"directions: expected a list with one for each objective, got {short_repr(directions)}{hint}")
@@ -265,7 +265,7 @@ def _read_objective_names(given: object, count: int) -> tuple[str, ...]:
     listed: Sequence[Any] = given if isinstance(given, tuple | list) else [given]
     names = [one for one in listed if isinstance(one, str) and one.strip() and len(one) <= MOST_LETTERS]
     if not len(names) == len(listed) == count:
-        wanted = "a text" if count == 1 else f"a list of {count} texts"
+        wanted = "a string" if count == 1 else f"a list of {count} strings"
         raise TypeError(
             f"objective_name: expected {wanted} of 1 to {MOST_LETTERS} characters, not blank, got {_short(given)}"
         )
@@ -286,11 +286,11 @@ def _read_limits(constraints: object) -> tuple[Limit, ...]:
     for name, limit in constraints.items():
         if not isinstance(name, str) or not name or name != storable(name):
             raise TypeError(f"constraints: expected names, non-empty strings of valid Unicode, got {_short(name)}")
-        where = f"constraints[{name!r}]"
+        argument = f"constraints[{name!r}]"
         if not isinstance(limit, tuple | list) or len(limit) != 2:
-            raise TypeError(f'{where}: expected a sense and a bound, ("<=", 10.0), got {_short(limit)}')
-        check_choice(f"{where}[0]", limit[0], SENSES)
-        limits.append(Limit(name, limit[0], check_number(f"{where}[1]", limit[1])))
+            raise TypeError(f'{argument}: expected a sense and a bound, ("<=", 10.0), got {_short(limit)}')
+        check_choice(f"{argument}[0]", limit[0], SENSES)
+        limits.append(Limit(name, limit[0], check_number(f"{argument}[1]", limit[1])))
     return tuple(sorted(limits, key=lambda limit: limit.name))
 
 

@@ -15,13 +15,13 @@ from bostruct.contracts import Array, IntArray, Prediction
 from bostruct.goals.logarithms import log_density, log_h, log_mean_exp
 from bostruct.goals.pareto import find_nondominated
 
-Edges = tuple[tuple[int, int], ...]  # of a box: in each objective the positions of its lower and its upper edge
+Edges = tuple[tuple[int, int], ...]  # for each objective the positions of the lower and the upper edge of a box
 
 
 class Boxes(NamedTuple):
     """Boxes whose edges are coordinates of a front.
 
-    edges: for each of k objectives its edges, ascending, from -inf to the reference (e,).
+    edges: for each of k objectives the edges, ascending, from -inf to the reference (e,).
     lower, upper: positions of the edges of each of b boxes (b, k).
     """
 
@@ -31,13 +31,13 @@ class Boxes(NamedTuple):
 
 
 def divide_nondominated(front: Array, reference: Array) -> Boxes:
-    """Return boxes that make up the points below a reference which no point of a front dominates.
+    """Divide the region below a reference point that no point of a front dominates into boxes.
 
-    Slices along the last objective are divided in the same way; a box that goes on in the next slice is one box. Two
-    objectives take one box more than the front has points, three about twice as many as it has points.
+    Slices along the last objective are divided recursively; equal boxes of adjacent slices are joined. For n points of
+    a front there are n + 1 boxes in two objectives, and about 2 n in three.
 
-    front: (n, k), n may be 0; points that others dominate, or that are not below the reference in each objective, count
-        for nothing.
+    front: (n, k), n may be 0; points that others dominate, or that are not below the reference in each objective, are
+        ignored.
     reference: (k,).
     """
     below = front[np.all(front < reference, axis=1)]
@@ -52,7 +52,7 @@ def divide_nondominated(front: Array, reference: Array) -> Boxes:
 
 
 def _divide(rows: list[tuple[int, ...]], ends: tuple[int, ...]) -> list[Edges]:
-    """Return the boxes below `ends`, whose lowest edge is 0 everywhere, that no row dominates."""
+    """Return the boxes below `ends` that no row dominates; the lowest edge is 0 in each objective."""
     if len(ends) == 1:
         return [((0, min((row[0] for row in rows), default=ends[0])),)]
     open_since: dict[Edges, int] = {}
@@ -67,24 +67,24 @@ def _divide(rows: list[tuple[int, ...]], ends: tuple[int, ...]) -> list[Edges]:
 
 
 def _minimal_corners(rows: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """Return the rows that no other row dominates, each once; of few rows several times as fast as by arrays."""
+    """Return the distinct rows that no other row dominates; for few rows several times as fast as NumPy."""
     kept: list[tuple[int, ...]] = []
-    for row in sorted(set(rows)):  # what dominates a row comes before it
+    for row in sorted(set(rows)):  # rows that dominate a row come before it
         if not any(all(a <= b for a, b in zip(other, row, strict=True)) for other in kept):
             kept.append(row)
     return kept
 
 
-FARTHEST = -1e6  # standard deviations from an edge: logarithms of what is rarer have no digits to subtract
-CLOSE = 1e-4  # difference of two logarithms below which a difference of what they stand for loses digits
-ROUNDING = 1e-7  # relative: what the arithmetic of a score may lose, and its bound must not
-BLOCK = 2**18  # logarithms at a time: a block of points with all boxes stays in cache
+FARTHEST = -1e6  # standard deviations from an edge; beyond, differences of logarithms have no digits
+CLOSE = 1e-4  # difference of two logarithms below which a difference of their exponentials loses digits
+ROUNDING = 1e-7  # relative rounding error of a score, added to its upper bound
+BLOCK = 2**18  # logarithms computed at once: a block of points with all boxes stays in cache
 
 
 class Spans(NamedTuple):
     """The sides of boxes in one objective.
 
-    low, high: positions among them of the ends of each of p distinct sides (p,); -1 is -inf.
+    low, high: positions among the edges of the ends of each of p distinct sides (p,); -1 is -inf.
     """
 
     edges: Array
@@ -98,13 +98,13 @@ class LogHypervolumeImprovement:
     """The logarithm of the expected hypervolume improvement by points whose objectives are independent Gaussians.
 
     It is a sum over the boxes of the non-dominated region. The term of a box is a product over objectives of the
-    expected length of the box's side above the point's value, which is a difference of two expected improvements (Yang
-    et al. 2019, theorem 2, in two objectives: Emmerich et al. 2016). All terms are positive and are summed as
+    expected length of the box's side above the point's value. That length is a difference of two expected improvements
+    (Yang et al. 2019, theorem 2; Emmerich et al. 2016 for two objectives). All terms are positive and are summed as
     logarithms, so that nothing underflows far from the front (Ament et al. 2023). Posterior samples are averaged. The
     unit is the volume between the ideal point of the front and the reference.
 
-    The improvement by a certain point falls with each of its objectives, and is convex in each. So its expectation
-    falls with each mean and grows with each variance, and bounds of these bound it.
+    The improvement by a known point falls with each of its objectives, and is convex in each. So its expectation falls
+    with each mean and grows with each variance, and bounds of means and variances bound it.
     """
 
     boxes: Boxes
@@ -112,7 +112,7 @@ class LogHypervolumeImprovement:
     def __call__(self, predictions: Sequence[Prediction]) -> Array:
         """Return the logarithm of the expected improvement at m points (m,).
 
-        predictions: of each objective, (s, m) each.
+        predictions: one for each objective, (s, m) each.
         """
         found = np.empty(predictions[0].mean.shape[1])
         for block, own in self._split(predictions):
@@ -120,26 +120,26 @@ class LogHypervolumeImprovement:
         return found - self._log_unit
 
     def upper_bounds(self, predictions: Sequence[Prediction]) -> Array:
-        """Return bounds of it for means no smaller, and variances no larger, than predicted (m,).
+        """Return upper bounds for means at least, and variances at most, as large as predicted (m,).
 
-        predictions: of each objective, (s, m) each, as of `Posterior.screen`.
+        predictions: one for each objective, (s, m) each, as `Posterior.screen` returns them.
         """
         score = self(predictions)
         return score + ROUNDING * (1.0 + np.abs(score))
 
     def value_and_gradient(self, predictions: Sequence[Prediction]) -> tuple[Array, list[Prediction]]:
-        """Return it at m points (m,), and for each objective its derivatives in mean and variance, (s, m) each.
+        """Return the values at m points (m,), and the derivatives in each objective's mean and variance, (s, m) each.
 
-        predictions: of each objective, (s, m) each.
+        predictions: one for each objective, (s, m) each.
         """
         terms = self._log_terms(predictions)
         samples = _log_sum(terms)
-        worth = log_mean_exp(samples)
-        shares = np.exp(terms - worth[:, None]) / len(samples)  # of each box (s, m, b)
+        value = log_mean_exp(samples)
+        shares = np.exp(terms - value[:, None]) / len(samples)  # of each box (s, m, b)
         slopes = [
             _sum_slopes(shares, spans, one) for spans, one in zip(self._spans, _same_samples(predictions), strict=True)
         ]
-        return worth - self._log_unit, slopes
+        return value - self._log_unit, slopes
 
     @cached_property
     def _spans(self) -> list[Spans]:
@@ -170,7 +170,7 @@ class LogHypervolumeImprovement:
 
 
 def _same_samples(predictions: Sequence[Prediction]) -> list[Prediction]:
-    """Return predictions of as many samples each: a point estimate of one objective goes with each sample of others."""
+    """Return predictions with equal numbers of samples: a point estimate is repeated for each sample of the others."""
     shape = np.broadcast_shapes(*(one.mean.shape for one in predictions))
     return [Prediction(np.broadcast_to(one.mean, shape), np.broadcast_to(one.variance, shape)) for one in predictions]
 
@@ -180,11 +180,11 @@ def _log_sides(spans: Spans, prediction: Prediction) -> Array:
     sd = np.sqrt(prediction.variance)[..., None]
     expected = np.log(sd) + log_h(_standardize_edges(spans.edges, prediction))  # E max(edge - f, 0)
     high = expected[..., spans.high]
-    apart = np.where(spans.low < 0, np.inf, high - expected[..., spans.low])
-    with np.errstate(divide="ignore", invalid="ignore"):  # where rounding made `apart` negative, which is set below
-        found = high + np.log(-np.expm1(-apart))
-    at = np.nonzero(apart < CLOSE)
-    if len(at[0]):  # the integral of the distribution function over the side, by its middle
+    difference = np.where(spans.low < 0, np.inf, high - expected[..., spans.low])
+    with np.errstate(divide="ignore", invalid="ignore"):  # rounding may make the difference negative; replaced below
+        found = high + np.log(-np.expm1(-difference))
+    at = np.nonzero(difference < CLOSE)
+    if len(at[0]):  # the integral of the distribution function over the side, by the midpoint rule
         low, high_edge = spans.edges[spans.low][at[-1]], spans.edges[spans.high][at[-1]]
         middle = (0.5 * low + 0.5 * high_edge - prediction.mean[at[:-1]]) / sd[at[:-1]][:, 0]
         middle = np.maximum(middle, FARTHEST)
@@ -211,7 +211,7 @@ def _sum_slopes(shares: Array, spans: Spans, prediction: Prediction) -> Predicti
 
 
 def _at_ends(spans: Spans, logs: Array, log_side: Array) -> Array:
-    """Return the difference at the two ends of each side of what logs are of, over the side's length (s, m, p)."""
+    """Return the difference of exp(logs) between the two ends of each side, over the side's length (s, m, p)."""
     low = np.where(spans.low < 0, -np.inf, logs[..., spans.low])
     return np.exp(logs[..., spans.high] - log_side) - np.exp(low - log_side)
 

@@ -1,4 +1,4 @@
-"""The standard normal distribution far in its tail, and means of exponentials, in logarithms."""
+"""Logarithms of the standard normal distribution, far into its tail, and of means of exponentials."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bostruct.contracts import Array
 
 ROOT_2_PI = math.sqrt(2.0 * math.pi)
 LOG_ROOT_2_PI = 0.5 * math.log(2.0 * math.pi)
-SERIES_FROM = -20.0  # where an asymptotic series has more digits than a difference
+SERIES_FROM = -20.0  # below, an asymptotic series has more digits than a difference
 TERMS = 13
 
 
@@ -23,7 +23,7 @@ def log_density(z: Array) -> Array:
 def hazard(z: Array) -> Array:
     """Return the density over the distribution function of the standard normal distribution, elementwise.
 
-    Both are 0 far below the mean, if it is close to -z.
+    Far below the mean both underflow to 0; the quotient is close to -z.
     """
     return math.sqrt(2.0 / math.pi) / scipy.special.erfcx(-z / math.sqrt(2.0))
 
@@ -37,7 +37,7 @@ def log_mean_exp(logs: Array) -> Array:
 
 
 def log_h(u: Array) -> Array:
-    """Return log(phi(u) + u Phi(u)) to at least 12 digits, however far in the tail (Ament et al. 2023, equation 9)."""
+    """Return log(phi(u) + u Phi(u)) to at least 12 digits for any u (Ament et al. 2023, equation 9)."""
     out = np.empty_like(u)
     near, far = u > -1.0, u < SERIES_FROM
     between = ~near & ~far
@@ -54,7 +54,7 @@ def log_h(u: Array) -> Array:
 def slope_of_log_h(u: Array, log_value: Array) -> Array:
     """Return the derivative Phi / h of log h; far in the tail the difference of two logarithms has no digits.
 
-    log_value: `log_h` of them.
+    log_value: `log_h` of u.
     """
     slope = np.exp(scipy.special.log_ndtr(u) - log_value)
     far = u < SERIES_FROM
@@ -64,7 +64,7 @@ def slope_of_log_h(u: Array, log_value: Array) -> Array:
 
 
 def _remainder(v: Array) -> Array:
-    """Return 1 + v Phi(v) / phi(v) as 1 / v^2 - 3 / v^4 + 15 / v^6 - ...; that sum would lose digits."""
+    """Return 1 + v Phi(v) / phi(v) as 1 / v^2 - 3 / v^4 + 15 / v^6 - ...; the sum itself would lose digits."""
     square = 1.0 / (v * v)
     total = np.ones_like(v)
     for k in range(TERMS, 0, -1):

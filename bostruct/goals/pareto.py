@@ -1,7 +1,7 @@
 """Orders of points by several objectives and limits: non-dominated and constrained ranks, crowding, and hypervolumes.
 
-Letters: n points, k objectives, c limits. Objectives are minimized. The violation of a limit is by how much it is
-broken, at most 0 if it is kept; a point is feasible if it satisfies all.
+Shapes: n points, k objectives, c limits. Objectives are minimized. The violation of a limit is at most 0 if the limit
+is satisfied; a point is feasible if it satisfies all limits.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import numpy.typing as npt
 from bostruct.contracts import Array, IntArray
 
 REFERENCE_MARGIN = 0.1  # of the range of the non-dominated points, as in BoTorch's infer_reference_point
-FAR = 3.0  # violation from which on a constrained rank grows by its logarithm
-SPACINGS = 4.0  # of floats at the worst point: the least margin
+FAR = 3.0  # violation beyond which a constrained rank grows with its logarithm
+SPACINGS = 4.0  # the smallest margin, in spacings of floats at the worst point
 LARGEST = float(np.finfo(np.float64).max)
 
 
@@ -29,10 +29,10 @@ def is_feasible(violations: Array) -> npt.NDArray[np.bool_]:
 
 
 def measure_violations(violations: Array) -> Array:
-    """Return by how much each point breaks its limits in all (n,), 0 if it keeps them.
+    """Return the total violation of each point (n,), 0 if the point is feasible.
 
-    It is the sum of the positive violations, each divided by the median of those of the same limit. So the units of
-    limits do not count, and one extreme violation does not hide the others.
+    It is the sum of the positive violations, each divided by the median positive violation of its limit. So the units
+    of limits do not matter, and one extreme violation does not hide the others.
 
     violations: (n, c), finite.
     """
@@ -46,11 +46,11 @@ def measure_violations(violations: Array) -> Array:
 
 
 def rank_nondominated(objectives: Array, violations: Array) -> IntArray:
-    """Return the rank of each point by constrained domination (n,), from 0: points of rank 0 are dominated by none.
+    """Return the rank of each point by constrained domination (n,), from 0: no point dominates points of rank 0.
 
-    A feasible point dominates an infeasible one; of two infeasible points the one with the smaller violation dominates;
-    of two feasible points the one that is nowhere worse and somewhere better. A rank is the length of the longest chain
-    of points each of which dominates the next.
+    A feasible point dominates an infeasible point. Between two infeasible points, the smaller violation dominates.
+    Between two feasible points, a point dominates if it is worse in no objective and better in some. The rank of a
+    point is the length of the longest chain of points that dominate it, each of which dominates the next.
 
     objectives: (n, k), k at least 1, finite.
     violations: (n, c), finite; c may be 0.
@@ -66,20 +66,20 @@ def rank_nondominated(objectives: Array, violations: Array) -> IntArray:
 
 
 def _positions(values: Array) -> IntArray:
-    """Return the position of each value among the distinct ones, from 0 (n,)."""
+    """Return the position of each value among the distinct values, from 0 (n,)."""
     return np.unique(values, return_inverse=True)[1].reshape(-1)
 
 
 def _rank_feasible(objectives: Array) -> IntArray:
-    """Return the non-dominated rank of each point (n,); equal points have the same."""
-    distinct, of = np.unique(objectives, axis=0, return_inverse=True)  # in lexicographic order: none dominates another
-    ranks = _rank_pairs(distinct) if distinct.shape[1] == 2 else _rank_ordered(distinct)  # that comes before it
+    """Return the non-dominated rank of each point (n,); equal points have equal ranks."""
+    distinct, of = np.unique(objectives, axis=0, return_inverse=True)  # in lexicographic order: no row dominates
+    ranks = _rank_pairs(distinct) if distinct.shape[1] == 2 else _rank_ordered(distinct)  # a row before it
     return ranks[of.reshape(-1)]
 
 
 def _rank_pairs(distinct: Array) -> IntArray:
-    """Return the ranks of distinct pairs in lexicographic order (n,): the second of each is placed as in patience."""
-    last: list[float] = []  # of each rank, the smallest second number so far; ascending
+    """Return the ranks of distinct pairs in lexicographic order (n,), by patience sorting of the second numbers."""
+    last: list[float] = []  # the smallest second number of each rank so far; ascending
     ranks = np.empty(len(distinct), dtype=np.int64)
     for i, second in enumerate(distinct[:, 1].tolist()):
         rank = bisect_right(last, second)
@@ -89,9 +89,9 @@ def _rank_pairs(distinct: Array) -> IntArray:
 
 
 def _rank_ordered(distinct: Array) -> IntArray:
-    """Return the ranks of distinct rows in lexicographic order (n,): one more than the largest of what dominates."""
+    """Return the ranks of distinct rows in lexicographic order (n,): one more than the largest dominating rank."""
     columns = [np.ascontiguousarray(column) for column in distinct.T[1:]]
-    above = np.zeros(len(distinct), dtype=np.int64)  # the rank plus 1, for points placed
+    above = np.zeros(len(distinct), dtype=np.int64)  # the rank plus 1 of the rows so far
     for i in range(len(distinct)):
         dominates = np.ones(i, dtype=np.bool_)
         for column in columns:
@@ -101,7 +101,7 @@ def _rank_ordered(distinct: Array) -> IntArray:
 
 
 def find_nondominated(objectives: Array) -> IntArray:
-    """Return the positions of the points that no other one dominates, ascending; equal points are all among them.
+    """Return the positions of the non-dominated points, ascending, including all of several equal points.
 
     objectives: (n, k), of feasible points.
     """
@@ -109,9 +109,9 @@ def find_nondominated(objectives: Array) -> IntArray:
 
 
 def extend_front(front: Array, x: Array) -> Array:
-    """Return a front with one more point: the same array if the front has or dominates it.
+    """Return a front extended by a point: the same array if the front contains or dominates the point.
 
-    front: (n, k), distinct points of which none dominates another.
+    front: (n, k), distinct points that do not dominate each other.
     x: (k,).
     """
     if (front <= x).all(axis=1).any():
@@ -120,10 +120,10 @@ def extend_front(front: Array, x: Array) -> Array:
 
 
 def crowding_distances(objectives: Array) -> Array:
-    """Return how far the neighbors of each point of one front are apart (n,), summed over objectives.
+    """Return the distance between the neighbors of each point of one front (n,), summed over objectives.
 
-    The neighbors are the next smaller and the next larger value of an objective, in units of its range; the extremes of
-    an objective have the distance infinity. Points that share a value share its neighbors.
+    The neighbors are the next smaller and the next larger value of an objective, in units of its range. The extremes
+    of an objective have an infinite distance. Points that share a value share its neighbors.
 
     objectives: (n, k), finite.
 
@@ -141,10 +141,10 @@ def crowding_distances(objectives: Array) -> Array:
 
 
 def choose_spread(front: Array, most: int) -> Array:
-    """Return at most some of the points of a front, which cover it: those with the largest crowding distances.
+    """Return a subset of the points of a front that covers it: the points with the largest crowding distances.
 
     front: (n, k), non-dominated points.
-    most: at least 1.
+    most: the largest number of points, at least 1.
     """
     if len(front) <= most:
         return front
@@ -152,13 +152,13 @@ def choose_spread(front: Array, most: int) -> Array:
 
 
 def constrained_rank(objectives: Array, violations: Array) -> Array:
-    """Return one value to minimize for each point (n,), by which points are ordered as they should be.
+    """Return one value to minimize for each point (n,), which orders the points by objectives and limits.
 
-    One objective (Deb 2000): feasible points have their value. Infeasible points have the largest value of a feasible
-    point plus their violation, in units of the range of feasible values. Beyond 3 a violation z is 3 + log(1 + z - 3),
-    so that a huge one does not set the scale for a model of them. Several objectives (Deb et al. 2002): each has
-    its position in NSGA-II's order, by rank and then by crowding distance, from 0; equals share the first of theirs.
-    A feasible point always comes before an infeasible one.
+    With one objective (Deb 2000), feasible points have their value. Infeasible points have the largest value of a
+    feasible point plus their violation, in units of the range of feasible values. Beyond 3, a violation z counts as
+    3 + log(1 + z - 3), so that a huge violation does not set the scale of a model. With several objectives (Deb et al.
+    2002), each point has its position in NSGA-II's order, by rank and then by crowding distance, from 0; equal points
+    share the first position. A feasible point always comes before an infeasible point.
 
     objectives: (n, k), k at least 1, finite.
     violations: (n, c), finite.
@@ -176,11 +176,11 @@ def constrained_rank(objectives: Array, violations: Array) -> Array:
 
 
 def _penalize(values: Array, violations: Array, feasible: npt.NDArray[np.bool_]) -> Array:
-    """Return the values of feasible points, and what is larger than all of them elsewhere (n,)."""
+    """Return the values of feasible points, and larger values for the infeasible points (n,)."""
     violations = np.where(violations > FAR, FAR + np.log1p(np.maximum(violations - FAR, 0.0)), violations)
     if not feasible.any():
         return violations
-    values = np.minimum(values, np.nextafter(LARGEST, 0.0))  # what is larger than all of them is a float
+    values = np.minimum(values, np.nextafter(LARGEST, 0.0))  # so that a larger finite float exists
     worst, best = float(values[feasible].max()), float(values[feasible].min())
     scale = worst - best if 0.0 < worst - best < np.inf else 1.0
     with np.errstate(over="ignore"):
@@ -189,7 +189,7 @@ def _penalize(values: Array, violations: Array, feasible: npt.NDArray[np.bool_])
 
 
 def hypervolume(front: Array, reference: Array) -> float:
-    """Return the volume of what some points dominate and a reference point bounds, infinity if no float is as large.
+    """Return the volume that points dominate up to a reference point, infinity if it exceeds the largest float.
 
     front: (n, k); points that are dominated, or not below the reference in each objective, add nothing.
     reference: (k,).
@@ -204,7 +204,7 @@ def hypervolume(front: Array, reference: Array) -> float:
     if front.shape[1] == 2:
         above = np.concatenate([[reference[1]], front[:-1, 1]])
         return float(np.sum((reference[0] - front[:, 0]) * (above - front[:, 1])))
-    order = front[np.argsort(-front[:, -1], kind="stable")]  # those after a point reach as far in the last objective
+    order = front[np.argsort(-front[:, -1], kind="stable")]  # later points extend at least as far in the last objective
     heights, flat, corner = reference[-1] - order[:, -1], order[:, :-1], reference[:-1]
     exclusive = [exclusive_volume(x, flat[i:], corner) for i, x in enumerate(flat, 1)]
     with np.errstate(over="ignore"):
@@ -212,13 +212,13 @@ def hypervolume(front: Array, reference: Array) -> float:
 
 
 def exclusive_volume(x: Array, front: Array, reference: Array) -> float:
-    """Return the volume of what a point dominates and no point of a front does, up to a reference point.
+    """Return the volume that a point dominates and no point of a front dominates, up to a reference point.
 
     x: (k,); it adds nothing if it is not below the reference in each objective.
     front: (n, k), any points.
     reference: (k,).
 
-    Source: While et al. 2012, equation 3: what x shares with a point of the front is what their maximum dominates.
+    Source: While et al. 2012, equation 3: x and a point of the front both dominate what their maximum dominates.
     """
     if not np.all(x < reference):
         return 0.0
@@ -229,20 +229,20 @@ def exclusive_volume(x: Array, front: Array, reference: Array) -> float:
 
 
 def _minimal_rows(points: Array) -> Array:
-    """Return the distinct points that no other one dominates, in lexicographic order."""
+    """Return the distinct non-dominated points in lexicographic order."""
     distinct = np.unique(points, axis=0)
-    if distinct.shape[1] == 2:  # a point comes after all that dominate it
+    if distinct.shape[1] == 2:  # a point comes after all points that dominate it
         lowest = np.minimum.accumulate(distinct[:, 1])
         return distinct[np.append(True, distinct[1:, 1] < lowest[:-1])[: len(distinct)]]
     dominates = (distinct[:, None] <= distinct[None]).all(axis=2)
-    return distinct[dominates.sum(axis=0) == 1]  # by itself
+    return distinct[dominates.sum(axis=0) == 1]  # only a point itself
 
 
 def default_reference(objectives: Array) -> Array:
     """Return a reference point for the hypervolume (k,): the worst of the non-dominated points, and a margin.
 
-    The margin is a tenth of the range of the non-dominated points; where they have none, of all points; where these
-    have none, of the worst value's magnitude; and 0.1 at 0.
+    The margin is a tenth of the range of the non-dominated points; if their range is 0, a tenth of the range of all
+    points; if that is 0, a tenth of the worst value's magnitude, or 0.1 if the worst value is 0.
 
     objectives: (n, k), n at least 1, of feasible points.
     """
@@ -252,11 +252,11 @@ def default_reference(objectives: Array) -> Array:
 
 
 def distant_reference(objectives: Array) -> Array:
-    """Return a reference point behind all points (k,): the worst value of each objective, and a tenth of its range.
+    """Return a reference point beyond all points (k,): the worst value of each objective plus a tenth of its range.
 
-    The margin of an objective without a range is as of `default_reference`.
+    The margin of an objective whose range is 0 is the margin of `default_reference`.
 
-    A search needs it: from a point close behind a front of few points, what would extend the front is out of sight.
+    A search needs it: with a reference close to a front of few points, points that would extend the front score 0.
 
     objectives: (n, k), n at least 1, of feasible points.
     """
@@ -264,6 +264,6 @@ def distant_reference(objectives: Array) -> Array:
 
 
 def _step_behind(worst: Array, ranges: Array) -> Array:
-    """Return values behind the worst ones by a tenth of their ranges, and by some floats if that is less (k,)."""
+    """Return the worst values plus a tenth of their ranges, or plus a few spacings of floats if that is more (k,)."""
     sizes = np.where(ranges > 0.0, ranges, np.where(worst == 0.0, 1.0, np.abs(worst)))
     return worst + np.maximum(REFERENCE_MARGIN * sizes, SPACINGS * np.spacing(np.abs(worst)))

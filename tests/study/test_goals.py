@@ -162,7 +162,7 @@ def test_repeats_of_several_objectives_are_refused_as_noise() -> None:
     study = bo.Study(SPACE, method="random", seed=0, directions=["minimize", "minimize"])
     trial = study.ask()
     for told in ({"repeats": [1.0, 2.0]}, {"value": (1.0, 2.0), "sd": 0.1}):
-        with pytest.raises(TypeError, match=r"^sd, repeats: expected none where there are several objectives"):
+        with pytest.raises(TypeError, match=r"^sd, repeats: expected none for several objectives"):
             study.tell(trial, **told)  # type: ignore[arg-type]
 
 
@@ -284,7 +284,7 @@ def test_objectives_have_a_name_each_or_none() -> None:
     assert bo.Study(SPACE, directions=["minimize", "maximize"]).goals.name_objective(1) == "objective 1"
     for given in ("cost", ["cost"], ["cost", ""], ["cost", " \n"], ["cost", 3]):
         with pytest.raises(
-            TypeError, match=r"objective_name: expected a list of 2 texts of 1 to 100 characters, not blank"
+            TypeError, match=r"objective_name: expected a list of 2 strings of 1 to 100 characters, not blank"
         ):
             bo.Study(SPACE, directions=["minimize", "maximize"], objective_name=given)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="objective_name: expected distinct names"):
