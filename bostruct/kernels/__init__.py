@@ -1,4 +1,4 @@
-"""Kernels: how alike two points are."""
+"""Kernels: similarities of points."""
 
 from __future__ import annotations
 

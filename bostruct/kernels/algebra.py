@@ -1,9 +1,9 @@
-"""Kernels made of kernels: of one part of each point, products, weighted sums, and similarities clipped to kernels.
+"""Kernels composed of kernels: kernels of a part of each point, products, weighted sums, and clipped similarities.
 
-Spectrum clip makes a similarity that may be indefinite a kernel of the points that a model was trained on. Negative
-eigenvalues of the Gram matrix of the training points are set to 0, and what candidates have in common with those points
-is projected onto the eigenvectors that are left, so that training and prediction speak of one kernel (Chen et al. 2009,
-section 2.2). The released NASBOT code clips the former and forgets the latter.
+Spectrum clip turns a similarity that may be indefinite into a kernel on the training points of a model. Negative
+eigenvalues of the Gram matrix of the training points are set to 0. The similarities of candidates to the training
+points are projected onto the remaining eigenvectors, so that training and prediction use the same kernel (Chen et al.
+2009, section 2.2). The released NASBOT code clips the Gram matrix, but omits the projection.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ import scipy
 from bostruct.checks import check_part
 from bostruct.contracts import Array, Batch, Kernel, Parameter, Prepared, Prior, Pullback
 
-NEGLIGIBLE = 1e-9  # of the mean diagonal: a negative eigenvalue as small as this is left to the jitter
-LARGEST_LOG_ODDS = 700.0  # beyond, exp has no number
+NEGLIGIBLE = 1e-9  # share of the mean diagonal; smaller negative eigenvalues are left to the jitter
+LARGEST_LOG_ODDS = 700.0  # beyond, exp overflows
 
 
 @dataclass(frozen=True)
 class PartKernel(Kernel):
-    """A kernel that sees one part of each point."""
+    """A kernel on one part of each point."""
 
     name: str
     part: Callable[[Batch], Batch]
@@ -60,7 +60,7 @@ class PartKernel(Kernel):
 
 @dataclass(frozen=True)
 class BinaryKernel(Kernel):
-    """The base of kernels of two kernels on the same points; theta begins with both of theirs."""
+    """The base of kernels that combine two kernels on the same points; theta starts with the parameters of both."""
 
     first: Kernel
     second: Kernel
@@ -98,7 +98,7 @@ class Product(BinaryKernel):
         return self.first.diag(first, xs) * self.second.diag(second, xs)
 
     def line(self, theta: Array, i: int, prepared: KernelsPair, gram: Array | None = None) -> Callable[[float], Array]:
-        # a product that underflowed does not tell its factors
+        # computed from the factors, because their product may have underflowed
         first, second = self._split(theta)
         if i < len(first):
             own, other = self.first.line(first, i, prepared.first), self.second.gram(second, prepared.second)
@@ -146,8 +146,8 @@ class WeightedSum(BinaryKernel):
 
     theta has the parameters of the first kernel, of the second, then the log odds of w.
 
-    prior: of the log odds.
-    initial: log odds at first.
+    prior: prior of the log odds.
+    initial: initial log odds.
     """
 
     prior: Prior
@@ -164,7 +164,7 @@ class WeightedSum(BinaryKernel):
     def gram(self, theta: Array, prepared: KernelsPair) -> Array:
         first, second, weight = self._split(theta)
         gram, other = self.first.gram(first, prepared.first), self.second.gram(second, prepared.second)
-        gram *= weight  # both are the caller's own: no third array
+        gram *= weight  # both arrays are new, so no third one is needed
         other *= 1.0 - weight
         gram += other
         return gram
@@ -206,17 +206,14 @@ class WeightedSum(BinaryKernel):
 
 
 class KernelsPair(NamedTuple):
-    """A pair of batches as two kernels prepare it.
-
-    second: what the second kernel prepared.
-    """
+    """Two batches, prepared by two kernels."""
 
     first: Prepared
     second: Prepared
 
 
 def weight_of(log_odds: float) -> float:
-    """Return the weight whose log odds are given, in (0, 1)."""
+    """Return the weight with these log odds, in (0, 1)."""
     return 1.0 / (1.0 + math.exp(-max(log_odds, -LARGEST_LOG_ODDS)))
 
 
@@ -224,7 +221,7 @@ def mix_grams(first: Array, second: Array, weight: float) -> Array:
     """Return weight first + (1 - weight) second (n, m).
 
     first, second: Gram matrices (n, m), which are only read.
-    weight: of the first, in [0, 1].
+    weight: weight of the first, in [0, 1].
     """
     mixed = (1.0 - weight) * second
     mixed += weight * first
@@ -236,13 +233,13 @@ def slope_in_odds(cotangent: Array, first: Array, second: Array, weight: float) 
 
     cotangent: (n, m).
     first, second: Gram matrices (n, m).
-    weight: of the first, in [0, 1].
+    weight: weight of the first, in [0, 1].
     """
     return weight * (1.0 - weight) * float(np.vdot(cotangent, first) - np.vdot(cotangent, second))
 
 
 class SpectrumClipPair(NamedTuple):
-    """Prepared batches. own: training points with themselves. across: others with them; None for training points."""
+    """Prepared batches: training points with themselves, and others with them (None for only training points)."""
 
     own: Prepared
     across: Prepared | None
@@ -261,10 +258,10 @@ class Eigensystem(NamedTuple):
 
 @dataclass(frozen=True)
 class SpectrumClip(Kernel):
-    """The kernel that spectrum clipping makes of a similarity (Chen et al. 2009, section 2.2).
+    """The kernel from a similarity by spectrum clipping (Chen et al. 2009, section 2.2).
 
-    The second batch of `prepare` is the training points; the first alone are these with themselves. Where
-    the Gram matrix of the training points is positive semi-definite, this is the similarity itself.
+    The second batch of `prepare` has the training points; without it, the first batch has them. If the Gram matrix of
+    the training points is positive semi-definite, the kernel is the similarity itself.
     """
 
     similarity: Kernel
@@ -295,7 +292,7 @@ class SpectrumClip(Kernel):
         return clip(own, across)
 
     def diag(self, theta: Array, xs: Batch) -> Array:
-        """Return the similarity's own diagonal (n,), nothing clipped from it; `gram_and_diag` gives the kernel's."""
+        """Return the unclipped diagonal of the similarity (n,); `gram_and_diag` returns the kernel's diagonal."""
         return self.similarity.diag(theta, xs)
 
     def gram_and_diag(self, theta: Array, xs: Batch, prepared: SpectrumClipPair) -> tuple[Array, Array]:
@@ -310,7 +307,7 @@ class SpectrumClip(Kernel):
     def line(
         self, theta: Array, i: int, prepared: SpectrumClipPair, gram: Array | None = None
     ) -> Callable[[float], Array]:
-        # what was clipped from `gram` is not known
+        # `gram` is clipped, so it is not used
         own = self.similarity.line(theta, i, prepared.own)
         if prepared.across is None:
             return lambda value: clip(own(value))
@@ -320,7 +317,7 @@ class SpectrumClip(Kernel):
     def gram_and_pullback(self, theta: Array, prepared: SpectrumClipPair) -> tuple[Array, Pullback]:
         """Return the Gram matrix K (n, n), and the map from G (n, n) to the gradient of sum(G * K) in theta (p,).
 
-        Raises ValueError for other points. Source: the derivative of a spectral function, Daleckii and Krein 1965.
+        Raises ValueError except for training points. Source: Daleckii and Krein 1965, for spectral functions.
         """
         if prepared.across is not None:
             raise ValueError("prepared: expected training points with themselves, got others with them")
@@ -331,9 +328,9 @@ class SpectrumClip(Kernel):
         values, vectors = spectrum
         kept = np.maximum(values, 0.0)
         gap = values[:, None] - values
-        apart = np.abs(gap) > 1e-12 * np.max(np.abs(values))
+        is_distinct = np.abs(gap) > 1e-12 * np.max(np.abs(values))
         slopes = np.broadcast_to((values > 0.0).astype(np.float64), gap.shape)
-        ratio = np.divide(kept[:, None] - kept, gap, out=slopes.copy(), where=apart)  # Daleckii and Krein 1965
+        ratio = np.divide(kept[:, None] - kept, gap, out=slopes.copy(), where=is_distinct)  # Daleckii and Krein 1965
 
         def through(cotangent: Array) -> Array:
             symmetric = 0.5 * (cotangent + cotangent.T)
@@ -343,10 +340,10 @@ class SpectrumClip(Kernel):
 
 
 def clip(own: Array, across: Array | None = None) -> Array:
-    """Return `own` without its negative eigenvalues, or `across` projected onto the eigenvectors kept.
+    """Return `own` without its negative eigenvalues, or `across` projected onto the remaining eigenvectors.
 
     own: (n, n), symmetric.
-    across: (m, n), similarities to the same points; None for `own` itself.
+    across: similarities to the same points (m, n); None for `own` itself.
     """
     spectrum = indefinite_spectrum(own)
     if spectrum is None:
@@ -367,12 +364,13 @@ def project(across: Array, spectrum: Eigensystem) -> Array:
 
 
 def clip_surplus(across: Array, spectrum: Eigensystem) -> Array:
-    """Return what clipping adds to the similarity of m points with themselves (m,).
+    """Return the amount that clipping adds to the similarity of m points with themselves (m,).
 
-    Along each eigenvector v that was removed, (v' k)^2 / |l|: of a training point its diagonal entry of the matrix
-    removed. Of other points small |l| make rubbish of it, so they get at most the most that a training point gets.
+    It is the sum of (v' k)^2 / |l| over the removed eigenvectors v with eigenvalues l. For a training point this is its
+    diagonal entry of the removed matrix. For other points small |l| make it arbitrarily large, so it is limited to the
+    largest amount of a training point.
 
-    across: (m, n), similarities to the n training points.
+    across: similarities to the n training points (m, n).
     """
     removed = spectrum.values < -NEGLIGIBLE * float(np.mean(spectrum.values))
     vectors, sizes = spectrum.vectors[:, removed], -spectrum.values[removed]
@@ -383,11 +381,11 @@ def clip_surplus(across: Array, spectrum: Eigensystem) -> Array:
 def indefinite_spectrum(gram: Array) -> Eigensystem | None:
     """Return the spectrum of a matrix with a negative eigenvalue that is not negligible, else None.
 
-    gram: (n, n), symmetric; None also for one that is not finite.
+    gram: (n, n), symmetric; if it is not finite, None is returned.
     """
     tolerance = NEGLIGIBLE * float(np.mean(gram.diagonal()))
     shifted = gram + tolerance * np.eye(len(gram))
     if not np.all(np.isfinite(gram)) or scipy.linalg.lapack.dpotrf(shifted, 1, 0, 1)[1] == 0:
-        return None  # the surrogate refuses what is not finite
+        return None  # the surrogate rejects non-finite matrices
     spectrum = Eigensystem(*np.linalg.eigh(gram))
     return spectrum if spectrum.values[0] < -tolerance else None

@@ -1,6 +1,6 @@
 """Kernels from distances: exp(-sum_k rate_k D_k), with one log rate for each of p distances.
 
-And a distance of orders, by which item comes before which: Kendall 1938, of long orders Spearman 1904.
+Also the distance between orders by the precedence of items: Kendall 1938, or Spearman 1904 for long orders.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import numpy.typing as npt
 from bostruct.checks import check_part
 from bostruct.contracts import Array, Batch, IntArray, Kernel, Parameter, Prior, Pullback
 
-MOST_PAIRED = 64  # items whose pairs are compared one by one; of more, ranks are
-MOST_SIGNS = 2**24  # that are remembered
-REMEMBERED = 4  # results for the same points, which a search asks for over and over
+MOST_PAIRED = 64  # items whose pairs are compared; with more items, ranks are compared
+MOST_SIGNS = 2**24  # numbers in a cached table of signs
+REMEMBERED = 4  # cached results, because a search needs the same ones again and again
 
 Arguments = ParamSpec("Arguments")
 Comparison = TypeVar("Comparison")
@@ -27,17 +27,17 @@ Resources: TypeAlias = tuple[int, ...]  # the number of the resource of each ite
 
 
 class FrozenArray(NamedTuple):
-    """An array of integers that is told apart by its content."""
+    """An array of integers, hashable by its content."""
 
     data: bytes
     shape: tuple[int, ...]
 
 
 class CachedByContent(Generic[Arguments, Comparison]):
-    """A function of arrays of integers that keeps its last few results, told apart by what is in the arrays.
+    """A function of arrays of integers that caches its last few results by the content of the arrays.
 
-    Before and after a change, the factor and the effect of a variable ask for the same comparisons. An array that is
-    returned is only read. ``__wrapped__`` is the function itself, which keeps nothing.
+    The factor and the effect of a variable need the same comparisons before and after a change. Returned arrays are
+    read-only. ``__wrapped__`` is the function without the cache.
     """
 
     def __init__(self, function: Callable[Arguments, Comparison]) -> None:
@@ -61,7 +61,7 @@ def _freeze_array(given: Any) -> Any:
 
 
 class ExponentialKernel(Kernel):
-    """The kernel exp(-sum_k exp(theta_k) D_k). It is positive semi-definite where every D_k is of negative type.
+    """The kernel exp(-sum_k exp(theta_k) D_k). It is positive semi-definite if every D_k is of negative type.
 
     A kernel derives from this class and adds `parameters` and `prepare`, which returns the distances D (p, n, m).
     """
@@ -73,7 +73,7 @@ class ExponentialKernel(Kernel):
         return np.ones(len(xs))
 
     def line(self, theta: Array, i: int, prepared: Array, gram: Array | None = None) -> Callable[[float], Array]:
-        # an entry that underflowed at theta says nothing of what it is elsewhere
+        # computed from the distances, because entries of the Gram matrix may have underflowed at theta
         rates = np.exp(theta)
         rates[i] = 0.0
         others, own = np.tensordot(rates, prepared, axes=1), prepared[i]
@@ -94,8 +94,8 @@ class ExponentialKernel(Kernel):
 class FeatureDistance:
     """The Euclidean distance of features, each divided by a scale.
 
-    features: m points -> their features (m, k).
-    scale: of each feature, above 0; k of them.
+    features: function from m points to their features (m, k).
+    scale: scale of each of the k features, above 0.
     """
 
     features: Callable[[Batch], Array]
@@ -142,18 +142,18 @@ class DistanceKernel(ExponentialKernel):
 
 
 def compare_precedence(xs: IntArray, ys: IntArray, resources: Resources | None = None, absent: int = 0) -> Array:
-    """Return the share of the pairs of items that stand in another order (n, m), in [0, 1].
+    """Return the share of pairs of items whose precedence differs between two orders (n, m), in [0, 1].
 
     xs: n orders, the item in each place (n, w), w at least 2.
     ys: m orders (m, w).
-    resources: of each item; then the pairs are those of items of one resource, and in xs and ys all items of one
-        resource stand together. None for all pairs.
-    absent: how many items an order lacks, out of w plus so many; then `resources` is None.
+    resources: the resource of each item, to compare only pairs of items that share a resource; all items of a resource
+        are adjacent in xs and ys. None for all pairs.
+    absent: number of items that an order lacks, out of w + absent; if above 0, `resources` is None.
 
-    Above the 2,016 pairs of 64 items, it is half of one less Spearman's rank correlation, of the ranks within each
-    resource. Both are squared Euclidean distances between vectors of squared norm 1/4: the signs of the pairs over
-    2 sqrt(pairs), or the ranks, centered and scaled. Absent items come after all others and are tied (Kendall 1945;
-    as lists of the best k, Fagin et al. 2003, K^(1/4)): a pair that is absent in one order alone counts a quarter.
+    Above 2,016 pairs, the number for 64 items, it is (1 - r) / 2 for Spearman's rank correlation r of the ranks within
+    each resource. Both are squared Euclidean distances between vectors of squared norm 1/4: the signs of the pairs over
+    2 sqrt(pairs), or the ranks, centered and scaled. Absent items come after all others and are tied (Kendall 1945; for
+    top-k lists, Fagin et al. 2003, K^(1/4)): a pair that is absent in only one order counts a quarter.
     """
     w = xs.shape[1] + absent
     first, _ = _find_pairs(w, resources)
@@ -169,10 +169,10 @@ def compare_precedence(xs: IntArray, ys: IntArray, resources: Resources | None =
 
 
 def find_ranks(orders: IntArray, absent: int) -> IntArray:
-    """Return the place of each item (n, w + absent), w of an absent one.
+    """Return the place of each item (n, w + absent), w for absent items.
 
     orders: the item in each place (n, w).
-    absent: how many items an order lacks.
+    absent: number of items that an order lacks.
     """
     n, w = orders.shape
     if not absent:
@@ -183,7 +183,7 @@ def find_ranks(orders: IntArray, absent: int) -> IntArray:
 
 
 def _center_ranks(orders: IntArray, resources: Resources | None, absent: int) -> Array:
-    """Return the place of each item, less the mean of all that use the same resource (n, w)."""
+    """Return the place of each item minus the mean place of its resource's items (n, w)."""
     ranks, w = find_ranks(orders, absent), orders.shape[1]
     if absent:
         return np.where(ranks < w, ranks, w + (absent - 1) / 2) - (w + absent - 1) / 2
@@ -205,7 +205,7 @@ def _find_pairs(w: int, resources: Resources | None) -> tuple[IntArray, IntArray
 
 
 def _sign_pairs(orders: IntArray, resources: Resources | None, absent: int) -> Floats:
-    """Return, for each pair of items, 1 if the first stands before the second, else -1; 0 if both are absent."""
+    """Return, for each pair of items, 1 if the first comes before the second, else -1; 0 if both are absent."""
     n, w = orders.shape
     sign = _sign_ranks if n * len(_find_pairs(w + absent, resources)[0]) <= MOST_SIGNS else _sign_ranks.__wrapped__
     return sign(orders, resources, absent)
@@ -215,7 +215,7 @@ def _sign_pairs(orders: IntArray, resources: Resources | None, absent: int) -> F
 def _sign_ranks(orders: IntArray, resources: Resources | None, absent: int) -> Floats:
     ranks, w = find_ranks(orders, absent).astype(np.int16), orders.shape[1]
     first, second = _find_pairs(w + absent, resources)
-    signs = (ranks[:, first] < ranks[:, second]).astype(np.float32)  # whose sums are exact up to 2^24
+    signs = (ranks[:, first] < ranks[:, second]).astype(np.float32)  # sums are exact up to 2^24
     signs *= 2.0
     signs -= 1.0
     if absent:

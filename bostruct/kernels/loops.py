@@ -13,15 +13,15 @@ from bostruct.execution.interrupts import defer_signals
 @cache
 @defer_signals
 def load_loops(module: str) -> ModuleType:
-    """Import compiled loops: Numba takes a second, the first time on a machine some more.
+    """Import compiled loops: Numba takes a second, and some more the first time on a machine.
 
-    Machine code is kept beside the package, or in the user's cache if nothing can be written there, or where
-    NUMBA_CACHE_DIR says; without any such folder, until the process ends. Signals wait: a process whose import of Numba
-    was interrupted can import it no more.
+    Machine code is cached in NUMBA_CACHE_DIR if set, next to the package, or in the user's cache if the package is
+    read-only; without such a folder, until the process ends. Signals are deferred, because a process in which the
+    import of Numba was interrupted cannot import it again.
     """
     try:
         return importlib.import_module(module)
-    except RuntimeError:  # no folder
+    except RuntimeError:  # no folder is writable
         importlib.import_module("numba").config.CACHE_DIR = _last_folder().name
         return importlib.import_module(module)
 

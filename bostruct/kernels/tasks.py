@@ -25,9 +25,9 @@ class TaskPoint(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TaskBatch:
-    """A batch of points, each of one task. A batch without tasks is of the target task.
+    """A batch of points with their tasks. A batch without tasks belongs to the target task.
 
-    tasks: the task of each (m,), 0 for the target task.
+    tasks: the task of each point (m,), 0 for the target task.
     """
 
     points: Batch
@@ -47,7 +47,7 @@ class TaskBatch:
 
 @dataclass(frozen=True)
 class TaskJoin:
-    """A function that concatenates batches, with tasks and without."""
+    """A function that concatenates batches with and without tasks."""
 
     join: Callable[..., Batch]
 
@@ -74,9 +74,9 @@ class TaskPair(NamedTuple):
 class TaskCovariance(NamedTuple):
     """The covariance between the tasks of two batches.
 
-    factor: by which the kernel of the points is multiplied (n, m).
-    is_same: whether both points are of one task (n, m).
-    offset: what is added to the product (n, m).
+    factor: factor of the kernel of the points (n, m).
+    is_same: whether both points have the same task (n, m).
+    offset: constant that is added to the product (n, m).
     """
 
     factor: Array
@@ -85,10 +85,10 @@ class TaskCovariance(NamedTuple):
 
 
 class TaskParameters(NamedTuple):
-    """The parameters of the kernel on the scale on which they are used.
+    """The parameters of the kernel, untransformed.
 
-    correlation: of each task with the target (t + 1,), 1 for the target itself.
-    scale: of each task, in units of the target's (t + 1,), 1 for the target itself.
+    correlation: correlation of each task with the target (t + 1,), 1 for the target itself.
+    scale: scale of each task, in units of the target's (t + 1,), 1 for the target itself.
     """
 
     points: Array
@@ -101,15 +101,15 @@ class TaskKernel(Kernel):
     """The covariance of several tasks: a kernel of the points, times a factor of the tasks, plus an offset.
 
     The function of task t is s_t (r_t f + sqrt(1 - r_t^2) g_t) + b_t. The target's function is f. All g_t are
-    independent of it and of each other, and have the same kernel k. b_t is a constant with variance `offset`^2. So the
-    covariance of two points of different tasks t and u is s_t s_u r_t r_u k, and that of two points of task t is
-    s_t^2 k + offset^2: positive semi-definite whatever the parameters. For the target s and r are 1, and b is 0.
+    independent of f and of each other, and have the same kernel k. b_t is a constant with variance `offset`^2. So two
+    points of different tasks t and u have the covariance s_t s_u r_t r_u k, and two points of task t have the
+    covariance s_t^2 k + offset^2. It is positive semi-definite for all parameters. The target has s = r = 1 and b = 0.
 
-    theta is that of the kernel of the points, then the log odds of each r_t, then the logarithm of each s_t.
+    theta has the parameters of the kernel of the points, then the log odds of each r_t, then the logarithm of each s_t.
 
-    n_tasks: tasks beside the target, at least 1.
-    correlation_prior: of the log odds of a correlation.
-    scale_prior: of the logarithm of a scale.
+    n_tasks: number of tasks without the target, at least 1.
+    correlation_prior: prior of the log odds of a correlation.
+    scale_prior: prior of the logarithm of a scale.
     offset: standard deviation of a task's constant.
     """
 
@@ -179,7 +179,7 @@ class TaskKernel(Kernel):
         return at_shares
 
     def unpack(self, theta: Array) -> TaskParameters:
-        """Return the parameters on the scale on which they are used.
+        """Return the untransformed parameters.
 
         theta: (p,).
         """
@@ -195,7 +195,7 @@ class TaskKernel(Kernel):
         return TaskCovariance(factor, is_same, self.offset**2 * (is_same & (rows > 0)[:, None]))
 
     def _sum_by_task(self, weighted: Array, prepared: TaskPair) -> Array:
-        """Return the sum over all rows and all columns of each task but the target (t,)."""
+        """Return the sum over all rows and all columns of each task except the target (t,)."""
         total = np.zeros(self.n_tasks + 1)
         np.add.at(total, prepared.rows, weighted.sum(axis=1))
         np.add.at(total, prepared.columns, weighted.sum(axis=0))

@@ -1,17 +1,21 @@
-"""A kernel on programs of a search-space language, on their choices.
+"""A kernel on programs of a search-space language, which compares their choices.
 
-k(x, y) = exp(-sum_g rate_g D_g(x, y)), where D_g sums over the choices of kind g the distance between two values: 0
-where equal, 1 if not, |i - j| / (count - 1) of positions where values are ordered, the share of pairs in another
-order where values are orders of things, and 1 if only one of the two programs has the choice. Choices at one place
-are one if they also agree in how many values there are, or how many things they order, and whether these are
-ordered; else each program has one that the other lacks. An order that several choices tell together counts once.
+k(x, y) = exp(-sum_g rate_g D_g(x, y)). D_g sums the distances between the two values of each choice of kind g:
 
-Each choice has so a metric of negative type on its values and "absent": a line of length 1 with a point at distance 1
-from all of it (for weights c that sum to s over the line, the quadratic form is 2 integral F (s - F) - 2 s^2 <=
--3 s^2 / 2, F their cumulated sum). Between orders it is the squared distance of vectors of norm 1/2, the signs of the
-pairs over 2 sqrt(pairs), and "absent" is a point at height sqrt(3) / 2 above their center: 1/4 + 3/4 = 1 from each.
-Hence every factor exp(-rate d) is positive semi-definite, and so is their product, over however many choices: absent
-from both, a choice contributes nothing.
+- 1 if only one of the two programs has the choice;
+- 0 or 1 for unordered values that are equal or different;
+- |i - j| / (count - 1) for ordered values at positions i and j;
+- the share of pairs in a different order for orders of items; several choices that make one order count once.
+
+Choices at the same place are the same choice if they also agree in the number of values or items, and in whether the
+values are ordered. Otherwise each program has a choice that the other lacks.
+
+So each choice has a metric of negative type on its values and "absent". For ordered values it is a line of length 1 and
+a point at distance 1 from all of the line: for weights c that sum to s over the line, with cumulated sum F, the
+quadratic form is 2 integral F (s - F) - 2 s^2 <= -3 s^2 / 2. For orders it is the squared distance of vectors of norm
+1/2, the signs of the pairs over 2 sqrt(pairs), and "absent" is a point at height sqrt(3) / 2 above their center, at
+squared distance 1/4 + 3/4 = 1 from each. Hence each factor exp(-rate d) is positive semi-definite, and so is the
+product over any number of choices. A choice that is absent from both programs contributes nothing.
 """
 
 from __future__ import annotations
@@ -33,11 +37,11 @@ ChoiceFunction = Callable[[Point], Sequence[Choice]]
 
 
 class ChoiceKey(NamedTuple):
-    """The key under which choices of two programs are the same one.
+    """The key that identifies a choice across programs.
 
-    size: number of values, infinite if the choice is continuous; of an order the number of things.
+    size: number of values, infinite if the choice is continuous; for an order, the number of items.
     ordered: whether the values are ordered.
-    is_order: whether the values are orders of things.
+    is_order: whether the values are orders of items.
     """
 
     path: str
@@ -51,11 +55,11 @@ Places = dict[ChoiceKey, int]  # the choices of one kind that some points have -
 
 
 class Columns(NamedTuple):
-    """Values of n points in the choices of one kind, INACTIVE if a point has no such choice.
+    """Values of n points in the choices of one kind, INACTIVE if a point lacks the choice.
 
-    unordered: (n, c), positions in choices without an order.
-    ordered: (n, c), positions over (count - 1), or shares of a continuous range, in [0, 1].
-    orders: of each choice whose values are orders, the things in order (n, things).
+    unordered: positions among unordered values (n, c).
+    ordered: positions over (count - 1), or shares of a continuous range, in [0, 1] (n, c).
+    orders: for each choice of an order, the items in order (n, items).
     """
 
     unordered: Array
@@ -67,8 +71,8 @@ class Columns(NamedTuple):
 class TraceKernel(ExponentialKernel):
     """A kernel on programs of a search-space language, exp(-sum_g rate_g D_g), where D_g sums over choices of kind g.
 
-    prior: of each log rate.
-    initial: log rate at first.
+    prior: prior of each log rate.
+    initial: initial log rate.
     """
 
     choices: ChoiceFunction
@@ -89,17 +93,17 @@ class TraceKernel(ExponentialKernel):
         places: list[Places] = [{} for _ in distances]
         for point in (*own, *(() if ys is None else others)):
             for key, one in point:
-                met = places[known.get(one.kind, -1)]
-                met.setdefault(key, len(met))
-        rows = _read_columns(own, places, known)
-        columns = rows if ys is None else _read_columns(others, places, known)
-        for g, (mine, theirs) in enumerate(zip(rows, columns, strict=True)):
+                columns = places[known.get(one.kind, -1)]
+                columns.setdefault(key, len(columns))
+        first = _read_columns(own, places, known)
+        second = first if ys is None else _read_columns(others, places, known)
+        for g, (mine, theirs) in enumerate(zip(first, second, strict=True)):
             distances[g] = _distance(mine, theirs)
         return distances
 
 
 def is_compared(one: Choice) -> bool:
-    """Return whether the kernel compares a choice: each but the later steps of an order, which the first one tells."""
+    """Return whether the kernel compares a choice: all except the later steps of an order, which the first includes."""
     return one.order is None or len(one.order) > 0
 
 
@@ -116,9 +120,9 @@ def _key_choices(point: Sequence[Choice]) -> list[KeyedChoice]:
 
 def _read_columns(points: list[list[KeyedChoice]], places: list[Places], known: dict[str, int]) -> list[Columns]:
     """Return the values of the points in the choices of each kind."""
-    tables = [np.full((len(points), len(met)), INACTIVE) for met in places]
+    tables = [np.full((len(points), len(keys)), INACTIVE) for keys in places]
     orders = [
-        {key: np.full((len(points), int(key.size)), int(INACTIVE)) for key in met if key.is_order} for met in places
+        {key: np.full((len(points), int(key.size)), int(INACTIVE)) for key in keys if key.is_order} for keys in places
     ]
     for row, point in enumerate(points):
         for key, one in point:
@@ -129,9 +133,9 @@ def _read_columns(points: list[list[KeyedChoice]], places: list[Places], known: 
                 share = one.value / max(one.count - 1, 1) if one.ordered and one.count < math.inf else one.value
                 tables[g][row, places[g][key]] = share
     found = []
-    for table, met, own in zip(tables, places, orders, strict=True):
-        ordered = np.array([key.ordered for key in met], dtype=bool)
-        is_order = np.array([key.is_order for key in met], dtype=bool)
+    for table, keys, own in zip(tables, places, orders, strict=True):
+        ordered = np.array([key.ordered for key in keys], dtype=bool)
+        is_order = np.array([key.is_order for key in keys], dtype=bool)
         found.append(Columns(table[:, ~ordered & ~is_order], table[:, ordered & ~is_order], list(own.values())))
     return found
 
@@ -145,9 +149,9 @@ def _distance(xs: Columns, ys: Columns) -> Array:
         one_absent = (a[:, None] < 0.0) != (b < 0.0)
         total += np.where(one_absent, 1.0, np.abs(a[:, None] - b))
     for one, other in zip(xs.orders, ys.orders, strict=True):
-        here, there = one[:, 0] >= 0, other[:, 0] >= 0
-        found = (here[:, None] != there).astype(np.float64)
-        if here.any() and there.any():
-            found[np.ix_(here, there)] = compare_precedence(one[here], other[there])
+        x_has, y_has = one[:, 0] >= 0, other[:, 0] >= 0
+        found = (x_has[:, None] != y_has).astype(np.float64)
+        if x_has.any() and y_has.any():
+            found[np.ix_(x_has, y_has)] = compare_precedence(one[x_has], other[y_has])
         total += found
     return total

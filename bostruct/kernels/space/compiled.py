@@ -1,11 +1,11 @@
-"""The loops of numbers, compiled: one pass over pairs of points for the Matern factor, main effects and conditions.
+"""Compiled loops for numbers: one pass over pairs of points for the Matern factor, main effects and conditions.
 
-With a = sqrt(5) |x - y| / lengthscale, a variable's kernel is p(a) exp(-a), p(a) = 1 + a + a^2 / 3. Over several
-variables the p are multiplied and the a added up, so that a pair of points takes one logarithm, not one a variable.
+With a = sqrt(5) |x - y| / lengthscale, a variable's kernel is p(a) exp(-a), p(a) = 1 + a + a^2 / 3. For several
+variables the p are multiplied and the a are added up, so that each pair of points needs one logarithm instead of one
+per variable.
 
-A number that not every point has has the kernel c^2 + (1 - c^2) p(a) exp(-a) between two points that have it. It is c
-where one of them has it, and 1 if none has. exp(-a) is a quotient of two exponentials, one a point, so that a pair
-takes none.
+The kernel of a number that some points lack is c^2 + (1 - c^2) p(a) exp(-a) if both points have it, c if one point has
+it, and 1 if neither has. exp(-a) is a quotient of exponentials of single points, so that pairs need no exponential.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from numba import njit
 from bostruct.checks import announce_compilation
 from bostruct.contracts import Array, IntArray
 
-# error_model="numpy": without a check of each division, which keeps a loop from being vectorized
-# Sums in any order; infinities and numbers that are none keep their rules.
+# error_model="numpy" omits the check of each division, which would prevent vectorization.
+# Sums may be reordered; infinities and NaN keep their rules.
 REASSOCIATED = {"reassoc", "contract", "nsz"}
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def add_distances(xs: Array, ys: Array, rates: Array, is_same: bool, total: Array, product: Array) -> None:
-    """Overwrite `total` by the sum of a over variables, and `product` by the product of p(a), for each pair.
+    """Overwrite `total` with the sum of a over variables, and `product` with the product of p(a), for each pair.
 
     xs, ys: shares of n and m points (c, n), (c, m).
     rates: sqrt(5) over the lengthscale of each variable (c,).
@@ -56,7 +56,7 @@ def add_distances(xs: Array, ys: Array, rates: Array, is_same: bool, total: Arra
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=REASSOCIATED)
 def sum_slopes(xs: Array, ys: Array, rates: Array, is_same: bool, weighted: Array, out: Array) -> None:
-    """Overwrite `out` by the sum over pairs of weight times the derivative of log p(a) - a in the log lengthscale (c,).
+    """Overwrite `out` with the sum over pairs of weight * d(log p(a) - a) / d(log lengthscale), for each variable (c,).
 
     xs, ys: shares of n and m points (c, n), (c, m).
     rates: sqrt(5) over the lengthscale of each variable (c,).
@@ -80,7 +80,7 @@ def sum_slopes(xs: Array, ys: Array, rates: Array, is_same: bool, weighted: Arra
 def compare_changes(
     which: IntArray, before: Array, after: Array, ys: Array, rates: Array, drop: Array, ratio: Array
 ) -> None:
-    """Overwrite `drop` by a before less a after each change, and `ratio` by p(a) after over p(a) before.
+    """Overwrite `drop` with a before minus a after each change, and `ratio` with p(a) after over p(a) before.
 
     ys: shares of m points (c, m).
     rates: sqrt(5) over the lengthscale of each variable (c,).
@@ -102,8 +102,8 @@ def add_effects(xs: Array, ys: Array, grown: Array, other: Array, rate: float, o
     """Add to `out` the sum over variables of p(a) exp(-a), for each pair.
 
     xs, ys: shares of n and m points (c, n), (c, m).
-    grown, other: exp(rate * xs) (c, n), exp(rate * ys) (c, m): exp(-a) is the lower of their two quotients.
-    rate: sqrt(5) over the lengthscale, small enough that none of these overflows.
+    grown, other: exp(rate * xs) (c, n), exp(rate * ys) (c, m): exp(-a) is the smaller of their two quotients.
+    rate: sqrt(5) over the lengthscale, small enough that these do not overflow.
     out: (n, m).
     """
     c, n = xs.shape
@@ -122,7 +122,7 @@ def add_effects(xs: Array, ys: Array, grown: Array, other: Array, rate: float, o
 def change_effects(
     which: IntArray, before: Array, after: Array, ys: Array, other: Array, rate: float, out: Array
 ) -> None:
-    """Overwrite `out` by p(a) exp(-a) after each change, less the same before it.
+    """Overwrite `out` with p(a) exp(-a) after each change minus p(a) exp(-a) before it.
 
     ys: shares of m points (c, m).
     other: exp(rate * ys) (c, m).
@@ -142,7 +142,7 @@ def change_effects(
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=REASSOCIATED)
 def pull_shares(xs: Array, ys: Array, rates: Array, weighted: Array, out: Array) -> None:
-    """Overwrite `out` by the sum over y of weight times the derivative of log p(a) - a in x, for each x and variable.
+    """Overwrite `out` with the sum over y of weight * d(log p(a) - a) / dx, for each x and variable.
 
     xs, ys: shares of m and n points (c, m), (c, n).
     rates: sqrt(5) over the lengthscale of each variable (c,).
@@ -163,7 +163,7 @@ def pull_shares(xs: Array, ys: Array, rates: Array, weighted: Array, out: Array)
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=REASSOCIATED)
 def pull_effects(xs: Array, ys: Array, rate: float, weighted: Array, out: Array) -> None:
-    """Overwrite `out` by the sum over y of weight times the derivative of p(a) exp(-a) in x, for each x and variable.
+    """Overwrite `out` with the sum over y of weight * d(p(a) exp(-a)) / dx, for each x and variable.
 
     xs, ys: shares of m and n points (c, m), (c, n).
     rate: sqrt(5) over the lengthscale.
@@ -185,7 +185,7 @@ def pull_effects(xs: Array, ys: Array, rate: float, weighted: Array, out: Array)
             out[i, k] = -rate * total / 3.0
 
 
-LARGEST_EXPONENT = 700.0  # of an exponential; doubles end at 709
+LARGEST_EXPONENT = 700.0  # exp overflows at 709
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -199,12 +199,12 @@ def multiply_conditional(
     is_same: bool,
     product: Array,
 ) -> None:
-    """Overwrite `product` by the product of the kernels of numbers that not every point has, for each pair.
+    """Overwrite `product` with the product of the kernels of numbers that some points lack, for each pair.
 
-    xs, ys: shares of n and m points (k, n), (k, m); any within 0 to 1 if a point lacks the number.
-    x_has, y_has: which points have each number (k, n), and 1.0 or 0.0 for the same (k, m).
+    xs, ys: shares of n and m points (k, n), (k, m); any number in [0, 1] if a point lacks the number.
+    x_has, y_has: which points have each number, as booleans (k, n), and as 1.0 or 0.0 (k, m).
     rates: sqrt(5) over the lengthscale of each number (k,).
-    c: of each number (k,).
+    c: correlation between points with and without each number (k,).
     is_same: True if ys are xs.
     product: (n, m).
     """
@@ -214,14 +214,14 @@ def multiply_conditional(
     for k in range(len(rates)):
         rate, others = rates[k], ys[k]
         ups, downs = _grow(others, rate)
-        alone = 1.0 - (1.0 - c[k]) * y_has[k]  # 1 if neither point has it, c where y has it
+        without_x = 1.0 - (1.0 - c[k]) * y_has[k]  # 1 if neither point has it, c if only y has it
         high = (1.0 - c[k] ** 2) * y_has[k]
-        low = c[k] - c[k] * (1.0 - c[k]) * y_has[k]  # c^2 if both have it, c where x has it
+        low = c[k] - c[k] * (1.0 - c[k]) * y_has[k]  # c^2 if both points have it, c if only x has it
         for i in range(xs.shape[1]):
             row, end, x = product[i], i if is_same else m, xs[k, i]
             if not x_has[k, i]:
                 for j in range(end):
-                    row[j] *= alone[j]
+                    row[j] *= without_x[j]
                 continue
             _fade_pairs(x, others, ups, downs, rate, fade[:end])
             for j in range(end):
@@ -246,12 +246,12 @@ def sum_conditional_slopes(
     slopes: Array,
     losses: Array,
 ) -> None:
-    """Sum over the pairs of points that both have a number, whose kernel there is k = c^2 + (1 - c^2) p(a) exp(-a).
+    """Sum over the pairs of points that both have a number, whose kernel is k = c^2 + (1 - c^2) p(a) exp(-a).
 
     is_same: True if ys are xs, and `weighted` is symmetric.
     weighted: (n, m).
-    slopes: overwritten by the sum of weight times the derivative of log k in the log lengthscale (k,).
-    losses: overwritten by the sum of weight times (1 - k) / k (k,).
+    slopes: overwritten with the sum of weight times the derivative of log k in the log lengthscale (k,).
+    losses: overwritten with the sum of weight times (1 - k) / k (k,).
     """
     m = ys.shape[1]
     fade = np.empty(m)
@@ -286,7 +286,7 @@ def pull_conditional_shares(
     weighted: Array,
     out: Array,
 ) -> None:
-    """Overwrite `out` by the sum over y of weight times the derivative of log K in x, for each x and number.
+    """Overwrite `out` with the sum over y of weight times the derivative of log K in x, for each x and number.
 
     weighted: (n, m).
     out: (n, k), 0 in numbers that a point lacks.
@@ -310,14 +310,14 @@ def pull_conditional_shares(
 
 @njit(inline="always")
 def _grow(shares: Array, rate: float) -> tuple[Array, Array]:
-    """Return exp(rate * share) and its inverse (m,), or what must not be read if it would overflow."""
+    """Return exp(rate * share) and its inverse (m,); if the exponential would overflow, callers must not use them."""
     ups = np.exp(min(rate, LARGEST_EXPONENT) * shares)
     return ups, 1.0 / ups
 
 
 @njit(inline="always")
 def _fade_pairs(x: float, others: Array, ups: Array, downs: Array, rate: float, out: Array) -> None:
-    """Overwrite `out` by exp(-a) of one x and the first ys: the lower of two quotients, if none overflows."""
+    """Overwrite `out` with exp(-a) of one x and the first ys: the smaller of two quotients if none overflows."""
     if rate <= LARGEST_EXPONENT:
         up = math.exp(rate * x)
         down = 1.0 / up

@@ -112,7 +112,7 @@ class CompleteFactor(Factor):
 
     @property
     def n_variables(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The number of its variables."""
+        """The number of variables."""
         return len(self.sizes)
 
     def share_parameters(self, most: int) -> list[ServedFactor]:

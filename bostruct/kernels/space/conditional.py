@@ -1,11 +1,11 @@
-"""Variables that not every point has: a factor around that of the variable itself.
+"""Conditional variables, which some points lack: a factor around the variable's own factor.
 
 k(absent, absent) = 1, k(absent, x) = c, k(x, y) = c^2 + (1 - c^2) k0(x, y), with 0 < c < 1. It is the covariance of
-f(absent) = g, f(x) = c g + sqrt(1 - c^2) h(x), where g has variance 1 and h the kernel k0, and so it is positive
+f(absent) = g, f(x) = c g + sqrt(1 - c^2) h(x). Here g has variance 1 and h has the kernel k0, so k is positive
 semi-definite.
 
-Points share values: kernels are computed between distinct values, and spread over points. Numbers take a mask instead,
-and one factor for all of them: the kernels around Matern-5/2 are multiplied, and take one logarithm together.
+Points share values: kernels are computed between distinct values, then copied to points. Numbers use a mask instead,
+and one factor for all of them: it multiplies the kernels around Matern-5/2, and computes one logarithm of the product.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from bostruct.kernels.space.matern import LOOPS, ROOT, share_of_each, shares_of,
 
 @dataclass(frozen=True)
 class ConditionalFactor(Factor):
-    """The factor of one variable that not every point has.
+    """The factor of one variable that some points lack.
 
-    Its parameters are those of the variable's own factor, and then the logit of c, the correlation between points with
-    and without the variable: p + 1 in all.
+    Its p + 1 parameters are the p parameters of the variable's own factor, then the logit of c, the correlation between
+    points with and without the variable.
     """
 
     inner: Factor
@@ -40,7 +40,7 @@ class ConditionalFactor(Factor):
 
     @property
     def n_parameters(self) -> int:
-        """Those of the variable's own factor; the logit of c comes beside these."""
+        """The number of parameters of the variable's own factor, plus 1 for the logit of c."""
         return self.inner.n_parameters
 
     @property
@@ -63,7 +63,7 @@ class ConditionalFactor(Factor):
         c = scipy.special.expit(theta[-1])
         log_gram = np.zeros((len(prepared.xs.values), len(prepared.ys.values)))
         log_gram[prepared.x_has] += np.log(c)
-        log_gram[:, prepared.y_has] += np.log(c)  # twice if both have it, which is overwritten
+        log_gram[:, prepared.y_has] += np.log(c)  # pairs of two present values are overwritten
         log_gram[np.ix_(prepared.x_has, prepared.y_has)] = np.log(self._both(theta, c, prepared.inner)[1])
         return spread_pairs(log_gram, prepared.xs.at, prepared.ys.at)
 
@@ -95,13 +95,13 @@ class ConditionalFactor(Factor):
         return change
 
     def _both(self, theta: Array, c: float, inner: Prepared) -> tuple[Array, Array]:
-        """Return the variable's own kernel, and k, between values of it."""
+        """Return the variable's own kernel, and k, between present values."""
         own = np.exp(self.inner.log_gram(theta[:-1], inner))
         return own, c**2 + (1.0 - c**2) * own
 
 
 class ConditionalPair(NamedTuple):
-    """Two batches, of which some points have the variable."""
+    """Two batches, and the positions of the values that are present."""
 
     xs: DistinctValues
     ys: DistinctValues
@@ -111,7 +111,7 @@ class ConditionalPair(NamedTuple):
 
 
 class ConditionalChanges(NamedTuple):
-    """Changes of the variable, which the points have before and after them.
+    """Changes of the variable, which is present before and after each change.
 
     shape: (r, m).
     """
@@ -123,18 +123,18 @@ class ConditionalChanges(NamedTuple):
 
 
 def _sum_by_value(weighted: Array, xs: DistinctValues) -> Array:
-    """Return the sums of the rows that share a value (u, m), in one pass however many values there are."""
+    """Return the sums of the rows that share a value (u, m), in one pass for any number of values."""
     n = len(xs.at)
-    holds = scipy.sparse.csr_array((np.ones(n), xs.at, np.arange(n + 1)), shape=(n, len(xs.values)))
-    return holds.T @ weighted
+    has_value = scipy.sparse.csr_array((np.ones(n), xs.at, np.arange(n + 1)), shape=(n, len(xs.values)))
+    return has_value.T @ weighted
 
 
 class ConditionalNumbersPair(NamedTuple):
-    """Two batches, of which some points have some of the numbers.
+    """Two batches, whose points may lack some of the numbers.
 
     xs, ys: shares of n and m points (c, n), (c, m), 0 if a point lacks a number.
-    x_has, y_has: which points have each number (c, n), and 1.0 or 0.0 for the same (c, m).
-    is_same: True for one batch with itself.
+    x_has, y_has: which points have each number, as booleans (c, n), and as 1.0 or 0.0 (c, m).
+    is_same: True if both are one batch.
     """
 
     xs: Array
@@ -147,11 +147,11 @@ class ConditionalNumbersPair(NamedTuple):
 class ShareComparison(NamedTuple):
     """Values of numbers compared with those of m points.
 
-    near: the distance of the shares, anything if one is absent (..., m).
-    both, one: True if both of them, or one of them, are present (..., m).
+    distance: of the shares; any number if a value is absent (..., m).
+    both, one: True if both values are present, or exactly one (..., m).
     """
 
-    near: Array
+    distance: Array
     both: npt.NDArray[np.bool_]
     one: npt.NDArray[np.bool_]
 
@@ -166,9 +166,9 @@ class ConditionalNumbersChanges(NamedTuple):
 
 @dataclass(frozen=True)
 class ConditionalNumbers(Factor):
-    """The factor of numbers that not every point has, one column each, with gradients in their shares.
+    """The factor of numbers that some points lack, one column each, with gradients in their shares.
 
-    Its parameters are the log lengthscale of each number, and then the logit of c of each number.
+    Its parameters are the log lengthscales of all numbers, then the logits of c of all numbers.
     """
 
     grids: tuple[NumberGrid, ...]
@@ -176,7 +176,7 @@ class ConditionalNumbers(Factor):
 
     @property
     def n_variables(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The number of its variables, c."""
+        """The number of variables, c."""
         return len(self.grids)
 
     def prepare(self, xs: IntArray, ys: IntArray | None = None) -> ConditionalNumbersPair:
@@ -197,7 +197,7 @@ class ConditionalNumbers(Factor):
         rates, c = self._read_parameters(theta)
         of_rates, of_both = np.empty(self.n_variables), np.empty(self.n_variables)
         load_loops(LOOPS).sum_conditional_slopes(xs, x_has, ys, y_has, rates, c, is_same, own, of_rates, of_both)
-        # (1 - k0) (1 - c) = (1 - k) / (1 + c): nothing is divided by 1 - c, which may be 0
+        # (1 - k0) (1 - c) = (1 - k) / (1 + c): there is no division by 1 - c, which may be 0
         return np.concatenate([of_rates, 2.0 * c**2 / (1.0 + c) * of_both + (1.0 - c) * of_one])
 
     def line(
@@ -251,12 +251,12 @@ class ConditionalNumbers(Factor):
         return at_shares
 
     def _read_points(self, xs: IntArray) -> tuple[npt.NDArray[np.bool_], Array]:
-        """Return which points have the numbers (c, n), and their shares, 0 if a point has none (c, n)."""
+        """Return which points have each number (c, n), and their shares, 0 if a point lacks the number (c, n)."""
         has = np.ascontiguousarray((xs != INACTIVE).T)
         return has, np.where(has, shares_of(self.grids, np.where(has.T, xs, 0)), 0.0)
 
     def _read_parameters(self, theta: Array) -> tuple[Array, Array]:
-        """Return sqrt(5) over the lengthscale, and c, of each number, (c,) each."""
+        """Return sqrt(5) over the lengthscale, and c, for each number, (c,) each."""
         return ROOT * np.exp(-theta[: self.n_variables]), scipy.special.expit(theta[self.n_variables :])
 
     def _multiply(self, theta: Array, prepared: ConditionalNumbersPair, kept: IntArray) -> Array:
@@ -277,6 +277,6 @@ class ConditionalNumbers(Factor):
 
 def _compare_shares(values: ShareComparison, rates: Array, c: Array) -> Array:
     """Return the kernel between values that may be absent."""
-    a = values.near * rates
+    a = values.distance * rates
     both = c**2 + (1.0 - c**2) * (1.0 + a * (1.0 + a / 3.0)) * np.exp(-a)
     return np.where(values.both, both, np.where(values.one, c, 1.0))

@@ -1,6 +1,6 @@
 """The ARD diffusion kernel on a graph Cartesian product (COMBO; Oh et al. 2019, section 2.2 and equation 3).
 
-Variables on graphs that are not complete look up their kernels in tables of diffusion.
+Variables on incomplete graphs look up their kernels in tables of diffusion.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from bostruct.kernels.space.factor import (
 from bostruct.kernels.space.product import PlacedFactor, SpaceKernel
 from bostruct.kernels.space.spectra import SMALLEST_ENTRY, Link, heat_slopes, heat_weights
 
-MAX_WHOLE_TABLE = 64  # vertices; up to here tables are kept whole (32 KB each), beyond only for the vertices that occur
-MAX_KEPT = 2**23  # numbers in the tables that are kept for the parameters that a search asks for again
+MAX_WHOLE_TABLE = 64  # vertices of a whole table (32 KB); tables of larger graphs contain only vertices that occur
+MAX_KEPT = 2**23  # numbers in the tables that are cached by their parameters for a search
 
 
 def ard_diffusion(
@@ -39,8 +39,8 @@ def ard_diffusion(
 ) -> SpaceKernel:
     """Build the ARD diffusion kernel (Oh et al. 2019, equation 3) on points with one column for each graph.
 
-    unit_diagonal: scale the kernels of graphs that are not complete to be correlations, as those of complete graphs
-        are; else the mean of their diagonal is 1, as published.
+    unit_diagonal: whether to scale the kernels of incomplete graphs to correlations, as the kernels of complete graphs
+        are; otherwise the mean of their diagonal is 1, as published.
     """
     varied = [i for i, graph in enumerate(graphs) if graph.size > 1]  # a graph of one vertex has no parameter
     placed = []
@@ -66,7 +66,7 @@ class FactorSettings(NamedTuple):
 
 
 def graph_factors(graphs: Sequence[VariableGraph], settings: FactorSettings) -> list[ServedFactor]:
-    """Build the factors of variables on graphs, and tell which of the graphs each serves."""
+    """Build the factors of variables on graphs, each with the positions of its graphs."""
     complete = tuple(i for i, graph in enumerate(graphs) if graph.is_complete)
     found: list[ServedFactor] = []
     if complete:
@@ -82,7 +82,7 @@ def graph_factors(graphs: Sequence[VariableGraph], settings: FactorSettings) -> 
 
 
 def extreme_eigenvalues(graphs: Sequence[VariableGraph], link: Link, theta: Array) -> tuple[float, float]:
-    """Return the logarithms of the diffusion kernel's smallest and largest eigenvalue on all points.
+    """Return the logarithms of the diffusion kernel's smallest and largest eigenvalues on all points.
 
     theta: (d,).
     """
@@ -99,9 +99,9 @@ def extreme_eigenvalues(graphs: Sequence[VariableGraph], link: Link, theta: Arra
 class TablePair(NamedTuple):
     """The cells of the tables for each pair of points.
 
-    left, right: vertices of the tables' rows and columns (u,) and (v,). rows, columns: positions among these of each
-    point, (c, n) and (c, m). codes: a column for each variable and row of its table (n, c u), 1 if a point has it;
-    None if these are too many.
+    left, right: vertices of the tables' rows and columns, (u,) and (v,).
+    rows, columns: positions of each point's vertices among them, (c, n) and (c, m).
+    codes: 1 for the row of each variable's table that a point uses (n, c u); None if there are too many columns.
     """
 
     left: IntArray
@@ -114,8 +114,10 @@ class TablePair(NamedTuple):
 class TableChanges(NamedTuple):
     """The cells of the tables before and after each change.
 
-    left, right: vertices of the tables' rows and columns (u,) and (v,). columns: of each point y, (c, m). which: the
-    variable of each change (r,). before, after: its rows of the table (r,).
+    left, right: vertices of the tables' rows and columns, (u,) and (v,).
+    columns: columns of each point y (c, m).
+    which: variable of each change (r,).
+    before, after: rows of its table (r,).
     """
 
     left: IntArray
@@ -128,10 +130,10 @@ class TableChanges(NamedTuple):
 
 @dataclass(frozen=True)
 class TableFactor(Factor):
-    """The factor of variables on one graph that is not complete: diffusion (Oh et al. 2019, section 2.2).
+    """The factor of variables on one incomplete graph: diffusion (Oh et al. 2019, section 2.2).
 
-    graph: that all of them have; with more than 64 vertices, of one variable alone.
-    unit_diagonal: scale F to F(a, a) = 1; else the mean of its diagonal is 1.
+    graph: graph of all variables; a graph with more than 64 vertices has only one variable.
+    unit_diagonal: whether to scale F to F(a, a) = 1; otherwise the mean of its diagonal is 1.
     """
 
     graph: VariableGraph
@@ -240,7 +242,7 @@ class TableFactor(Factor):
         return look_up(steps, columns[which])
 
     def _occurring(self, xs: IntArray) -> tuple[IntArray, IntArray]:
-        """Return the vertices of the tables, and the position of each point's among them (n, c)."""
+        """Return the vertices of the tables, and the positions of the points' vertices among them (n, c)."""
         if self.graph.size <= MAX_WHOLE_TABLE:
             return self._all, xs
         vertices, positions = np.unique(xs, return_inverse=True)
@@ -252,7 +254,7 @@ class TableFactor(Factor):
         return codes
 
     def _log_tables(self, theta: Array, left: IntArray, right: IntArray) -> Array:
-        """Return log F of each variable between some vertices (c, u, v), for callers that only read it."""
+        """Return log F of each variable between some vertices (c, u, v); the array is only read."""
         if self.graph.size <= MAX_WHOLE_TABLE:
             return self._whole_log_tables(theta)
         return self._make_log_tables(self._heat(theta), left, right)
@@ -296,9 +298,9 @@ class TableFactor(Factor):
 
 
 def _spread_table(tables: Array, columns: IntArray) -> Array:
-    """Return the columns of each table that the points have (c, u, m).
+    """Return each point's column of each table (c, u, m).
 
-    columns: of each point, (c, m).
+    columns: columns of the points (c, m).
     """
     return np.array([table.take(own, axis=1) for table, own in zip(tables, columns, strict=True)])
 

@@ -1,8 +1,8 @@
 """The effect of one variable: a kernel between its values, with mean diagonal 1.
 
-On graphs an effect is centered, so that effects sum to zero over the choices: on a complete graph of k choices it is
-(k [a = b] - 1) / (k - 1); elsewhere it is centered diffusion for a fixed time, whose effects are smooth along the
-graph. Any other kind of variable brings its own effect.
+On graphs an effect is centered, so that effects sum to zero over the choices. On a complete graph of k choices it is
+(k [a = b] - 1) / (k - 1). On other graphs it is centered diffusion for a fixed time, whose effects are smooth along the
+graph. All other kinds of variables have their own effects.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from bostruct.kernels.space.factor import Factor
 from bostruct.kernels.space.spectra import LogLengthscale, heat_weights
 
 LENGTHSCALE = 0.5  # of effects along a graph, in units of its length
-RANK_ROUNDING = 4e-15  # an eigenvalue that counts as 0, as a share of the largest
+RANK_ROUNDING = 4e-15  # share of the largest eigenvalue, below which an eigenvalue counts as 0
 
 
 class EffectKernel(ABC):
@@ -43,7 +43,7 @@ class EffectKernel(ABC):
 
     @property
     def on_graph(self) -> GraphEffect | None:
-        """The effect itself if it is that of choices on a graph, summed by tables; else None."""
+        """The effect itself if it belongs to choices on a graph, summed by tables; otherwise None."""
         return None
 
     def conditional(self) -> EffectKernel:
@@ -51,12 +51,12 @@ class EffectKernel(ABC):
         return ConditionalEffect(self)
 
     def unordered(self, is_ordered: bool) -> EffectKernel | None:
-        """Return the effect with all pairs of values equally similar; None, the default, if it is so already.
+        """Return the effect with all pairs of values equally similar; None, the default, if they already are.
 
         Parameters
         ----------
         is_ordered : bool
-            True if the values have an order that may mean nothing.
+            True if the values have an order that may be irrelevant.
         """
         return None
 
@@ -120,7 +120,7 @@ class GraphEffect(EffectKernel):
     graph: VariableGraph
 
     def gram(self, xs: IntArray, ys: IntArray) -> Array:
-        if len(self.table) < len(xs):  # rows are quicker to gather than columns
+        if len(self.table) < len(xs):  # gathering rows is faster than gathering columns
             return self.table[:, ys[:, 0]][xs[:, 0]]
         return self.table[xs[:, 0]][:, ys[:, 0]]
 
@@ -147,7 +147,7 @@ class GraphEffect(EffectKernel):
 
     @cached_property
     def table(self) -> Array:
-        """The kernel between all vertices (k, k), centered, its mean diagonal 1."""
+        """The kernel between all vertices (k, k), centered, with mean diagonal 1."""
         k = self.graph.size
         if self.graph.is_complete:
             return (k * np.eye(k) - 1.0) / max(k - 1.0, 1.0)
@@ -159,14 +159,14 @@ class GraphEffect(EffectKernel):
         return centered * (k / np.trace(centered))
 
 
-NO_EFFECT = GraphEffect(CompleteGraph(1))  # of a variable of one value
+NO_EFFECT = GraphEffect(CompleteGraph(1))  # the effect of a variable with one value
 
 
 @dataclass(frozen=True)
 class FactorEffect(EffectKernel):
-    """The effect of a variable of any kind: its own factor, at parameter 0.
+    """The effect of a variable of any kind: its own factor, with all parameters 0.
 
-    factor: of one variable, with unit diagonal.
+    factor: factor of one variable, with unit diagonal.
     """
 
     factor: Factor
@@ -180,7 +180,7 @@ class FactorEffect(EffectKernel):
 
 @dataclass(frozen=True)
 class ConditionalEffect(EffectKernel):
-    """The effect of a variable that not every point has: none if it is absent."""
+    """The effect of a variable that some points lack: 0 if the variable is absent."""
 
     inner: EffectKernel
 
@@ -199,8 +199,8 @@ class ConditionalEffect(EffectKernel):
 class DistinctValues(NamedTuple):
     """The values that occur in a batch.
 
-    values: the columns of each value, in order (u, w); that of absent points is one of them.
-    at: the position among these of each point's value (n,).
+    values: the columns of each value, in order (u, w); "absent" is one of the values.
+    at: the position of each point's value among them (n,).
     """
 
     values: IntArray
@@ -210,7 +210,7 @@ class DistinctValues(NamedTuple):
 def find_present(xs: IntArray) -> IntArray:
     """Return the positions of the points that have a variable (k,).
 
-    xs: its columns of n points (n, w).
+    xs: the variable's columns of n points (n, w).
     """
     return np.flatnonzero(xs[:, 0] != INACTIVE)
 
@@ -218,7 +218,7 @@ def find_present(xs: IntArray) -> IntArray:
 def find_distinct_values(xs: IntArray) -> DistinctValues:
     """Return the values of a variable that occur in a batch.
 
-    xs: its columns of n points (n, w).
+    xs: the variable's columns of n points (n, w).
     """
     if xs.shape[1] == 1:
         values, at = np.unique(xs[:, 0], return_inverse=True)  # a tenth of the time of sorting rows
@@ -232,4 +232,4 @@ def spread_pairs(table: Array, rows: IntArray, columns: IntArray) -> Array:
 
     rows, columns: (n,) and (m,).
     """
-    return table[:, columns][rows]  # columns first, while there are few rows: rows are quicker to gather
+    return table[:, columns][rows]  # columns first, while there are few rows; gathering rows is faster

@@ -1,6 +1,6 @@
 """The base of a factor: what a kind of variable adds to the product kernel of a space.
 
-And what fast paths of factors share: values that serve the next calls, and look-ups of one table row for each change.
+Also helpers for fast paths of factors: caches of the last calls, and look-ups of one table row for each change.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy.typing as npt
 from bostruct.contracts import Array, IntArray, Prepared, Pullback
 from bostruct.contracts.kernel import differentiate
 
-MAX_CODES = 4096  # columns in which a factor encodes choices; beyond, it adds variables one by one, in memory (n, m)
+MAX_CODES = 4096  # columns of encoded choices; with more, a factor adds variables one by one, in memory (n, m)
 
 
 class VariableChanges(NamedTuple):
@@ -42,7 +42,7 @@ class VariableChanges(NamedTuple):
 class SingleLogGram(NamedTuple):
     """A part of log K in single precision.
 
-    log_gram: (n, m), which the receiver may overwrite, and which is overwritten by the next one.
+    log_gram: (n, m); the caller may overwrite it, and the next item of the iterator overwrites it.
     """
 
     log_gram: npt.NDArray[np.float32]
@@ -68,7 +68,7 @@ class Factor(ABC):
     Parameters
     ----------
     n_variables : int
-        The number of its variables, c.
+        Number of variables, c.
     has_unit_diagonal : bool, default False
         True if each kernel of a value with itself is 1 for any theta; False if unknown.
     """
@@ -258,7 +258,7 @@ ServedFactor: TypeAlias = tuple[Factor, tuple[int, ...]]  # and the positions of
 
 
 class PreparedShared(NamedTuple):
-    """A pair of batches as the factor of single parameters prepares it.
+    """Two batches, prepared for a factor with one shared parameter.
 
     shape: (n, m).
     """
@@ -275,7 +275,7 @@ class SharedFactor(Factor):
 
     @property
     def n_variables(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The number of its variables."""
+        """The number of variables."""
         return self.factor.n_variables
 
     @property
@@ -314,7 +314,7 @@ CachedValue = TypeVar("CachedValue")
 
 
 def look_up(rows: Array, columns: IntArray) -> Array:
-    """Return rows[i, columns[i, j]] (r, m); `numpy.take_along_axis`, in half its time.
+    """Return rows[i, columns[i, j]] (r, m), in half the time of `numpy.take_along_axis`.
 
     rows: (r, k).
     columns: (r, m), which is overwritten.
@@ -324,7 +324,7 @@ def look_up(rows: Array, columns: IntArray) -> Array:
 
 
 def count_disagreements(xs: IntArray, ys: IntArray, size: int) -> Array:
-    """Return in how many variables two points differ (n, m).
+    """Return the number of variables in which two points differ (n, m).
 
     xs: choices of n points (n, c).
     ys: choices of m points (m, c).
@@ -334,7 +334,7 @@ def count_disagreements(xs: IntArray, ys: IntArray, size: int) -> Array:
     """
     with np.errstate(invalid="ignore"):  # a BLAS may set the flag in lanes that it pads; the factors are finite
         if size == 2:
-            agree = _signs(xs) @ _signs(ys).T  # less the number of disagreements
+            agree = _signs(xs) @ _signs(ys).T  # agreements minus disagreements
             return (0.5 * (xs.shape[1] - agree)).astype(np.float64)
         agree = np.zeros((len(xs), len(ys)), dtype=np.float32)
         for choice in range(size):
@@ -343,7 +343,7 @@ def count_disagreements(xs: IntArray, ys: IntArray, size: int) -> Array:
 
 
 def _signs(xs: IntArray) -> npt.NDArray[np.float32]:
-    """Return -1 and 1 for choices 0 and 1."""
+    """Return -1 for choice 0 and 1 for choice 1."""
     signs = xs.astype(np.float32)
     signs *= 2.0
     signs -= 1.0
@@ -351,7 +351,7 @@ def _signs(xs: IntArray) -> npt.NDArray[np.float32]:
 
 
 def disagreement_change(changes: VariableChanges, ys: IntArray) -> npt.NDArray[np.int8]:
-    """Return the change, by each change, in whether its variable differs from y's: -1, 0 or 1 (r, m).
+    """Return, for each change, the change in whether the variable differs from y's: -1, 0 or 1 (r, m).
 
     ys: choices of m points (m, c).
     """
@@ -362,10 +362,10 @@ def disagreement_change(changes: VariableChanges, ys: IntArray) -> npt.NDArray[n
 
 
 class LastCall(Generic[CachedValue]):
-    """The value that was made for the last arrays, which are told apart as objects and only read.
+    """A function of arrays that caches its last result. It compares arrays by identity, so they must not change.
 
-    Points are scored in many small batches, all of which need what was made of the training points, and single changes
-    of one base what was made of the base. A pickle leaves the value out: the arrays that it was made for stay behind.
+    Points are scored in many small batches, all of which need the result for the training points; single changes of one
+    base need the result for the base. A pickle leaves the result out, because it has no such arrays.
     """
 
     def __init__(self, make: Callable[..., CachedValue]) -> None:
@@ -373,21 +373,21 @@ class LastCall(Generic[CachedValue]):
         self._last: tuple[tuple[IntArray, ...], CachedValue] | None = None
 
     def __call__(self, *arrays: IntArray) -> CachedValue:
-        held = self._last
-        if held is None or any(map(is_not, held[0], arrays)):
-            self._last = held = (arrays, self._make(*arrays))
-        return held[1]
+        last = self._last
+        if last is None or any(map(is_not, last[0], arrays)):
+            self._last = last = (arrays, self._make(*arrays))
+        return last[1]
 
     def __getstate__(self) -> dict[str, object]:
         return {**self.__dict__, "_last": None}
 
 
 class LastThetas(Generic[CachedValue]):
-    """The values that were made for the last few parameter vectors: a search asks for the same ones at every step.
+    """A function of a parameter vector that caches its last few results, which a search needs again at every step.
 
-    most: values that are kept, at least 1.
+    most: number of results to keep, at least 1.
 
-    A pickle leaves the values out.
+    A pickle leaves the results out.
     """
 
     def __init__(self, make: Callable[[Array], CachedValue], most: int) -> None:

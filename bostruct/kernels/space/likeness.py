@@ -1,6 +1,6 @@
-"""Values that are told apart by descriptors or a matrix: their distances, for a factor, and their linear effect.
+"""Values that differ by descriptors or a matrix: their distances, for a factor, and their linear effect.
 
-`DistanceFactor` serves every kind of variable with a few distances, each with a lengthscale.
+`DistanceFactor` serves all kinds of variables with a few distances, each with its own lengthscale.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from bostruct.kernels.space.spectra import compute_rates
 class Distances(ABC):
     """The distances between values of one kind of variable.
 
-    Each is a constant less an inner product of features, or the square of a Euclidean distance, so that exp(-r D) is
-    positive semi-definite for each r >= 0. Equal ones compare equal, so that variables share a factor.
+    Each distance is a constant minus an inner product of features, or a squared Euclidean distance, so that exp(-r D)
+    is positive semi-definite for each r >= 0. Equal distances compare equal, so that variables share a factor.
     """
 
     @property
@@ -66,7 +66,7 @@ class DistanceFactor(Factor):
         return self.distances.n_distances * self.n_variables
 
     def prepare(self, xs: IntArray, ys: IntArray | None = None) -> Array:
-        """Return the distances, those of the first variable first (k c, n, m)."""
+        """Return the distances, variable by variable (k c, n, m)."""
         mine, theirs = self._split(xs), self._split(xs if ys is None else ys)
         return np.concatenate([self.distances.compare(one, other) for one, other in zip(mine, theirs, strict=True)])
 
@@ -84,7 +84,7 @@ class DistanceFactor(Factor):
         return lambda t: gram * np.exp((now - compute_rates(t)) * prepared[i])
 
     def prepare_changes(self, changes: VariableChanges, ys: IntArray) -> tuple[IntArray, Array]:
-        """Return the variable of each change (r,), and by how much its distances grow (k, r, m)."""
+        """Return the variable of each change (r,), and the change of its distances (k, r, m)."""
         growth = np.empty((self.distances.n_distances, len(changes.which), len(ys)))
         for v, theirs in enumerate(self._split(ys)):
             rows = np.flatnonzero(changes.which == v)
@@ -105,17 +105,17 @@ class DistanceFactor(Factor):
 
 
 def _find_distinct_rows(values: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the distinct values (d, w), and which of them each is (n,); most changes are of a few values."""
+    """Return the distinct values (d, w), and the position of each value among them (n,); often there are few."""
     places: dict[bytes, int] = {}
     of = np.array([places.setdefault(value.tobytes(), len(places)) for value in values])
     first = np.unique(of, return_index=True)[1]
     return values[first], of
 
 
-MAX_REFERENCE = 1_000  # values that stand for all where distances are averaged
-LONG, LONG_REFERENCE = 10_000, 200  # values beyond which fewer stand for all
-MAX_KEPT = 2**21  # numbers in a comparison that is kept: the factor and the effect ask for the same ones
-CHOICE = 0.25  # between any two different values, if the mean distance of descriptors is 1
+MAX_REFERENCE = 1_000  # maximum number of values over which distances are averaged
+LONG, LONG_REFERENCE = 10_000, 200  # with more values than the first number, the maximum is the second
+MAX_KEPT = 2**21  # numbers in a comparison that is cached; the factor and the effect use the same comparisons
+CHOICE = 0.25  # distance of any two different values, if the mean distance of descriptors is 1
 
 Compare: TypeAlias = Callable[[IntArray, IntArray], Array]
 
@@ -140,10 +140,10 @@ class Measure:
         return self.compare(xs, ys) / self._scale
 
     def correlate(self, xs: IntArray, ys: IntArray, distances: Array) -> Array:
-        """Return the inner products of the centered features whose squared distances are given (n, m), 1 on average.
+        """Return inner products of centered features with these squared distances, of mean diagonal 1 (n, m).
 
         xs, ys: values (n,) and (m,).
-        distances: between them (n, m).
+        distances: distances of the values (n, m).
         """
         return (self._means[xs, None] + self._means[ys] - distances) / self._mean - 1.0
 
@@ -173,13 +173,13 @@ class Measure:
 
 @dataclass(frozen=True)
 class LikenessDistances(Distances):
-    """The distances between values of a variable, for `DistanceFactor`: whether they differ, and one for each group."""
+    """The distances between values for `DistanceFactor`: whether values differ, and one for each descriptor group."""
 
     likeness: Likeness
 
     @property
     def n_distances(self) -> int:
-        """One, and one for each group."""
+        """One more than the number of groups."""
         return 1 + self.likeness.n_distances
 
     def compare(self, xs: IntArray, ys: IntArray) -> Array:
@@ -191,16 +191,16 @@ class LikenessDistances(Distances):
 
 @dataclass(frozen=True)
 class LikenessEffect(EffectKernel):
-    """The linear effect of a value: the mean of those of the groups of descriptors.
+    """The linear effect of a value: the mean of the effects of the descriptor groups.
 
-    The effects are centered, so that they sum to zero over the values, and are linear in descriptors that are numbers.
+    The effects are centered, so that they sum to zero over the values, and are linear in numeric descriptors.
     """
 
     likeness: Likeness
 
     def gram(self, xs: IntArray, ys: IntArray) -> Array:
         distances = LikenessDistances(self.likeness).compare(xs, ys)
-        groups = zip(find_measures(self.likeness)[1:], distances[1:], strict=True)  # the first tells choices apart
+        groups = zip(find_measures(self.likeness)[1:], distances[1:], strict=True)  # the first one compares choices
         return np.asarray(np.mean([one.correlate(xs[:, 0], ys[:, 0], own) for one, own in groups], axis=0))
 
     def unordered(self, is_ordered: bool) -> ChoiceEffect:
@@ -212,7 +212,7 @@ class LikenessEffect(EffectKernel):
 
 @dataclass(frozen=True)
 class ChoiceEffect(EffectKernel):
-    """The effect of plain choices, which sums to zero over them: that of a complete graph, without its table.
+    """The effect of plain choices, which sums to zero over the choices: a complete graph's effect without a table.
 
     size: number of choices, at least 2.
     """
@@ -226,7 +226,7 @@ class ChoiceEffect(EffectKernel):
 
 @lru_cache(maxsize=64)
 def find_measures(likeness: Likeness) -> tuple[Measure, ...]:
-    """Return the distances between values: whether they are the same one first, then one for each group."""
+    """Return the distances between values: first whether the values differ, then one for each group."""
     if isinstance(likeness, GivenMatrix):
         squares = likeness.squared_distances
         size, compares = len(squares), [lambda xs, ys: squares[xs][:, ys]]
@@ -238,7 +238,7 @@ def find_measures(likeness: Likeness) -> tuple[Measure, ...]:
 
 @CachedByContent
 def _compare_values(likeness: Likeness, xs: IntArray, ys: IntArray) -> Array:
-    """Return the distances between values, each pair of different ones computed once (k, n, m)."""
+    """Return the distances between values, computed once for each pair of distinct values (k, n, m)."""
     mine, first = np.unique(xs, return_inverse=True)
     theirs, second = np.unique(ys, return_inverse=True)
     found = np.empty((1 + likeness.n_distances, len(xs), len(ys)))
@@ -280,7 +280,7 @@ def _squared_differences(features: Array) -> Compare:
 
 
 def _tanimoto(bits: npt.NDArray[np.float32]) -> Compare:
-    """Return 1 less the share of bits that both have among those that one has; rows without bits are equal."""
+    """Return the Tanimoto distance, 1 minus shared bits over bits of either row; rows without bits are equal."""
     own = bits.sum(axis=1)
 
     def compare(xs: IntArray, ys: IntArray) -> Array:
@@ -292,13 +292,13 @@ def _tanimoto(bits: npt.NDArray[np.float32]) -> Compare:
 
 
 def _tanimoto_of_counts(counts: Any) -> Compare:
-    """Return 1 less <x, y> / (|x|^2 + |y|^2 - <x, y>) of counts (Ralaivola et al. 2005); rows of zeros are equal.
+    """Return the distance 1 - <x, y> / (|x|^2 + |y|^2 - <x, y>) (Ralaivola et al. 2005); rows of zeros are equal.
 
     GAUCHE has the same similarity (Griffiths et al. 2023). It is positive semi-definite for counts, and integers make
-    the distance of equal rows 0 exactly.
+    the distance of equal rows exactly 0.
     """
     own = np.asarray((counts * counts).sum(axis=1))
-    exact = counts.astype(np.float32) if own.max() < 2**24 else counts  # whose inner products are as small
+    exact = counts.astype(np.float32) if own.max() < 2**24 else counts  # inner products are at most as large
 
     def compare(xs: IntArray, ys: IntArray) -> Array:
         if len(xs) < len(ys):  # the shorter side becomes dense
@@ -311,7 +311,7 @@ def _tanimoto_of_counts(counts: Any) -> Compare:
 
 
 def _choose_reference(likeness: Likeness) -> IntArray:
-    """Return the positions of up to 1,000 values, chosen by their descriptors, whatever order the table has."""
+    """Return the positions of up to 1,000 values, chosen by their descriptors, independent of the table's order."""
     if isinstance(likeness, GivenMatrix) or likeness.size <= MAX_REFERENCE:
         return np.arange(len(likeness.matrix) if isinstance(likeness, GivenMatrix) else likeness.size)
     digests = [hashlib.blake2b(repr(likeness.row(i)).encode(), digest_size=8).digest() for i in range(likeness.size)]

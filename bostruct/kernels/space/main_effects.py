@@ -1,6 +1,6 @@
-"""A linear kernel on the choices themselves: functions that are sums of one effect a variable.
+"""A linear kernel on choices: functions that are sums of one effect per variable.
 
-K(x, x') = (1/d) sum_i E_i(x_i, x'_i), where E_i, the effect of a variable of several values, has mean diagonal 1.
+K(x, x') = (1/d) sum_i E_i(x_i, x'_i), over the d variables with several values. Each effect E_i has mean diagonal 1.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from bostruct.kernels.space.effects import EffectKernel, GraphEffect
 from bostruct.kernels.space.factor import LastCall, VariableChanges, count_disagreements, disagreement_change, look_up
 from bostruct.kernels.space.matern import NumberEffect, change_effects, sum_effects, vary_effects
 
-MANY_SIGNS = 1_000  # variables of two choices from which products in single precision pay
-MOST_COORDINATES = 15  # of a choice, up to which their product takes less time than a look-up of each pair
-LARGEST_TABLE = 64  # choices of a graph that is not complete, whose coordinates are found from its table
-MOST_COORDINATES_OF_POINT = 2_048  # those of 1,000 points take 16 MB
+MANY_SIGNS = 1_000  # variables with two choices; with more, products in single precision are faster
+MOST_COORDINATES = 15  # of a choice; with more, looking up each pair is faster than their product
+LARGEST_TABLE = 64  # choices of an incomplete graph, whose coordinates are computed from its table
+MOST_COORDINATES_OF_POINT = 2_048  # for 1,000 points they take 16 MB
 
 
 class Numbers(NamedTuple):
-    """The variables of a space whose effects are those of numbers.
+    """The variables of a space whose effects are effects of numbers.
 
-    places: of each variable of the space, its position among the numbers, 0 for others (d,).
-    lengthscale: of the effects, as a share of the ranges.
+    places: position of each variable of the space among the numbers, 0 for other variables (d,).
+    lengthscale: lengthscale of the effects, as a share of the ranges.
     """
 
     variables: list[int]
@@ -43,9 +43,9 @@ class Numbers(NamedTuple):
 
 @dataclass(frozen=True)
 class MainEffects(Kernel):
-    """A linear kernel on choices: functions that are sums of one effect a variable.
+    """A linear kernel on choices: functions that are sums of one effect per variable.
 
-    It has no parameters: its Gram matrix is made once, by `prepare`.
+    It has no parameters: `prepare` computes the Gram matrix once.
 
     numbers: the variable of each continuous coordinate of the space, ascending.
     """
@@ -68,18 +68,18 @@ class MainEffects(Kernel):
         return gram
 
     def _locate(self, xs: IntArray) -> Array:
-        """Return coordinates of points (n, f), whose products are what the variables with coordinates add."""
+        """Return coordinates of points (n, f), whose inner products are the part of variables with coordinates."""
         return np.hstack([table[xs[:, columns]].reshape(len(xs), -1) for table, columns in self._coordinates])
 
     def _sum_others(self, xs: IntArray, ys: IntArray) -> Array:
-        """Return what the variables without coordinates add (n, m)."""
+        """Return the part of the variables without coordinates (n, m)."""
         signs = self._signs
         if len(signs) <= MANY_SIGNS:
             gram = (2.0 * xs.take(signs, axis=1) - 1.0) @ (2.0 * ys.take(signs, axis=1) - 1.0).T
         else:
             all_signs = len(signs) == self.layout.n_columns
             mine, theirs = (xs, ys) if all_signs else (xs.take(signs, axis=1), ys.take(signs, axis=1))
-            gram = len(signs) - 2.0 * count_disagreements(mine, theirs, 2)  # the same numbers, for they are whole
+            gram = len(signs) - 2.0 * count_disagreements(mine, theirs, 2)  # integers, so the result is the same
         if (numbers := self._numbers) is not None:
             gram += sum_effects(numbers.grids, xs[:, numbers.columns], ys[:, numbers.columns], numbers.lengthscale)
         for i in self._others:
@@ -115,7 +115,7 @@ class MainEffects(Kernel):
         return at_shares
 
     def _prepare_changes(self, changes: SingleChanges, ys: IntArray) -> Array:
-        """Return the Gram matrix of single changes from that of their base: in each row one effect is another."""
+        """Return the Gram matrix of single changes: the base's Gram matrix, with one effect changed in each row."""
         before, after = changes.before, changes.values
         steps = self._step[changes.which]
         change = np.empty((len(changes), len(ys)))
@@ -133,7 +133,7 @@ class MainEffects(Kernel):
         return change
 
     def _change_effect(self, which: IntArray, before: IntArray, after: IntArray, ys: IntArray) -> Array:
-        """Return by how much changes of variables that share an effect change it (r, m)."""
+        """Return the change of an effect by changes of the variables that share it (r, m)."""
         first = int(which[0])
         effect = self.effects[first]
         if (on_graph := self._graph_effects[first]) is not None:
@@ -154,7 +154,7 @@ class MainEffects(Kernel):
     def diag(self, theta: Array, xs: SpaceBatch) -> Array:
         graphs, others = self._uneven
         n_uneven = sum(len(columns) for _, columns in graphs) + len(others)
-        total = np.full(len(xs), float(self._n_effects - n_uneven))  # of complete graphs and numbers each is 1
+        total = np.full(len(xs), float(self._n_effects - n_uneven))  # effects of complete graphs and numbers are 1
         rows = xs.rows() if n_uneven and isinstance(xs, SingleChanges) else xs
         for effect, columns in graphs:
             total += effect.table.diagonal()[rows[:, columns]].sum(axis=1)
@@ -172,12 +172,12 @@ class MainEffects(Kernel):
 
     @cached_property
     def _graph_effects(self) -> list[GraphEffect | None]:
-        """The effect of each variable on a graph, None for others: those on graphs are computed together, by tables."""
+        """The effect of each variable on a graph, computed together by tables; None for other variables."""
         return [one.on_graph for one in self.effects]
 
     @cached_property
     def _grids(self) -> list[NumberGrid | None]:
-        """The grid of each variable that is a number, None for others: all numbers are computed together."""
+        """The grid of each variable that is a number, computed together; None for other variables."""
         return [one.grid for one in self.effects]
 
     @cached_property
@@ -188,14 +188,14 @@ class MainEffects(Kernel):
 
     @cached_property
     def _effect_numbers(self) -> IntArray:
-        """A number for each variable (d,), the same for variables that share an effect, or are numbers."""
+        """A number for each variable (d,), equal for variables that share an effect, and for all numeric variables."""
         numbers: dict[int, int] = {}
         shared = [id(one) if grid is None else -1 for one, grid in zip(self.effects, self._grids, strict=True)]
         return np.array([numbers.setdefault(effect, len(numbers)) for effect in shared])
 
     @cached_property
     def _uneven(self) -> tuple[list[tuple[GraphEffect, IntArray]], list[int]]:
-        """The effects on graphs without a unit diagonal, those on equal graphs together; and the other variables."""
+        """The graph effects without a unit diagonal, each with its columns, and the other such variables."""
         uneven = [i for i, one in enumerate(self.effects) if not one.has_unit_diagonal]
         return self._list_effects([i for i in uneven if self._sizes[i]]), [i for i in uneven if not self._sizes[i]]
 
@@ -206,7 +206,7 @@ class MainEffects(Kernel):
 
     @cached_property
     def _with_coordinates(self) -> list[int]:
-        """The variables on graphs that have coordinates: a few each, and so many variables that a point has few."""
+        """The variables on graphs that have coordinates: few for each choice, and few in total for each point."""
         few = dict[int, int]()
         for i, one in enumerate(self._graph_effects):
             if one is None or one.graph.size <= 2 or not (one.graph.is_complete or one.graph.size <= LARGEST_TABLE):
@@ -220,13 +220,13 @@ class MainEffects(Kernel):
     def _coordinates(self) -> list[tuple[Array, IntArray]]:
         """Coordinates of the choices (k, r), and the columns of the variables that have them.
 
-        They are scaled so that their products add up to the kernel.
+        They are scaled so that the sum of their inner products is the kernel.
         """
         share = 1.0 / math.sqrt(self._n_effects)
         return [(share * effect.coordinates, columns) for effect, columns in self._list_effects(self._with_coordinates)]
 
     def _list_effects(self, variables: list[int]) -> list[tuple[GraphEffect, IntArray]]:
-        """Return each effect of variables on graphs once, with the columns of all that share it."""
+        """Return each effect of variables on graphs once, with the columns of all variables that share it."""
         shared: dict[int, list[int]] = {}
         for i in variables:
             shared.setdefault(int(self._effect_numbers[i]), []).append(i)
@@ -240,7 +240,7 @@ class MainEffects(Kernel):
 
     @cached_property
     def _n_effects(self) -> int:
-        """The number of variables of several values, at least 1."""
+        """The number of variables with several values, at least 1."""
         return max(len(self.effects) - self._sizes.count(1), 1)
 
     @cached_property
@@ -250,7 +250,7 @@ class MainEffects(Kernel):
 
     @cached_property
     def _numbers(self) -> Numbers | None:
-        """The variables that are numbers; None if there are none."""
+        """The variables that are numbers; None if no variable is."""
         own = [i for i, grid in enumerate(self._grids) if grid is not None]
         if not own:
             return None

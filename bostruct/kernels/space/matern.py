@@ -65,7 +65,7 @@ class MaternFactor(Factor):
 
     @property
     def n_variables(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The number of its variables."""
+        """The number of variables."""
         return len(self.grids)
 
     def prepare(self, xs: IntArray, ys: IntArray | None = None) -> NumberPair:

@@ -1,9 +1,9 @@
-"""Mixtures and allocations: how alike two compositions are, by their shares and by the logarithms of these.
+"""Kernels of mixtures and allocations, which compare compositions by their shares and the logarithms of shares.
 
-Each part has two features, its share and the logarithm of its share, each divided by its spread among drawn values, and
-each with a lengthscale of its own. So the data say whether differences of shares or their ratios count (Aitchison 1982
-compares compositions by ratios alone). A small number is added to shares before the logarithm, so that a part of 0 is
-far from a part of some, and not infinitely far.
+Each part has two features, its share and the logarithm of its share, each divided by its spread over samples, and each
+with its own lengthscale. So the data determine whether differences or ratios of shares matter (Aitchison 1982 compares
+compositions only by ratios). A small number is added to shares before the logarithm, so that a share of 0 is far from
+positive shares, but not infinitely far.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from bostruct.kernels.space.effects import EffectKernel
 from bostruct.kernels.space.spectra import compute_rates
 from bostruct.kernels.space.subset import MOST_RELEVANCES, FeatureFactor
 
-UNIFORM_SPREAD = math.sqrt(1.0 / 12.0)  # of a number with an even range of 1, to which features are scaled
-DRAWS = 1_000  # from a fixed seed, whose spread is taken
+UNIFORM_SPREAD = math.sqrt(1.0 / 12.0)  # of a uniform number in [0, 1], to which features are scaled
+DRAWS = 1_000  # samples from a fixed seed, to compute spreads
 SMALLEST_SHARE = 0.01  # of the mean share, added before the logarithm; of integers at least half a unit
 EFFECT_LENGTHSCALE = 0.5
 
@@ -32,7 +32,7 @@ EFFECT_LENGTHSCALE = 0.5
 class MixtureFeatures:
     """The features of compositions of one kind: the scaled share and the scaled log share of each part.
 
-    compositions: what values there are.
+    compositions: the set of values.
     """
 
     compositions: Compositions
@@ -49,7 +49,7 @@ class MixtureFeatures:
 
     @property
     def groups(self) -> IntArray:
-        """The lengthscale of each feature (2 w,): its own, or of many parts one for shares and one for logs."""
+        """The lengthscale of each feature (2 w,): its own, or for many parts one for shares and one for logarithms."""
         if self.width > MOST_RELEVANCES:
             return np.repeat([0, 1], self.width)
         return np.arange(2 * self.width)
@@ -88,17 +88,17 @@ class MixtureFeatures:
 class MixtureFactor(FeatureFactor):
     """The factor of compositions, with gradients in their shares.
 
-    features: of each of them.
+    features: features of each composition.
     """
 
     features: MixtureFeatures  # type: ignore[assignment]  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def input_vjp(self, theta: Array, xs: IntArray, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]]:
         weights, others = compute_rates(theta)[self._groups], self._encode(ys)
-        read = _read_shares(self.features, xs, self.n_variables)
+        encode = _encode_parts(self.features, xs, self.n_variables)
 
         def at(shares: Array) -> tuple[Array, Pullback]:
-            features, slopes = read(shares)
+            features, slopes = encode(shares)
             gram = (features * (2.0 * weights)) @ others.T
             gram -= (np.square(features) @ weights)[:, None] + np.square(others) @ weights
 
@@ -126,10 +126,10 @@ class MixtureEffect(EffectKernel):
         return gram / mine.shape[1]
 
     def input_vjp(self, xs: IntArray, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]]:
-        others, read = self.features.encode(ys), _read_shares(self.features, xs, 1)
+        others, encode = self.features.encode(ys), _encode_parts(self.features, xs, 1)
 
         def at(shares: Array) -> tuple[Array, Pullback]:
-            features, slopes = read(shares)
+            features, slopes = encode(shares)
             gram, pulls = self._compare(features, others)
 
             def pullback(weighted: Array) -> Array:
@@ -145,31 +145,31 @@ class MixtureEffect(EffectKernel):
         q, rate = mine.shape[1], 1.0 / EFFECT_LENGTHSCALE**2
         gram, pulls = np.zeros((len(mine), len(theirs))), []
         for j in range(q):
-            apart = mine[:, j, None] - theirs[:, j]
-            own = np.exp(-0.5 * rate * np.square(apart)) / q
+            difference = mine[:, j, None] - theirs[:, j]
+            own = np.exp(-0.5 * rate * np.square(difference)) / q
             gram += own
-            pulls.append(-rate * apart * own)
+            pulls.append(-rate * difference * own)
         return gram, pulls
 
 
-def _read_shares(features: MixtureFeatures, xs: IntArray, n_variables: int) -> Callable[[Array], tuple[Array, Array]]:
+def _encode_parts(features: MixtureFeatures, xs: IntArray, n_variables: int) -> Callable[[Array], tuple[Array, Array]]:
     """Return a function from shares (m, c w) to features and their derivatives (m, 2 c w); absent parts stay at 0.
 
-    xs: columns of m points, which say what parts each has (m, c w).
+    xs: columns of m points, which show the parts that each point has (m, c w).
     """
     is_absent = np.tile(features.compositions.is_optional, n_variables) & (xs == 0)
 
-    def read(shares: Array) -> tuple[Array, Array]:
+    def encode(shares: Array) -> tuple[Array, Array]:
         own = np.split(np.where(is_absent, 0.0, shares), n_variables, axis=1)
         slopes = [features.slopes(one) for one in own]
         absent = np.split(is_absent, n_variables, axis=1)
-        kept = [np.where(np.hstack([gone, gone]), 0.0, one) for gone, one in zip(absent, slopes, strict=True)]
+        kept = [np.where(np.hstack([mask, mask]), 0.0, one) for mask, one in zip(absent, slopes, strict=True)]
         return np.hstack([features.encode_shares(one) for one in own]), np.hstack(kept)
 
-    return read
+    return encode
 
 
 def _sum_pairs(pulled: Array, n_variables: int) -> Array:
-    """Return the gradient in shares (m, c w): the sum of those of a share and of its logarithm (m, 2 c w)."""
+    """Return the gradient in shares (m, c w), the sum of the gradients of each share and its logarithm (m, 2 c w)."""
     halves = pulled.reshape(len(pulled), n_variables, 2, -1)
     return halves.sum(axis=2).reshape(len(pulled), -1)

@@ -1,6 +1,6 @@
 """The product kernel of a space: one factor for each variable, multiplied as sums of logarithms.
 
-Products in single precision come with a bound of what rounding may do to them.
+Products in single precision have bounds of their rounding errors.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ from bostruct.domains.space.single_changes import SingleChanges, SpaceBatch
 from bostruct.kernels.space.factor import Factor, LastCall, SingleLogGram, VariableChanges
 
 LOG_FLOOR = math.log(SINGLE_FLOOR)
-LARGEST_LOG = 60.0  # of an entry: sums of many such entries stay finite
-EXPONENTIAL_ROUNDING = 8.0 * SINGLE_ROUNDING  # NumPy's exponential is wrong by at most 2.52 units in the last place
-UNKNOWN = 1e30  # an error that says nothing of the entries
-MANY_COLUMNS = 1_000  # of a point, from which a copy takes long
-MANY_CHANGED_COLUMNS = 128  # of a point, from which single changes are quicker in double precision
+LARGEST_LOG = 60.0  # logarithm of an entry; sums of many such entries stay finite
+EXPONENTIAL_ROUNDING = 8.0 * SINGLE_ROUNDING  # NumPy's exponential has an error of at most 2.52 units in the last place
+UNKNOWN = 1e30  # error bound of entries that are useless
+MANY_COLUMNS = 1_000  # columns of a point; with more, copies are slow
+MANY_CHANGED_COLUMNS = 128  # columns of a point; with more, single changes are faster in double precision
 SMALLEST_REUSABLE = 1e-260  # doubles end at 1e-308
 
 
 class PlacedFactor(NamedTuple):
     """A factor, and the variables of the space that it serves.
 
-    parameters: positions in theta of the parameters of its variables, which may share one; None for those of the
-        variables themselves.
+    parameters: positions in theta of the parameters of its variables, which may share one; None if they are the
+        positions of the variables.
     """
 
     factor: Factor
@@ -52,7 +52,7 @@ class PlacedFactor(NamedTuple):
 
 
 class SpacePair(NamedTuple):
-    """Two batches as the factors compare them, whatever theta is.
+    """Two batches, prepared for the factors independent of theta.
 
     shape: (n, m).
     """
@@ -64,7 +64,8 @@ class SpacePair(NamedTuple):
 class BaseGrams(NamedTuple):
     """The matrices that all single changes of some base points share.
 
-    pair: the base points and the training points. log_grams: log K between these, by the bytes of theta.
+    pair: the base points and the training points.
+    log_grams: log K between them, by the bytes of theta.
     """
 
     pair: SpacePair
@@ -72,10 +73,10 @@ class BaseGrams(NamedTuple):
 
 
 class ChangesPair(NamedTuple):
-    """Two batches of which the first is `SingleChanges`.
+    """Two batches, the first of which is `SingleChanges`.
 
-    base: what is known of their base. of: the base point of each change (n,). parts: of each factor that has any, its
-    position, the rows of its changes (None for all rows), and what it made of them.
+    of: the base point of each change (n,).
+    parts: for each factor with changes, its position, the rows of the changes (None for all), and its prepared changes.
     """
 
     base: BaseGrams
@@ -84,9 +85,9 @@ class ChangesPair(NamedTuple):
 
 
 def take_columns(xs: IntArray, columns: tuple[int, ...]) -> IntArray:
-    """Return some columns of points (n, w), the points themselves where these are many, and all in order.
+    """Return some columns of points (n, w), without a copy if these are many, and all columns in order.
 
-    columns: of a factor; all columns of a point are in ascending order.
+    columns: columns of a factor.
     """
     if len(columns) == xs.shape[1] > MANY_COLUMNS and columns[0] == 0 and columns[-1] == len(columns) - 1:
         return xs
@@ -98,9 +99,9 @@ class SpaceKernel(Kernel):
     """The product of one positive kernel for each variable of a space (Oh et al. 2019, equation 3).
 
     Points are rows of integers. theta (p,) has one parameter for each variable, in the order of the space, or one for
-    all variables of a factor that shares it, and then one for each variable with conditions.
+    all variables of a factor that shares it, and then one for each conditional variable.
 
-    more: the block of the parameters of variables with conditions; None if there are none.
+    more: the block of the parameters of conditional variables; None if there are none.
     numbers: the variable of each continuous coordinate of the space, ascending.
     """
 
@@ -131,7 +132,7 @@ class SpaceKernel(Kernel):
     def variable_columns(self) -> Mapping[int, Sequence[int]]:
         found: dict[int, Sequence[int]] = {}
         for _, served, columns, *_ in self.factors:
-            width = len(columns) // len(served)  # the same for all: they have one shape
+            width = len(columns) // len(served)  # all variables of a factor have the same shape
             found |= {v: columns[j * width : (j + 1) * width] for j, v in enumerate(served)}
         return found
 
@@ -152,8 +153,8 @@ class SpaceKernel(Kernel):
             return None
         mine, parts = np.asarray(xs), []
         for (factor, _, columns, *_), own in zip(self.factors, self._parameters, strict=True):
-            alone = [theta[own] for theta in thetas]
-            if (found := factor.single_log_grams(alone, take_columns(mine, columns))) is None:
+            vectors = [theta[own] for theta in thetas]
+            if (found := factor.single_log_grams(vectors, take_columns(mine, columns))) is None:
                 return None
             parts.append((found, columns))
 
@@ -175,7 +176,7 @@ class SpaceKernel(Kernel):
         return np.exp(total, out=total)
 
     def line(self, theta: Array, i: int, prepared: SpacePair, gram: Array | None = None) -> Callable[[float], Array]:
-        """Return the Gram matrix as a function of theta_i; each call overwrites what the last returned."""
+        """Return the Gram matrix as a function of theta_i; each call overwrites the previous result."""
         carried = gram is not None and float(gram.min(initial=np.inf)) > SMALLEST_REUSABLE
         if gram is None or not carried:
             gram = self._log_gram(theta, prepared, without=i)
@@ -233,11 +234,11 @@ class SpaceKernel(Kernel):
             rows = np.flatnonzero(at == k)
             if not len(rows):
                 continue
-            alone = len(rows) == len(at)
-            own = changes if alone else changes[rows]
-            moved = VariableChanges(place if alone else place[rows], own.before, own.values)
+            is_all = len(rows) == len(at)
+            own = changes if is_all else changes[rows]
+            moved = VariableChanges(place if is_all else place[rows], own.before, own.values)
             parts.append(
-                (k, None if alone else rows, placed.factor.prepare_changes(moved, take_columns(ys, placed.columns)))
+                (k, None if is_all else rows, placed.factor.prepare_changes(moved, take_columns(ys, placed.columns)))
             )
         return ChangesPair(self._bases(changes.base, ys), changes.of, tuple(parts))
 
@@ -254,7 +255,7 @@ class SpaceKernel(Kernel):
         known, key = prepared.base.log_grams, theta.tobytes()
         if key not in known:
             known[key] = self._log_gram(theta, prepared.base.pair)
-        log_gram = known[key].take(prepared.of, axis=0)  # quicker than an index
+        log_gram = known[key].take(prepared.of, axis=0)  # faster than indexing
         for k, rows, part in prepared.parts:
             change = self.factors[k].factor.log_change(theta[self._parameters[k]], part)
             if rows is None:
@@ -278,22 +279,22 @@ class SpaceKernel(Kernel):
 
     @cached_property
     def _home(self) -> list[tuple[int, int]]:
-        """The factor that has each parameter, and the parameter's position there: first those of the variables."""
+        """The factor of each parameter, and the parameter's position among the factor's parameters."""
         homes = {p: (k, j) for k, own in enumerate(self._parameters) for j, p in enumerate(own.tolist())}
         return [homes[v] for v in range(len(homes))]
 
     @cached_property
     def _placed(self) -> IntArray:
-        """The position of each variable's factor, and its own among those of its factor (2, d)."""
+        """The position of each variable's factor, and the variable's position in its factor (2, d)."""
         places = {v: (k, j) for k, placed in enumerate(self.factors) for j, v in enumerate(placed.variables)}
         every = range(max(places, default=-1) + 1)  # variables of one value, which never change, have no factor
         return np.array([places.get(v, (-1, -1)) for v in every], dtype=np.int64).reshape(-1, 2).T.copy()
 
 
 def multiply_factors(parts: Sequence[SingleLogGram]) -> SingleGram:
-    """Return the product of the factors whose logarithms are given, which are overwritten.
+    """Return the product of factors from their logarithms, which are overwritten.
 
-    parts: of every factor, at least one.
+    parts: logarithms of all factors, at least one.
     """
     total, error, smallest, largest = parts[0]
     for part in parts[1:]:

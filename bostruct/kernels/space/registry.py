@@ -1,4 +1,4 @@
-"""The kernel of each kind of variable: one line each. Domains never import kernels; this is where the two meet."""
+"""The registry of kernels: one line for each kind of variable. Domains never import kernels; this file joins them."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class VariableKernels(NamedTuple):
         one for each variable: the logit of the correlation between points with and without it. None wraps the factor of
         each variable in a `ConditionalFactor`.
     lengths : callable, optional
-        Function from a variable of this kind to the effect of its length or size alone, or None if that is constant.
+        Function from a variable of this kind to the effect of only its length or size, or to None if that is constant.
         None if the kind has no length.
     """
 
@@ -102,10 +102,10 @@ def _by_shape(
     make_effect: Callable[[Any], EffectKernel],
     lengths_of: Callable[[Any], EffectKernel | None] | None = None,
 ) -> VariableKernels:
-    """Build the kernels of a kind whose variables share factors and effects if they have equal shapes.
+    """Build the kernels of a kind whose variables share factors and effects if their shapes are equal.
 
-    make_factor: shape, number of variables -> their factor.
-    lengths_of: shape -> the effect of its length or size, if it varies.
+    make_factor: function from a shape and the number of variables to their factor.
+    lengths_of: function from a shape to the effect of its length or size, None if that is constant.
     """
 
     def build_factors(variables: Sequence[Variable], settings: FactorSettings) -> list[ServedFactor]:
@@ -125,10 +125,10 @@ def _by_shape(
 
 
 ON_GRAPHS = VariableKernels(_graph_factors, _graph_effects)
-NUMBERS = VariableKernels(  # also of integers that are not listed
+NUMBERS = VariableKernels(  # also for integers that are not listed
     partial(_number_factors, MaternFactor), _number_effects, partial(_number_factors, ConditionalNumbers)
 )
-# also of categories with descriptors or a matrix
+# also for categories with descriptors or a matrix
 ALIKE = _by_shape(
     lambda one: one.likeness, lambda likeness, n: DistanceFactor(LikenessDistances(likeness), n), LikenessEffect
 )
@@ -156,11 +156,11 @@ KERNELS: dict[type[Variable], VariableKernels] = {
 
 
 def register_variable(kind: type[Variable], kernels: VariableKernels | None = None) -> None:
-    """Register a variable class with its kernel, so that spaces and files can hold it.
+    """Register a variable class with its kernel, so that spaces and files can contain it.
 
-    Call it before loading a study over such a variable. Registering the same class again changes nothing. A class that
-    is defined again, as when a notebook cell runs twice, is a different class under a name that is taken: restart the
-    program, or rename the class.
+    Call it before loading a study with such a variable. Registering the same class again changes nothing. A class that
+    is defined again, for example by running a notebook cell twice, is a different class with a name that is taken:
+    restart the program, or rename the class.
 
     Parameters
     ----------
@@ -216,8 +216,8 @@ def product_kernel(
         Prior of the logit of the correlation between points with and without a variable, initially 0; see
         `ConditionalFactor`. Required if the space has conditions.
     most_apart : int, optional
-        If more than this number of variables have equal graphs, they share one theta_i; None: each has its own. Those
-        with conditions always have their own.
+        If more than this number of variables have equal graphs, they share one theta_i. If None, each has its own.
+        Conditional variables always have their own.
 
     Raises
     ------
@@ -250,13 +250,13 @@ def product_kernel(
 
 
 def number_parameters(placed: Sequence[PlacedFactor], d: int) -> list[PlacedFactor]:
-    """Assign parameters to factors by their variables; a shared one is that of the first of them.
+    """Assign parameters to factors by their variables; a shared parameter belongs to the first of its variables.
 
-    d: number of variables; those without a factor have no parameters.
+    d: number of variables; variables without a factor have no parameters.
 
-    Raises DomainError for a number of parameters that no factor can have.
+    Raises DomainError for an invalid number of parameters.
     """
-    counts = np.zeros(d, dtype=np.int64)  # of the parameters of each variable
+    counts = np.zeros(d, dtype=np.int64)  # parameters of each variable
     for factor, variables, *_ in placed:
         n = check_part("factors", factor, Factor).n_parameters
         if not isinstance(n, int) or n < 1 or (n > 1 and n % len(variables)):
@@ -280,7 +280,7 @@ def number_parameters(placed: Sequence[PlacedFactor], d: int) -> list[PlacedFact
 def _make_conditional(
     kernels: VariableKernels, variables: Sequence[Variable], settings: FactorSettings
 ) -> list[ServedFactor]:
-    """Build the factors of variables that not every point has."""
+    """Build the factors of variables that some points lack."""
     if kernels.conditional is not None and variables:
         return kernels.conditional(variables, settings)
     return [(ConditionalFactor(_single_factor(kernels, one, settings)), (i,)) for i, one in enumerate(variables)]
@@ -289,13 +289,13 @@ def _make_conditional(
 def main_effects(
     domain: Domain, trusts_order: bool = True, by_length: bool = False, lengthscale: float = EFFECT_LENGTHSCALE
 ) -> MainEffects:
-    """Build the linear kernel with one effect for each variable of a domain; none if a point has not the variable.
+    """Build the linear kernel with one effect for each variable of a domain; 0 if a point lacks the variable.
 
-    trusts_order: False for effects of ordered choices that need not be smooth along their order, and of choices with
-        descriptors or a matrix that need not be alike, as those of categories need not be.
-    by_length: True for effects of sequences of varying length, and of subsets of a range of sizes, that depend on their
-        lengths and sizes alone.
-    lengthscale: of the effects of numbers, as a share of their range.
+    trusts_order: False to ignore orders of choices, except a fidelity's, and descriptors or matrices of choices: then
+        these variables have the effects of categories.
+    by_length: True for effects of sequences of varying length, and of subsets of a range of sizes, that depend only on
+        their lengths and sizes.
+    lengthscale: lengthscale of the effects of numbers, as a share of their ranges.
 
     Raises DomainError, naming the variable whose kind has no kernel.
     """
@@ -310,7 +310,7 @@ def main_effects(
 
 
 def has_order_to_doubt(domain: Domain) -> bool:
-    """Return whether a domain has a variable of three or more ordered choices, which is no fidelity, or of alike ones.
+    """Return whether a variable, except a fidelity, has three or more ordered choices, or choices with a similarity.
 
     Raises DomainError, naming the variable whose kind has no kernel.
     """
@@ -324,21 +324,21 @@ def has_lengths(domain: Domain) -> bool:
 
 
 def _length_effects(domain: Domain) -> dict[int, EffectKernel]:
-    """Return the effects of lengths and sizes, where these vary, by position."""
+    """Return the effects of lengths and sizes, if they vary, by the variable's position."""
     registered = ((i, one, _find_registered(type(one))) for i, one in enumerate(domain.variables.values()))
     lengths = ((i, own.lengths(one)) for i, one, own in registered if own is not None and own.lengths is not None)
     return {i: own for i, own in lengths if own is not None}
 
 
 def _unordered_effects(variables: Sequence[Variable], effects: Mapping[int, EffectKernel]) -> dict[int, EffectKernel]:
-    """Return the effects of ordered or alike choices as if they were categories, by position."""
+    """Return the effects of ordered or similar choices as if they were categories, by the variable's position."""
     plain = {i: one.unordered(variables[i].ordered and not variables[i].has_sure_order) for i, one in effects.items()}
     shared = dict[EffectKernel, EffectKernel]()
     return {i: shared.setdefault(one, one) for i, one in plain.items() if one is not None}
 
 
 def _effects(domain: Domain) -> dict[int, EffectKernel]:
-    """Return the effect of each variable, by position, wherever a point has it."""
+    """Return the effect of each variable, if present, by its position."""
     variables, effects = list(domain.variables.values()), dict[int, EffectKernel]()
     for kernels, own in _by_kernels(domain).items():
         make = kernels.effects or partial(_factor_effects, kernels)
@@ -366,7 +366,7 @@ def _grids(variables: Sequence[Variable]) -> tuple[int, ...]:
 
 
 def _by_kernels(domain: Domain) -> dict[VariableKernels, list[int]]:
-    """Return the variables of several values that each entry of the registry serves, by position."""
+    """Return the positions of the variables with several values, for each entry of the registry."""
     found: dict[VariableKernels, list[int]] = {}
     for i, (name, variable) in enumerate(domain.variables.items()):
         kernels = _find_registered(type(variable))
@@ -383,7 +383,7 @@ def _by_kernels(domain: Domain) -> dict[VariableKernels, list[int]]:
 
 
 def _find_registered(kind: type[Variable]) -> VariableKernels | None:
-    """Return the kernels of a kind of variable, or of the nearest kind that it is derived from; None for none."""
+    """Return the kernels of a kind of variable, or of its nearest base class that has kernels; None if none has."""
     return next((KERNELS[one] for one in kind.__mro__ if one in KERNELS), None)
 
 

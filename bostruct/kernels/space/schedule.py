@@ -1,6 +1,6 @@
-"""Orders of items that wait for each other: when each ends and when the last one does, in durations that are learned.
+"""A kernel on orders of items that wait for each other: their end times and the makespan, with learned durations.
 
-Items that share resources and follow each other in chains are labeled canonically, by color refinement.
+Items share resources and follow each other in chains; color refinement labels them canonically.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from bostruct.contracts import Array, IntArray, Kernel, Parameter, Prior, Pullba
 from bostruct.domains.space.single_changes import SpaceBatch
 from bostruct.kernels.algebra import mix_grams, slope_in_odds, weight_of
 
-N_REFERENCE = 64  # orders drawn at random, whose ends say how far apart schedules are
+N_REFERENCE = 64  # random orders, whose ends set the scale of the features
 Colors: TypeAlias = list[int]
 
 
 @dataclass(frozen=True)
 class ScheduleKernel(Kernel):
-    """A linear kernel on the ends of items and on the end of all, in durations that are learned.
+    """A linear kernel on the end times of items and on the makespan, with learned durations.
 
-    k(x, y) = v m(x) m(y) + (1 - v) sum_i e_i(x) e_i(y), where e are the ends of the items, m is the largest of them,
-    both less their means over orders drawn at random, in units of their spread, if all durations are 1. theta has
-    the logarithms of the durations, then the log odds of v. So sums of ends, and the makespan, are functions that it
-    learns, and a duration informs about all orders in which its item is waited for.
+    k(x, y) = v m(x) m(y) + (1 - v) sum_i e_i(x) e_i(y), with the end e_i of item i and the makespan m, the largest end.
+    Both are centered by their means over random orders with durations of 1, and divided by their spread there. theta
+    has the logarithms of the durations, then the log odds of v. So the kernel can learn sums of ends and the makespan,
+    and a duration affects all orders in which other items wait for its item.
 
-    durations: prior of the logarithm of each, which is 0 at first.
+    durations: prior of the logarithm of each duration, which is 0 initially.
     odds: prior of the log odds of v.
-    initial: log odds of v at first.
+    initial: initial log odds of v.
     """
 
     waits: Waits
@@ -77,7 +77,7 @@ class ScheduleKernel(Kernel):
         return lambda shares: (gram, lambda _: np.zeros(shares.shape))
 
     def _pull(self, mine: Features, theirs: Features, slots: Slots, weight: float, cotangent: Array) -> Array:
-        """Return the gradient of sum(cotangent * K) in the durations, through the first batch alone (w,)."""
+        """Return the gradient of sum(cotangent * K) in the durations, only through the first batch (w,)."""
         _, spread, _, scale = self._reference
         to_ends = (1.0 - weight) / spread * (cotangent @ theirs.ends)
         to_ends[np.arange(len(to_ends)), mine.schedule.ends.argmax(axis=1)] += (
@@ -100,7 +100,7 @@ class ScheduleKernel(Kernel):
 
     @cached_property
     def _reference(self) -> tuple[Array, float, float, float]:
-        """Mean ends (w,), the root of their summed variance, the mean makespan and its sd, at durations of 1."""
+        """The mean ends (w,), the root of their summed variance, the mean makespan and its sd, for durations of 1."""
         w, (items, classes) = len(self.waits.chains), label_canonically(*self.waits)
         orders = items[np.random.default_rng(0).permuted(np.tile(np.arange(w), (N_REFERENCE, 1)), axis=1)]
         turns = np.argsort(np.array(self.waits.chains)[orders], axis=1, kind="stable")
@@ -123,10 +123,10 @@ class OrdersPair(NamedTuple):
 
 
 class Features(NamedTuple):
-    """The features of n orders that the kernel sees.
+    """The features of n orders that the kernel compares.
 
-    ends: of each item, centered and scaled (n, w); their squares sum to about 1 over orders drawn at random.
-    makespan: the end of all, centered and scaled (n,), its square about 1.
+    ends: end of each item, centered and scaled (n, w); for random orders, the squares sum to about 1.
+    makespan: end of the last item, centered and scaled (n,); for random orders, its square is about 1.
     """
 
     ends: Array
@@ -135,11 +135,11 @@ class Features(NamedTuple):
 
 
 class Waits(NamedTuple):
-    """The items that wait for each other, by what they share.
+    """The resource and the chain of each item, for which items wait for each other.
 
     resources: the number of the resource of each item (w,), from 0.
-    chains: the number of the chain of each item (w,), from 0: occurrences of one item are a chain, in the order of
-        their numbers.
+    chains: the number of the chain of each item (w,), from 0; a chain has the occurrences of an item in ascending
+        order.
     """
 
     resources: tuple[int, ...]
@@ -151,7 +151,7 @@ class Slots(NamedTuple):
 
     orders: the item in each place (n, w).
     resources: the slot of the resource of the item in each place (w, n).
-    chains: the slot of its chain (w, n).
+    chains: the slot of the item's chain (w, n).
     size: the number of slots of all orders.
     """
 
@@ -164,8 +164,8 @@ class Slots(NamedTuple):
 class Schedule(NamedTuple):
     """The schedules of n orders of w items.
 
-    ends: of each item (n, w).
-    on_resource: whether the item in each place waits longest for its resource, not for its chain (w, n).
+    ends: end of each item (n, w).
+    on_resource: whether the item in each place waits longer for its resource than for its chain (w, n).
     """
 
     ends: Array
@@ -185,9 +185,9 @@ def find_slots(waits: Waits, orders: IntArray) -> Slots:
 
 
 def schedule(slots: Slots, durations: Array) -> Schedule:
-    """Return when each item ends, if it begins once its resource is free and its chain is done so far.
+    """Return the end of each item, which starts once its resource is free and its predecessor in its chain has ended.
 
-    durations: of each item (w,), above 0.
+    durations: duration of each item (w,), above 0.
     """
     orders, free = slots.orders, np.zeros(slots.size)  # when each resource and each chain is free
     lasts = durations[orders.T]
@@ -208,23 +208,23 @@ def pull_ends(slots: Slots, on_resource: npt.NDArray[np.bool_], cotangent: Array
 
     cotangent: (n, w).
     """
-    orders, owed = slots.orders, np.zeros(slots.size)
+    orders, carried = slots.orders, np.zeros(slots.size)
     slopes = np.take_along_axis(cotangent, orders, axis=1).T.copy()
     for place in range(orders.shape[1] - 1, -1, -1):
         resource, chain, slope = slots.resources[place], slots.chains[place], slopes[place]
-        slope += owed.take(resource)
-        slope += owed.take(chain)
+        slope += carried.take(resource)
+        slope += carried.take(chain)
         to_resource = slope * on_resource[place]
-        owed[resource] = to_resource
-        owed[chain] = slope - to_resource
+        carried[resource] = to_resource
+        carried[chain] = slope - to_resource
     return np.bincount(orders.T.ravel(), weights=slopes.ravel(), minlength=orders.shape[1]).astype(np.float64)
 
 
 class Labeling(NamedTuple):
-    """A canonical order of w items. Both arrays are only read.
+    """A canonical order of w items, in read-only arrays.
 
     order: the item in each place (w,).
-    classes: the number of the class of each item (w,): items of one class are alike, as far as refinement can tell.
+    classes: the number of the class of each item (w,); refinement cannot distinguish items of one class.
     """
 
     order: IntArray
@@ -233,15 +233,15 @@ class Labeling(NamedTuple):
 
 @lru_cache(maxsize=32)
 def label_canonically(resources: tuple[int, ...], chains: tuple[int, ...]) -> Labeling:
-    """Return items in a canonical order: up to symmetries the same, however items, resources and chains are numbered.
+    """Return items in a canonical order, independent (up to symmetries) of the numbers of items, resources and chains.
 
-    Color refinement (1-dimensional Weisfeiler and Leman 1968) tells items apart by those before and after them in their
-    chain, and by those of their resource. Where some are still alike, one of them is put first, which tells others
-    apart (individualization, McKay 1981). Refinement can take items for alike that no symmetry exchanges, as in
-    strongly regular structures. There the order depends on the numbers of the items.
+    Color refinement (1-dimensional Weisfeiler and Leman 1968) distinguishes items by their neighbors in their chain and
+    by the items that share their resource. If some items still have the same color, one of them is put first, which
+    distinguishes others (individualization, McKay 1981). Refinement may fail to distinguish items that no symmetry
+    exchanges, as in strongly regular structures. Then the order depends on the numbers of the items.
 
     resources: the number of the resource of each item (w,), from 0.
-    chains: the number of the chain of each item (w,), from 0; items of a chain follow each other as they are numbered.
+    chains: the number of the chain of each item (w,), from 0; items of a chain follow each other in ascending order.
     """
     colors = classes = _refine_colors(resources, chains, [0] * len(chains))
     while (tied := _find_tie(colors)) is not None:
@@ -249,13 +249,13 @@ def label_canonically(resources: tuple[int, ...], chains: tuple[int, ...]) -> La
         colors[tied] -= 1
         colors = _refine_colors(resources, chains, colors)
     found = Labeling(np.argsort(colors), np.array(classes))
-    for own in found:  # which is remembered
+    for own in found:  # the result is cached
         own.flags.writeable = False
     return found
 
 
 def _refine_colors(resources: Sequence[int], chains: Sequence[int], colors: Colors) -> Colors:
-    """Return colors from 0 that tell items apart by the colors of those around them, until none is told apart more."""
+    """Refine colors, numbered from 0, by the colors of neighboring items until no color is split further."""
     before, after, last = [-1] * len(chains), [-1] * len(chains), dict[int, int]()  # the neighbors on a chain
     for item, chain in enumerate(chains):
         if chain in last:
@@ -267,7 +267,7 @@ def _refine_colors(resources: Sequence[int], chains: Sequence[int], colors: Colo
         for color, resource in zip(colors, resources, strict=True):
             shared[resource].append(color)
         users = _rank_colors([tuple(sorted(own)) for own in shared])
-        padded = [*colors, -1]  # the color of no item, which ends of chains have beside them
+        padded = [*colors, -1]  # the neighbor's color at the ends of chains
         colors = _rank_colors(
             [
                 (color, padded[before[item]], padded[after[item]], users[resources[item]])
@@ -278,13 +278,13 @@ def _refine_colors(resources: Sequence[int], chains: Sequence[int], colors: Colo
 
 
 def _rank_colors(keys: Sequence[Hashable]) -> Colors:
-    """Return the place of each key among the different ones, ascending."""
+    """Return the rank of each key among the distinct keys, from 0."""
     ranks = {key: rank for rank, key in enumerate(sorted(set(keys)))}  # type: ignore[type-var]
     return [ranks[key] for key in keys]
 
 
 def _find_tie(colors: Colors) -> int | None:
-    """Return an item of the first color that several items have; None if each has its own."""
+    """Return an item of the first color that several items have; None if all colors differ."""
     first: dict[int, int] = {}
     tied = [(color, first[color]) for item, color in enumerate(colors) if first.setdefault(color, item) != item]
     return min(tied)[1] if tied else None

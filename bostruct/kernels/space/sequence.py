@@ -1,6 +1,6 @@
-"""Sequences of letters: how far apart two of them are, as a factor of the product and as a linear effect.
+"""Kernels of sequences of letters: a factor of the product, and a linear effect.
 
-Their features are the letter in each place, and pairs of letters with small gaps, counted.
+The features of a sequence are the letter in each place, and the counts of pairs of letters with small gaps.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from bostruct.kernels.space.factor import Factor, VariableChanges, count_disagre
 from bostruct.kernels.space.matern import LengthKernel
 from bostruct.kernels.space.spectra import LogLengthscale, compute_rates
 
-MOST_GAPS = 3  # between the letters of a pair: neighbors, with one letter between them, with two
-PAIR_SCALE = 0.25  # of a squared difference of counts: a letter that is another one changes four counts by one
+MOST_GAPS = 3  # between the letters of a pair: neighbors, one letter between them, two letters between them
+PAIR_SCALE = 0.25  # of a squared difference of counts, because one changed letter changes four counts by one
 
 
 @dataclass(frozen=True)
 class SequenceFactor(Factor):
     """The factor exp(-sum_j D_j / (2 l_j^2)) of sequences of one shape, with lengthscales l_j.
 
-    D_j is 1 if two sequences differ in place j; then, for each gap, a quarter of the squared Euclidean distance
-    between the numbers of pairs of letters with this gap; last, where lengths vary, the squared difference of lengths,
-    which is 10 between the ends of their range. Each variable has the logarithms of l_j as its parameters.
+    D_j is 1 if two sequences differ in place j. Each gap has another D_j, a quarter of the squared Euclidean distance
+    between the counts of pairs of letters with this gap. If lengths vary, the last D_j is the squared difference of
+    lengths, scaled to 10 between the ends of their range. The parameters of each variable are the logarithms of l_j.
     """
 
     shape: SequenceShape
@@ -69,9 +69,9 @@ class SequenceFactor(Factor):
         place = self._find_place(i)
         if place is not None:
             return self._places.line(place, theta[self._of_places], prepared.places, gram, carried=carried)
-        apart = prepared.counts[int(np.searchsorted(self._of_counts, i))]
+        squares = prepared.counts[int(np.searchsorted(self._of_counts, i))]
         now = float(compute_rates(theta)[i]) if carried else 0.0
-        return lambda t: gram * np.exp((now - float(compute_rates(np.array(t)))) * apart)
+        return lambda t: gram * np.exp((now - float(compute_rates(np.array(t)))) * squares)
 
     def prepare_changes(self, changes: VariableChanges, ys: IntArray) -> SequenceChanges:
         parts, w = [], self.shape.width
@@ -111,7 +111,7 @@ class SequenceFactor(Factor):
         return np.split(xs, self.n_variables, axis=1)
 
     def _find_place(self, i: int) -> int | None:
-        """Return which of all places a parameter is of, None for one of pairs."""
+        """Return the place that a parameter belongs to, counted over all variables; None for parameters of counts."""
         v, j = divmod(i, self.shape.n_distances)
         return v * self.shape.width + j if j < self.shape.width else None
 
@@ -132,10 +132,9 @@ class SequenceFactor(Factor):
 
 
 class SequencePair(NamedTuple):
-    """Two batches of points as the factor compares them.
+    """Two batches of points, prepared for the factor.
 
-    counts: the distances by pairs of letters, and by length if it varies, those of the first variable first
-        (g c, n, m).
+    counts: the distances by pairs of letters, and by length if it varies, variable by variable (g c, n, m).
     """
 
     places: CompletePair
@@ -146,8 +145,8 @@ class SequenceChanges(NamedTuple):
     """Changes of sequences, compared with m points y.
 
     shape: (r, m).
-    parts: of each variable that changes, its position, the rows of its changes, how features change in these, the
-        counts of the features of y (f, m), and how the squared distances by length grow (k, m), None for one length.
+    parts: for each variable that changes, its position, the rows of its changes, their changes of features, the counts
+        of the features of y (f, m), and the changes of squared distances by length (k, m), None for one length.
     """
 
     shape: tuple[int, int]
@@ -156,11 +155,10 @@ class SequenceChanges(NamedTuple):
 
 @dataclass(frozen=True)
 class SequenceEffect(EffectKernel):
-    """The linear effect of a sequence: the mean of one of its places and of one of its pairs of letters for each gap.
+    """The linear effect of a sequence: the mean of an effect of its places and an effect of its pairs for each gap.
 
-    So sums over places, over letters and over steps from a letter to another are functions that it learns from few
-    values. Each of the effects is 0 on average between sequences of full length drawn at random, and about 1 between
-    equal ones.
+    So few observations suffice to learn sums over places, over letters, and over steps from one letter to another.
+    Each effect has mean 0 between random sequences of full length, and is about 1 between equal sequences.
     """
 
     shape: SequenceShape
@@ -191,17 +189,17 @@ class SequenceEffect(EffectKernel):
         return found / (1 + len(gaps))
 
     def _center_places(self, agree: Array) -> Array:
-        """Return the effect of the places, of the number of places that agree."""
+        """Return the effect of the places from the number of places that agree."""
         return (agree - self.shape.width / self.shape.n_choices) / self._spread
 
     def _center_pairs(self, gap: int, products: Array, counted: Array) -> Array:
-        """Return the effect of pairs, of the product of their counts and the number of all pairs in both sequences."""
+        """Return the effect of pairs from the products of their counts and the number of pairs in both sequences."""
         places, kinds = self.shape.width - gap, self.shape.n_letters**2
         mean = places / kinds  # of a count
         return (products - mean * counted + mean * mean * kinds) / (places * (1.0 - 1.0 / kinds))
 
     def _count_all(self, xs: IntArray) -> Array:
-        """Return the number of all pairs with each gap (g, n)."""
+        """Return the number of pairs with each gap (g, n)."""
         lengths = np.count_nonzero(xs < self.shape.n_letters, axis=1)
         return np.maximum(lengths - np.array(self.shape.gaps)[:, None], 0).astype(np.float64)
 
@@ -212,10 +210,10 @@ class SequenceEffect(EffectKernel):
 
 @dataclass(frozen=True)
 class SequenceShape:
-    """The form of sequences, and the features that kernels see of them.
+    """The alphabet and the lengths of sequences, and the features that kernels compare.
 
-    n_letters: k, at least 2.
-    width: L, the greatest length and the number of columns, at least 2.
+    n_letters: number of letters, k, at least 2.
+    width: greatest length and number of columns, L, at least 2.
     """
 
     n_letters: int
@@ -224,7 +222,7 @@ class SequenceShape:
 
     @property
     def varies(self) -> bool:
-        """True if not all sequences are of one length."""
+        """True if sequences have different lengths."""
         return self.shortest < self.width
 
     @property
@@ -244,23 +242,23 @@ class SequenceShape:
 
     @property
     def n_distances(self) -> int:
-        """One for each place, one for each gap, and one for the length if it varies."""
+        """The number of distances: one for each place, one for each gap, and one for the length if it varies."""
         return self.width + len(self.gaps) + self.varies
 
     def pair_tokens(self, xs: IntArray, gap: int) -> IntArray:
-        """Return the number of each pair of letters, -1 if there are not two (n, L - gap).
+        """Return the number of each pair of letters, -1 if a letter is missing (n, L - gap).
 
         xs: columns of n sequences (n, L).
         """
         first, second = xs[:, :-gap], xs[:, gap:]
-        return np.where(second < self.n_letters, first * self.n_letters + second, -1)  # the first is before the second
+        return np.where(second < self.n_letters, first * self.n_letters + second, -1)  # blanks come after all letters
 
     def list_features(self, xs: IntArray) -> IntArray:
         """Return the numbers of the features: the values of columns, then the pairs with each gap (n, s).
 
         xs: columns of n sequences (n, L).
 
-        There is -1 if there are no two letters.
+        The number of a pair is -1 if a letter is missing.
         """
         tokens, first = [xs + self.n_choices * np.arange(self.width)], self.n_choices * self.width
         for gap in self.gaps:
@@ -281,9 +279,9 @@ class SequenceShape:
 
 
 class ChangedFeatures(NamedTuple):
-    """How the features of sequences change.
+    """Changes of the features of sequences.
 
-    squares: by how much the squared norms of the counts of pairs grow (g, r).
+    squares: changes of the squared norms of the counts of pairs (g, r).
     """
 
     growth: scipy.sparse.csr_array
@@ -292,7 +290,7 @@ class ChangedFeatures(NamedTuple):
 
 @CachedByContent
 def multiply_pairs(shape: SequenceShape, xs: IntArray, ys: IntArray) -> Array:
-    """Return the inner products of the counts of pairs with each gap (g, n, m), which is only read.
+    """Return the inner products of the counts of pairs with each gap (g, n, m); the array is only read.
 
     xs: columns of n sequences (n, L).
     ys: columns of m sequences (m, L).
@@ -319,9 +317,9 @@ def square_pairs(shape: SequenceShape, xs: IntArray) -> Array:
 
     xs: columns of n sequences (n, L).
 
-    They are sums over pairs of how often each occurs: changes and diagonals ask for them.
+    Each is a sum over the pairs of a sequence of how often the pair occurs; changes and diagonals need it.
     """
-    kinds, found = shape.n_letters**2 + 1, np.empty((len(shape.gaps), len(xs)))  # one more kind, of no pair
+    kinds, found = shape.n_letters**2 + 1, np.empty((len(shape.gaps), len(xs)))  # one more kind for missing letters
     for j, gap in enumerate(shape.gaps):
         numbers = shape.pair_tokens(xs, gap) % kinds
         numbers += kinds * np.arange(len(xs))[:, None]
@@ -334,7 +332,7 @@ def square_pairs(shape: SequenceShape, xs: IntArray) -> Array:
 
 @CachedByContent
 def change_features(shape: SequenceShape, before: IntArray, after: IntArray) -> ChangedFeatures:
-    """Return how the features change."""
+    """Return the changes of the features."""
     lost, won = shape.list_features(before), shape.list_features(after)
     lost, won = np.where(lost == won, -1, lost), np.where(lost == won, -1, won)
     numbers, signs = np.hstack([lost, won]), np.repeat([-1.0, 1.0], lost.shape[1])
@@ -344,17 +342,17 @@ def change_features(shape: SequenceShape, before: IntArray, after: IntArray) -> 
 
 
 def _square_repeated(shape: SequenceShape, xs: IntArray) -> Array:
-    """Return `SequenceShape.square_pairs` of rows that are mostly those before them: changes of one base."""
+    """Return `square_pairs` of rows that mostly equal the row before them, as in changes of one base."""
     is_new = np.concatenate([[True], (xs[1:] != xs[:-1]).any(axis=1)])[: len(xs)]
     return square_pairs(shape, xs[is_new])[:, np.cumsum(is_new) - 1]
 
 
 def _count_numbers(numbers: IntArray, n_columns: int) -> scipy.sparse.csr_array:
-    """Return how often each row has each number (n, n_columns); negative numbers do not count.
+    """Count the numbers in each row (n, n_columns); negative numbers are ignored.
 
     numbers: (n, s).
 
-    What occurs twice is stored twice: products add it up, and nothing is sorted.
+    Repeated numbers are separate entries: products add them up, and nothing is sorted.
     """
     counted = numbers >= 0
     ends = np.concatenate([[0], np.cumsum(np.count_nonzero(counted, axis=1))])
@@ -363,6 +361,6 @@ def _count_numbers(numbers: IntArray, n_columns: int) -> scipy.sparse.csr_array:
 
 
 def scale_columns(matrix: scipy.sparse.csr_array, weights: Array) -> scipy.sparse.csr_array:
-    """Return a matrix (n, f) with the weight of each column (f,) multiplied in."""
+    """Return a matrix (n, f) with each column multiplied by its weight (f,)."""
     scaled = matrix.data * weights[matrix.indices]
     return scipy.sparse.csr_array((scaled, matrix.indices, matrix.indptr), shape=matrix.shape)

@@ -11,8 +11,8 @@ import scipy
 
 from bostruct.contracts import Array
 
-LARGEST_EXPONENT = 700.0  # of a number that exp can still make
-SMALLEST_ENTRY = 1e-130  # entries below are rounding noise of the eigensystem; their logarithm must stay finite
+LARGEST_EXPONENT = 700.0  # whose exponential is finite
+SMALLEST_ENTRY = 1e-130  # smaller entries are rounding errors of the eigensystem; logarithms must stay finite
 
 
 def complete_log_correlation(size: Array, beta: Array) -> Array:
@@ -49,11 +49,11 @@ def heat_slopes(values: Array, beta: Array) -> Array:
     return change - weights * change.mean(axis=1, keepdims=True)
 
 
-LARGEST_EDGE_WEIGHT = 1e300  # edge weight: short of infinity, which times the eigenvalue 0 is no number
+LARGEST_EDGE_WEIGHT = 1e300  # finite, because infinity times the eigenvalue 0 is NaN
 
-SMALLEST_NORMAL = 1e-300  # numbers much smaller have few digits, and what follows from them moves in steps
+SMALLEST_NORMAL = 1e-300  # smaller numbers have few digits, and results computed from them move in steps
 
-SMALLEST_PARAMETER = 1e-300  # of an elliptic integral: short of 0, if its complement is infinite
+SMALLEST_PARAMETER = 1e-300  # of an elliptic integral: above 0, at which the complementary integral is infinite
 
 
 class Link(ABC):
@@ -86,7 +86,7 @@ class Link(ABC):
         """
 
     def rho(self, theta: float, size: float) -> float:
-        """Return exp of `complete` for one graph: what a coordinate sampler asks for many times.
+        """Return exp of `complete` for one graph, which a coordinate sampler needs many times.
 
         Parameters
         ----------
@@ -140,15 +140,15 @@ class LogEdgeWeight(Link):
 class LogLengthscale(Link):
     """The link theta = log l, where l is the lengthscale that is equivalent to the edge weight.
 
-    On a complete graph the kernel is the RBF of a 0/1 distance: log rho = -1 / (2 l^2). On a path of length 1, whose
-    ends reflect the diffusion, they correlate as theta_4(q) / theta_3(q), with Jacobi's theta functions theta_3 and
-    theta_4 of the nome q = exp(-beta gap), and gap the smallest positive eigenvalue of the Laplacian. The edge weight
-    is the one at which this is the RBF's exp(-1 / (2 l^2)). That makes -log q = pi K(p) / K(1 - p), where p = exp(-2 /
-    l^2) and K is the complete elliptic integral of the first kind, of the parameter (DLMF 22.2.1 and 22.2.2). For a
-    small l this is (pi l)^2 / 2: far from the ends the diffusion is a Gaussian of variance l^2.
+    On a complete graph the kernel is the RBF of a 0/1 distance: log rho = -1 / (2 l^2). On a path of length 1, the ends
+    reflect the diffusion and have the correlation theta_4(q) / theta_3(q). Here theta_3 and theta_4 are Jacobi's theta
+    functions of the nome q = exp(-beta gap), and gap is the smallest positive eigenvalue of the Laplacian. The edge
+    weight is chosen so that this is the RBF's exp(-1 / (2 l^2)). Hence -log q = pi K(p) / K(1 - p), where p = exp(-2 /
+    l^2) and K is the complete elliptic integral of the first kind as a function of the parameter (DLMF 22.2.1 and
+    22.2.2). For a small l this is (pi l)^2 / 2: far from the ends the diffusion is a Gaussian of variance l^2.
 
-    Opposite points of a cycle correlate in the same way. Every other graph uses the same law, which is independent of
-    the scale of its edge weights.
+    Opposite points of a cycle have the same correlation. All other graphs use the same formula, which is independent of
+    the scale of the edge weights.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ class LogLengthscale(Link):
     name: str = "log_lengthscale"
 
     def complete(self, theta: Array, size: Array) -> Array:
-        # distance is 0 or 1 however many choices there are
+        # the distance is 0 or 1 for any number of choices
         return -0.5 * np.exp(-2.0 * theta)
 
     def complete_slope(self, theta: Array, size: Array) -> Array:
@@ -169,8 +169,8 @@ class LogLengthscale(Link):
         return math.exp(-0.5 * math.exp(min(-2.0 * theta, LARGEST_EXPONENT)))
 
     def edge_weights(self, theta: Array, gap: float) -> tuple[Array, Array]:
-        # -log q of the nome q, and the slope of its logarithm, which follows from the derivative of the nome in its
-        # parameter m = 1 - p, -pi^2 / (4 m (1 - m) K(m)^2)
+        # -log q of the nome q, and the slope of its logarithm, by the derivative of -log q in its parameter m = 1 - p,
+        # which is -pi^2 / (4 m (1 - m) K(m)^2)
         half = np.exp(np.minimum(-2.0 * theta, LARGEST_EXPONENT))  # 1 / l^2
         p, rest = np.exp(-2.0 * half), np.maximum(-np.expm1(-2.0 * half), SMALLEST_PARAMETER)
         above = scipy.special.ellipkm1(rest)  # K(p)
@@ -182,5 +182,5 @@ class LogLengthscale(Link):
 
 
 def compute_rates(theta: Array | float) -> Array:
-    """Return 1 / (2 l^2), by which a squared difference counts, for each logarithm of l."""
+    """Return 1 / (2 l^2), the factor of a squared difference, for each logarithm of l."""
     return 0.5 * np.exp(-2.0 * np.asarray(theta, dtype=np.float64))

@@ -1,10 +1,10 @@
-"""Subsets of items: how alike two of them are, as a factor of the product and as a linear effect.
+"""Kernels of subsets of items: a factor of the product, and a linear effect.
 
-Subsets of k of n items have the heat kernel of the Johnson graph: an edge is an exchange of one item for another. By
+Subsets of k of n items have the heat kernel of the Johnson graph, whose edges exchange one item for another. By
 symmetry the kernel is a function of the number of exchanges between two subsets. Its eigenvalues j (n + 1 - j) and its
-values, sums of Eberlein polynomials, are known in closed form (Delsarte 1973, section 4.2), but these sums cancel where
-the kernel is small. A random walk knows the same kernel as a series of positive terms, which gives the logarithm of the
-kernel at every distance. `FeatureFactor` adds squared differences of features of a subset, each with a lengthscale.
+values, sums of Eberlein polynomials, are known in closed form (Delsarte 1973, section 4.2), but these sums suffer from
+cancellation if the kernel is small. A random walk gives the same kernel as a series of positive terms, and so its
+logarithm at every distance. `FeatureFactor` adds squared differences of features of a subset, each with a lengthscale.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from bostruct.kernels.space.factor import Factor, VariableChanges
 from bostruct.kernels.space.matern import LengthKernel
 from bostruct.kernels.space.spectra import compute_rates
 
-MOST_RELEVANCES = 100  # items that have a lengthscale each
-KNOTS = 60  # lengthscales at which the kernel is computed; splines are in between
-SMALLEST, LARGEST = -2.1, 3.0  # logarithms of these; beyond, the kernel hardly changes
+MOST_RELEVANCES = 100  # items that have one lengthscale each
+KNOTS = 60  # lengthscales at which the kernel is computed, with splines in between
+SMALLEST, LARGEST = -2.1, 3.0  # log lengthscales of the first and the last knot; beyond, the kernel barely changes
 TIME = 3.0  # of diffusion on the graph of items, in units of 1 / mean degree
 
 
 @dataclass(frozen=True)
 class SubsetFeatures:
-    """The features of subsets of w items, for `FeatureFactor`: bits of the items, smooth ones on their graph, the size.
+    """The features of subsets of w items, for `FeatureFactor`: bits, smooth features on a graph of the items, the size.
 
-    width: w, at least 2.
-    apart: True for a bit of each item with a lengthscale of its own.
-    together: True for bits that share a lengthscale.
-    graph: of the items, for w - 1 features that share a lengthscale; None for none.
-    sizes: the range of the sizes, for a feature of its own; None for none.
+    width: number of items, w, at least 2.
+    apart: whether there is a bit of each item with its own lengthscale.
+    together: whether there are bits that share a lengthscale.
+    graph: graph of the items, for w - 1 smooth features that share a lengthscale; None for no such features.
+    sizes: range of the sizes, for the feature of the size; None for no such feature.
     """
 
     width: int
@@ -77,7 +77,7 @@ class SubsetFeatures:
 def _smoother(graph: WeightedGraph) -> Array:
     """Return features whose inner products are the diffusion on a graph, without its constant part (w, w - 1).
 
-    The time is 3 over the mean degree. The mean square of a feature is that of a bit.
+    The time is 3 over the mean degree. A feature has the mean square of a bit.
     """
     spectrum = graph.spectrum()
     decay = np.exp(-TIME * spectrum.values[1:] / spectrum.values.mean())
@@ -85,7 +85,7 @@ def _smoother(graph: WeightedGraph) -> Array:
 
 
 class FeaturePair(NamedTuple):
-    """Two batches as features, and the squares of these. xs, x_squares: (n, c q). ys, y_squares: (m, c q)."""
+    """The features of two batches, and their squares; (n, c q) for xs and x_squares, (m, c q) for ys and y_squares."""
 
     xs: Array
     ys: Array
@@ -96,8 +96,9 @@ class FeaturePair(NamedTuple):
 class FeatureChanges(NamedTuple):
     """Changes of single variables as features.
 
-    which: the variable of each change (r,). before, after: the features of that variable (r, q). ys: the features of
-    all variables of m points (m, c q).
+    which: the variable of each change (r,).
+    before, after: the features of that variable (r, q).
+    ys: the features of all variables of m points (m, c q).
     """
 
     which: IntArray
@@ -110,8 +111,8 @@ class FeatureChanges(NamedTuple):
 class FeatureFactor(Factor):
     """The factor exp(-sum_j (z_j - z'_j)^2 / (2 l_j^2)) of variables of one kind, where z are features.
 
-    Each variable has k parameters, the logarithms of l, one for each group of features. All of it is products of
-    matrices: m points take memory (n, m), however many features they have.
+    Each variable has k parameters, the logarithms of l, one for each group of features. It is computed by products of
+    matrices, so m points take memory (n, m) for any number of features.
     """
 
     features: SubsetFeatures
@@ -136,7 +137,7 @@ class FeatureFactor(Factor):
         gram = (prepared.xs * (2.0 * weights)) @ prepared.ys.T
         gram -= (prepared.x_squares @ weights)[:, None]
         gram -= prepared.y_squares @ weights
-        return np.minimum(gram, 0.0, out=gram)  # rounding aside it is at most 0
+        return np.minimum(gram, 0.0, out=gram)  # at most 0 except for rounding
 
     def gradient(self, theta: Array, prepared: FeaturePair, weighted: Array) -> Array:
         squares = weighted.sum(axis=1) @ prepared.x_squares + weighted.sum(axis=0) @ prepared.y_squares
@@ -155,7 +156,7 @@ class FeatureFactor(Factor):
     def prepare_changes(self, changes: VariableChanges, ys: IntArray) -> FeatureChanges:
         w = self.features.width
         before = changes.before[:, :w]
-        # Changes of one value stand in a row.
+        # Changes of the same value are adjacent.
         is_new = np.append(True, (before[1:] != before[:-1]).any(axis=1))[: len(before)]
         known = self.features.encode(before[is_new])[np.cumsum(is_new) - 1]
         return FeatureChanges(changes.which, known, self.features.encode(changes.after[:, :w]), self._encode(ys))
@@ -172,7 +173,7 @@ class FeatureFactor(Factor):
         return change
 
     def _encode(self, xs: IntArray) -> Array:
-        """Return the features of all variables, those of the first one first (n, c q)."""
+        """Return the features of all variables, variable by variable (n, c q)."""
         return np.hstack([self.features.encode(own) for own in np.split(xs, self.n_variables, axis=1)])
 
     @property
@@ -189,7 +190,7 @@ class FeatureFactor(Factor):
 class FactorPair(Factor):
     """The product of two factors of the same c variables, each with its own number of parameters for a variable.
 
-    Each variable has its parameters of the first factor, then those of the second one.
+    Each variable has its parameters of the first factor, then its parameters of the second factor.
     """
 
     first: Factor
@@ -197,7 +198,7 @@ class FactorPair(Factor):
 
     @property
     def n_variables(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The number of their variables, c."""
+        """The number of variables, c."""
         return self.first.n_variables
 
     @property
@@ -252,7 +253,7 @@ class FactorPair(Factor):
         return rows[:, : self._own].ravel(), rows[:, self._own :].ravel()
 
     def _place(self, i: int | None) -> tuple[int | None, int | None]:
-        """Return the position of a parameter in the first factor or in the second one, None in the other."""
+        """Return the positions of a parameter in the first and the second factor, one of which is None."""
         if i is None:
             return None, None
         v, place = divmod(i, self.n_parameters // self.n_variables)
@@ -264,8 +265,9 @@ class FactorPair(Factor):
 class HeatCurves(NamedTuple):
     """The kernel as a function of the lengthscale.
 
-    lowest, highest: logarithms of the lengthscales between which it is known.
-    log_rates: log lengthscale -> log(-log kernel) at 1, 2, ... exchanges, and with 1 as second argument its derivative.
+    lowest, highest: smallest and largest log lengthscale for which it is known.
+    log_rates: function from a log lengthscale to log(-log kernel) at 1, 2, ... exchanges; with 1 as second argument,
+        its derivative.
     """
 
     lowest: float
@@ -274,14 +276,14 @@ class HeatCurves(NamedTuple):
 
 
 def log_heat(n: int, k: int, times: Array) -> Array:
-    """Return the logarithm of the heat kernel, over that of a subset with itself (t, most exchanges + 1).
+    """Return the logarithm of the heat kernel over its value for equal subsets (t, largest number of exchanges + 1).
 
     n: number of items, at least 2.
     k: number of items of a subset, from 1 to n - 1.
-    times: of diffusion, > 0 (t,).
+    times: times of diffusion, above 0 (t,).
 
-    The walk makes m steps, m Poisson distributed (uniformization, Jensen 1953), each of one exchange or none. By
-    symmetry it is enough to follow the chance of one subset at each distance.
+    A random walk makes a Poisson distributed number m of steps (uniformization, Jensen 1953), each with one exchange or
+    none. By symmetry it suffices to compute the probability of one subset at each distance.
     """
     most = min(k, n - k)
     d = np.arange(most + 1)
@@ -306,13 +308,13 @@ def log_heat(n: int, k: int, times: Array) -> Array:
 
 @lru_cache(maxsize=16)
 def heat_curves(n: int, k: int) -> HeatCurves:
-    """Return the kernel of J(n, k) as a function of the lengthscale l: one exchange correlates by exp(-1 / l^2).
+    """Return the kernel of J(n, k) as a function of the lengthscale l: at one exchange it is exp(-1 / l^2).
 
     n: number of items, at least 2.
     k: number of items of a subset, from 1 to n - 1.
 
-    That is the correlation of two bits that differ, each with a lengthscale l. The times are those at which two bits
-    of a hypercube would correlate so.
+    This is the correlation at two different bits with lengthscale l each. The times of diffusion are chosen so that two
+    bits of a hypercube would have this correlation.
     """
     near = np.exp(-0.5 * np.exp(-2.0 * np.linspace(SMALLEST, LARGEST, KNOTS)))
     log_rates = np.log(-log_heat(n, k, 2.0 / n * np.arctanh(near))[:, 1:])
@@ -340,19 +342,19 @@ class JohnsonFactor(Factor):
 
     def log_gram(self, theta: Array, prepared: IntArray, without: int | None = None) -> Array:
         total = np.zeros(prepared.shape[1:])
-        for v, apart in enumerate(prepared):
+        for v, exchanges in enumerate(prepared):
             if v != without:
-                total += self._curve(float(theta[v]))[0].take(apart)
+                total += self._curve(float(theta[v]))[0].take(exchanges)
         return total
 
     def gradient(self, theta: Array, prepared: IntArray, weighted: Array) -> Array:
         slopes = [self._curve(one)[1] for one in theta]
-        sums = [np.bincount(apart.ravel(), weighted.ravel(), len(slopes[0])) for apart in prepared]
+        sums = [np.bincount(counts.ravel(), weighted.ravel(), len(slopes[0])) for counts in prepared]
         return np.array([slope @ total for slope, total in zip(slopes, sums, strict=True)])
 
     def line(self, i: int, theta: Array, prepared: IntArray, gram: Array, *, carried: bool) -> Callable[[float], Array]:
-        alone = JohnsonFactor(self.n, self.k, 1)
-        return Factor.line(alone, 0, theta[i : i + 1], prepared[i : i + 1], gram, carried=carried)
+        single = JohnsonFactor(self.n, self.k, 1)
+        return Factor.line(single, 0, theta[i : i + 1], prepared[i : i + 1], gram, carried=carried)
 
     def prepare_changes(self, changes: VariableChanges, ys: IntArray) -> tuple[IntArray, IntArray, IntArray]:
         """Return the variable of each change (r,), and the exchanges before and after it (r, m)."""
@@ -375,24 +377,24 @@ class JohnsonFactor(Factor):
         """Return log K by the number of exchanges, and its derivative in theta."""
         lowest, highest, log_rates = heat_curves(self.n, self.k)
         inside = min(max(theta, lowest), highest)
-        rates = np.exp(log_rates(inside) - 2.0 * (theta - inside))  # as Hamming distances beyond
+        rates = np.exp(log_rates(inside) - 2.0 * (theta - inside))  # beyond, like Hamming distances
         slope = log_rates(inside, 1) if inside == theta else -2.0
         return np.append(0.0, -rates), np.append(0.0, -rates * slope)
 
 
 def _count_exchanges(xs: IntArray, ys: IntArray) -> IntArray:
-    """Return how many exchanges two subsets are apart (n, m)."""
-    shared = xs.astype(np.float32) @ ys.T.astype(np.float32)  # whole numbers, which single precision holds
+    """Return the number of exchanges between two subsets (n, m)."""
+    shared = xs.astype(np.float32) @ ys.T.astype(np.float32)  # integers, exact in single precision
     return (xs[:1].sum() - shared).astype(np.int64)
 
 
 class SubsetShape(NamedTuple):
-    """All that a kernel knows of a `Subset`, whatever its items are called.
+    """The properties of a `Subset` that kernels use, independent of the items' names.
 
-    n_items: at least 2.
+    n_items: number of items, at least 2.
     sizes: the smallest and the largest number of items of a subset.
-    share: the mean share of the items that a subset has, in (0, 1).
-    graph: of the items; None for none.
+    share: the mean share of items in a subset, in (0, 1).
+    graph: graph of the items; None if there is none.
     """
 
     n_items: int
@@ -412,10 +414,7 @@ class SubsetShape(NamedTuple):
 
 
 def subset_factor(shape: SubsetShape, n_variables: int) -> Factor:
-    """Build the factor of some variables.
-
-    n_variables: how many, at least 1.
-    """
+    """Build the factor of `n_variables` (at least 1) variables of one shape."""
     n, (smallest, largest), _, graph = shape
     exchanges = JohnsonFactor(n, smallest, n_variables) if smallest == largest else None
     features = SubsetFeatures(n, n <= MOST_RELEVANCES, exchanges is None, graph, shape.range)
@@ -427,12 +426,12 @@ def subset_factor(shape: SubsetShape, n_variables: int) -> Factor:
 
 @dataclass(frozen=True)
 class SubsetEffect(EffectKernel):
-    """The linear effect of a subset: each item that is in it adds its own.
+    """The linear effect of a subset: the sum of effects of its items.
 
-    width: w, the number of items.
-    share: the mean share of the items that a subset has, in (0, 1).
+    width: number of items, w.
+    share: the mean share of items in a subset, in (0, 1).
 
-    Effects are 0 on average over draws, and the mean of the diagonal is 1.
+    Over samples, the mean effect is 0, and the mean of the diagonal is 1.
     """
 
     width: int

@@ -1,4 +1,4 @@
-"""The kernel of a subset of the variables of a space, and how much points differ in each variable."""
+"""The kernel of a subset of the variables of a space, and dissimilarities of points in each variable."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from bostruct.kernels.space.effects import NO_EFFECT
 from bostruct.kernels.space.factor import LastCall
 from bostruct.kernels.space.main_effects import MainEffects
 
-SAMPLES = 256  # of a variable, whose mean dissimilarity is its unit
+SAMPLES = 256  # random values of a variable, whose mean dissimilarity is the variable's unit
 
 
 @dataclass(frozen=True)
 class SubspaceKernel(Kernel):
-    """A kernel on some variables of a space, as a kernel on its points.
+    """A kernel on some variables of a space, as a kernel on the space's points.
 
-    kernel: of points that have these variables alone.
-    layout: of the points of the space.
-    positions: of the variables among those of the space, ascending; one of them has no condition.
-    numbers: positions of the continuous variables among those of the space, ascending.
-    anchor: a variable without a condition, as its position among `positions`.
+    kernel: kernel of points that have only these variables.
+    layout: layout of the points of the space.
+    positions: positions of the variables in the space, ascending; at least one of them has no condition.
+    numbers: positions of the continuous variables in the space, ascending.
+    anchor: position in `positions` of a variable without a condition.
     """
 
     kernel: Kernel
@@ -49,11 +49,11 @@ class SubspaceKernel(Kernel):
 
     @property
     def variable_columns(self) -> Mapping[int, Sequence[int]]:
-        """Those of all variables of the space, of which the others are found to have no relevance."""
+        """The columns of all variables of the space, so that the other variables have no relevance."""
         return {i: range(self.layout.n_columns)[self.layout.columns(i)] for i in range(len(self.layout.widths))}
 
     def project(self, xs: SpaceBatch) -> SpaceBatch:
-        """Return points without the other variables; a change of another variable becomes one that changes nothing."""
+        """Return points without the other variables; a change of another variable becomes a change of nothing."""
         if not isinstance(xs, SingleChanges):
             return np.asarray(xs)[:, self._columns]
         own = self._layout
@@ -132,29 +132,29 @@ class SubspaceKernel(Kernel):
 def measure_dissimilarities(domain: Domain, effects: MainEffects) -> Callable[[IntArray], npt.NDArray[np.float32]]:
     """Return a function from n points to their dissimilarities in each of d variables (d, n, n).
 
-    They are half the squared distances of the main effect of the variable, whose mean is 1 among random values.
+    A dissimilarity is half the squared distance in the main effect of the variable, with mean 1 over random values.
 
-    domain: of variables.
-    effects: of its variables.
+    domain: domain with variables.
+    effects: main effects of the variables.
     """
     variables = enumerate(domain.variables.values())
     rngs = (np.random.default_rng(0) for _ in domain.variables)  # equal variables have equal units
     units = [
-        max(float(_apart(effects, i, one.sample(SAMPLES, rng)).mean()), 1e-9)
+        max(float(_half_squares(effects, i, one.sample(SAMPLES, rng)).mean()), 1e-9)
         for (i, one), rng in zip(variables, rngs, strict=True)
     ]
 
     def measure(xs: IntArray) -> npt.NDArray[np.float32]:
         found = np.empty((len(units), len(xs), len(xs)), dtype=np.float32)
         for i, unit in enumerate(units):
-            found[i] = _apart(effects, i, np.asarray(xs)[:, effects.layout.columns(i)]) / unit
+            found[i] = _half_squares(effects, i, np.asarray(xs)[:, effects.layout.columns(i)]) / unit
         return found
 
     return measure
 
 
-def _apart(effects: MainEffects, i: int, columns: IntArray) -> Array:
-    """Return half the squared distances of the values of a variable in its effect (n, n)."""
+def _half_squares(effects: MainEffects, i: int, columns: IntArray) -> Array:
+    """Return half the squared distances of a variable's values in its effect (n, n)."""
     if effects.effects[i] is NO_EFFECT:  # its table has no row for points that lack the variable
         return np.zeros((len(columns), len(columns)))
     gram = effects.effects[i].gram(columns, columns)
