@@ -1,4 +1,4 @@
-"""OTMANN: how far apart two architectures are, by optimal transport between their layers."""
+"""OTMANN: the distance of two architectures, by optimal transport between their layers."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """Exact transport between the layers of many pairs of architectures, compiled.
 
-One pair and one block of labels is a small transportation problem in its unbalanced form: ship mass from rows to
-columns, at most what each has, at a cost of (mismatch + nu * structure - 2) a unit; what is not shipped costs nothing
-more than the constant that every unit of mass costs when it is left unmatched. Pairs that would cost 0 or more are
-never matched. The structural weights nu are taken from the largest to the smallest: costs fall, so that the solution at
-one weight is a start for the next, from which a few steps lead on.
+Each block of labels of a pair is a small unbalanced transportation problem: ship mass from rows to columns, at most the
+mass that each has, at a cost of (mismatch + nu * structure - 2) per unit. Mass that is not shipped costs nothing beyond
+the constant cost of each unmatched unit. Pairs that would cost 0 or more are never matched. The structural weights nu
+are processed from the largest to the smallest. Costs then decrease, so the solution at one weight is a start for the
+next, which needs only a few more steps.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ Memory: TypeAlias = tuple[Array, Array, Array, Array, IntArray, Array, Array, Ar
 class Scratch(NamedTuple):
     """Memory for blocks of up to `size` by `size` layers.
 
-    base: (size * size,), label cost less 2 of each pair of layers.
-    structure: (size * size,), structural cost of each pair of layers.
-    cost: ((size + 1) ** 2,), total cost of each pair at one structural weight, and of the root.
-    lengths: (size,), path lengths of one kind to the layers of one side.
+    base: label cost minus 2 of each pair of layers (size * size,).
+    structure: structural cost of each pair of layers (size * size,).
+    cost: total cost of each pair at one structural weight, and of the root ((size + 1) ** 2,).
+    lengths: path lengths of one kind to the layers of one side (size,).
     """
 
     base: Array
@@ -42,7 +42,7 @@ class Scratch(NamedTuple):
 def allocate_memory(size: int) -> Memory:
     """Allocate the parts of `Scratch` and then of its tree, uninitialized.
 
-    It is not compiled: that takes longer than all its calls.
+    It is not compiled, because compilation takes longer than all calls.
     """
     square, cost = size * size, np.empty((size + 1) ** 2)
     links, flow, arc, potential = allocate_tree(size)
@@ -51,7 +51,7 @@ def allocate_memory(size: int) -> Memory:
 
 @njit(cache=True, nogil=True)
 def _set_pair_costs(first, low, second, low2, costs, lengths, base, structure):
-    """Set label cost less 2, and structural cost, of each pair of layers of one block, (a, b) each."""
+    """Set label cost minus 2, and structural cost, of each pair of layers of one block, (a, b) each."""
     _, labels, _, paths, codes = first
     _, labels2, masses2, paths2, codes2 = second
     _, table, extra, _ = costs
@@ -87,7 +87,7 @@ def _add_differences(paths, low, paths2, low2, k, lengths, structure):
 
 @njit(cache=True, nogil=True)
 def _set_total_costs(base, structure, weight, cost):
-    """Set the cost of each pair at one weight, infinite if they are not matched, and of the root's arcs."""
+    """Set the cost of each pair at one weight, infinite if the pair is never matched, and of the root's arcs."""
     a, b = base.shape
     for i in range(a):
         cost[i, 0] = 0.0
@@ -127,16 +127,16 @@ def _add_block_distances(first, rows, second, columns, costs, scratch, out):
 def distances(
     first: StackedProfiles, second: StackedProfiles, costs: CostArrays, memory: Memory, symmetric: bool, out: Array
 ) -> None:
-    """Fill out with the distances of all pairs, and the same over the total mass of both.
+    """Fill out with the distances of all pairs, and with the distances over the total mass of both.
 
-    It is compiled once, as one function of loops: whatever calls it, and array expressions, would be compiled again.
+    It is compiled once, as one function of loops: compiled callers and array expressions would be compiled again.
 
-    first, second: profiles of n and of m architectures, stacked: (starts (n, blocks + 1), labels (l,), masses (l,),
+    first, second: stacked profiles of n and m architectures: (starts (n, blocks + 1), labels (l,), masses (l,),
         paths (k, l), codes (l, q)).
     costs: (weights (w,), mismatch (labels, labels), costs of attributes (q,), positions of the weights from the largest
         to the smallest (w,)).
-    memory: of `allocate_memory`, for the largest block.
-    out: (2, n, m, weights), zeros.
+    memory: the result of `allocate_memory` for the largest block.
+    out: zeros (2, n, m, weights).
     """
     starts, starts2 = first[0], second[0]
     scratch = Scratch(*memory[:4], Tree(*memory[4:]))
@@ -151,12 +151,12 @@ def distances(
                 total += mass + mass2
                 for w in range(len(found)):
                     found[w] += mass + mass2
-                if mass > mass2:  # the lighter side is shipped: half the time, for its mass finds room at once
+                if mass > mass2:  # shipping the lighter side takes half the time, because all of its mass fits
                     one, rows, two, columns = second, columns, first, rows
                 if rows[0] < rows[1] and columns[0] < columns[1]:
                     _add_block_distances(one, rows, two, columns, costs, scratch, found)
             for w in range(len(found)):
-                found[w] = max(found[w], 0.0)  # rounding leaves some 1e-16 of the mass, of either sign, if all match
+                found[w] = max(found[w], 0.0)  # if all mass matches, rounding leaves about 1e-16 of it, of either sign
                 out[1, i, j, w] = found[w] / (total if total > 0.0 else 1.0)
                 if symmetric:
                     out[0, j, i, w], out[1, j, i, w] = found[w], out[1, i, j, w]
@@ -164,7 +164,7 @@ def distances(
 
 @njit(cache=True, nogil=True)
 def plans(first: StackedProfiles, second: StackedProfiles, costs: CostArrays, memory: Memory, out: Array) -> None:
-    """Fill out with the mass that each layer of one architecture is matched with in each layer of another.
+    """Fill out with the mass matched between each layer of one architecture and each layer of another.
 
     out: (weights, l, l2), overwritten.
     """
@@ -190,7 +190,7 @@ def plans(first: StackedProfiles, second: StackedProfiles, costs: CostArrays, me
 
 @njit(cache=True, nogil=True)
 def _copy_matched(tree, matched):
-    """Copy the mass that a solution ships from each row to each column to matched (a, b), where it ships any."""
+    """Copy the mass that a solution ships from rows to columns to matched (a, b); pairs without mass stay unchanged."""
     a, b = matched.shape
     for k in range(a):
         if tree.links[PARENT, k] > a:

@@ -1,7 +1,7 @@
 """OTMANN distances between architectures, one pair or all pairs of two batches, and the profiles that they compare.
 
-A profile holds the masses and path lengths of an architecture's layers (Kandasamy et al. 2018, section 3).
-`plot_transport` draws which of them are matched.
+A profile has the masses and path lengths of an architecture's layers (Kandasamy et al. 2018, section 3).
+`plot_transport` draws the matched layers.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ GAP = 2.5  # between the two drawings, in columns of layers
 class Distances(NamedTuple):
     """Distances of all pairs of two batches, at each structural weight.
 
-    distance: (n, m, weights), in units of mass.
-    normalized: (n, m, weights), the same over the total mass of both architectures, in [0, 1].
+    distance: distances in units of mass (n, m, weights).
+    normalized: distances over the total mass of both architectures, in [0, 1] (n, m, weights).
     """
 
     distance: Array
@@ -47,11 +47,12 @@ class Distances(NamedTuple):
 
 
 class Match(NamedTuple):
-    """Two architectures compared, once for each structural weight.
+    """The comparison of two architectures at each structural weight (w,).
 
-    weights: (w,). distance: (w,), in units of mass. normalized: (w,), the same over the total mass of both, in [0, 1].
-    plan: (w, l, l2), the mass that each layer of the first is matched with in each layer of the second. masses: (l,)
-    and (l2,), of their layers; what the plan leaves of them is unmatched.
+    distance: distances in units of mass (w,).
+    normalized: distances over the total mass of both architectures, in [0, 1] (w,).
+    plan: the mass matched between each layer of the first and each layer of the second architecture (w, l, l2).
+    masses: the masses of their layers, (l,) and (l2,); the rest of each is unmatched.
     """
 
     weights: Array
@@ -71,8 +72,8 @@ def otmann(a: Architecture, b: Architecture, settings: Otmann = REFERENCE) -> Ma
     a, b : Architecture
         The architectures.
     settings : Otmann, default REFERENCE
-        `REFERENCE`, the constants of the released code at four structural weights; `PAPER`, those of the paper's Figure
-        1; or your own `Otmann`.
+        `REFERENCE`, the constants of the released code at four structural weights; `PAPER`, the constants of the
+        paper's Figure 1; or your own `Otmann`.
 
     Raises
     ------
@@ -95,7 +96,7 @@ def otmann_distances(
 ) -> Distances:
     """Return the OTMANN distances of all pairs of two batches of one family.
 
-    ys: m architectures; None: xs again.
+    ys: m architectures; None for xs with themselves.
 
     Raises ValueError, TypeError.
     """
@@ -144,11 +145,13 @@ def _common_family(architectures: Sequence[Architecture]) -> Any:
 
 
 class Profile(NamedTuple):
-    """An architecture of l layers, in the order of its blocks of labels (`MatchingCosts.block`).
+    """An architecture of l layers, sorted by blocks of labels (`MatchingCosts.block`).
 
-    layers: (l,) its own number of each layer; in all else isomorphic architectures agree to the last bit. labels: (l,).
-    masses: (l,). paths: (k, l), in units of 1/k hops, so that a sum of absolute differences is their mean. codes: (l,
-    q) one number for each value of each attribute with a cost. starts: (blocks + 1,) where each block begins.
+    layers: the architecture's number of each layer (l,); isomorphic architectures agree in all other fields exactly.
+    labels, masses: (l,).
+    paths: path lengths in units of 1/k hops, so that a sum of absolute differences is their mean (k, l).
+    codes: one number for each value of each attribute with a cost (l, q).
+    starts: first layer of each block, and the end (blocks + 1,).
     """
 
     layers: IntArray
@@ -160,7 +163,7 @@ class Profile(NamedTuple):
 
 
 def profile(architecture: Architecture, settings: Otmann) -> Profile:
-    """Compute all of an architecture that distances to others depend on."""
+    """Compute the profile of an architecture, on which its distances depend."""
     family = architecture.family
     table = cost_table(family, settings)
     labels = np.array([family.index[layer.label] for layer in architecture.layers], dtype=np.int64)
@@ -168,8 +171,8 @@ def profile(architecture: Architecture, settings: Otmann) -> Profile:
     masses, codes = layer_masses(architecture, settings), _attribute_codes(architecture, settings)
     paths = path_lengths(architecture)[..., : None if settings.group_paths else 1].reshape(len(labels), -1)
     columns = (block, labels, masses, paths, codes)
-    looks = list(zip(*(column.tolist() for column in columns), strict=True))  # layers that tie are interchangeable
-    order = np.array(sorted(range(len(looks)), key=looks.__getitem__), dtype=np.int64)
+    rows = list(zip(*(column.tolist() for column in columns), strict=True))  # layers that tie are interchangeable
+    order = np.array(sorted(range(len(rows)), key=rows.__getitem__), dtype=np.int64)
     starts = np.searchsorted(block[order], np.arange(table.n_blocks + 1))
     paths = np.ascontiguousarray(paths[order].T) / paths.shape[1]
     return Profile(order, labels[order], masses[order], paths, codes[order], starts)
@@ -177,44 +180,44 @@ def profile(architecture: Architecture, settings: Otmann) -> Profile:
 
 @lru_cache(maxsize=4096)
 def cached_profile(architecture: Architecture, settings: Otmann) -> Profile:
-    """Return a cached `profile`, for distances alone: isomorphic architectures share one, `layers` included."""
+    """Return a cached `profile`, only for distances: isomorphic architectures share one profile, including `layers`."""
     return profile(architecture, settings)
 
 
 def layer_masses(architecture: Architecture, settings: Otmann) -> Array:
-    """Return the mass of each layer: `Architecture.masses`, those of group ``fc`` scaled by `dense_factor` (l,).
+    """Return the mass of each layer: `Architecture.masses`, with group ``fc`` scaled by `dense_factor` (l,).
 
-    The input, the output, and the decision layers together get what `Otmann.end_share` and `end_floor` say.
+    `Otmann.end_share` and `end_floor` set the masses of the input, the output, and all decision layers together.
 
-    Raises ValueError if they are above 1e150 together, PointError if those of the architecture are.
+    Raises ValueError if the total is above 1e150, PointError if the architecture's own masses are.
     """
     factors = {"end_share": settings.end_share, "end_floor": settings.end_floor, "dense_factor": settings.dense_factor}
     masses = np.array(all_masses(architecture, **factors))
     total = float(masses.sum())
     if not total <= MAX_MASS:
-        told = ", ".join(f"{name}={value:g}" for name, value in factors.items())
-        raise ValueError(f"settings: expected masses of at most {MAX_MASS:g} together, got {total:g} by {told}")
+        given = ", ".join(f"{name}={value:g}" for name, value in factors.items())
+        raise ValueError(f"settings: expected masses of at most {MAX_MASS:g} together, got {total:g} by {given}")
     return masses
 
 
 def path_lengths(architecture: Architecture) -> Array:
     """Return the hops of each layer to the output and from the input (l, 2, 3, 1 + groups).
 
-    Axis 2: `PATH_KINDS`, the least and the greatest number of hops and the mean over uniform random walks (along the
-    edges to the output; against them to the input). Axis 3: all layers count, then only those of each group of the
-    family.
+    Axis 2: `PATH_KINDS`, the smallest and the largest number of hops, and the mean over uniform random walks (along the
+    edges to the output, against the edges to the input). Axis 3: all layers count, then only the layers of each group
+    of the family.
     """
     steps = _hop_lengths(architecture.family)
     hops = [steps[layer.label] for layer in architecture.layers]
     down = _accumulate(hops, architecture.children, range(len(hops) - 1, -1, -1))
     up = _accumulate(hops, architecture.parents, range(len(hops)))
     both = chain.from_iterable(chain.from_iterable(zip(down, up, strict=True)))
-    return np.fromiter(both, np.float64).reshape(len(hops), 2, len(PATH_KINDS), -1)  # quicker than an array of lists
+    return np.fromiter(both, np.float64).reshape(len(hops), 2, len(PATH_KINDS), -1)  # faster than an array of lists
 
 
 @lru_cache(maxsize=64)
 def _hop_lengths(family: Family) -> dict[str, list[float]]:
-    """Return by label what a hop from such a layer counts, for each kind and group."""
+    """Return the length of a hop from a layer by its label, for each kind of path and group."""
     return {
         label.name: [1.0, *(float(label.group == group) for group in family.groups)] * len(PATH_KINDS)
         for label in family.labels
@@ -222,7 +225,7 @@ def _hop_lengths(family: Family) -> dict[str, list[float]]:
 
 
 def _accumulate(hops: Sequence[list[float]], nearer: AdjacencyLists, order: Sequence[int]) -> list[list[float]]:
-    """Add each layer's hop to the lengths of the layers one hop nearer to the end, which has 0."""
+    """Add each layer's hop to the lengths of the layers one hop nearer to the end, where the length is 0."""
     lengths: list[list[float]] = [[]] * len(hops)
     third = len(hops[0]) // len(PATH_KINDS)
     for u in order:
@@ -232,7 +235,7 @@ def _accumulate(hops: Sequence[list[float]], nearer: AdjacencyLists, order: Sequ
         elif ahead:
             columns = list(zip(*(lengths[v] for v in ahead), strict=True))
             gathered = [min(c) for c in columns[:third]] + [max(c) for c in columns[third : 2 * third]]
-            gathered += [math.fsum(c) / len(ahead) for c in columns[2 * third :]]  # whatever the order of c
+            gathered += [math.fsum(c) / len(ahead) for c in columns[2 * third :]]  # independent of the order of c
             lengths[u] = list(map(add, hops[u], gathered))
         else:
             lengths[u] = [0.0] * len(hops[u])
@@ -253,7 +256,7 @@ def _attribute_codes(architecture: Architecture, settings: Otmann) -> IntArray:
 def plot_transport(
     a: Architecture, b: Architecture, settings: Otmann = REFERENCE, weight: int = 0, axes: Axes | None = None
 ) -> Axes:
-    """Draw two architectures, the input at the top, joined by lines as wide as the mass that OTMANN matches.
+    """Plot two architectures, the inputs at the top, with lines as wide as the mass that OTMANN matches.
 
     A layer without matched mass has a dashed frame. Edges that skip layers are curved.
 

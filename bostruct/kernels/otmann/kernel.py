@@ -1,6 +1,6 @@
 """Kernels over architectures from OTMANN distances (Kandasamy et al. 2018, section 4).
 
-Distances between the architectures that a model was trained on are asked for again and again, and kept in a table.
+A table caches the distances between the training architectures, which are needed repeatedly.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from bostruct.kernels.otmann.settings import REFERENCE, Otmann
 
 BoolArray = npt.NDArray[np.bool_]
 MAX_ROWS = 2000
-SPARE = 1.25  # times a batch: room for what takes turns with it, trials that run and trials that failed
+SPARE = 1.25  # rows for each architecture of a batch, with room for running and failed trials
 
 
 @dataclass(frozen=True)
 class DistanceTerms:
     """One kind of distance in the exponent, at all structural weights.
 
-    prior: of each log rate, if a rate multiplies a distance raised to `power`.
-    initial: log rate at first.
-    power: exponent of the distance, above 0; published are 1 for the distance and 2 for the normalized one.
+    prior: prior of each log rate; a rate multiplies a distance raised to `power`.
+    initial: initial log rate.
+    power: exponent of the distance, above 0; published: 1 for the distance, 2 for the normalized distance.
     """
 
     prior: Prior
@@ -42,7 +42,7 @@ class DistanceTerms:
 class OtmannKernel(ExponentialKernel):
     """The OTMANN kernel exp(-sum_i beta_i d_i^p - sum_i gamma_i dbar_i^q) (Kandasamy et al. 2018, section 4).
 
-    theta = (log beta, log gamma), with one of each for every structural weight.
+    theta = (log beta, log gamma), with one beta and one gamma for each structural weight.
 
     distance: terms of d, in units of mass (beta is about 1e-9 to 1e-3).
     normalized: terms of dbar, in [0, 1].
@@ -62,12 +62,12 @@ class OtmannKernel(ExponentialKernel):
 
     def prepare(self, xs: Sequence[Architecture], ys: Sequence[Architecture] | None = None) -> Array:
         """Return each distance, raised to its power (p, n, m)."""
-        far = self._table.among(xs) if ys is None else self._table.between(xs, ys)
+        distances = self._table.among(xs) if ys is None else self._table.between(xs, ys)
         half = len(self.settings.weights)
-        for part, terms in ((far[:half], self.distance), (far[half:], self.normalized)):
+        for part, terms in ((distances[:half], self.distance), (distances[half:], self.normalized)):
             if terms.power != 1.0:
                 np.power(part, terms.power, out=part)
-        return far
+        return distances
 
     @cached_property
     def _table(self) -> DistanceTable:
@@ -78,11 +78,11 @@ class OtmannKernel(ExponentialKernel):
 class OtmannSumKernel(Kernel):
     """The OTMANN kernel (1 - s) exp(-sum_i beta_i d_i^p) + s exp(-sum_i gamma_i dbar_i^q), the published form.
 
-    theta = (log beta, log gamma, logit s). Both published amplitudes are one, with the share s of the second; published
-    with q = 2.
+    theta = (log beta, log gamma, logit s). The two published amplitudes are one amplitude here, with the share s of the
+    second; published with q = 2.
 
-    share_prior: of logit s.
-    initial_logit: logit s at first.
+    share_prior: prior of logit s.
+    initial_logit: initial logit s.
     """
 
     both: OtmannKernel
@@ -118,21 +118,21 @@ class OtmannSumKernel(Kernel):
         return mix_grams(normalized, distance, share), pullback
 
     def _parts(self, theta: Array, prepared: Array) -> list[tuple[Array, Pullback]]:
-        """Return the kernel of each kind of distance alone, and its pullback."""
+        """Return the kernel of each kind of distance, and its pullback."""
         half = len(prepared) // 2
         return [self.both.gram_and_pullback(theta[:-1][own], prepared[own]) for own in np.s_[:half, half:]]
 
 
 @dataclass
 class DistanceTable:
-    """The table of both kinds of distance among architectures; no distance in it is computed twice.
+    """A table of both kinds of distance between architectures, each of which is computed once.
 
-    A batch drops the rows of all other architectures if the table would have more than 2000 rows with them and also
-    more than the batch and a quarter. Another family begins the table anew. Of the last batch of candidates, too, no
-    distance is computed twice: several models may ask for it.
+    The table drops the rows of architectures outside a batch if it would have more than 2000 rows and more than 1.25
+    rows for each architecture of the batch. Another family clears the table. The distances of the last batch of
+    candidates are also computed once, because several models may need them.
 
-    distances: (2 * weights, rows, rows), distances then normalized ones; NaN if not asked for.
-    candidate_distances: (2 * weights, m, rows), from the candidates; NaN if not asked for.
+    distances: distances, then normalized distances, NaN if not computed yet (2 * weights, rows, rows).
+    candidate_distances: from the candidates, NaN if not computed yet (2 * weights, m, rows).
     """
 
     settings: Otmann
@@ -185,7 +185,7 @@ class DistanceTable:
         while missing.any():
             some, lacking = _shared_gap(missing)
             own, others = rows[some], rows[np.setdiff1d(lacking, some)]
-            if missing[some[0], some[0]]:  # new ones, which lack all
+            if missing[some[0], some[0]]:  # new architectures, without any distances
                 self.distances[:, own[:, None], own] = both_distances(self._at(own), None, self.settings)
             if len(others):
                 across = both_distances(self._at(others), self._at(own), self.settings)
@@ -206,15 +206,15 @@ class DistanceTable:
 
 
 def _shared_gap(missing: BoolArray) -> tuple[IntArray, IntArray]:
-    """Return the rows that lack the same columns as the row that lacks most, and these columns: one call for all."""
+    """Return the rows that lack the same columns as the row that lacks most, and these columns, for a single call."""
     lacking = missing[np.argmax(missing.sum(axis=1))]
     return np.flatnonzero((missing == lacking).all(axis=1)), np.flatnonzero(lacking)
 
 
 def both_distances(xs: Sequence[Architecture], ys: Sequence[Architecture] | None, settings: Otmann) -> Array:
-    """Compute the distances, then the normalized ones (2 * weights, n, m).
+    """Compute the distances, then the normalized distances (2 * weights, n, m).
 
-    ys: m architectures; None: xs again.
+    ys: m architectures; None for xs with themselves.
     """
     found = otmann_distances(xs, ys, settings)
     return np.ascontiguousarray(np.concatenate(found, axis=2).transpose(2, 0, 1))

@@ -1,12 +1,12 @@
 """Least-cost transport by the network simplex method, compiled; the solution of one problem is the start of the next.
 
-Mass is shipped from a rows to b columns, at most what each has. A unit costs less than 0, or infinitely much if the
-two are never matched; what is not shipped costs nothing. As a flow in a network (Ahuja, Magnanti and Orlin 1993,
-chapter 11): a root takes at no cost what rows keep, and fills columns with what they lack. Nodes are numbered rows 0 to
-a - 1, root a, columns a + 1 to a + b, so that costs are a table (a + 1, b + 1) whose last row and first column are the
-root's. A solution is a spanning tree: only its arcs carry flow. Trees are kept strongly feasible (Cunningham 1976), so
-that steps of length 0 cannot go round in circles in exact arithmetic. As rounding has no such proof, the number of
-steps is limited.
+Mass is shipped from a rows to b columns, at most the mass that each has. A unit costs less than 0, or infinity if the
+row and the column are never matched; mass that is not shipped costs nothing. It is a flow in a network (Ahuja, Magnanti
+and Orlin 1993, chapter 11): a root receives the remaining mass of rows, and supplies the missing mass of columns, at no
+cost. Nodes are numbered rows 0 to a - 1, root a, columns a + 1 to a + b, so that costs are a table (a + 1, b + 1) whose
+last row and first column belong to the root. A solution is a spanning tree: only its arcs carry flow. Trees are kept
+strongly feasible (Cunningham 1976), so that steps of length 0 cannot cycle in exact arithmetic. With rounding this is
+not proven, so the number of steps is limited.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from numba import njit
 
 from bostruct.contracts import Array, IntArray
 
-TOLERANCE = 1e-13  # what an arc must save to be used, if a unit of mass costs at most 2
+TOLERANCE = 1e-13  # saving from which an arc is used, if a unit of mass costs at most 2
 PARENT, CHILD, NEXT, PREVIOUS, DEPTH = range(5)  # rows of `Tree.links`
-NOBODY = -1
-STEPS_PER_NODE = 1000  # at most; 4 were the most of random problems of up to 300 rows
+NO_NODE = -1
+STEPS_PER_NODE = 1000  # maximum; random problems of up to 300 rows took at most 4
 
 
 class Tree(NamedTuple):
     """A spanning tree of up to n nodes.
 
-    links: (5, n), of each node its parent, its first child, its next and its previous sibling, its hops to the root.
-    flow: (n,), mass on the arc between each node and its parent.
-    arc: (n,), what that arc adds to the potential of the parent: its cost below a row, less its cost below a column.
-    potential: (n,), 0 at the root; the cost of a tree arc is the potential of its row less that of its column.
+    links: parent, first child, next sibling, previous sibling, and hops to the root of each node (5, n).
+    flow: mass on the arc between each node and its parent (n,).
+    arc: the amount that this arc adds to the parent's potential: its cost for a row, minus its cost for a column (n,).
+    potential: 0 at the root; the cost of a tree arc is the potential of its row minus the potential of its column (n,).
     """
 
     links: IntArray
@@ -47,19 +47,19 @@ def allocate_tree(size: int) -> Tree:
 
 @njit(cache=True, nogil=True)
 def start_unmatched(supply: Array, demand: Array, tree: Tree) -> None:
-    """Begin with nothing shipped: all nodes are children of the root."""
+    """Start with nothing shipped: all nodes are children of the root."""
     links, flow, _, potential = tree
     a, n = len(supply), len(supply) + 1 + len(demand)
-    last = NOBODY
-    links[PARENT, a] = links[NEXT, a] = links[PREVIOUS, a] = links[CHILD, a] = NOBODY
+    last = NO_NODE
+    links[PARENT, a] = links[NEXT, a] = links[PREVIOUS, a] = links[CHILD, a] = NO_NODE
     links[DEPTH, a] = 0
     potential[a] = 0.0
     for k in range(n):
         if k == a:
             continue
         flow[k] = supply[k] if k < a else demand[k - a - 1]
-        links[PARENT, k], links[CHILD, k], links[NEXT, k], links[PREVIOUS, k] = a, NOBODY, NOBODY, last
-        if last == NOBODY:
+        links[PARENT, k], links[CHILD, k], links[NEXT, k], links[PREVIOUS, k] = a, NO_NODE, NO_NODE, last
+        if last == NO_NODE:
             links[CHILD, a] = k
         else:
             links[NEXT, last] = k
@@ -68,20 +68,21 @@ def start_unmatched(supply: Array, demand: Array, tree: Tree) -> None:
 
 @njit(cache=True, nogil=True)
 def solve(cost: Array, tree: Tree, steps_per_node: int = STEPS_PER_NODE) -> float:
-    """Ship at the least cost, and return it.
+    """Ship at the least cost, and return the cost.
 
-    Rows take turns: the arc of a row that saves most enters the tree, until no row has one that saves.
+    Rows take turns: the arc of a row that saves most enters the tree, until no arc saves anything.
 
     cost: (a + 1, b + 1), see above; infinite for a column without mass.
+    steps_per_node: maximum number of steps for each node.
 
-    Raises ArithmeticError if that is too few, and where a mass is not finite.
+    Raises ArithmeticError if there are too few steps, or a mass is not finite.
     """
     links, flow, arc, potential = tree
     a, width = len(cost) - 1, cost.shape[1]
     _set_potentials(cost, links, arc, potential)
     columns = potential[a : a + width]
     left = steps_per_node * (a + width)
-    i = idle = np.int64(0)  # no literal, for which `_pivot` would be compiled once more
+    i = idle = np.int64(0)  # with a literal, `_pivot` would be compiled again
     while idle <= a and left > 0:
         row = cost[i]
         least = _least_sum(row, columns)
@@ -106,9 +107,9 @@ def solve(cost: Array, tree: Tree, steps_per_node: int = STEPS_PER_NODE) -> floa
     return total
 
 
-@njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})  # as nothing is NaN, several are compared at once
+@njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})  # nothing is NaN, so comparisons are vectorized
 def _least_sum(left, right):
-    """Return the least of the sums of two rows (b,)."""
+    """Return the smallest sum of the entries of two rows (b,)."""
     least = np.inf
     for j in range(len(left)):
         both = left[j] + right[j]
@@ -132,22 +133,22 @@ def _set_potentials(cost, links, arc, potential):
 @njit(cache=True, nogil=True)
 def _next_below(top, k, links):
     """Return the node after k in preorder, or top after the last one below it."""
-    if links[CHILD, k] != NOBODY:
+    if links[CHILD, k] != NO_NODE:
         return links[CHILD, k]
-    while k != top and links[NEXT, k] == NOBODY:
+    while k != top and links[NEXT, k] == NO_NODE:
         k = links[PARENT, k]
     return k if k == top else links[NEXT, k]
 
 
 @njit(cache=True, nogil=True)
 def _pivot(i, j, cost, change, a, links, flow, arc, potential):
-    """Take the arc from i to j into the tree, ship along the cycle that it closes, and drop an arc that runs empty."""
+    """Add the arc from i to j to the tree, ship along the cycle that it closes, and drop an arc that becomes empty."""
     amount, leaving, above_row = _shippable(i, j, a, links, flow)
     if amount > 0.0:
         _ship(i, j, amount, a, links, flow)
     k, parent, shift, added = (i, j, change, cost) if above_row else (j, i, -change, -cost)
     top, carried = k, amount
-    while True:  # the nodes between the new arc and the dropped one change places with their parents
+    while True:  # each node between the new and the dropped arc becomes the parent of its parent
         above, old_flow, old_arc = links[PARENT, k], flow[k], arc[k]
         _hang(k, parent, links)
         flow[k], arc[k] = carried, added
@@ -165,13 +166,13 @@ def _pivot(i, j, cost, change, a, links, flow, arc, potential):
 
 @njit(cache=True, nogil=True)
 def _shippable(i, j, a, links, flow):
-    """Return the most that the cycle takes, the node below the arc that then runs empty, and whether it is i's side.
+    """Return the largest flow along the cycle, the node below the arc that it empties, and whether that is on i's side.
 
-    Of several such arcs the last on the cycle, which begins if the paths of i and j to the root meet: so trees stay
-    strongly feasible. A cycle always has an arc that runs empty, since no arc enters a row and none leaves a column. It
-    is found whatever the flow is, NaN included: the first one is compared with NaN.
+    Among several such arcs it is the last on the cycle, which starts at the node where the paths from i and j to the
+    root meet, so that trees stay strongly feasible. A cycle always has an arc that becomes empty, because no arc enters
+    a row and no arc leaves a column. It is found for any flow, including NaN: the first flow is compared with NaN.
     """
-    amount, leaving, above_row = np.nan, NOBODY, False
+    amount, leaving, above_row = np.nan, NO_NODE, False
     while i != j:
         if links[DEPTH, j] >= links[DEPTH, i]:
             if j > a and not flow[j] > amount:
@@ -186,7 +187,7 @@ def _shippable(i, j, a, links, flow):
 
 @njit(cache=True, nogil=True)
 def _ship(i, j, amount, a, links, flow):
-    """Change the flow on the cycle, but for the new arc itself."""
+    """Change the flow on the cycle, except on the new arc."""
     while i != j:
         if links[DEPTH, j] >= links[DEPTH, i]:
             flow[j] += -amount if j > a else amount
@@ -200,12 +201,12 @@ def _ship(i, j, amount, a, links, flow):
 def _hang(k, parent, links):
     """Make k a child of another parent."""
     before, after, first = links[PREVIOUS, k], links[NEXT, k], links[CHILD, parent]
-    if before != NOBODY:
+    if before != NO_NODE:
         links[NEXT, before] = after
     else:
         links[CHILD, links[PARENT, k]] = after
-    if after != NOBODY:
+    if after != NO_NODE:
         links[PREVIOUS, after] = before
-    links[PARENT, k], links[NEXT, k], links[PREVIOUS, k], links[CHILD, parent] = parent, first, NOBODY, k
-    if first != NOBODY:
+    links[PARENT, k], links[NEXT, k], links[PREVIOUS, k], links[CHILD, parent] = parent, first, NO_NODE, k
+    if first != NO_NODE:
         links[PREVIOUS, first] = k

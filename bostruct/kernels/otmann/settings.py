@@ -1,8 +1,8 @@
-"""Settings of OTMANN, and the two published choices of them.
+"""Settings of OTMANN, and the two published sets of settings.
 
-`REFERENCE` is what the released code of Kandasamy et al. 2018 computes; `PAPER` is what Figure 1 of the paper shows.
-They differ, and so do the paper's text and its figure: the caption's distances follow from half the costs of its Table
-1 between convolutions, with networks a and b exchanged.
+`REFERENCE` has the settings of the released code of Kandasamy et al. 2018; `PAPER` reproduces Figure 1 of the paper.
+They differ, as the paper's text and its figure do: the caption's distances follow from half the costs of its Table 1
+between convolutions, with networks a and b exchanged.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ def family_costs(family: Family) -> Array:
 def figure_costs(family: Family) -> Array:
     """Return the family's table with the costs of Figure 1 between published labels (labels, labels).
 
-    0.1 sqrt(|k - l| / 2) between convolutions of sizes k and l, which alone gives the caption's digits; 0.25 between
-    pools (Table 1). Any other pair costs what the cheapest way between the two does, if that is less than the
-    family's table says: `Family.with_label` filled it in by the dearer costs.
+    The costs are 0.1 sqrt(|k - l| / 2) between convolutions of sizes k and l, the only formula that gives the caption's
+    digits, and 0.25 between pools (Table 1). All other pairs cost as much as the cheapest path between their labels if
+    that is less than in the family's table, which `Family.with_label` completed with higher costs.
     """
     table = family.mismatch.copy()
     between = (*kernel_size_costs(KERNEL_SIZES, 0.1 * float(np.sqrt(0.5))), ("max-pool", "avg-pool", 0.25))
@@ -62,8 +62,8 @@ class Otmann:
     costs : callable, default family_costs
         Function from a family to the costs of matching labels (labels, labels).
     end_share, end_floor
-        Input, output, and all decision layers together each have mass max(end_share * processing mass, end_floor); both
-        0 to 1e150.
+        The input, the output, and all decision layers together have mass max(end_share * processing mass, end_floor)
+        each; both settings are from 0 to 1e150.
     dense_factor : float, default DENSE_FACTOR
         Factor on the mass of layers of group ``fc``, 1e-12 to 1e150. The total mass of an architecture may be 1e150.
     attribute_costs : tuple of tuple of (str, float), default ()
@@ -129,18 +129,18 @@ class MatchingCosts(NamedTuple):
 
 @lru_cache(maxsize=64)
 def cost_table(family: Family, settings: Otmann) -> MatchingCosts:
-    """Return the costs of matching labels, cut into blocks that transport independently.
+    """Return the costs of matching labels, split into blocks that are transported independently.
 
-    Raises ValueError for a table that is not symmetric, has a cost below 0 or on its diagonal, or breaks the triangle
-    inequality.
+    Raises ValueError for a table that is not symmetric, has a cost below 0 or a nonzero diagonal, or violates the
+    triangle inequality.
     """
     mismatch = np.minimum(settings.costs(family), UNMATCHED)
     n = len(family.labels)
     if mismatch.shape != (n, n) or not np.array_equal(mismatch, mismatch.T) or not mismatch.min() >= 0.0:
         raise ValueError(f"costs: expected a symmetric, non-negative table of shape {(n, n)} for family {family.name}")
     if mismatch.diagonal().any():
-        dear = family.labels[int(mismatch.diagonal().argmax())].name
-        raise ValueError(f"costs: expected 0 on the diagonal for family {family.name}, got {dear} matched to itself")
+        label = family.labels[int(mismatch.diagonal().argmax())].name
+        raise ValueError(f"costs: expected 0 on the diagonal for family {family.name}, got {label} matched to itself")
     check_triangles([label.name for label in family.labels], mismatch)
     block = np.arange(n)
     for i, j in np.argwhere(mismatch < UNMATCHED):
