@@ -1,4 +1,4 @@
-"""Acquisition functions, what evaluating a point promises, and the maximizers that look for the best one."""
+"""Acquisition functions, and the maximizers that search for the point with the best acquisition value."""
 
 from __future__ import annotations
 

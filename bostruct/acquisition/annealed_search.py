@@ -12,17 +12,14 @@ from bostruct.acquisition.local_search import draw_with_neighbors
 from bostruct.checks import check_integer, check_number, first_occurrences
 from bostruct.contracts import Array, Batch, Domain, Info, LocalDomain, Maximizer, Score, stored_as
 
-MOST_SPRAYED = 5  # starts whose neighbors are candidates
-ELITE = 0.25  # share of the starts that walks begin from
-MOST_ENDS = 100  # points that are returned
-COLDEST = 1e-9  # temperature, at which worse neighbors have no chance
+MOST_SPRAYED = 5  # maximum number of starts whose neighbors are candidates
+ELITE = 0.25  # share of the starts from which walks may start
+MOST_ENDS = 100  # maximum number of points to return
+COLDEST = 1e-9  # lowest temperature, at which worse neighbors are never accepted
 
 
 class Scored(NamedTuple):
-    """Points and their scores.
-
-    scores: theirs (m,).
-    """
+    """Points and their scores (m,)."""
 
     points: Batch
     scores: Array
@@ -32,17 +29,17 @@ class Scored(NamedTuple):
 class AnnealedSearch(Maximizer):
     """Simulated annealing (Kirkpatrick et al. 1983): walks that also go to worse neighbors, less and less often.
 
-    Half of the walks begin at the best of many candidates, as of `LocalSearch`, the other half at starts drawn from the
-    best quarter, or from as many as there are walks. In each step a walk looks at some neighbors and goes to the best
-    of them, if that is better, or else with the chance exp(difference / temperature). The temperature falls from the
-    first to 0, as a parabola.
+    Half of the walks start at the best of many candidates, as in `LocalSearch`. The other half start at random starts
+    from the best quarter, or from as many of the best starts as there are walks if that is more. In each step a walk
+    scores some neighbors and goes to the best of them if that is better, otherwise with the probability
+    exp(difference / temperature). The temperature decreases to 0 as a parabola.
 
-    raw_samples: number of candidates drawn as the domain draws, at least 1.
-    num_spray_points: number of candidates drawn among the neighbors of each of the best five starts, at least 0.
-    walks: how many, in lockstep, at least 2.
-    steps: of each walk, at least 1.
-    neighbors: how many neighbors a step looks at, at least 1.
-    temperature: the first, in units of the score, at least 0.
+    raw_samples: number of candidates sampled from the domain, at least 1.
+    num_spray_points: number of candidates sampled from the neighbors of each of the best five starts, at least 0.
+    walks: number of walks, in lockstep, at least 2.
+    steps: number of steps of each walk, at least 1.
+    neighbors: number of neighbors scored in a step, at least 1.
+    temperature: initial temperature, in units of the score, at least 0.
 
     Raises TypeError, ValueError.
     """
@@ -62,13 +59,13 @@ class AnnealedSearch(Maximizer):
     def __call__(
         self, score: Score, domain: LocalDomain, starts: Batch, rng: np.random.Generator
     ) -> tuple[Batch, Info]:
-        """Return the best points met, best first, each once, and the info to record."""
+        """Return the best scored points, best first, each once, and the info to record."""
         candidates = draw_with_neighbors(domain, self.raw_samples, 0, starts[:MOST_SPRAYED], rng)
         if len(starts) and self.num_spray_points:
             first = domain.take(starts, np.arange(min(len(starts), MOST_SPRAYED)))
             candidates = domain.join(candidates, domain.change_each(first, self.num_spray_points, rng)[0])
         walkers = self._begin(score, domain, candidates, starts, rng)
-        met = [walkers]
+        visited = [walkers]
         for step in range(self.steps):
             neighbors, of = domain.change_each(walkers.points, self.neighbors, rng)
             n_walks = len(walkers.scores)
@@ -79,11 +76,11 @@ class AnnealedSearch(Maximizer):
             losses = np.full(n_walks, -np.inf)
             losses[has] = np.minimum(found.scores - walkers.scores[has], 0.0)
             goes = rng.random(n_walks) < np.exp(losses / heat)  # Metropolis et al. 1953
-            places = np.where(goes, n_walks + np.cumsum(has) - 1, np.arange(n_walks))  # the others stay where they were
+            places = np.where(goes, n_walks + np.cumsum(has) - 1, np.arange(n_walks))  # the other walks do not move
             both = np.concatenate([walkers.scores, found.scores])
             walkers = Scored(domain.take(domain.join(walkers.points, found.points), places), both[places])
-            met.append(found)
-        points, scores = domain.join(*(one.points for one in met)), np.concatenate([one.scores for one in met])
+            visited.append(found)
+        points, scores = domain.join(*(one.points for one in visited)), np.concatenate([one.scores for one in visited])
         order = np.argsort(-scores, kind="stable")
         ranked = domain.take(points, order)
         first = first_occurrences(domain, ranked)[:MOST_ENDS]
@@ -94,7 +91,7 @@ class AnnealedSearch(Maximizer):
     def _begin(
         self, score: Score, domain: Domain, candidates: Batch, starts: Batch, rng: np.random.Generator
     ) -> Scored:
-        """Return where walks begin: at the best candidates, and at some of the first starts."""
+        """Return the points from which walks start: the best candidates, and some of the first starts."""
         scores = score(candidates)
         n_elite = min(len(starts), max(self.walks, round(ELITE * len(starts))))
         elite = rng.integers(n_elite, size=self.walks // 2) if n_elite else np.zeros(0, dtype=np.int64)

@@ -1,7 +1,7 @@
-"""An exact search for the best of many points that does not score them all.
+"""Exact searches for the best of many points that do not score all points.
 
-A point is scored only while its bound could still place it: before the k-th best found, or level with it at a lower
-index. What is returned is what scoring every point would return, ties by lowest index.
+A point is scored only if its upper bound could still place it before the k-th best point found. The result is the same
+as if every point was scored; ties are broken by the lowest index.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from bostruct.contracts import Array, Batch, Domain, Info, Maximizer, Score, sto
 
 FIRST_BLOCK = 32
 BLOCK_GROWTH = 4
-SORTED_AT_FIRST = 2048  # points, of many more
-LARGEST_BLOCK = 1024  # what a posterior predicts in one go: larger blocks cost more than they save
+SORTED_AT_FIRST = 2048  # points that are sorted first, out of many more
+LARGEST_BLOCK = 1024  # points that a posterior predicts at once; larger blocks cost more than they save
 
 
 def best(score: Score, domain: Domain, xs: Batch, k: int) -> tuple[npt.NDArray[np.int64], Array]:
-    """Return the indices of the k best points, best first, and their scores; all if there are fewer.
+    """Return the indices and the scores of the k best points, best first; all points if there are fewer.
 
-    k: at least 1.
+    k: number of points, at least 1.
     """
     bounds = score.upper_bounds(xs)
     order = np.arange(len(bounds))
@@ -35,10 +35,10 @@ def best(score: Score, domain: Domain, xs: Batch, k: int) -> tuple[npt.NDArray[n
     ranked = order[:0]
     while done < len(bounds):
         if len(order) < min(done + block + 1, len(bounds)):
-            order = np.argsort(-bounds, kind="stable")  # the first were not enough
+            order = np.argsort(-bounds, kind="stable")  # the points sorted first were not enough
         fresh = order[done : done + block]
         if len(ranked) == k:
-            fresh = fresh[bounds[fresh] >= scores[ranked[-1]]]  # at least one, or the loop had ended
+            fresh = fresh[bounds[fresh] >= scores[ranked[-1]]]  # at least one, otherwise the loop had ended
         scores[fresh] = score(domain.take(xs, fresh))
         done, block = done + len(fresh), max(block, min(block * BLOCK_GROWTH, LARGEST_BLOCK))
         candidates = np.concatenate([ranked, fresh])
@@ -54,11 +54,11 @@ def best(score: Score, domain: Domain, xs: Batch, k: int) -> tuple[npt.NDArray[n
 def best_of_each(
     score: Score, domain: Domain, xs: Batch, group: npt.NDArray[np.int64], n_groups: int, floor: Array
 ) -> tuple[npt.NDArray[np.int64], Array, float]:
-    """Return for each group the index of its best point, the lowest of equals, its score, and the share of xs scored.
+    """Return the index and the score of the best point of each group (lowest index if equal), and the share scored.
 
-    group: of each point (m,), in 0..n_groups - 1.
+    group: group of each point (m,), in 0..n_groups - 1.
     n_groups: number of groups.
-    floor: (n_groups,), scores at or below which a group's best is of no interest: it may be reported as -1.
+    floor: scores (n_groups,) that a group's best point must exceed; otherwise its index may be -1.
     """
     bounds = score.upper_bounds(xs)
     order = np.lexsort((np.arange(len(bounds)), -bounds, group))  # by group, best bound first
@@ -86,15 +86,15 @@ def best_of_each(
 def best_of_each_unpruned(
     score: Score, xs: Batch, group: npt.NDArray[np.int64], n_groups: int, floor: Array
 ) -> tuple[npt.NDArray[np.int64], Array]:
-    """Return what `best_of_each` returns, but the share: where bounds save little, all points at once take less time.
+    """Return the indices and scores of `best_of_each` from all scores, which is faster if bounds save little.
 
-    group: of each point (m,), in 0..n_groups - 1.
+    group: group of each point (m,), in 0..n_groups - 1.
     n_groups: number of groups.
-    floor: (n_groups,), as of `best_of_each`.
+    floor: (n_groups,), see `best_of_each`.
     """
     scores = score(xs)
     order = np.lexsort((np.arange(len(scores)), -scores, group))
-    first = order[np.unique(group[order], return_index=True)[1]]  # the best of each group that has any
+    first = order[np.unique(group[order], return_index=True)[1]]  # the best point of each group with points
     first = first[scores[first] > floor[group[first]]]
     winner, top = np.full(n_groups, -1, dtype=np.int64), floor.astype(np.float64, copy=True)
     winner[group[first]], top[group[first]] = first, scores[first]
@@ -104,7 +104,7 @@ def best_of_each_unpruned(
 def _could_win(
     bounds: Array, points: npt.NDArray[np.int64], winner: npt.NDArray[np.int64], top: Array
 ) -> npt.NDArray[np.bool_]:
-    """Return which points could still win (m,), bool; winner, top: the best of the group of each so far."""
+    """Return which points could still win (m,); winner, top: index and score of the best in each one's group so far."""
     own = bounds[points]
     return (own > top) | ((own == top) & (points < winner))
 
@@ -113,8 +113,8 @@ def _could_win(
 class Sampling(Maximizer):
     """A search for the best of random points.
 
-    raw_samples: number of points drawn as the domain draws, at least 1.
-    kept: how many of them are returned, the best ones, at least 1.
+    raw_samples: number of points sampled from the domain, at least 1.
+    kept: number of the best points to return, at least 1.
 
     Raises TypeError, ValueError.
     """

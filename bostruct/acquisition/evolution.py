@@ -1,8 +1,8 @@
-"""Evolution on the score: the maximizer of domains whose points have too many neighbors to list.
+"""Evolution on the score: the maximizer for domains whose points have too many neighbors to list.
 
-Kandasamy et al. 2018, section 5, and the released code: generation by generation, parents are drawn by their score
-among all points scored so far, and mutated. A selection of parents maps the fitness of m points, larger being better,
-to the chance of each; all (m,).
+In each generation, parents are sampled from all scored points by their scores, and mutated (Kandasamy et al. 2018,
+section 5, and the released code). A selection is a function from the fitness of m points, larger is better, to the
+probability that each is a parent, (m,) each.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from bostruct.contracts import ADDED_LATER, Array, Batch, Domain, Info, Maximize
 
 @dataclass(frozen=True)
 class ByRank:
-    """Selection by rank: chances fall by a factor of e every `share` of the points, best first; equals share theirs.
+    """Selection by rank: probabilities fall by a factor of e for each `share` of the points; equal points share theirs.
 
-    Only the order of the fitness counts, so that a few extremes, or underflow, decide nothing.
+    Only the order of the fitness matters, so extremes and underflow have no effect.
 
     share: at least 1e-6.
 
@@ -35,19 +35,19 @@ class ByRank:
 
     def __call__(self, fitness: Array) -> Array:
         _, level, count = np.unique(-fitness, return_inverse=True, return_counts=True)
-        weights = np.exp(-np.arange(len(fitness)) / (self.share * len(fitness)))  # of the ranks
+        weights = np.exp(-np.arange(len(fitness)) / (self.share * len(fitness)))  # one for each rank
         ends = np.cumsum(count)
         total = np.add.reduceat(weights, ends - count)
-        chances = (total / count)[level]
-        return chances / chances.sum()
+        probabilities = (total / count)[level]
+        return probabilities / probabilities.sum()
 
 
 def by_fitness(fitness: Array) -> Array:
-    """Return chances in proportion to exp((fitness - mean) / (2 standard deviations)) (m,).
+    """Return probabilities in proportion to exp((fitness - mean) / (2 standard deviations)) (m,).
 
-    Where all fitnesses are equal, which is a division by zero in the source, all chances are equal.
+    If all fitnesses are equal, which is a division by zero in the source, all probabilities are equal.
 
-    fitness: (m,), larger is better.
+    fitness: fitness of the points (m,), larger is better.
 
     Source: the released code of Kandasamy et al. 2018.
     """
@@ -58,9 +58,9 @@ def by_fitness(fitness: Array) -> Array:
 
 
 def uniform(fitness: Array) -> Array:
-    """Return the same chance for every point (m,).
+    """Return the same probability for each point (m,).
 
-    fitness: (m,), of which only the number counts.
+    fitness: (m,), of which only the length matters.
     """
     return np.full(len(fitness), 1.0 / len(fitness))
 
@@ -69,12 +69,12 @@ def uniform(fitness: Array) -> Array:
 class Aging:
     """Selection of the best of a tournament among the youngest points (Real et al. 2019).
 
-    The fitness is given in order of birth. The default sizes are theirs.
+    The fitness is in order of birth. The default sizes are published.
 
-    population: how many of the youngest points live, at least 1.
-    tournament: draws from them, at least 1.
-    replacement: whether a point may be drawn twice, as Real et al. have it; False draws distinct points, as the code of
-        Negrinho et al. 2019 does, all of them if the tournament is larger.
+    population: number of the youngest points that may be parents, at least 1.
+    tournament: number of points sampled from the population, at least 1.
+    replacement: if True, a point may be sampled twice, as in Real et al.; if False, the points are distinct, as in the
+        code of Negrinho et al. 2019, and the whole population if the tournament is larger.
 
     Raises TypeError, ValueError.
     """
@@ -94,16 +94,16 @@ class Aging:
         left = np.arange(n, -1, -1)
         if self.replacement:
             not_above = (left / n) ** self.tournament
-        else:  # the chance that all draws are among those left
+        else:  # the probability that the tournament has only points of these ranks
             drawn = np.arange(min(self.tournament, n))
             not_above = np.prod(np.maximum(left[:, None] - drawn, 0) / (n - drawn), axis=1)
-        wins = not_above[:-1] - not_above[1:]  # of each rank
-        chances = np.zeros(len(fitness))
-        chances[len(fitness) - n + np.argsort(-alive, kind="stable")] = wins
-        return chances
+        wins = not_above[:-1] - not_above[1:]  # probability of each rank
+        probabilities = np.zeros(len(fitness))
+        probabilities[len(fitness) - n + np.argsort(-alive, kind="stable")] = wins
+        return probabilities
 
 
-Selection = Callable[[Array], Array]  # fitness (m,), in order of birth -> chances (m,)
+Selection = Callable[[Array], Array]  # from fitness (m,), in order of birth, to probabilities (m,)
 
 BY_RANK = ByRank()
 
@@ -112,12 +112,12 @@ BY_RANK = ByRank()
 class Evolution(Maximizer):
     """Evolution for the maxima of a score (Kandasamy et al. 2018, section 5, and the released code).
 
-    After t starts were given, growth * sqrt(t) children are tried, at least `least` and at most `most`. The children of
-    one generation are scored together.
+    With t given starts, growth * sqrt(t) children are tried, at least `least` and at most `most`. The children of a
+    generation are scored together.
 
-    elite: how many of the starts given, the first ones, the search begins from, at least 1.
-    selection: fitness (m,) of all points scored, in order of birth -> the chance of each to be a parent (m,).
-    growth: children for each root of a start, at least 0.
+    elite: number of the first of the given starts from which the search starts, at least 1.
+    selection: function from the fitness of all scored points, in order of birth, to the probabilities of parents (m,).
+    growth: number of children per square root of the number of starts, at least 0.
     least, most: bounds of the number of children, 1 <= least <= most.
 
     Raises TypeError, ValueError.
@@ -139,15 +139,15 @@ class Evolution(Maximizer):
             raise ValueError("pool_only: there is no pool to start from")
 
     def __call__(self, score: Score, domain: Domain, starts: Batch, rng: np.random.Generator) -> tuple[Batch, Info]:
-        """Return all points scored, best first, each once, and the info to record.
+        """Return all scored points, best first, each once, and the info to record.
 
         Raises ValueError without a pool and starts.
         """
-        begun = self.pool if self.pool_only else domain.join(starts[: self.elite], self.pool)
-        if not len(begun):
+        initial = self.pool if self.pool_only else domain.join(starts[: self.elite], self.pool)
+        if not len(initial):
             raise ValueError("starts: expected at least one point to start from, got none and no pool")
         known: set[Hashable] = set()
-        xs = _drop_duplicates(domain, begun, known)
+        xs = _drop_duplicates(domain, initial, known)
         scores = score(xs)
         left = self.children(len(starts))
         generation_size, generations = self.generation_size(left), 0
@@ -165,20 +165,20 @@ class Evolution(Maximizer):
         return domain.take(xs, order), info
 
     def children(self, t: int) -> int:
-        """Return how many children are tried.
+        """Return the number of children to try.
 
-        t: number of starts given, the evaluations of the objective so far.
+        t: number of given starts, the evaluations of the objective so far.
         """
         return int(min(max(self.growth * math.sqrt(t), self.least), self.most))
 
     @staticmethod
     def generation_size(children: int) -> int:
-        """Return how many children are born in one generation."""
+        """Return the number of children in one generation."""
         return int(min(max(3.0 * math.sqrt(children), 5.0), 100.0))
 
 
 def _drop_duplicates(domain: Domain, xs: Batch, known: set[Hashable]) -> Batch:
-    """Return the points that are not known, each form of them once, and add them to `known`."""
+    """Return the points whose forms are not known, each form once, and add the forms to `known`."""
     fresh: list[int] = []
     for position, key in enumerate(domain.encodings(xs)):
         if key not in known:

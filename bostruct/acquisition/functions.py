@@ -1,4 +1,4 @@
-"""Acquisition functions, for minimization, on posterior means and variances (s, m)."""
+"""Acquisition functions for minimization, computed from posterior means and variances (s, m)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bostruct.checks import check_number
 from bostruct.contracts import AcquisitionFunction, AcquisitionGradient, Array, Prediction
 from bostruct.goals.logarithms import ROOT_2_PI, hazard, log_h, slope_of_log_h
 
-SCORE_ROUNDING = 1e-14  # relative: what the arithmetic of a score may lose, and its bound must not
+SCORE_ROUNDING = 1e-14  # relative rounding error of a score, added to its upper bound
 
 
 def _standardize(prediction: Prediction, incumbent: float) -> tuple[Array, Array]:
@@ -31,9 +31,9 @@ class ExpectedImprovement(AcquisitionFunction):
         return np.maximum(sd * (np.exp(-0.5 * u * u) / ROOT_2_PI + u * scipy.special.ndtr(u)), 0.0)
 
     def upper_bounds(self, prediction: Prediction, incumbent: float) -> Array:
-        """Return bounds of the score for means no smaller and variances no larger than predicted (s, m).
+        """Return upper bounds of the score for means at least, and variances at most, as large as predicted (s, m).
 
-        The score grows with the variance and falls with the mean, so it is its own bound but for rounding.
+        The score grows with the variance and falls with the mean, so it is its own bound except for rounding.
         """
         u, sd = _standardize(prediction, incumbent)
         density, tail = sd * np.exp(-0.5 * u * u) / ROOT_2_PI, sd * u * scipy.special.ndtr(u)
@@ -67,15 +67,15 @@ LOG_EI = LogExpectedImprovement()
 
 @dataclass(frozen=True, eq=False)
 class LogAugmentedExpectedImprovement(AcquisitionFunction):
-    """The logarithm of augmented expected improvement, which asks for points that still have something to teach.
+    """The logarithm of augmented expected improvement, which prefers points whose values are still informative.
 
-    Expected improvement times 1 - sqrt(noise / (noise + variance)) (Huang et al. 2006). Beside observed points the
-    variance of the objective is small against the noise, so that one more value tells little of it.
+    It is expected improvement times 1 - sqrt(noise / (noise + variance)) (Huang et al. 2006). Close to observed points
+    the variance of the objective is small compared with the noise, so that another value is barely informative.
 
-    noise: variance of the noise of a value, (s, 1) or a number, at least 0, in the user's units squared; without noise
-        it is the logarithm of expected improvement. `Improvement` puts in that of the posterior.
+    noise: noise variance of a value, (s, 1) or a number, at least 0, in the user's units squared; if 0, this is the
+        logarithm of expected improvement. `Improvement` sets the noise of the posterior.
 
-    Raises TypeError or ValueError for a noise that is none of these.
+    Raises TypeError or ValueError for an invalid noise.
     """
 
     is_logarithm = True
@@ -92,9 +92,9 @@ class LogAugmentedExpectedImprovement(AcquisitionFunction):
         return LOG_EI(prediction, incumbent) + np.log(self._share(prediction.variance))
 
     def upper_bounds(self, prediction: Prediction, incumbent: float) -> Array:
-        """Return bounds of the score for means no smaller and variances no larger than predicted (s, m).
+        """Return upper bounds of the score for means at least, and variances at most, as large as predicted (s, m).
 
-        Both factors grow with the variance, so the score is its own bound but for rounding.
+        Both factors grow with the variance, so the score is its own bound except for rounding.
         """
         log_share = np.log(self._share(prediction.variance))
         return LOG_EI.upper_bounds(prediction, incumbent) + log_share + SCORE_ROUNDING * (1.0 - log_share)
@@ -106,7 +106,7 @@ class LogAugmentedExpectedImprovement(AcquisitionFunction):
         return AcquisitionGradient(value + np.log(share), of_mean, of_variance + slope)
 
     def _share(self, variance: Array) -> Array:
-        """Return 1 - sqrt(noise / total) without a difference, for the quotient may be close to 1."""
+        """Return 1 - sqrt(noise / total) without a difference, because the quotient may be close to 1."""
         total = self.noise + variance
         return variance / total / (1.0 + np.sqrt(self.noise / total))
 
@@ -138,7 +138,8 @@ class ProbabilityOfImprovement(AcquisitionFunction):
     def upper_bounds(self, prediction: Prediction, incumbent: float) -> Array:
         """Return 0 if the mean is below incumbent - margin, else the score (s, m).
 
-        Below it a smaller variance only helps, up to certainty, whose logarithm is 0. Rounding is added to the score.
+        Below that, a smaller variance increases the score, up to log 1 = 0. Otherwise the bound is the score plus
+        rounding.
         """
         score = self(prediction, incumbent)
         return np.where(prediction.mean < incumbent - self.margin, 0.0, score + SCORE_ROUNDING * (1.0 + np.abs(score)))

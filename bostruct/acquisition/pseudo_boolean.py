@@ -1,6 +1,6 @@
 """Minimizers of a polynomial in indicators of choices: annealing, and the semidefinite relaxation of order two.
 
-Both give candidate points, the best first, so that a caller can take the best that was not evaluated yet.
+Both return candidate points, best first, so that a caller can take the best unevaluated point.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from bostruct.surrogates.horseshoe import Polynomial
 class SimulatedAnnealing:
     """Simulated annealing of a polynomial: chains in lockstep, Metropolis acceptance, geometric cooling.
 
-    Chains begin at random points and propose a change of one variable a step.
+    Chains start at random points and propose a change of one variable in each step.
 
     chains: number of chains, at least 1; five, as published.
-    steps: of each chain, for each variable, at least 1.
-    hottest, coldest: temperatures, above 0, in standard deviations of the values (published: from 1, times 0.8 a step).
+    steps: number of steps of each chain for each variable, at least 1.
+    hottest, coldest: temperatures, above 0, in standard deviations of the values (published: 1, times 0.8 per step).
 
     Raises TypeError, ValueError.
     """
@@ -42,13 +42,10 @@ class SimulatedAnnealing:
         check_number("coldest", self.coldest, high=self.hottest, above=0.0)
 
     def __call__(self, objective: Polynomial, space: Space, rng: np.random.Generator) -> IntArray:
-        """Return candidates for the minimum, the best first.
-
-        rng: random number generator.
-        """
+        """Return candidates for the minimum, best first."""
         xs = space.sample(self.chains, rng)
         energy = objective(xs)
-        met, energies = [xs], [energy]
+        visited, energies = [xs], [energy]
         d, n = xs.shape[1], self.steps * xs.shape[1]
         cooling = math.log(self.coldest / self.hottest) / max(n - 1, 1)
         rows = np.arange(self.chains)
@@ -58,27 +55,27 @@ class SimulatedAnnealing:
             shift = rng.integers(1, np.maximum(space.n_choices[which], 2))
             proposals[rows, which] = (xs[rows, which] + shift) % space.n_choices[which]
             proposed = objective(proposals)
-            warmth = self.hottest * math.exp(cooling * step)
-            accepted = rng.random(self.chains) < np.exp(np.minimum((energy - proposed) / warmth, 0.0))
+            temperature = self.hottest * math.exp(cooling * step)
+            accepted = rng.random(self.chains) < np.exp(np.minimum((energy - proposed) / temperature, 0.0))
             accepted[accepted] = feasible_mask(space, proposals[accepted])  # predicates may be slow
             if accepted.any():
                 xs, energy = np.where(accepted[:, None], proposals, xs), np.where(accepted, proposed, energy)
-                met.append(proposals[accepted])
+                visited.append(proposals[accepted])
                 energies.append(proposed[accepted])
-        return rank_distinct(np.concatenate(met), np.concatenate(energies))
+        return rank_distinct(np.concatenate(visited), np.concatenate(energies))
 
 
 @dataclass(frozen=True)
 class SemidefiniteRelaxation:
     """The semidefinite relaxation: unit vectors for signs, cut by random planes (Goemans and Williamson 1995).
 
-    The relaxation is solved over vectors of a dimension above the root of twice their number, one at a time, which
-    reaches its optimum (Burer and Monteiro 2003; Wang, Chang and Kolter 2017). A variable of more than two choices
-    has a vector for each, a penalty where not exactly one is chosen, and takes the choice whose vector goes furthest
-    along the normal of the plane.
+    The relaxation is solved over vectors whose dimension is above the square root of twice their number, one vector at
+    a time, which reaches the optimum (Burer and Monteiro 2003; Wang, Chang and Kolter 2017). A variable with more than
+    two choices has a vector for each choice, and a penalty unless exactly one is chosen. It takes the choice whose
+    vector extends furthest along the normal of the plane.
 
     roundings: number of planes, at least 1; 100 as published.
-    sweeps: over the vectors, at most, at least 1.
+    sweeps: maximum number of sweeps over the vectors, at least 1.
 
     Raises TypeError, ValueError.
     """
@@ -91,17 +88,14 @@ class SemidefiniteRelaxation:
         check_integer("sweeps", self.sweeps, 1)
 
     def __call__(self, objective: Polynomial, space: Space, rng: np.random.Generator) -> IntArray:
-        """Return candidates for the minimum, the best first; none where constraints hold at none of them.
-
-        rng: random number generator.
-        """
+        """Return candidates for the minimum, best first; none if no candidate satisfies the constraints."""
         vectors, _ = solve_relaxation(*penalize(objective), self.sweeps, rng)
         along = vectors @ rng.standard_normal((vectors.shape[1], self.roundings))
         signed = along[1:] * np.sign(along[0])
         xs = np.stack(
             [
                 np.argmax(signed[c.start : c.stop], axis=0) if len(c) > 1 else signed[c].sum(axis=0) > 0.0
-                for c in objective.columns  # a variable of one choice has no column
+                for c in objective.columns  # a variable with one choice has no column
             ],
             axis=1,
         ).astype(np.int64)
@@ -110,25 +104,25 @@ class SemidefiniteRelaxation:
 
 
 def penalize(objective: Polynomial) -> tuple[Array, Array]:
-    """Return the quadratic form with a penalty for not choosing exactly one of several, more than all else may gain.
+    """Return the quadratic form with a penalty unless exactly one choice is made, larger than any possible gain.
 
-    Returns linear coefficients (D,), and symmetric ones of pairs (D, D).
+    Returns the linear coefficients (D,), and the symmetric coefficients of pairs (D, D).
     """
     linear, pairs = objective.quadratic()
     linear, pairs = linear.copy(), pairs.copy()
     for columns in objective.columns:
         if len(columns) > 1:
-            here = slice(columns.start, columns.stop)
-            weight = float(np.max(np.abs(linear[here]) + 2.0 * np.abs(pairs[here]).sum(axis=1)))
-            linear[here] -= weight
-            pairs[here, here] += weight * (1.0 - np.eye(len(columns)))
+            own = slice(columns.start, columns.stop)
+            weight = float(np.max(np.abs(linear[own]) + 2.0 * np.abs(pairs[own]).sum(axis=1)))
+            linear[own] -= weight
+            pairs[own, own] += weight * (1.0 - np.eye(len(columns)))
     return linear, pairs
 
 
 def solve_relaxation(linear: Array, pairs: Array, sweeps: int, rng: np.random.Generator) -> tuple[Array, float]:
     """Solve the relaxation of the minimum of linear . z + z' pairs z over z in {0, 1}^D, with z = (1 + s) / 2.
 
-    sweeps: over the vectors, at most.
+    sweeps: maximum number of sweeps over the vectors.
 
     Returns unit vectors (D + 1, k), the first for the constant sign, and the relaxation's value, a lower bound.
     """
@@ -152,16 +146,16 @@ def solve_relaxation(linear: Array, pairs: Array, sweeps: int, rng: np.random.Ge
 
 
 def feasible_mask(space: Space, xs: IntArray) -> npt.NDArray[np.bool_]:
-    """Return a mask of the points that break no constraint (m,)."""
+    """Return a mask of the points that satisfy all constraints (m,)."""
     if not space.constraints:
         return np.ones(len(xs), dtype=bool)
     return space.count_satisfied_constraints(xs) == len(space.constraints)
 
 
 def rank_distinct(xs: IntArray, energies: Array) -> IntArray:
-    """Return the different points, the lowest energy first.
+    """Return the distinct points, lowest energy first.
 
-    energies: theirs (m,).
+    energies: energies of the points (m,).
     """
     _, first = np.unique(xs, axis=0, return_index=True)
     return xs[first[np.argsort(energies[first], kind="stable")]]

@@ -1,23 +1,22 @@
 """The contracts between the parts of a Bayesian optimizer over structures.
 
-A domain says what a point is, a kernel how alike two points are, a surrogate what the data say, an acquisition
-function what evaluating a point promises, a maximizer if the best one is, a searcher strings them together, and a
-study (`bostruct.study.study`) has points evaluated and loses nothing.
+A domain defines the points, a kernel compares two points, a surrogate learns from the data, an acquisition function
+rates the evaluation of a point, a maximizer finds the best point, a searcher combines these parts, and a study
+(`bostruct.study.study`) has points evaluated and loses no result.
 
 Letters used everywhere: ``n`` training points, ``m`` candidates, ``d`` variables, ``p`` kernel parameters, ``s``
-posterior samples of them. Numbers are float64. ``x`` is one point of a batch, as the domain holds it; what the user
-sees of it is made by `Domain.present`. Values are minimized everywhere below the study.
+posterior samples of the parameters. Numbers are float64. ``x`` is one point of a batch, in the domain's own form;
+`Domain.present` converts it to the user's form. Values are minimized everywhere except in the study.
 
-Points travel in batches. A batch has a length, is indexed by an integer (a point) or a slice (a batch), and can be
-iterated over; all else is done by its domain (`take`, `join`, `keys`). Nobody changes a batch or a point: a method that
-needs another point makes one. What `present` and `encode` return is the receiver's own, who may change it. On a `Space`
-a batch is an integer array (m, d), or, as `sample_neighborhoods` returns it, a batch of single changes
-(`bostruct.domains.space.single_changes`), which turns into that array wherever NumPy asks for one. On every other
-domain of this package a batch is a list or a tuple. A list of points is a batch of every domain, too.
-`bostruct.testing.check_domain` checks this.
+Functions take batches of points. A batch has a length, is indexed by an integer (a point) or a slice (a batch), and can
+be iterated over; its domain does everything else (`take`, `join`, `keys`). Batches and points are never changed: a
+method that needs another point creates one. Callers may change the results of `present` and `encode`. On a `Space` a
+batch is an integer array (m, d), or a batch of single changes (`bostruct.domains.space.single_changes`) from
+`sample_neighborhoods`, which NumPy converts to such an array. On all other domains of this package a batch is a list or
+a tuple. A list of points is also a batch of every domain. `bostruct.testing.check_domain` checks this.
 
-Each part is a subclass of its base. What every part must have is abstract; the rest has a right but slow default, which
-a part overrides. What a domain can do beyond its points is in `Domain.traits`.
+Each part is a subclass of its base. Methods that every part must have are abstract; the others have a right but slow
+default, which a part overrides. `Domain.traits` lists the optional abilities of a domain.
 """
 
 from typing import TYPE_CHECKING
@@ -101,4 +100,4 @@ from bostruct.public_names import attach
 if not TYPE_CHECKING:
     _NO_CONTRACTS = {"TYPE_CHECKING", "attach", "domain", "errors", "kernel", "model", "search", "types"}
     __all__ = sorted(name for name in globals() if name[0] != "_" and name not in _NO_CONTRACTS)
-    __getattr__ = attach(__name__, {})[0]  # says what to use in place of old names
+    __getattr__ = attach(__name__, {})[0]  # for an old name, the error names the new one

@@ -1,4 +1,4 @@
-"""Domains: sets of points, and all that may be known of them."""
+"""Domains: sets of points, and their optional abilities."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from bostruct.contracts.errors import DomainError, PointError, SpaceExhausted
 from bostruct.contracts.types import INFINITE, Array, Batch, Count, Exact, IntArray, Json, ParsedJson, Point, Presented
 
 DRAWS_UNSEEN = 1024
-DRAW_BLOCKS = (1, 15, 112, 896)  # most first draws are unseen: begin small
-MOST_LISTED = 10_000  # points, in which one is looked up
-MUTATION_DRAWS = 100  # of a domain that knows no changes, until one is another point
+DRAW_BLOCKS = (1, 15, 112, 896)  # small blocks first, because most first draws are unseen
+MOST_LISTED = 10_000  # maximum number of points listed to look up a point
+MUTATION_DRAWS = 100  # maximum number of draws to find another point, in a domain without its own changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +33,14 @@ class Choice:
     kind : str
         The group of a program's choices that it belongs to, such as ``Conv2D.filters``; for a variable its name.
     value : float
-        The position of its value among `count`; for a continuous choice a share of its range.
+        The position of its value among the `count` values; for a continuous choice, a share of its range.
     count : float
         The number of possible values; ``math.inf`` for a continuous choice.
     ordered : bool
         True if neighboring values are similar.
     order : tuple of int, optional
-        The items in the order that the value gives them, first place first; empty for a later step of an order that an
-        earlier choice of the point holds; None if the choice describes no order.
+        The items in their order, first place first; empty for a later step of an order that an earlier choice of the
+        point contains; None if the choice does not describe an order.
     """
 
     path: str
@@ -113,7 +113,7 @@ class Domain(ABC):
     parts
         The domains by name, in order, if a point has one point of each of several domains; else empty.
     constraints : tuple of Any, default ()
-        Predicates of a point that the description of the domain does not hold; may be empty.
+        Predicates of a point that are not part of the domain's description; may be empty.
     pool : Batch, default ()
         Valid points to start a search from; may be empty.
     when : mapping of str to Any, default {}
@@ -123,11 +123,11 @@ class Domain(ABC):
         of its range, from 0 to 1, on the scale on which the domain is uniform. The share is NaN if a point lacks the
         coordinate, for example under a condition; no score depends on it then.
     lists_many : bool, default False
-        True if the domain has neighbors and lists those of many points together at a low cost.
+        True if the domain has neighbors, and lists the neighbors of many points together at a low cost.
     reads_earlier_forms : bool, default False
         True if `decode_from` reads points of another description of the domain, so that a study may change the domain.
     is_whole : bool, default True
-        False if only the description of the domain is known, and none of its points.
+        False if only the description of the domain is known, but none of its points.
     """
 
     variables: Mapping[str, Any] = {}
@@ -270,7 +270,7 @@ class Domain(ABC):
         point : Presented
             A point in the form of `present`, or any other object.
         """
-        x = Domain.decode(self, point)  # a user may write lists for tuples
+        x = Domain.decode(self, point)  # a user may write lists instead of tuples
         self.check(x)
         return x
 
@@ -312,7 +312,7 @@ class Domain(ABC):
         data : ParsedJson
             The output of `encode`; by default its lists become tuples. Other JSON raises an error of Python or bostruct
             (LookupError, TypeError, ValueError, AttributeError, ArithmeticError), or gives a point that `check`
-            refuses.
+            rejects.
         """
         if isinstance(data, Mapping):
             return {name: Domain.decode(self, one) for name, one in data.items()}
@@ -372,9 +372,8 @@ class Domain(ABC):
     def encodings(self, batch: Batch) -> list[Hashable]:
         """Return a hashable for each of m points, equal if their forms are equal, at no more cost than `keys`.
 
-        A domain may represent one point in several forms, such as programs by the choices that lead to them. Changes
-        lead from form to form, so that some neighbors of a point may equal each other, or the point itself in another
-        form.
+        A domain may represent a point in several forms, such as a program by the choices that lead to it. A change
+        turns a form into another form, so some neighbors of a point may equal each other, or the point itself.
 
         Parameters
         ----------
@@ -546,13 +545,13 @@ class Domain(ABC):
         DomainError
             If a point neither is nor represents an architecture.
         """
-        raise DomainError(f"points of {type(self).__name__} stand for no architectures")
+        raise DomainError(f"points of {type(self).__name__} do not represent architectures")
 
     def to_json(self) -> Json:
         """Return a description from which `bostruct.domains.registry.domain_from_json` rebuilds an equal domain.
 
         By default it is the class with its fields, or with the public attributes of the object; override it if these
-        are not JSON. It raises DomainError if rebuilding needs code that no file holds, such as constraints.
+        are not JSON. It raises DomainError if rebuilding needs code that a file cannot store, such as constraints.
         """
         names = [one.name for one in fields(self)] if is_dataclass(self) else [n for n in vars(self) if n[0] != "_"]
         settings = {name: getattr(self, name) for name in names}
@@ -666,17 +665,17 @@ class LocalDomain(Domain):
     def combine(self, x: Point, neighbors: Batch, counts: Sequence[int]) -> Batch:
         """Return the valid points to which changes lead together, in the order of `counts`.
 
-        By default no two changes go together: each count gives the first neighbor.
+        By default no two changes can be combined: each count gives the first neighbor.
 
         Parameters
         ----------
         x : Point
             One point.
         neighbors : Batch
-            m neighbors of x, as `sample_neighborhoods` returned them, in any order. Of changes that exclude each other
-            the first counts.
+            m neighbors of x, as `sample_neighborhoods` returned them, in any order. If changes exclude each other, only
+            the first is made.
         counts : sequence of int
-            How many of the changes to make, the first ones, each at least 1; all if there are fewer.
+            Numbers of changes to make, always the first ones, each at least 1; all changes if there are fewer.
         """
         return self.take(neighbors, [0] * len(counts))
 
@@ -932,7 +931,7 @@ def _freeze_json(data: Any) -> Hashable:
 
 
 def _list_entries(data: Any, place: str) -> Iterator[str]:
-    """Yield each number and text of JSON with its place."""
+    """Yield each number and string of JSON with its place."""
     pairs = data.items() if isinstance(data, Mapping) else enumerate(data) if isinstance(data, list | tuple) else None
     if pairs is None:
         yield f"{place} = {data!r}"

@@ -1,4 +1,4 @@
-"""Kernels: how alike two points are, with parameters and their priors."""
+"""Kernels: similarities of points, with parameters and their priors."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from bostruct.contracts.types import Array, Batch, Prepared
 
-SINGLE_FLOOR = 1e-26  # the smallest entry of a Gram matrix in single precision, short of numbers that slow products
-SINGLE_ROUNDING = 2.0**-24  # relative, of one operation in single precision
-DIFFERENCE = 1e-5  # in a parameter whose scale is about 1, on either side: the step of central differences
+SINGLE_FLOOR = 1e-26  # the smallest entry of a Gram matrix in single precision; subnormal numbers slow down products
+SINGLE_ROUNDING = 2.0**-24  # relative rounding error of one operation in single precision
+DIFFERENCE = 1e-5  # step of central differences on either side, for parameters whose scale is about 1
 
 Pullback: TypeAlias = Callable[[Array], Array]  # from a cotangent to a gradient
 
@@ -34,8 +34,8 @@ class Prior(ABC):
     def value_and_grad(self, theta: Array) -> tuple[float, Array]:
         """Return the sum of the log densities of several parameters, and its gradient (k,).
 
-        The sum is -inf if a parameter is outside the support. By default the gradient is found by central differences,
-        one-sided at an end of the support; it is 0 outside.
+        The sum is -inf if a parameter is outside the support. By default the gradient is computed by central
+        differences, one-sided at an end of the support; it is 0 outside.
 
         Parameters
         ----------
@@ -74,16 +74,16 @@ class Parameter(NamedTuple):
 
 
 class BlockGram(NamedTuple):
-    """A line on which the points fall into parts: K within each part is constant, and K between two parts is scaled.
+    """A line of Gram matrices with blocks: K within each part of the points is constant, K between parts is scaled.
 
     Attributes
     ----------
     gram : Array
-        K at one place of the line.
+        K at one value of the parameter.
     parts : tuple of NDArray
         Positions of the points of each part, at least two parts; a part may be empty.
     scale : callable
-        Function from t to K between parts at theta_i = t, as a multiple of that in `gram`.
+        Function from t to K between parts at theta_i = t, as a multiple of K in `gram`.
     whole : callable
         The line itself.
     """
@@ -116,7 +116,7 @@ class Kernel(ABC):
     """A positive semi-definite function of two points, with parameters theta (p,).
 
     Only `gram` must be written, and `parameters` if there are any. Everything else has a slower default. A similarity
-    whose matrices may be indefinite may also be written this way; `SpectrumClip` makes a kernel of it.
+    whose matrices may be indefinite can also be a subclass; `SpectrumClip` turns it into a kernel.
 
     Attributes
     ----------
@@ -198,7 +198,7 @@ class Kernel(ABC):
     def line(self, theta: Array, i: int, prepared: Prepared, gram: Array | None = None) -> Callable[[float], Array]:
         """Return the Gram matrix as a function of theta_i alone; the caller may overwrite its arrays.
 
-        A coordinate sampler needs many values of one parameter; by default each takes a whole Gram matrix.
+        A coordinate sampler needs many values of one parameter; by default each value computes a whole Gram matrix.
 
         Parameters
         ----------
@@ -222,7 +222,7 @@ class Kernel(ABC):
     def gram_and_pullback(self, theta: Array, prepared: Prepared) -> tuple[Array, Pullback]:
         """Return the Gram matrix K, and the map from a cotangent G to the gradient of sum(G * K) in theta.
 
-        By default the gradient is found by central differences, which take two Gram matrices for each parameter.
+        By default the gradient is computed by central differences, from two Gram matrices for each parameter.
 
         Parameters
         ----------
@@ -258,8 +258,8 @@ class Kernel(ABC):
         The default, None, means that the kernel has no gradient in them. If it has one, k(x, x) must not depend on
         them.
 
-        Coordinates without a gradient stay those of xs, and their derivatives are 0. The derivatives are also 0 in
-        coordinates that a point of xs lacks, whatever share is given for them.
+        Coordinates without a gradient keep their values in xs, and their derivatives are 0. The derivatives are also 0
+        in coordinates that a point of xs lacks, for any share.
 
         Parameters
         ----------
@@ -297,8 +297,8 @@ class Kernel(ABC):
 def differentiate(function: Callable[[Array], float], theta: Array) -> Array:
     """Return the gradient of a function of parameters by central differences (p,).
 
-    function: of parameters (p,).
-    theta: where (p,).
+    function: function of parameters (p,).
+    theta: the parameters at which to differentiate (p,).
     """
     steps = DIFFERENCE * np.eye(len(theta))
     return np.array([(function(theta + step) - function(theta - step)) / (2.0 * DIFFERENCE) for step in steps])

@@ -13,10 +13,10 @@ import numpy.typing as npt
 from bostruct.contracts.kernel import Kernel
 from bostruct.contracts.types import Array, Batch, Info, State
 
-ROOM = 1e-6  # of a standard deviation, and of a variance: what a prediction in another batch may differ by
-STEP = 1e-5  # of central differences, in standard deviations and in variances
+ROOM = 1e-6  # maximum difference of predictions in two batches, relative to a standard deviation or a variance
+STEP = 1e-5  # step of central differences, relative to a standard deviation or a variance
 
-# From continuous coordinates as shares (m, c), as of `Domain.shares`, to m values (m,) and their gradients (m, c).
+# A function from shares (m, c), see `Domain.shares`, to m values (m,) and their gradients (m, c).
 VariedValues: TypeAlias = Callable[[Array], tuple[Array, Array]]
 
 
@@ -26,7 +26,7 @@ class Term(NamedTuple):
     Attributes
     ----------
     choices : tuple of tuple of (int, int)
-        For each indicator the position of a variable, and of its choice.
+        The position of a variable, and of its choice, for each indicator.
     coefficients : array of shape (s,)
         Posterior samples of the coefficient, in the units of the values.
     """
@@ -45,8 +45,8 @@ class Regression(ABC):
         """Draw one posterior sample, a function of m points; raise NumericalError if it cannot.
 
         xs: n points.
-        values: (n,), minimized.
-        state: None at the first call, then what the last call returned.
+        values: values to minimize (n,).
+        state: None, or the state that the last call returned.
         rng: random number generator.
 
         Returns the function, the state for the next call, and the info to record.
@@ -84,8 +84,8 @@ class Prediction(NamedTuple):
     variance: Array
 
 
-# From shares (m, c) to a prediction, and to the map from cotangents of mean and variance, (s, m) each, to the gradient
-# in the shares (m, c).
+# A function from shares (m, c) to a prediction, and to the map from cotangents of mean and variance, (s, m) each, to
+# the gradient in the shares (m, c).
 VariedPrediction: TypeAlias = Callable[[Array], tuple[Prediction, Callable[[Prediction], Array]]]
 
 
@@ -199,8 +199,8 @@ class Posterior(ABC):
         -------
         tuple of Prediction and array of shape (m,) or None
             The bounds; and whether the training points are too far from a point to change a digit of its mean and
-            variance by `predict` (bool): such points have equal predictions. None if that is unknown, or the points
-            are no array.
+            variance by `predict` (bool), so that all such points have equal predictions. None if that is unknown, or
+            the points are not an array.
         """
         return self.bound(xs), None
 
@@ -255,8 +255,8 @@ class Posterior(ABC):
         Parameters
         ----------
         xs : Batch
-            Points that the surrogate was conditioned on; it may have used only some. For other points, and by default,
-            the means of `screen` are returned.
+            Points that the surrogate was conditioned on; it may have used only some of them. For other points, and by
+            default, the means of `screen` are returned.
         """
         return self.screen(xs).mean
 
@@ -328,7 +328,7 @@ class Surrogate(ABC):
     def condition_at(self, xs: Batch, values: Array, state: State) -> Posterior | None:
         """Return the posterior at the hyperparameters of a state, without a fit.
 
-        None, the default, means that the state holds no hyperparameters of this surrogate; `condition` is called then.
+        The default, None, means that the state has no hyperparameters of this surrogate; then `condition` is called.
 
         Parameters
         ----------
@@ -423,7 +423,7 @@ class Surrogate(ABC):
         change : callable
             Function from a kernel to its replacement.
         join : callable
-            Function that joins the batches that the other kernels see.
+            Function that joins batches for the other kernels.
         """
         return None
 
@@ -577,8 +577,8 @@ class Maximizer(ABC):
     def __call__(self, score: Score, domain: Any, starts: Batch, rng: np.random.Generator) -> tuple[Batch, Info]:
         """Return local maxima of the score, best first, each once, and the info to record.
 
-        score: the function to maximize.
-        domain: has what the maximizer asks of it, neighbors or mutations.
+        score: function to maximize.
+        domain: domain with the abilities that the maximizer needs, such as neighbors or mutations.
         starts: good points to start from, best first; may be empty.
         rng: random number generator.
         """

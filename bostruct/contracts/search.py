@@ -1,4 +1,4 @@
-"""Methods: a history, a suggestion, and the searcher that makes it."""
+"""Methods: histories, suggestions, and searchers."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from bostruct.contracts.errors import BostructError
 from bostruct.contracts.model import Feasibility, HyperparameterSamples, Posterior, Prediction, Score
 from bostruct.contracts.types import ADDED_LATER, STORED_AS, Array, Batch, Info, Json, Point, State
 
-PARENT_POSITION = "parent_position"  # in `Suggestion.info`
+PARENT_POSITION = "parent_position"  # a key of `Suggestion.info`
 BRANCH_REASON = "trials were in this branch"  # the end of `info["why"]` of a random point that explores a branch
-NO_SETTINGS = ("domain", "note")  # of a searcher's fields
+NO_SETTINGS = ("domain", "note")  # fields of a searcher that are not settings
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,11 +86,11 @@ class ScoreBuilder(ABC):
     def __call__(self, posterior: Posterior, history: HistoryView, rng: np.random.Generator) -> Score:
         """Return the score to maximize.
 
-        posterior: of the objective, with the running points believed.
-        history: all that was observed so far, at least one value.
+        posterior: posterior of the objective, conditioned on the running points by `believe`.
+        history: all observations so far, at least one value.
         rng: random number generator.
 
-        Raises NumericalError, for which a random point is suggested.
+        Raises NumericalError, after which a random point is suggested.
         """
 
     def build_from(
@@ -123,7 +123,7 @@ class ScoreBuilder(ABC):
     ) -> Feasibility | None:
         """Return the probability that a point has a value and satisfies all constraints, as the scores use it.
 
-        The default, None, means that all points are taken as feasible, or that the scores use no such probability.
+        The default, None, means that all points are assumed feasible, or that the scores use no such probability.
 
         Parameters
         ----------
@@ -267,7 +267,7 @@ class Searcher(ABC):
         """Yield points to evaluate in parallel, each with those before it running; the first is that of `suggest`.
 
         It stops, after at least one point, when a new fit is needed; by default after one. Override it if one fit and
-        one search serve several points.
+        one search suffice for several points.
 
         Parameters
         ----------
@@ -288,7 +288,7 @@ class Searcher(ABC):
     def settings(self) -> Mapping[str, Json]:
         """Return the settings that distinguish this searcher from others of its class, as JSON.
 
-        By default these are its fields without the domain, or the public attributes of a class that is no dataclass.
+        By default these are its fields without the domain, or its public attributes if it is not a dataclass.
         """
         return {name: describe_part(value) for name, value in _settings_of(self) if name not in NO_SETTINGS}
 
@@ -308,9 +308,9 @@ class Searcher(ABC):
         Parameters
         ----------
         change : callable
-            Function from a `BayesianSearch` to its replacement, or to None if it has none.
+            Function from a `BayesianSearch` to its replacement, or to None if there is none.
         other : callable
-            The same for any other searcher, and for one without a replacement from `change`.
+            The same for any other searcher, and for a searcher that `change` does not replace.
         """
         return other(self)
 
@@ -446,8 +446,8 @@ def describe_part(part: object) -> Json:
         that was added later is omitted at its default.
     """
     if is_dataclass(part) and not isinstance(part, type):
-        told: dict[str, Json] = {"part": type(part).__name__}
-        return told | {name: describe_part(value) for name, value in _settings_of(part)}
+        described: dict[str, Json] = {"part": type(part).__name__}
+        return described | {name: describe_part(value) for name, value in _settings_of(part)}
     if isinstance(part, float):
         return float(f"{part:.12g}")  # the last digits may differ between machines
     if part is None or isinstance(part, bool | int | str):

@@ -1,4 +1,4 @@
-"""Arrays, batches, points, JSON and numbers of points: the types that the contracts speak of."""
+"""Types of the contracts: arrays, batches, points, JSON, and numbers of points."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ import numpy.typing as npt
 Array: TypeAlias = npt.NDArray[np.float64]
 IntArray: TypeAlias = npt.NDArray[np.int64]
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
-ParsedJson: TypeAlias = Any  # the same, read back: its reader knows what is in it
-Point: TypeAlias = Any  # one point, as its domain holds it
-Presented: TypeAlias = Any  # the same point, as an objective receives it: what `Domain.present` returns
-Batch: TypeAlias = Any  # several of them: see above
-Prepared: TypeAlias = Any  # what a kernel needs to know of two batches, whatever its parameters
-State: TypeAlias = ParsedJson  # what the next step needs: plain JSON, so that it survives on disk exactly
-Info: TypeAlias = dict[str, ParsedJson]  # what a person wants to see, as JSON
-STORED_AS = "stored as"  # in the metadata of a field
-ADDED_LATER = {"added later": True}  # of a field: its default says nothing, so that stored settings stay the same
+ParsedJson: TypeAlias = Any  # JSON that was parsed; its reader checks the content
+Point: TypeAlias = Any  # one point, in the domain's own form
+Presented: TypeAlias = Any  # a point in the form that an objective receives, as `Domain.present` returns it
+Batch: TypeAlias = Any  # several points; see `bostruct.contracts`
+Prepared: TypeAlias = Any  # results of a kernel for two batches that do not depend on its parameters
+State: TypeAlias = ParsedJson  # the state for the next step, plain JSON, so that it can be stored exactly
+Info: TypeAlias = dict[str, ParsedJson]  # information for people, as JSON
+STORED_AS = "stored as"  # a key in the metadata of a field
+ADDED_LATER = {"added later": True}  # metadata of a field that is not stored at its default, as before it was added
 
 
 def stored_as(name: str) -> dict[str, str]:
-    """Return the metadata of a field that stored settings have under an earlier name.
+    """Return the metadata of a field whose name in stored settings is an earlier name.
 
     Parameters
     ----------
