@@ -67,16 +67,16 @@ class AnnealedSearch(Maximizer):
         walkers = self._begin(score, domain, candidates, starts, rng)
         visited = [walkers]
         for step in range(self.steps):
-            neighbors, of = domain.change_each(walkers.points, self.neighbors, rng)
+            neighbors, group = domain.change_each(walkers.points, self.neighbors, rng)
             n_walks = len(walkers.scores)
-            winner, top = best_of_each_unpruned(score, neighbors, of, n_walks, np.full(n_walks, -np.inf))
+            winner, top = best_of_each_unpruned(score, neighbors, group, n_walks, np.full(n_walks, -np.inf))
             has = winner >= 0  # which walks have a neighbor above -inf
             found = Scored(domain.take(neighbors, winner[has]), top[has])
-            heat = max(self.temperature * (1.0 - step / self.steps) ** 2, COLDEST)
+            temperature = max(self.temperature * (1.0 - step / self.steps) ** 2, COLDEST)
             losses = np.full(n_walks, -np.inf)
             losses[has] = np.minimum(found.scores - walkers.scores[has], 0.0)
-            goes = rng.random(n_walks) < np.exp(losses / heat)  # Metropolis et al. 1953
-            places = np.where(goes, n_walks + np.cumsum(has) - 1, np.arange(n_walks))  # the other walks do not move
+            accepted = rng.random(n_walks) < np.exp(losses / temperature)  # Metropolis et al. 1953
+            places = np.where(accepted, n_walks + np.cumsum(has) - 1, np.arange(n_walks))  # other walks stay
             both = np.concatenate([walkers.scores, found.scores])
             walkers = Scored(domain.take(domain.join(walkers.points, found.points), places), both[places])
             visited.append(found)

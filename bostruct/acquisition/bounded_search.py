@@ -104,7 +104,7 @@ def best_of_each_unpruned(
 def _could_win(
     bounds: Array, points: npt.NDArray[np.int64], winner: npt.NDArray[np.int64], top: Array
 ) -> npt.NDArray[np.bool_]:
-    """Return which points could still win (m,); winner, top: index and score of the best in each one's group so far."""
+    """Return which points could still win (m,); `winner` and `top` are the best of each point's group so far."""
     own = bounds[points]
     return (own > top) | ((own == top) & (points < winner))
 

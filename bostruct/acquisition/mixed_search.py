@@ -176,18 +176,18 @@ class MixedSearch(Maximizer):
             found, gradient = varied(shares)
             return -float(found[0]), -gradient[0, free]
 
-        rules = []
-        for kind, matrix, goal, sign in (
+        constraints = []
+        for kind, matrix, bound, sign in (
             ("eq", limits.equal, limits.total, 1.0),
             ("ineq", limits.upper, limits.limit, -1.0),
         ):
             if len(matrix):
-                left, own = sign * (goal - matrix @ rest), sign * matrix[:, free]
-                rules.append({"type": kind, "fun": partial(_exceed, own, left), "jac": partial(_slope, own)})
+                left, own = sign * (bound - matrix @ rest), sign * matrix[:, free]
+                constraints.append({"type": kind, "fun": partial(_residual, own, left), "jac": partial(_jacobian, own)})
         bounds = np.column_stack([limits.low[free], limits.high[free]])
         options = {"maxiter": self.most_steps, "ftol": POLYTOPE_TOLERANCE}
         found = scipy.optimize.minimize(
-            loss, begin[0, free], jac=True, method="SLSQP", bounds=bounds, constraints=rules, options=options
+            loss, begin[0, free], jac=True, method="SLSQP", bounds=bounds, constraints=constraints, options=options
         )
         end = begin[0].copy()
         if np.isfinite(found.x).all():
@@ -195,11 +195,11 @@ class MixedSearch(Maximizer):
         return end, int(found.nfev)
 
 
-def _exceed(matrix: Array, goal: Array, values: Array) -> Array:
-    return matrix @ values - goal
+def _residual(matrix: Array, bound: Array, values: Array) -> Array:
+    return matrix @ values - bound
 
 
-def _slope(matrix: Array, values: Array) -> Array:
+def _jacobian(matrix: Array, values: Array) -> Array:
     del values
     return matrix
 

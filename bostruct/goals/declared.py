@@ -14,7 +14,7 @@ from bostruct.outcome import Outcome, storable
 
 Direction = Literal["minimize", "maximize"]
 DIRECTIONS = ("minimize", "maximize")
-MOST_LETTERS = 100  # of the name of an objective
+MOST_LETTERS = 100  # maximum length of an objective's name
 GENERIC = ("fun", "func", "function", "evaluate", "run", "train", "main", "target", "black_box", "blackbox")
 SENSES = ("<=", ">=")
 LARGEST_VIOLATION = 1e150

@@ -46,7 +46,7 @@ def divide_nondominated(front: Array, reference: Array) -> Boxes:
     edges = tuple(
         np.concatenate([[-math.inf], values, [end]]) for (values, _), end in zip(found, reference.tolist(), strict=True)
     )
-    rows = sorted({tuple(row) for row in np.stack([of.reshape(-1) + 1 for _, of in found], axis=1).tolist()})
+    rows = sorted({tuple(row) for row in np.stack([one.reshape(-1) + 1 for _, one in found], axis=1).tolist()})
     boxes = np.array(_divide(rows, tuple(len(one) - 1 for one in edges)), dtype=np.int64)
     return Boxes(edges, boxes[:, :, 0], boxes[:, :, 1])
 
@@ -136,10 +136,10 @@ class LogHypervolumeImprovement:
         samples = _log_sum(terms)
         value = log_mean_exp(samples)
         shares = np.exp(terms - value[:, None]) / len(samples)  # of each box (s, m, b)
-        slopes = [
-            _sum_slopes(shares, spans, one) for spans, one in zip(self._spans, _same_samples(predictions), strict=True)
+        gradients = [
+            _gradient(shares, spans, one) for spans, one in zip(self._spans, _same_samples(predictions), strict=True)
         ]
-        return value - self._log_unit, slopes
+        return value - self._log_unit, gradients
 
     @cached_property
     def _spans(self) -> list[Spans]:
@@ -197,7 +197,7 @@ def _standardize_edges(edges: Array, prediction: Prediction) -> Array:
     return np.maximum((edges - prediction.mean[..., None]) / np.sqrt(prediction.variance)[..., None], FARTHEST)
 
 
-def _sum_slopes(shares: Array, spans: Spans, prediction: Prediction) -> Prediction:
+def _gradient(shares: Array, spans: Spans, prediction: Prediction) -> Prediction:
     """Return the derivatives in mean and variance of the logarithm of the sum over boxes, (s, m) each."""
     sd = np.sqrt(prediction.variance)
     z = _standardize_edges(spans.edges, prediction)

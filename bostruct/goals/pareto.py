@@ -72,9 +72,9 @@ def _positions(values: Array) -> IntArray:
 
 def _rank_feasible(objectives: Array) -> IntArray:
     """Return the non-dominated rank of each point (n,); equal points have equal ranks."""
-    distinct, of = np.unique(objectives, axis=0, return_inverse=True)  # in lexicographic order: no row dominates
-    ranks = _rank_pairs(distinct) if distinct.shape[1] == 2 else _rank_ordered(distinct)  # a row before it
-    return ranks[of.reshape(-1)]
+    distinct, inverse = np.unique(objectives, axis=0, return_inverse=True)  # sorted: no row dominates an earlier row
+    ranks = _rank_pairs(distinct) if distinct.shape[1] == 2 else _rank_ordered(distinct)
+    return ranks[inverse.reshape(-1)]
 
 
 def _rank_pairs(distinct: Array) -> IntArray:
@@ -131,12 +131,12 @@ def crowding_distances(objectives: Array) -> Array:
     """
     total = np.zeros(len(objectives))
     for column in objectives.T:
-        values, of = np.unique(column, return_inverse=True)
+        values, inverse = np.unique(column, return_inverse=True)
         gaps = np.full(len(values), np.inf)
         if len(values) > 2:
             half = 0.5 * values  # the range of the largest floats is not finite
             gaps[1:-1] = (half[2:] - half[:-2]) / (half[-1] - half[0])
-        total += gaps[of.reshape(-1)]
+        total += gaps[inverse.reshape(-1)]
     return total
 
 
@@ -171,8 +171,8 @@ def constrained_rank(objectives: Array, violations: Array) -> Array:
     for rank in range(int(ranks[feasible].max()) + 1 if feasible.any() else 0):
         front = np.flatnonzero(ranks == rank)
         crowding[front] = crowding_distances(objectives[front])
-    _, of, counts = np.unique(np.stack([ranks, -crowding]), axis=1, return_inverse=True, return_counts=True)
-    return (np.cumsum(counts) - counts)[of.reshape(-1)].astype(np.float64)
+    _, inverse, counts = np.unique(np.stack([ranks, -crowding]), axis=1, return_inverse=True, return_counts=True)
+    return (np.cumsum(counts) - counts)[inverse.reshape(-1)].astype(np.float64)
 
 
 def _penalize(values: Array, violations: Array, feasible: npt.NDArray[np.bool_]) -> Array:

@@ -18,7 +18,7 @@ from bostruct.contracts import Array, Batch, IntArray, Kernel, Parameter, Prior,
 
 MOST_PAIRED = 64  # items whose pairs are compared; with more items, ranks are compared
 MOST_SIGNS = 2**24  # numbers in a cached table of signs
-REMEMBERED = 4  # cached results, because a search needs the same ones again and again
+CACHED_RESULTS = 4  # results that a cache keeps, because a search needs the same ones again and again
 
 Arguments = ParamSpec("Arguments")
 Comparison = TypeVar("Comparison")
@@ -42,7 +42,7 @@ class CachedByContent(Generic[Arguments, Comparison]):
 
     def __init__(self, function: Callable[Arguments, Comparison]) -> None:
         self.__wrapped__ = function
-        self._compute_once = lru_cache(maxsize=REMEMBERED)(self._compute)
+        self._compute_once = lru_cache(maxsize=CACHED_RESULTS)(self._compute)
 
     def __call__(self, *given: Arguments.args, **named: Arguments.kwargs) -> Comparison:
         return self._compute_once(*map(_freeze_array, given), **named)
@@ -193,7 +193,7 @@ def _center_ranks(orders: IntArray, resources: Resources | None, absent: int) ->
     return np.asarray(ranks - means[list(resources)])
 
 
-@lru_cache(maxsize=REMEMBERED)
+@lru_cache(maxsize=CACHED_RESULTS)
 def _find_pairs(w: int, resources: Resources | None) -> tuple[IntArray, IntArray]:
     """Return the first and the second item of each pair that is compared."""
     first, second = np.triu_indices(w, 1)

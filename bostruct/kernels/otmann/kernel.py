@@ -132,7 +132,7 @@ class DistanceTable:
     candidates are also computed once, because several models may need them.
 
     distances: distances, then normalized distances, NaN if not computed yet (2 * weights, rows, rows).
-    candidate_distances: from the candidates, NaN if not computed yet (2 * weights, m, rows).
+    candidate_distances: distances of the candidates, NaN if not computed yet (2 * weights, m, rows).
     """
 
     settings: Otmann

@@ -143,14 +143,14 @@ def _next_below(top, k, links):
 @njit(cache=True, nogil=True)
 def _pivot(i, j, cost, change, a, links, flow, arc, potential):
     """Add the arc from i to j to the tree, ship along the cycle that it closes, and drop an arc that becomes empty."""
-    amount, leaving, above_row = _shippable(i, j, a, links, flow)
+    amount, leaving, above_row = _find_leaving_arc(i, j, a, links, flow)
     if amount > 0.0:
         _ship(i, j, amount, a, links, flow)
     k, parent, shift, added = (i, j, change, cost) if above_row else (j, i, -change, -cost)
     top, carried = k, amount
     while True:  # each node between the new and the dropped arc becomes the parent of its parent
         above, old_flow, old_arc = links[PARENT, k], flow[k], arc[k]
-        _hang(k, parent, links)
+        _reattach(k, parent, links)
         flow[k], arc[k] = carried, added
         if k == leaving:
             break
@@ -165,7 +165,7 @@ def _pivot(i, j, cost, change, a, links, flow, arc, potential):
 
 
 @njit(cache=True, nogil=True)
-def _shippable(i, j, a, links, flow):
+def _find_leaving_arc(i, j, a, links, flow):
     """Return the largest flow along the cycle, the node below the arc that it empties, and whether that is on i's side.
 
     Among several such arcs it is the last on the cycle, which starts at the node where the paths from i and j to the
@@ -198,7 +198,7 @@ def _ship(i, j, amount, a, links, flow):
 
 
 @njit(cache=True, nogil=True)
-def _hang(k, parent, links):
+def _reattach(k, parent, links):
     """Make k a child of another parent."""
     before, after, first = links[PREVIOUS, k], links[NEXT, k], links[CHILD, parent]
     if before != NO_NODE:

@@ -155,9 +155,9 @@ def pull_shares(xs: Array, ys: Array, rates: Array, weighted: Array, out: Array)
         for k in range(c):
             x, rate, others, total = xs[k, i], rates[k], ys[k], 0.0
             for j in range(ys.shape[1]):
-                far = (x - others[j]) * rate
-                a = abs(far)
-                total += weights[j] * (far * (1.0 + a) / (3.0 + a * (3.0 + a)))
+                scaled = (x - others[j]) * rate
+                a = abs(scaled)
+                total += weights[j] * (scaled * (1.0 + a) / (3.0 + a * (3.0 + a)))
             out[i, k] = -rate * total
 
 
@@ -180,8 +180,8 @@ def pull_effects(xs: Array, ys: Array, rate: float, weighted: Array, out: Array)
             up = math.exp(rate * x)
             down = 1.0 / up
             for j in range(ys.shape[1]):
-                far = (x - others[j]) * rate
-                total += weights[j] * (far * (1.0 + abs(far)) * min(up * downs[j], down * ups[j]))
+                scaled = (x - others[j]) * rate
+                total += weights[j] * (scaled * (1.0 + abs(scaled)) * min(up * downs[j], down * ups[j]))
             out[i, k] = -rate * total / 3.0
 
 
@@ -210,10 +210,10 @@ def multiply_conditional(
     """
     product[:] = 1.0
     m = ys.shape[1]
-    fade = np.empty(m)
+    decay = np.empty(m)
     for k in range(len(rates)):
         rate, others = rates[k], ys[k]
-        ups, downs = _grow(others, rate)
+        ups, downs = _exponentiate(others, rate)
         without_x = 1.0 - (1.0 - c[k]) * y_has[k]  # 1 if neither point has it, c if only y has it
         high = (1.0 - c[k] ** 2) * y_has[k]
         low = c[k] - c[k] * (1.0 - c[k]) * y_has[k]  # c^2 if both points have it, c if only x has it
@@ -223,10 +223,10 @@ def multiply_conditional(
                 for j in range(end):
                     row[j] *= without_x[j]
                 continue
-            _fade_pairs(x, others, ups, downs, rate, fade[:end])
+            _decay_pairs(x, others, ups, downs, rate, decay[:end])
             for j in range(end):
                 a = abs(x - others[j]) * rate
-                row[j] *= low[j] + high[j] * (fade[j] * (1.0 + a * (1.0 + a * (1.0 / 3.0))))
+                row[j] *= low[j] + high[j] * (decay[j] * (1.0 + a * (1.0 + a * (1.0 / 3.0))))
     if is_same:
         for i in range(len(product)):
             for j in range(i):
@@ -254,22 +254,22 @@ def sum_conditional_slopes(
     losses: overwritten with the sum of weight times (1 - k) / k (k,).
     """
     m = ys.shape[1]
-    fade = np.empty(m)
+    decay = np.empty(m)
     for k in range(len(rates)):
         rate, others, has = rates[k], ys[k], y_has[k]
         low, high, slope, loss = c[k] ** 2, 1.0 - c[k] ** 2, 0.0, 0.0
-        ups, downs = _grow(others, rate)
+        ups, downs = _exponentiate(others, rate)
         for i in range(xs.shape[1]):
             if not x_has[k, i]:
                 continue
             x, weights, end = xs[k, i], weighted[i], i if is_same else m
-            _fade_pairs(x, others, ups, downs, rate, fade[:end])
+            _decay_pairs(x, others, ups, downs, rate, decay[:end])
             for j in range(end):
                 a = abs(x - others[j]) * rate
                 square = a * a * (1.0 / 3.0)
-                kernel = low + high * (fade[j] * (1.0 + a + square))
+                kernel = low + high * (decay[j] * (1.0 + a + square))
                 relative = weights[j] * has[j] / kernel
-                slope += relative * (square * (1.0 + a) * fade[j])
+                slope += relative * (square * (1.0 + a) * decay[j])
                 loss += relative * (1.0 - kernel)
         pairs = 2.0 if is_same else 1.0
         slopes[k], losses[k] = pairs * high * slope, pairs * loss
@@ -291,32 +291,32 @@ def pull_conditional_shares(
     weighted: (n, m).
     out: (n, k), 0 in numbers that a point lacks.
     """
-    fade = np.empty(ys.shape[1])
+    decay = np.empty(ys.shape[1])
     for k in range(len(rates)):
         rate, others, has = rates[k], ys[k], y_has[k]
         low, high = c[k] ** 2, 1.0 - c[k] ** 2
-        ups, downs = _grow(others, rate)
+        ups, downs = _exponentiate(others, rate)
         for i in range(xs.shape[1]):
             x, weights, total = xs[k, i], weighted[i], 0.0
             if x_has[k, i]:
-                _fade_pairs(x, others, ups, downs, rate, fade)
+                _decay_pairs(x, others, ups, downs, rate, decay)
                 for j in range(ys.shape[1]):
-                    far = (x - others[j]) * rate
-                    a = abs(far)
-                    kernel = low + high * (fade[j] * (1.0 + a * (1.0 + a * (1.0 / 3.0))))
-                    total += weights[j] * has[j] * (far * (1.0 + a) * fade[j]) / kernel
+                    scaled = (x - others[j]) * rate
+                    a = abs(scaled)
+                    kernel = low + high * (decay[j] * (1.0 + a * (1.0 + a * (1.0 / 3.0))))
+                    total += weights[j] * has[j] * (scaled * (1.0 + a) * decay[j]) / kernel
             out[i, k] = -rate * high * total / 3.0
 
 
 @njit(inline="always")
-def _grow(shares: Array, rate: float) -> tuple[Array, Array]:
+def _exponentiate(shares: Array, rate: float) -> tuple[Array, Array]:
     """Return exp(rate * share) and its inverse (m,); if the exponential would overflow, callers must not use them."""
     ups = np.exp(min(rate, LARGEST_EXPONENT) * shares)
     return ups, 1.0 / ups
 
 
 @njit(inline="always")
-def _fade_pairs(x: float, others: Array, ups: Array, downs: Array, rate: float, out: Array) -> None:
+def _decay_pairs(x: float, others: Array, ups: Array, downs: Array, rate: float, out: Array) -> None:
     """Overwrite `out` with exp(-a) of one x and the first ys: the smaller of two quotients if none overflows."""
     if rate <= LARGEST_EXPONENT:
         up = math.exp(rate * x)

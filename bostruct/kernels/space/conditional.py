@@ -145,9 +145,9 @@ class ConditionalNumbersPair(NamedTuple):
 
 
 class ShareComparison(NamedTuple):
-    """Values of numbers compared with those of m points.
+    """Values of numbers compared with the values of m points.
 
-    distance: of the shares; any number if a value is absent (..., m).
+    distance: distance of the shares; any number if a value is absent (..., m).
     both, one: True if both values are present, or exactly one (..., m).
     """
 

@@ -23,7 +23,7 @@ from bostruct.domains.space.variable import INACTIVE
 from bostruct.kernels.space.factor import Factor
 from bostruct.kernels.space.spectra import LogLengthscale, heat_weights
 
-LENGTHSCALE = 0.5  # of effects along a graph, in units of its length
+LENGTHSCALE = 0.5  # lengthscale of effects along a graph, in units of its length
 RANK_ROUNDING = 4e-15  # share of the largest eigenvalue, below which an eigenvalue counts as 0
 
 

@@ -254,7 +254,7 @@ class Factor(ABC):
         return None
 
 
-ServedFactor: TypeAlias = tuple[Factor, tuple[int, ...]]  # and the positions of the variables that it serves
+ServedFactor: TypeAlias = tuple[Factor, tuple[int, ...]]  # a factor, and the positions of its variables
 
 
 class PreparedShared(NamedTuple):

@@ -89,9 +89,9 @@ class DistanceFactor(Factor):
         for v, theirs in enumerate(self._split(ys)):
             rows = np.flatnonzero(changes.which == v)
             if len(rows):
-                before, of = _find_distinct_rows(changes.before[rows, : self.distances.width])
+                before, inverse = _find_distinct_rows(changes.before[rows, : self.distances.width])
                 now = self.distances.compare(changes.after[rows, : self.distances.width], theirs)
-                growth[:, rows] = now - self.distances.compare(before, theirs)[:, of]
+                growth[:, rows] = now - self.distances.compare(before, theirs)[:, inverse]
         return changes.which, growth
 
     def log_change(self, theta: Array, prepared: tuple[IntArray, Array]) -> Array:
@@ -107,9 +107,9 @@ class DistanceFactor(Factor):
 def _find_distinct_rows(values: IntArray) -> tuple[IntArray, IntArray]:
     """Return the distinct values (d, w), and the position of each value among them (n,); often there are few."""
     places: dict[bytes, int] = {}
-    of = np.array([places.setdefault(value.tobytes(), len(places)) for value in values])
-    first = np.unique(of, return_index=True)[1]
-    return values[first], of
+    inverse = np.array([places.setdefault(value.tobytes(), len(places)) for value in values])
+    first = np.unique(inverse, return_index=True)[1]
+    return values[first], inverse
 
 
 MAX_REFERENCE = 1_000  # maximum number of values over which distances are averaged

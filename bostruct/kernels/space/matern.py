@@ -19,11 +19,11 @@ from bostruct.kernels.space.factor import Factor, VariableChanges
 
 LOOPS = "bostruct.kernels.space.compiled"
 ROOT = math.sqrt(5.0)
-LARGEST_LOG = 600.0  # of a product that is computed before its logarithm; doubles end at 709
-EFFECT_LENGTHSCALE = 0.25  # of the main effect of a number, as a share of the range
+LARGEST_LOG = 600.0  # largest logarithm of a product of kernels; exp overflows at 709
+EFFECT_LENGTHSCALE = 0.25  # lengthscale of the main effect of a number, as a share of the range
 FAR = 25.0  # ranges between an absent number and all others: its effects are below 1e-90, and nothing overflows
-LARGEST_SQUARE = 10.0  # of the distance between the ends of a range
-COUNT_LENGTHSCALE = 0.3  # of an effect without its trend, in ranges
+LARGEST_SQUARE = 10.0  # squared distance between the ends of a range
+COUNT_LENGTHSCALE = 0.3  # lengthscale of an effect without its trend, as a share of the range
 TREND = 0.5  # share of the trend in an effect
 
 
@@ -115,13 +115,13 @@ class MaternFactor(Factor):
     def line(
         self, i: int, theta: Array, prepared: NumberPair, gram: Array, *, carried: bool
     ) -> Callable[[float], Array]:
-        far = ROOT * np.abs(prepared.xs[i][:, None] - prepared.ys[i])
-        now = far * math.exp(-theta[i])
+        distance = ROOT * np.abs(prepared.xs[i][:, None] - prepared.ys[i])
+        now = distance * math.exp(-theta[i])
         rest = gram / ((1.0 + now * (1.0 + now / 3.0)) * np.exp(-now)) if carried else gram
         out = np.empty_like(rest)
 
         def along(t: float) -> Array:
-            a = far * math.exp(-t)
+            a = distance * math.exp(-t)
             np.exp(-a, out=out)
             np.multiply(out, rest, out=out)
             return np.multiply(out, 1.0 + a * (1.0 + a / 3.0), out=out)
@@ -171,7 +171,7 @@ class NumberEffect(EffectKernel):
     `MainEffects` computes the sum for all numbers at once, with `sum_effects` and `change_effects`.
 
     is_conditional: True if some points lack the number.
-    lengthscale: as a share of the range.
+    lengthscale: lengthscale as a share of the range.
     """
 
     grid: NumberGrid = field()  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -196,7 +196,7 @@ def sum_effects(grids: Sequence[NumberGrid], xs: IntArray, ys: IntArray, lengths
     """Return the sum of the effects of several numbers (n, m).
 
     xs, ys: positions of n and m points (n, c), (m, c).
-    lengthscale: as a share of the ranges.
+    lengthscale: lengthscale as a share of the ranges.
     """
     rate = ROOT / lengthscale
     own, other = _effect_shares(grids, xs, FAR), _effect_shares(grids, ys, -FAR)
@@ -212,7 +212,7 @@ def vary_effects(
 
     xs: positions of the m points (m, c), which show the numbers that each point has.
     ys: positions of n points (n, c).
-    lengthscale: as a share of the ranges.
+    lengthscale: lengthscale as a share of the ranges.
 
     Returns a function from shares (m, c) to the sum (m, n) and to the map from weights (m, n) to the gradient of
     the weighted sum in the shares (m, c), 0 in numbers that a point lacks.
@@ -239,7 +239,7 @@ def change_effects(grids: Sequence[NumberGrid], changes: VariableChanges, ys: In
     """Return how much each change of a number changes the sum of the effects (r, m).
 
     ys: positions of m points (m, c).
-    lengthscale: as a share of the ranges.
+    lengthscale: lengthscale as a share of the ranges.
     """
     other, which, rate = _effect_shares(grids, ys, -FAR), np.asarray(changes.which), ROOT / lengthscale
     before, after = (

@@ -24,7 +24,7 @@ from bostruct.kernels.space.subset import MOST_RELEVANCES, FeatureFactor
 
 UNIFORM_SPREAD = math.sqrt(1.0 / 12.0)  # of a uniform number in [0, 1], to which features are scaled
 DRAWS = 1_000  # samples from a fixed seed, to compute spreads
-SMALLEST_SHARE = 0.01  # of the mean share, added before the logarithm; of integers at least half a unit
+SMALLEST_SHARE = 0.01  # added before the logarithm, in units of the mean share; for integers at least half a unit
 EFFECT_LENGTHSCALE = 0.5
 
 

@@ -190,12 +190,12 @@ def schedule(slots: Slots, durations: Array) -> Schedule:
     durations: duration of each item (w,), above 0.
     """
     orders, free = slots.orders, np.zeros(slots.size)  # when each resource and each chain is free
-    lasts = durations[orders.T]
-    ends, on_resource = np.empty_like(lasts), np.empty(lasts.shape, dtype=np.bool_)
+    times = durations[orders.T]
+    ends, on_resource = np.empty_like(times), np.empty(times.shape, dtype=np.bool_)
     for place, (resource, chain) in enumerate(zip(slots.resources, slots.chains, strict=True)):
         ready, done = free.take(resource), free.take(chain)
         np.greater(ready, done, out=on_resource[place])
-        end = np.add(np.maximum(ready, done), lasts[place], out=ends[place])
+        end = np.add(np.maximum(ready, done), times[place], out=ends[place])
         free[resource] = end
         free[chain] = end
     of_items = np.empty(orders.shape)

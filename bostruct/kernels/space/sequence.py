@@ -195,7 +195,7 @@ class SequenceEffect(EffectKernel):
     def _center_pairs(self, gap: int, products: Array, counted: Array) -> Array:
         """Return the effect of pairs from the products of their counts and the number of pairs in both sequences."""
         places, kinds = self.shape.width - gap, self.shape.n_letters**2
-        mean = places / kinds  # of a count
+        mean = places / kinds  # mean count of a pair
         return (products - mean * counted + mean * mean * kinds) / (places * (1.0 - 1.0 / kinds))
 
     def _count_all(self, xs: IntArray) -> Array:

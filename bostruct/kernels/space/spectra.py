@@ -11,7 +11,7 @@ import scipy
 
 from bostruct.contracts import Array
 
-LARGEST_EXPONENT = 700.0  # whose exponential is finite
+LARGEST_EXPONENT = 700.0  # exp overflows at 709
 SMALLEST_ENTRY = 1e-130  # smaller entries are rounding errors of the eigensystem; logarithms must stay finite
 
 
@@ -53,7 +53,7 @@ LARGEST_EDGE_WEIGHT = 1e300  # finite, because infinity times the eigenvalue 0 i
 
 SMALLEST_NORMAL = 1e-300  # smaller numbers have few digits, and results computed from them move in steps
 
-SMALLEST_PARAMETER = 1e-300  # of an elliptic integral: above 0, at which the complementary integral is infinite
+SMALLEST_PARAMETER = 1e-300  # of an elliptic integral; at 0 the complementary integral is infinite
 
 
 class Link(ABC):
@@ -128,8 +128,8 @@ class LogEdgeWeight(Link):
         return complete_slope(size, np.exp(theta))
 
     def rho(self, theta: float, size: float) -> float:
-        fade = -size * math.exp(min(theta, LARGEST_EXPONENT))
-        return -math.expm1(fade) / (1.0 + (size - 1.0) * math.exp(fade))
+        exponent = -size * math.exp(min(theta, LARGEST_EXPONENT))
+        return -math.expm1(exponent) / (1.0 + (size - 1.0) * math.exp(exponent))
 
     def edge_weights(self, theta: Array, gap: float) -> tuple[Array, Array]:
         # the edge weight itself
@@ -177,8 +177,8 @@ class LogLengthscale(Link):
         small = p <= SMALLEST_NORMAL
         # K(1 - p), log(16 / p) / 2
         below = np.where(small, math.log(4.0) + half, scipy.special.ellipkm1(np.where(small, 1.0, p)))
-        fade = math.pi * above / below
-        return np.minimum(fade / gap, LARGEST_EDGE_WEIGHT), math.pi * half / (rest * above * below)
+        minus_log_nome = math.pi * above / below
+        return np.minimum(minus_log_nome / gap, LARGEST_EDGE_WEIGHT), math.pi * half / (rest * above * below)
 
 
 def compute_rates(theta: Array | float) -> Array:
