@@ -367,8 +367,8 @@ def clip_surplus(across: Array, spectrum: Eigensystem) -> Array:
     """Return the amount that clipping adds to the similarity of m points with themselves (m,).
 
     It is the sum of (v' k)^2 / |l| over the removed eigenvectors v with eigenvalues l. For a training point this is its
-    diagonal entry of the removed matrix. For other points small |l| make it arbitrarily large, so it is limited to the
-    largest amount of a training point.
+    diagonal entry of the removed matrix. For other points it may be arbitrarily large if |l| is small, so it is limited
+    to the largest amount of a training point.
 
     across: similarities to the n training points (m, n).
     """

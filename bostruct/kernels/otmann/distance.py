@@ -52,7 +52,7 @@ class Match(NamedTuple):
     distance: distances in units of mass (w,).
     normalized: distances over the total mass of both architectures, in [0, 1] (w,).
     plan: the mass matched between each layer of the first and each layer of the second architecture (w, l, l2).
-    masses: the masses of their layers, (l,) and (l2,); the rest of each is unmatched.
+    masses: the masses of their layers, (l,) and (l2,); mass that is not in the plan is unmatched.
     """
 
     weights: Array

@@ -18,7 +18,7 @@ from numba import njit
 
 from bostruct.contracts import Array, IntArray
 
-TOLERANCE = 1e-13  # saving from which an arc is used, if a unit of mass costs at most 2
+TOLERANCE = 1e-13  # smallest saving for which an arc is used, if a unit of mass costs at most 2
 PARENT, CHILD, NEXT, PREVIOUS, DEPTH = range(5)  # rows of `Tree.links`
 NO_NODE = -1
 STEPS_PER_NODE = 1000  # maximum; random problems of up to 300 rows took at most 4

@@ -115,9 +115,9 @@ class TableChanges(NamedTuple):
     """The cells of the tables before and after each change.
 
     left, right: vertices of the tables' rows and columns, (u,) and (v,).
-    columns: columns of each point y (c, m).
+    columns: position of each point y's vertex among the columns (c, m).
     which: variable of each change (r,).
-    before, after: rows of its table (r,).
+    before, after: positions of its vertex among the rows (r,).
     """
 
     left: IntArray
@@ -300,7 +300,7 @@ class TableFactor(Factor):
 def _spread_table(tables: Array, columns: IntArray) -> Array:
     """Return each point's column of each table (c, u, m).
 
-    columns: columns of the points (c, m).
+    columns: column of each point in each table (c, m).
     """
     return np.array([table.take(own, axis=1) for table, own in zip(tables, columns, strict=True)])
 

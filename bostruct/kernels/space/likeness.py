@@ -179,7 +179,7 @@ class LikenessDistances(Distances):
 
     @property
     def n_distances(self) -> int:
-        """One more than the number of groups."""
+        """The number of distances, one more than the number of groups."""
         return 1 + self.likeness.n_distances
 
     def compare(self, xs: IntArray, ys: IntArray) -> Array:
