@@ -1,4 +1,4 @@
-"""The contract of a variable: one class a kind, which says what its values are and which of them are near."""
+"""The contract of a variable: one class for each kind, which defines the values and which of them are near."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from bostruct.domains.space.graphs import VariableGraph
 from bostruct.domains.space.scale import GRID_STEPS, NumberGrid
 
 INACTIVE = int(np.iinfo(np.int64).min)  # in each column of a variable that a point does not have
-MAX_ENUMERATED = 100_000  # values of a variable, and points of a space, that are listed
-VAIN_DRAWS = 1_000  # of values in a row that are all known, until the search for others ends
-BESIDE_VALUES = ("when", "default", "resources")  # of a variable's JSON, what says nothing of its values
+MAX_ENUMERATED = 100_000  # the most values of a variable, or points of a space, that are listed
+MAX_FAILED_DRAWS = 1_000  # consecutive draws without a new value after which the search for values ends
+NOT_VALUES = ("when", "default", "resources")  # the members of a variable's JSON that do not describe its values
 
 
 class NoDefault:
-    """The `default=` of a variable that has none, as None may be one of its values."""
+    """The `default=` of a variable without a default, because None may be one of its values."""
 
     def __repr__(self) -> str:
         return "NO_DEFAULT"
@@ -35,7 +35,7 @@ NO_DEFAULT = NoDefault()
 
 
 class PartNumbers(dict[str, float]):
-    """A value that is a dict of numbers, each of which has a column of its own in tables."""
+    """A value that is a dict of numbers, each with its own column in tables."""
 
 
 class Variable(ABC):
@@ -46,32 +46,32 @@ class Variable(ABC):
     """
 
     width: int = 1  # columns of a value
-    degrees: int = 1  # how many single choices a value amounts to, for the scale of a kernel's prior
-    n_codes: int = 0  # how many entries each column may have, 0 and up, where these are choices; 0 if they are not
-    ordered: bool = False  # True if the values have an order that means something
-    has_sure_order: bool = False  # True if nobody doubts that near values of the order do alike
+    degrees: int = 1  # the number of single choices that a value is equivalent to, for the scale of a kernel's prior
+    n_codes: int = 0  # the number of entries, 0 and up, of each column if the entries are choices; otherwise 0
+    ordered: bool = False  # True if the values have a meaningful order
+    has_sure_order: bool = False  # True if values near in the order certainly have similar outcomes
     when: When = MappingProxyType({})  # the conditions under which a point has the variable; empty for always
     is_even: bool = True  # False if `sample` draws some values more often than others
-    choices: Any = None  # its values in order, if a value is one position among them; else None
-    graph: VariableGraph | None = None  # says which of its choices are one change apart
-    grid: NumberGrid | None = None  # its choices, if they are numbers too many to list, which models see as a number
-    # True if `present` and `encode` return the choice at a position, and `parse` and `decode` find it there; `encode`
-    # the position of a choice that JSON lacks
+    choices: Any = None  # its values in order, if a value is one position among them; otherwise None
+    graph: VariableGraph | None = None  # in which choices that are one change apart are adjacent
+    grid: NumberGrid | None = None  # its choices if they are too many numbers to list; models see a number
+    # True if `present` and `encode` return the choice at a position, and `parse` and `decode` find the position; for a
+    # choice that JSON cannot represent, `encode` returns the position
     values_are_choices: bool = False
     has_mutable_choices: bool = False  # True if a user who receives a choice could change it
     likeness: Any = None  # a `Likeness` of its choices, if any
     is_order: bool = False  # True if the columns of a value are the positions of some items, first place first
-    parts: tuple[str, ...] = ()  # of a value that is a dict of numbers; tables have a column for each
+    parts: tuple[str, ...] = ()  # the names in a value that is a dict of numbers; tables have a column for each
     compositions: Any = None  # the `Compositions` of its columns, if its values are parts that sum to a total
-    total: float = 0.0  # of parts, above 0 if it has any
-    resources: tuple[str | int, ...] | None = None  # of the items of an order that is a schedule
-    is_real: bool = False  # True if each number of its range is a value, or is moved to the nearest one
-    costs: tuple[float, ...] = ()  # of an evaluation at each value, ascending, if the variable is a fidelity
+    total: float = 0.0  # the sum of the parts, above 0; 0 if there are no parts
+    resources: tuple[str | int, ...] | None = None  # the resource of each item of an order that is a schedule
+    is_real: bool = False  # True if each number of its range is a value, or is moved to the nearest value
+    costs: tuple[float, ...] = ()  # the cost of an evaluation at each value, ascending, if the variable is a fidelity
     default_columns: tuple[int, ...] | None = None  # of the value that trials had before the variable existed
 
     @property
     def kind(self) -> str:
-        """The name of its class, under which files know it."""
+        """The name of its class, which files store."""
         return type(self).__name__
 
     @property
@@ -87,7 +87,7 @@ class Variable(ABC):
     def with_conditions(self, when: When) -> Self:
         """Return the variable with other conditions.
 
-        when: as of `bostruct.Space`.
+        when: the conditions, see `bostruct.Space`.
         """
         found = copy.copy(self)
         found.when = dict(when)
@@ -95,7 +95,7 @@ class Variable(ABC):
 
     @property
     def n_continuous(self) -> int:
-        """The number of its continuous coordinates, c: 1 of numbers on a grid, else 0, unless a kind says more."""
+        """The number of its continuous coordinates, c: by default 1 for numbers on a grid, otherwise 0."""
         return int(self.grid is not None)
 
     @property
@@ -104,7 +104,7 @@ class Variable(ABC):
         return self.grid is not None and self.size > GRID_STEPS
 
     def find_discrete_changes(self, before: IntArray, after: IntArray) -> npt.NDArray[np.bool_]:
-        """Tell which changes a search by gradients does not make (k,): all, by default, unless steps are fine.
+        """Return which changes a search by gradients does not make (k,): all, by default, unless steps are fine.
 
         before, after: columns of the values (k, width).
         """
@@ -117,7 +117,7 @@ class Variable(ABC):
         return True
 
     def shares(self, values: IntArray) -> Array:
-        """Return the continuous coordinates of values (m, c), in [0, 1]; NaN for one that is fixed in the value.
+        """Return the continuous coordinates of values (m, c), in [0, 1]; NaN for coordinates that the value fixes.
 
         values: columns of m values (m, width).
         """
@@ -132,7 +132,7 @@ class Variable(ABC):
         return values if self.grid is None else self.grid.nearest(shares)
 
     def share_bounds(self, values: IntArray) -> tuple[Array, Array] | None:
-        """Return the bounds of continuous coordinates that sum to 1 (m, c); None, by default, if they have no sum.
+        """Return the bounds of continuous coordinates that sum to 1 (m, c); None, by default, if no sum is fixed.
 
         values: columns of m values (m, width).
         """
@@ -141,21 +141,21 @@ class Variable(ABC):
 
     @abstractmethod
     def sample(self, m: int, rng: np.random.Generator) -> IntArray:
-        """Draw m values independently, by equal chances or as `chances` says (m, width).
+        """Draw m values independently, with equal probabilities or with those of `chances` (m, width).
 
         m: int >= 0.
         rng: random number generator.
 
-        A kind whose values have a scale draws evenly on it, such as a logarithmic number, or a sequence of varying
-        length, of which nearly all values are nearly as long as may be.
+        A kind whose values have a scale draws uniformly on the scale. Examples are a number on a logarithmic scale, and
+        a sequence of varying length: nearly all sequences are nearly as long as possible.
         """
 
     def chances(self, values: IntArray) -> Array:
-        """Return the chance with which `sample` draws each of some values (m,).
+        """Return the probability with which `sample` draws each value (m,), by default the same for all values.
 
         values: columns of m values (m, width).
 
-        A kind that is not even and does not say more counts as one that is.
+        A kind that is not even should override it.
         """
         return np.full(len(values), 1.0 / self.size)
 
@@ -163,18 +163,18 @@ class Variable(ABC):
     def neighbors(self, columns: Sequence[int], large_steps: bool = False) -> IntArray:
         """List the values one change away, in a fixed order, without repeats (k, width). The relation is symmetric.
 
-        columns: of a value, width integers.
+        columns: width integers, the columns of a value.
         large_steps: True for values that are several such steps in one direction away, if the kind has directions.
 
-        A kind whose values have very many neighbors may list some of them only, by a relation that is symmetric, too.
-        Then `count_neighbors` says how many there are, and `sample_neighbors` draws among all.
+        A kind whose values have very many neighbors may list only some of them, by a relation that is also symmetric.
+        Then `count_neighbors` returns how many there are, and `sample_neighbors` draws among all.
         """
 
     def count_neighbors(self, columns: Sequence[int], large_steps: bool = False) -> int:
         """Return how many values `sample_neighbors` draws from.
 
-        columns: of a value.
-        large_steps: as of `neighbors`.
+        columns: columns of a value.
+        large_steps: see `neighbors`.
 
         A kind with many neighbors counts them without listing all.
         """
@@ -183,12 +183,12 @@ class Variable(ABC):
     def sample_neighbors(
         self, columns: Sequence[int], m: int, rng: np.random.Generator, large_steps: bool = False
     ) -> IntArray:
-        """Draw values one change away (k, width), in a fixed order, of all neighbors: m, or all if they are no more.
+        """Draw m of all neighbors, or all if there are at most m, in a fixed order (k, width).
 
-        columns: of a value.
+        columns: columns of a value.
         m: int >= 0.
         rng: random number generator.
-        large_steps: as of `neighbors`.
+        large_steps: see `neighbors`.
 
         A kind with many neighbors draws them without listing all.
         """
@@ -197,7 +197,7 @@ class Variable(ABC):
 
     @property
     def has_quick_changes(self) -> bool:
-        """True if `change_each` is quicker than `sample_neighbors` of one value after another."""
+        """True if `change_each` is quicker than `sample_neighbors` for one value after another."""
         return False
 
     def change_each(self, rows: IntArray, rng: np.random.Generator) -> IntArray:
@@ -213,17 +213,17 @@ class Variable(ABC):
 
     @abstractmethod
     def move(self, columns: Sequence[int], share: float) -> Sequence[int]:
-        """Return another value, so that walks of moves draw values as `sample` does, or by equal chances.
+        """Return another value, so that walks of moves draw values as `sample` does, or with equal probabilities.
 
-        So a move there and a move back have equal chances, each times the chance of its start: that in `chances`, or 1.
-        A kind whose values have different numbers of neighbors may return the value itself, so that they have.
+        A move and the move back have equal probabilities, each times the probability of its start: its value in
+        `chances`, or 1. A kind whose values have different numbers of neighbors may return the value itself for that.
 
-        columns: of a value.
+        columns: columns of a value.
         share: a uniform number in [0, 1), which decides.
         """
 
     def cross(self, mine: Sequence[int], theirs: Sequence[int], rng: np.random.Generator) -> Sequence[int] | None:
-        """Return a child of two values; None, of any two, if the kind cannot cross: then a child has one of the two.
+        """Return a child of two values; None, for all values, if the kind has no crossover: a child then gets either.
 
         mine, theirs: columns of the values.
         rng: random number generator.
@@ -239,53 +239,53 @@ class Variable(ABC):
 
     @abstractmethod
     def parse(self, value: object) -> Sequence[int]:
-        """Return the columns of what a user writes; raise PointError if it is no value.
+        """Return the columns of a user's value; raise PointError if it is not a value of the variable.
 
         value: in the form of `present`.
         """
 
     @abstractmethod
     def present(self, columns: Sequence[int]) -> Presented:
-        """Return a value for the user to keep: a copy of one that can be changed, so that the space never is.
+        """Return a value for the user to keep: a copy if it is mutable, so that the space never changes.
 
-        columns: of a value.
+        columns: columns of a value.
         """
 
     @abstractmethod
     def encode(self, columns: Sequence[int]) -> Json:
         """Return a value as JSON.
 
-        columns: of a value.
+        columns: columns of a value.
         """
 
     @abstractmethod
     def decode(self, data: ParsedJson) -> Sequence[int]:
-        """Rebuild the columns of a value from what `encode` returned; raise PointError for anything else.
+        """Rebuild the columns of a value from the result of `encode`; raise PointError for anything else.
 
         data: JSON of any form.
         """
 
     def decode_column(self, values: Sequence[Json]) -> IntArray:
-        """Rebuild the only column of m values, as `decode` does one by one (m,); raise PointError if one is no value.
+        """Rebuild the only column of m values, as `decode` does one by one (m,); raise PointError if one is invalid.
 
-        values: what `encode` returned, of a variable with one column.
+        values: results of `encode` for a variable with one column.
         """
         return np.array([self.decode(value)[0] for value in values], dtype=np.int64)
 
     @abstractmethod
     def describe(self) -> dict[str, Json]:
-        """Return what `from_json` needs to build an equal variable, as JSON without its kind."""
+        """Return the JSON from which `from_json` builds an equal variable, without its kind."""
 
     @classmethod
     @abstractmethod
     def from_json(cls, data: ParsedJson) -> Variable:
-        """Rebuild a variable from what `describe` returned; raise DomainError if that is impossible.
+        """Rebuild a variable from the result of `describe`; raise DomainError if that is impossible.
 
-        data: dict; `to_json` adds the kind to it, which is not looked at.
+        data: dict; the kind that `to_json` adds is ignored.
         """
 
     def read_default(self, default: object) -> tuple[int, ...] | None:
-        """Return the columns of a user's `default=`, None for none; raise DomainError if it is no value.
+        """Return the columns of a user's `default=`, None if there is none; raise DomainError if it is invalid.
 
         default: in the form of `present`, or `NO_DEFAULT`.
         """
@@ -297,57 +297,57 @@ class Variable(ABC):
             raise DomainError(f"{self.kind}: default: {error}") from None
 
     def has_values_of(self, description: ParsedJson) -> bool:
-        """Return whether a variable, as JSON, has these values, whatever its conditions and its default.
+        """Return whether a variable, as JSON, has the same values, regardless of its conditions and its default.
 
-        description: what `to_json` of a variable returned.
+        description: the result of `to_json` of a variable.
         """
         own, other = (
-            {name: part for name, part in one.items() if name not in BESIDE_VALUES}
+            {name: part for name, part in one.items() if name not in NOT_VALUES}
             for one in (self.to_json(), description)
         )
         return hide_addresses(json.dumps(own)) == hide_addresses(json.dumps(other))
 
     def decode_from(self, data: ParsedJson, description: ParsedJson) -> Sequence[int]:
-        """Rebuild the columns of a value that another variable encoded; raise PointError if this one has it not.
+        """Rebuild the columns of a value that another variable encoded; raise PointError if this variable lacks it.
 
-        data: what `encode` of the other returned.
-        description: what `to_json` of the other returned.
+        data: the result of `encode` of the other variable.
+        description: the result of `to_json` of the other variable.
 
-        A kind that does not say more reads the values of variables that have its own.
+        By default, only values of variables with the same values can be read.
         """
         if not self.has_values_of(description):
             raise PointError(f"its values changed, and {self.kind} does not read those of before")
         return self.decode(data)
 
     def fallback(self) -> Sequence[int]:
-        """Return the columns of the value that the variable takes if a change of another makes it exist."""
+        """Return the columns of the value that the variable takes if a change of another variable activates it."""
         return self.sample(1, np.random.default_rng(0))[0].tolist()
 
     def enumerate(self) -> IntArray:
         """List all values (size, width), each once, in a fixed order; raise DomainError for more than 100,000.
 
-        By default they are drawn, and reached from those drawn by single changes.
+        By default, values are drawn, and further values are reached from the drawn ones by single changes.
         """
         if self.size > MAX_ENUMERATED:
             raise DomainError(f"{self.kind}: its values are not listed")
-        rng, found, in_vain = np.random.default_rng(0), set[tuple[int, ...]](), 0
+        rng, found, n_failed = np.random.default_rng(0), set[tuple[int, ...]](), 0
         while len(found) < self.size:
             known, reached = len(found), [tuple(self.sample(1, rng)[0].tolist())]
             while reached:
                 if (value := reached.pop()) not in found:
                     found.add(value)
                     reached += map(tuple, self.neighbors(value).tolist())
-            in_vain = 0 if len(found) > known else in_vain + 1
-            if in_vain == VAIN_DRAWS:
+            n_failed = 0 if len(found) > known else n_failed + 1
+            if n_failed == MAX_FAILED_DRAWS:
                 raise DomainError(f"{self.kind}: expected {self.size} values, found {len(found)}")
         return np.array(sorted(found), dtype=np.int64)
 
     def to_json(self) -> dict[str, Json]:
-        """Return the variable as JSON: its kind, what `describe` says, and conditions and default if it has any."""
-        beside: dict[str, Json] = {"when": when_to_json(self.when)} if self.when else {}
+        """Return the variable as JSON: its kind, the result of `describe`, and conditions and default if any."""
+        more: dict[str, Json] = {"when": when_to_json(self.when)} if self.when else {}
         if self.default_columns is not None:
-            beside["default"] = self.encode(self.default_columns)
-        return {"kind": self.kind, **self.describe(), **beside}
+            more["default"] = self.encode(self.default_columns)
+        return {"kind": self.kind, **self.describe(), **more}
 
     @property
     def arguments(self) -> str:
@@ -363,14 +363,14 @@ class Variable(ABC):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Variable) or self.when != other.when:
             return False
-        return json.dumps(self.to_json()) == json.dumps(other.to_json())  # as text, for True == 1 are two choices
+        return json.dumps(self.to_json()) == json.dumps(other.to_json())  # as strings, because True == 1
 
     def __hash__(self) -> int:
         return hash((self.kind, self.size))
 
 
 def refuse_list_of_another_kind(variable: Variable, data: ParsedJson, description: ParsedJson) -> None:
-    """Raise PointError for a list that a variable of another kind encoded: its order may not mean the same."""
+    """Raise PointError for a list that a variable of another kind encoded: its order may have another meaning."""
     if isinstance(data, list) and description["kind"] != variable.kind:
         raise PointError(
             f"expected a value of a {variable.kind}, got one of a {description['kind']}, {short_repr(data)}"
@@ -378,15 +378,15 @@ def refuse_list_of_another_kind(variable: Variable, data: ParsedJson, descriptio
 
 
 def find_owner(name: str, variables: Mapping[str, Variable]) -> str | None:
-    """Return the variable that has a name, or a part of it; None if there is none."""
+    """Return the name of the variable that has a name, or has a part of that name; None if there is none."""
     owners = (own for own, one in variables.items() if any(name == f"{own}.{part}" for part in one.parts))
     return name if name in variables else next(owners, None)
 
 
 def pick(share: float, count: int) -> int:
-    """Return which of some things the share of a `move` chooses, each by the same chance, in 0..count - 1.
+    """Return the index, in 0..count - 1, that the share of a `move` chooses, each with the same probability.
 
     share: a uniform number in [0, 1), up to rounding.
-    count: how many things, at least 1.
+    count: number of options, at least 1.
     """
     return min(int(share * count), count - 1)
