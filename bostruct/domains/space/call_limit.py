@@ -1,9 +1,8 @@
 """Limit the calls of predicates that one suggestion may make, in all its parts together.
 
-The limit is that of the running context, as with `decimal.localcontext`: a suggestion passes through the searcher, the
-maximizer and the parts of a joint domain, none of which knows whether a space has predicates. What it leads to depends
-on the calls of the suggestion alone, never on what was asked before, so that a resumed study equals an uninterrupted
-one.
+The limit belongs to the running context, as with `decimal.localcontext`: a suggestion passes through the searcher, the
+maximizer and the parts of a joint domain, none of which depends on whether a space has predicates. The outcome depends
+only on the calls of the suggestion, never on earlier calls, so that a resumed study equals an uninterrupted study.
 """
 
 from __future__ import annotations
@@ -16,12 +15,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 MAX_CALLS = 300_000
-RESERVED_CALLS = 30_000  # for the one unseen point that every suggestion can end with
+RESERVED_CALLS = 30_000  # for the one unseen point that every suggestion can fall back on
 
 
 @dataclass(eq=False)
 class CallLimit:
-    """The calls of predicates that may still be made.
+    """The number of calls of predicates that may still be made.
 
     left: number of calls.
     """
@@ -47,7 +46,7 @@ def call_limit() -> CallLimit:
 
 @contextmanager
 def limit_calls(most: float = MAX_CALLS, reserved: float = RESERVED_CALLS) -> Iterator[CallLimit]:
-    """Set a new limit for the block, in place of one around it.
+    """Set a new limit for the block, instead of an enclosing limit.
 
     most: number of calls of predicates.
     """
@@ -90,7 +89,7 @@ def release_calls() -> Iterator[CallLimit]:
 
 
 def charge_once(domain: Any, calls: int) -> None:
-    """Subtract what a survey of a domain took, once under each limit, be it made now or long before."""
+    """Subtract the calls of a survey of a domain, once for each limit, whether it was made now or long before."""
     limit = call_limit()
     if not any(domain is one for one in limit.charged):
         limit.charged.append(domain)

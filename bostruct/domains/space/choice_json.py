@@ -1,4 +1,4 @@
-"""Choices of variables as JSON: plain values as they are, infinities by sign, other objects by their text alone."""
+"""Choices of variables as JSON: plain values unchanged, infinities by their sign, other objects only by their repr."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ TESTED = "the values of a condition or a clause"
 
 
 def is_json_scalar(value: object) -> bool:
-    """Return whether a value is one that JSON holds as it is: None, a bool, an int, a text or a finite float."""
+    """Return whether JSON stores a value unchanged: None, a bool, an int, a string or a finite float."""
     return value is None or type(value) in (bool, int, str) or (type(value) is float and math.isfinite(value))
 
 
 def choice_to_json(choice: Presented) -> Json:
-    """Return a choice as JSON: itself, an infinity by its sign, or its repr, which no file can turn back."""
+    """Return a choice as JSON: itself, an infinity by its sign, or its repr, which cannot be read back."""
     if is_json_scalar(choice):
         return choice
     return {"infinity": math.copysign(1.0, choice)} if type(choice) is float else {"repr": repr(choice)}
@@ -36,6 +36,6 @@ def choices_from_json(data: ParsedJson, what: str = "its choices") -> list[Prese
     DomainError
         If they were not plain JSON values.
     """
-    if held := [choice["repr"] for choice in data if isinstance(choice, dict) and "repr" in choice]:
-        raise DomainError(f"{what} are Python objects that no file holds: {held[0][:80]}")
+    if objects := [choice["repr"] for choice in data if isinstance(choice, dict) and "repr" in choice]:
+        raise DomainError(f"{what} are Python objects that no file holds: {objects[0][:80]}")
     return [choice["infinity"] * math.inf if isinstance(choice, dict) else choice for choice in data]

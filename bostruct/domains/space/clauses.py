@@ -1,6 +1,6 @@
-"""Predicates that are data, and the `when=` of a variable, which tests the values of others.
+"""Predicates that are data, and the `when=` of a variable, which tests the values of other variables.
 
-Clauses are compared, pickled and written to files, as functions cannot be.
+Unlike functions, clauses can be compared, pickled and written to files.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ RELATIONS: dict[str, Callable[[Presented, Presented], bool]] = {
     ">=": operator.ge,
 }
 ORDERS = ("<", "<=", ">", ">=")
-MAX_DEPTH = 100  # clauses inside one another, so that neither asking nor writing one ends in a RecursionError
+MAX_DEPTH = 100  # the most nested clauses, so that calling or writing a clause raises no RecursionError
 
 
 class PartialPoint(dict):
-    """The values that all points of a space share; a predicate that asks for another one is undecided.
+    """The values that all points of a space share; a predicate that reads other values is undecided.
 
     free: names that points may have. gone: names that no point has any more.
     """
@@ -41,9 +41,9 @@ class PartialPoint(dict):
         self._is_undecided = False
 
     def decide(self, rule: Callable[[Any], object]) -> bool | None:
-        """Return the answer of a predicate of points; None if it asks for what points differ in, or fails.
+        """Return the answer of a predicate of points; None if it fails, or reads a value in which points differ.
 
-        Raises KeyError if it fails because it asks for a name that is gone.
+        Raises KeyError if the predicate fails because it reads a name that is gone.
         """
         self._is_undecided = False
         try:
@@ -74,9 +74,9 @@ class PartialPoint(dict):
 
 
 class Clause(ABC):
-    """A predicate of a value, as a test of `when=`, or of a point, as a constraint. Its `repr` says what it asks."""
+    """A predicate of a value, as a test of `when=`, or of a point, as a constraint. Its `repr` shows the test."""
 
-    names: tuple[str, ...] = ()  # of variables that a test of a point asks about, itself
+    names: tuple[str, ...] = ()  # the variables that a test of a point reads itself, not by clauses inside it
 
     @abstractmethod
     def __call__(self, given: Presented) -> bool:
@@ -127,7 +127,7 @@ class Compare(Clause):
         _check_relation(self.relation)
         if self.relation in ORDERS and isinstance(self.value, str):
             raise DomainError(
-                f"value: {self.relation} would compare texts by their letters; list the texts that are meant by "
+                f"value: {self.relation} would compare strings letter by letter; list the intended strings in "
                 f"IsIn((...)), got {short_repr(self.value)}"
             )
 
@@ -313,17 +313,17 @@ class Not(Clause):
 
 @dataclass(frozen=True, repr=False)
 class Restriction(Clause):
-    """A test of a point that an expression states, which is parsed and never run as code.
+    """A test of a point, written as an expression, which is parsed and never run as code.
 
-    A point for which the expression divides by zero fulfills it, as in Kernel Tuner.
+    A point for which the expression divides by zero satisfies the test, as in Kernel Tuner.
 
     Parameters
     ----------
     expression : str
-        With the names of parameters, numbers, texts, comparisons, arithmetic, `and`, `or`, `not`, and calls of
-        functions such as `min`.
+        Names of parameters, numbers, strings, comparisons, arithmetic, `and`, `or`, `not`, and calls of functions such
+        as `min`.
     constants : tuple of tuple of (str, Presented), default ()
-        The parameters of one value, and their values.
+        The parameters with only one value, and their values.
 
     Raises
     ------
@@ -364,7 +364,7 @@ class Restriction(Clause):
 
 
 def _simplify_parts(joined: AllOf | AnyOf, point: PartialPoint, decisive: bool) -> Clause | bool:
-    """Return joined clauses without those that are decided; the decisive answer if one of them has it."""
+    """Return joined clauses without the decided ones; the decisive answer if one of them has it."""
     parts = [clause.simplify(point) for clause in joined.clauses]
     rest = tuple(part for part in parts if not isinstance(part, bool))
     if decisive in parts:
@@ -373,9 +373,9 @@ def _simplify_parts(joined: AllOf | AnyOf, point: PartialPoint, decisive: bool) 
 
 
 def list_leaves(clause: object, depth: int = 1) -> Iterator[tuple[Clause, int]]:
-    """Yield the clauses that `AllOf`, `AnyOf` and `Not` join, each with its depth, 1 for a clause inside no other.
+    """Yield the clauses that `AllOf`, `AnyOf` and `Not` join, each with its depth, 1 for an outermost clause.
 
-    Raises DomainError for what is no clause, and for more than 100 clauses inside one another.
+    Raises DomainError for an object that is not a clause, and for more than 100 nested clauses.
     """
     waiting = [(clause, depth)]
     while waiting:
@@ -393,12 +393,12 @@ def list_leaves(clause: object, depth: int = 1) -> Iterator[tuple[Clause, int]]:
 
 
 def clause_from_json(data: ParsedJson, depth: int = 1) -> Clause:
-    """Rebuild a clause from what `Clause.to_json` returned.
+    """Rebuild a clause from the result of `Clause.to_json`.
 
-    depth: 1 plus the number of clauses that it is inside.
+    depth: 1 plus the number of enclosing clauses.
 
-    Raises DomainError for anything else, for more than 100 clauses inside one another, and for values that are Python
-    objects, which no file holds.
+    Raises DomainError for anything else, for more than 100 nested clauses, and for values that are Python objects,
+    which files do not store.
     """
     if depth > MAX_DEPTH:
         raise DomainError(f"clause: expected at most {MAX_DEPTH} clauses inside one another")
@@ -406,12 +406,12 @@ def clause_from_json(data: ParsedJson, depth: int = 1) -> Clause:
         if isinstance(data, Mapping) and key in data:
             try:
                 return build(data, depth + 1)
-            except (AttributeError, KeyError, TypeError):  # of what the JSON has in place of a list, a text or a dict
+            except (AttributeError, KeyError, TypeError):  # the JSON has no list, string or dict where it needs it
                 raise DomainError(f"clause: expected a dict with {keys}, got {_show(data)}") from None
     raise DomainError(f"clause: expected a dict with one of {', '.join(BUILDERS)}, got {_show(data)}")
 
 
-BUILDERS: dict[str, tuple[str, Callable[[ParsedJson, int], Clause]]] = {  # by the key that tells a kind from others
+BUILDERS: dict[str, tuple[str, Callable[[ParsedJson, int], Clause]]] = {  # by the key that identifies the kind
     "left": (
         "the names left and right and a relation",
         lambda data, _: CompareVariables(data["left"], data["relation"], data["right"]),
@@ -448,7 +448,7 @@ def _listed(data: ParsedJson) -> list[ParsedJson]:
 
 
 def _show(data: ParsedJson) -> str:
-    """Return a text for messages, which of JSON nested without end are the keys alone."""
+    """Return a string for messages; for JSON that is nested too deeply, it has only the keys."""
     try:
         return short_repr(data)
     except RecursionError:
@@ -498,7 +498,7 @@ When: TypeAlias = Mapping[str, Any]  # the name of a variable -> a value, a list
 
 
 def check_when(kind: str, when: object) -> dict[str, Any]:
-    """Return the conditions of a variable as a dict of its own, empty for None.
+    """Return the conditions of a variable as a new dict, empty for None.
 
     when: None, or a mapping from at least one name to a value, a list of values, `OneOf` or a predicate.
 
@@ -515,24 +515,24 @@ def check_when(kind: str, when: object) -> dict[str, Any]:
 
 
 def predicate_name(predicate: Callable[..., object]) -> str:
-    """Return what messages and files call a predicate: its name, else its repr."""
+    """Return the name of a predicate in messages and files: its `__name__`, otherwise its repr."""
     return getattr(predicate, "__name__", repr(predicate))
 
 
 def ask_predicate(predicate: Callable[..., object], value: object, owner: str, name: str) -> bool:
-    """Ask a predicate of `when=` about a value.
+    """Call a predicate of `when=` with a value.
 
-    Raises PredicateError if the predicate fails, or answers neither True nor False.
+    Raises PredicateError if the predicate raises an error, or returns neither True nor False.
     """
     try:
         return check_answer(predicate(value))
     except Exception as error:
-        where = f"{owner}: when: {predicate_name(predicate)} failed for {name} = {short_repr(value)}"
-        raise PredicateError(f"{where}: {error!r}") from error
+        failure = f"{owner}: when: {predicate_name(predicate)} failed for {name} = {short_repr(value)}"
+        raise PredicateError(f"{failure}: {error!r}") from error
 
 
 def describe_when(when: When) -> str:
-    """Say in words when a variable exists."""
+    """Describe in words when a variable exists."""
     return " and ".join(f"{name} {_describe_test(test)}" for name, test in when.items())
 
 
@@ -545,7 +545,7 @@ def _describe_test(test: object) -> str:
 
 
 def show_when(when: When) -> str:
-    """Write conditions as a user did, predicates by name, each test cut if it grows long."""
+    """Write conditions as a user does, predicates by name, and shorten long tests."""
     return "{" + ", ".join(f"{name!r}: {_show_test(test)}" for name, test in when.items()) + "}"
 
 
@@ -556,7 +556,7 @@ def _show_test(test: object) -> str:
 
 
 def when_to_json(when: When) -> dict[str, Json]:
-    """Return conditions as JSON; of a predicate that is no `Clause` its name alone."""
+    """Return conditions as JSON; a predicate that is not a `Clause` is stored only by its name."""
     return {name: _test_to_json(test) for name, test in when.items()}
 
 
@@ -571,7 +571,7 @@ def _test_to_json(test: object) -> Json:
 def when_from_json(data: ParsedJson) -> dict[str, Any]:
     """Rebuild conditions from the result of `when_to_json`.
 
-    Raises DomainError for predicates, whose code no file holds, and for values that are Python objects.
+    Raises DomainError for predicates, whose code files do not store, and for values that are Python objects.
     """
     return {name: _test_from_json(test) for name, test in data.items()}
 

@@ -13,7 +13,7 @@ from typing import TypeAlias
 from bostruct.checks import short_repr
 from bostruct.contracts import DomainError, Presented
 
-MAX_STEPS = 200_000  # elements of lists that one evaluation of an expression makes or walks through
+MAX_STEPS = 200_000  # the most list elements that one evaluation of an expression creates or iterates over
 MAX_BITS = 1024  # of a number in an expression
 MAX_CHARACTERS = 10_000  # of an expression
 Names: TypeAlias = Mapping[str, Presented]
@@ -39,16 +39,16 @@ FUNCTIONS: dict[str, Callable[..., Presented]] = {
 
 
 class ExpressionError(DomainError):
-    """An expression that is not read, or that has no value; its message ends with the column."""
+    """An expression that is not supported, or that has no value; its message ends with the column."""
 
 
 @lru_cache(maxsize=4096)
 def parse_expression(text: str) -> tuple[Presented, dict[str, int]]:
     """Return the syntax tree of an expression, and the column of each name that it takes from a configuration.
 
-    text: of Python; only what `Restriction` lists is known, and one `for` over a list.
+    text: a Python expression with only the elements that `Restriction` lists, and one `for` over a list.
 
-    Raises ExpressionError, which says in which column anything else stands.
+    Raises ExpressionError, which names the column of anything else.
     """
     if len(text) > MAX_CHARACTERS:
         raise ExpressionError(f"expected at most {MAX_CHARACTERS} characters, got {len(text)}")
@@ -80,12 +80,12 @@ def parse_expression(text: str) -> tuple[Presented, dict[str, int]]:
 
 
 class _Budget:
-    """The elements of lists that one evaluation may still make or walk through."""
+    """The number of list elements that one evaluation may still create or iterate over."""
 
     left = MAX_STEPS
 
     def spend(self, value: Presented, times: int = 1) -> Presented:
-        """Return a value; raise ExpressionError for a list that is too long to walk through some times."""
+        """Return a value; raise ExpressionError for a list that is too long to iterate over so many times."""
         if isinstance(value, list | range | str):
             self.left -= len(value) * times
             if self.left < 0:
@@ -96,12 +96,12 @@ class _Budget:
 def evaluate_expression(node: Presented, names: Names, budget: _Budget | None = None) -> Presented:
     """Return the value of an expression.
 
-    node: of the tree that `parse_expression` returned.
+    node: a node of the tree that `parse_expression` returned.
     names: the value of each name.
-    budget: of the expression that this one is a part of; None for a new one.
+    budget: the budget of the enclosing expression; None for a new budget.
 
-    Raises ExpressionError, ArithmeticError, LookupError, TypeError or ValueError if there is none, or if it takes more
-    than 200,000 steps through lists.
+    Raises ExpressionError, ArithmeticError, LookupError, TypeError or ValueError if there is no value, or if it takes
+    more than 200,000 steps through lists.
     """
     budget = budget or _Budget()
 
@@ -139,21 +139,21 @@ def evaluate_expression(node: Presented, names: Names, budget: _Budget | None = 
 
 
 def is_in(one: Presented, many: Presented) -> bool:
-    """Return whether a list, a text or a range, which is not walked through, has a value."""
+    """Return whether a list, a string or a range contains a value, without iterating over a range."""
     if isinstance(many, range):
         return isinstance(one, int | float) and one == one // 1 and int(one) in many
     return one in many
 
 
 def round_number(number: Presented, digits: Presented = None) -> Presented:
-    """Return a rounded number; raise ExpressionError for digits that only great integers have."""
+    """Return a rounded number; raise ExpressionError for more digits than a supported number has."""
     if digits is not None and abs(digits) > MAX_BITS:
         raise ExpressionError(f"round: expected at most {MAX_BITS} digits, got {digits}")
     return round(number, digits)
 
 
 def _calculate(kind: type, left: Presented, right: Presented) -> Presented:
-    """Return the result of arithmetic on numbers, or join two lists; raise ExpressionError for what is too large."""
+    """Return the result of arithmetic on numbers, or join two lists; raise ExpressionError if it is too large."""
     if kind is ast.Add and isinstance(left, list) and isinstance(right, list):
         return [*left, *right]
     if not isinstance(left, int | float) or not isinstance(right, int | float):

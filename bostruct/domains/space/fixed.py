@@ -1,4 +1,4 @@
-"""Variables of which one value is fixed, as `Space.fix` makes them: any kind, with files and forms of its own."""
+"""Variables of any kind with one fixed value, as made by `Space.fix`, and their JSON."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from bostruct.domains.space.variable import Variable
 
 
 class Fixed(ChoiceVariable):
-    """A variable with one of the values of another one, whose trials it reads, and which reads its trials.
+    """A variable with only one of the values of a free variable; each of the two can read the trials of the other.
 
-    variable: the free variable, whose conditions hold here, too.
-    columns: of its value.
+    variable: the free variable, whose conditions also apply here.
+    columns: columns of the fixed value.
     """
 
     def __init__(self, variable: Variable, columns: Sequence[int]) -> None:
@@ -38,7 +38,7 @@ class Fixed(ChoiceVariable):
         return self._require(self.variable.parse(value), value)
 
     def present(self, columns: Sequence[int]) -> Presented:
-        del columns  # of the only value
+        del columns  # there is only one value
         return self.variable.present(self.columns)
 
     def encode(self, columns: Sequence[int]) -> Json:
@@ -72,12 +72,12 @@ KINDS["Fixed"] = Fixed
 def fix_variables(
     variables: Mapping[str, Variable], order: Sequence[str], values: Mapping[str, object]
 ) -> dict[str, Variable]:
-    """Return the variables with values fixed, without those that no point has any more.
+    """Return the variables with values fixed, without the variables that no point has any more.
 
-    order: their names, parents first.
+    order: names of the variables, parents first.
 
-    Conditions that always hold are left out. Raises DomainError, naming what is wrong, for a name or a value that there
-    is not, and for a variable that the other values exclude.
+    Conditions that always hold are removed. Raises DomainError, naming the cause, for an unknown name, an invalid
+    value, and a variable that the other values exclude.
     """
     for name in values:
         if name not in variables:
@@ -103,11 +103,11 @@ def fix_variables(
 def fix_constraints(
     rules: Sequence[Callable[..., bool]], before: Collection[str], after: Mapping[str, object]
 ) -> list[Callable[..., bool]]:
-    """Return what is left of the constraints of a space after some of its variables have been fixed.
+    """Return the remaining constraints of a space after some of its variables have been fixed.
 
-    before: the names of its values. after: the variables and other domains that are left, by name.
+    before: the names of its values. after: the remaining variables and other domains, by name.
 
-    Raises DomainError for a constraint that no point satisfies any more, or that asks for what no point has.
+    Raises DomainError for a constraint that no point satisfies any more, or that reads a variable that no point has.
     """
     shared = {
         name: copy.deepcopy(value) if one.has_mutable_choices else value
@@ -122,7 +122,7 @@ def fix_constraints(
             rest = rule.simplify(point) if isinstance(rule, Clause) else point.decide(rule)
         except KeyError as error:
             raise DomainError(
-                f"fix: constraint {predicate_name(rule)} asks for {error.args[0]}, which no point has because of the "
+                f"fix: constraint {predicate_name(rule)} reads {error.args[0]}, which no point has because of the "
                 f"fixed values; use point.get({error.args[0]!r})"
             ) from error
         if rest is False:
@@ -137,7 +137,7 @@ def fix_constraints(
 def _drop_known_conditions(
     name: str, variable: Variable, variables: Mapping[str, Variable], found: Mapping[str, Variable]
 ) -> Variable | None:
-    """Return a variable without the conditions that always hold; None if one of them never does."""
+    """Return a variable without the conditions that always hold; None if one of the conditions never holds."""
     left = dict(variable.when)
     for parent, test in variable.when.items():
         if parent not in found and parent in variables:

@@ -1,4 +1,4 @@
-"""The kinds of variables: one line each. A new kind is a class in a file of its own, and a line here."""
+"""The kinds of variables, one line each. A new kind is a class in its own file, and a line here."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ EXPECTED = (
 
 
 def variable(name: str, given: object) -> Variable:
-    """Read a variable as it is, or from its shorthand: bool, a range, an array of numbers, a list or a tuple.
+    """Return a variable unchanged, or read its shorthand: bool, a range, an array of numbers, a list or a tuple.
 
     Raises DomainError.
     """
@@ -55,8 +55,8 @@ def variable(name: str, given: object) -> Variable:
         return Binary()
     if isinstance(given, list | tuple) and any(isinstance(v, Variable | Domain) for v in given):
         raise DomainError(
-            f"{name}: expected choices that are values, got a list with a variable or a domain. For one of several "
-            "domains give each a name of its own, and a choice that says which of them counts"
+            f"{name}: expected choices that are values, got a list with a variable or a domain. To choose between "
+            "domains, give each its own name, and add a choice that their when= tests"
         )
     pair = tuple(given.tolist()) if isinstance(given, np.ndarray) and given.ndim == 1 else given
     if isinstance(pair, tuple) and len(pair) == 2 and all(type(to_python(v)) in (int, float) for v in pair):
@@ -77,12 +77,12 @@ def variable(name: str, given: object) -> Variable:
 
 
 def is_part(given: object) -> bool:
-    """Return whether a value of a space is another domain, or a dict that stands for a space of its own."""
+    """Return whether a value of a space is another domain, or a dict that represents a space."""
     return isinstance(given, Mapping | Domain)
 
 
 def _is_monotone(values: np.ndarray[Any, Any]) -> bool:
-    """Return whether numbers ascend, or descend, so that their order means something."""
+    """Return whether numbers ascend or descend, so that their order has a meaning."""
     if values.ndim != 1 or values.dtype.kind not in "iuf":
         return False
     return bool((values[1:] > values[:-1]).all() or (values[1:] < values[:-1]).all())
@@ -91,13 +91,13 @@ def _is_monotone(values: np.ndarray[Any, Any]) -> bool:
 def variable_from_json(name: str, data: ParsedJson) -> Variable:
     """Rebuild a variable from its description.
 
-    Raises DomainError if that needs code or objects that no file holds, ValueError if a member is missing.
+    Raises DomainError if that needs code or objects that files do not store, ValueError if a member is missing.
     """
     kind = data.get("kind")
     if kind not in KINDS:
         raise DomainError(
             f"{name}: expected a kind of {', '.join(KINDS)}, got {short_repr(kind)}; "
-            "bostruct.register_variable adds one of your own"
+            "bostruct.register_variable adds your own kinds"
         )
     try:
         found = KINDS[kind].from_json(data)

@@ -48,7 +48,7 @@ def test_clauses_of_another_form_are_refused():
         Compare("=", 1)
     with pytest.raises(bo.DomainError, match="clause: expected a dict with one of"):
         clause_from_json({"xor": []})
-    with pytest.raises(bo.DomainError, match="> would compare texts by their letters"):
+    with pytest.raises(bo.DomainError, match="> would compare strings letter by letter"):
         Compare(">", "mid")
 
 
