@@ -281,7 +281,7 @@ REFUSED_POINTS = [
     (7, r"point: expected a dict with the keys \['optimizer', 'inner', 'momentum', 'rate'\], got 7"),
     ({"optimizer": "adam"}, "point: missing inner; expected"),
     (ADAM | {"optimiser": 1}, r"point: unknown name 'optimiser'.*Did you mean 'optimizer'"),
-    (ADAM | {"momentum": 0.5}, "momentum: expected no value, for it exists where .*inner satisfies is_deep.*got 0.5"),
+    (ADAM | {"momentum": 0.5}, "momentum: expected no value, because it exists if .*inner satisfies is_deep.*got 0.5"),
     (ADAM | {"inner": {"depth": 1}}, "inner: point: missing wide"),
     (ADAM | {"optimizer": "sgd", "inner": {"depth": 1, "wide": True}}, "breaks the constraint agrees"),
 ]

@@ -1,9 +1,8 @@
 """The conditions of a space: which variables each point has, given the values of others, and how many points there are.
 
-Clauses are checked against the variables that they name: unknown names and values, and order among texts. Points are
-counted without listing them. Values of a parent that the same tests hold for are one class. One pass over the
-variables, parents first, carries the number of ways to each setting of the classes that later variables still ask
-about.
+Clauses are checked against the variables that they name: unknown names and values, and order among strings. Points are
+counted without listing them. Values of a parent that pass the same tests form one class. One pass over the variables,
+parents first, counts the ways to reach each setting of the classes that later variables still test.
 """
 
 from __future__ import annotations
@@ -46,13 +45,13 @@ from bostruct.domains.space.linear import Linear
 from bostruct.domains.space.single_changes import Layout
 from bostruct.domains.space.variable import INACTIVE, MAX_ENUMERATED, Variable
 
-MAX_CALLS = 20_000  # of clauses when a space is made
+MAX_CALLS = 20_000  # the most calls of clauses when a space is created
 
 
 def check_constraints(rules: Iterable[object], variables: Mapping[str, Variable], names: Collection[str]) -> None:
-    """Raise DomainError, naming the clause, if a clause asks what no point of a space could answer.
+    """Raise DomainError, naming the clause, if a clause is not defined for the points of a space.
 
-    names: of the variables and of other domains in the space.
+    names: names of the variables and of other domains in the space.
     """
     for i, rule in enumerate(rules):
         if isinstance(rule, Clause):
@@ -63,7 +62,7 @@ def check_constraints(rules: Iterable[object], variables: Mapping[str, Variable]
 def refuse_contradictions(rules: Iterable[object], variables: Mapping[str, Variable]) -> None:
     """Raise DomainError if clauses about a few listed variables, which all points have, exclude all points.
 
-    20,000 calls of clauses are made at most. A clause that fails is left to the first draw, which names it.
+    At most 20,000 calls of clauses are made. A clause that raises an error is left to the first draw, which names it.
     """
     groups = defaultdict[frozenset[str], list[Clause]](list)
     for rule in rules:
@@ -73,22 +72,22 @@ def refuse_contradictions(rules: Iterable[object], variables: Mapping[str, Varia
                 groups[frozenset(name for leaf in leaves for name in leaf.names)].append(rule)
     left = MAX_CALLS
     for names in map(sorted, list(groups)):
-        asked = {name: variables.get(name) for name in names}
-        listed = [v.choices for v in asked.values() if isinstance(v, ChoiceVariable) and v.grid is None and not v.when]
+        tested = {name: variables.get(name) for name in names}
+        listed = [v.choices for v in tested.values() if isinstance(v, ChoiceVariable) and v.grid is None and not v.when]
         parts = [names, *([name] for name in names if len(names) > 1)]
         own = [rule for part in parts for rule in groups.get(frozenset(part), ())]
         n_calls = math.prod(map(len, listed)) * len(own)
         if len(listed) < len(names) or n_calls > left:
             continue
         left -= n_calls
-        points = (PartialPoint(dict(zip(asked, values, strict=True)), (), ()) for values in product(*listed))
+        points = (PartialPoint(dict(zip(tested, values, strict=True)), (), ()) for values in product(*listed))
         if all(any(point.decide(rule) is False for rule in own) for point in points):
             more = f", or add values to {', '.join(names)}" if names else ""
             raise DomainError(f"constraints: no point satisfies {', '.join(map(repr, own))}; leave one out{more}")
 
 
 def name_levels(rule: Any, values: Mapping[str, Variable], variable: Variable | None = None) -> Any:
-    """Return a clause whose numbers are the listed ones of its variables, as `Levels.find` reads them."""
+    """Return a clause with its numbers replaced by listed numbers of its variables, as `Levels.find` reads them."""
     if isinstance(rule, AllOf | AnyOf):
         return replace(rule, clauses=tuple(name_levels(one, values, variable) for one in rule.clauses))
     if isinstance(rule, Not):
@@ -103,7 +102,7 @@ def name_levels(rule: Any, values: Mapping[str, Variable], variable: Variable | 
 
 
 def _name_level(value: Presented, variable: Variable | None) -> Presented:
-    """Return the listed number that a number stands for; anything else as it is."""
+    """Return the listed number that a number represents; anything else unchanged."""
     if variable is None or variable.choices is None or variable.grid is not None:
         return value
     try:
@@ -114,10 +113,10 @@ def _name_level(value: Presented, variable: Variable | None) -> Presented:
 
 
 def check_value_test(test: Clause, variable: Variable, where: str, depth: int = 1) -> None:
-    """Raise DomainError if a test asks what no value of a variable could answer."""
+    """Raise DomainError if a test is not defined for the values of a variable."""
     for leaf, _ in list_leaves(test, depth):
         if isinstance(leaf, ValueOf | CompareVariables):
-            raise DomainError(f"{where}: expected Compare or IsIn, a test of one value; got {leaf!r}, one of a point")
+            raise DomainError(f"{where}: expected Compare or IsIn, a test of a value; got {leaf!r}, a test of a point")
         if isinstance(leaf, Compare) and leaf.relation in ORDERS:
             _check_order(leaf, variable, where)
         elif isinstance(leaf, Compare | IsIn):
@@ -128,7 +127,7 @@ def check_value_test(test: Clause, variable: Variable, where: str, depth: int = 
 def _check_point_test(
     leaf: Clause, depth: int, variables: Mapping[str, Variable], known_names: Collection[str], where: str
 ) -> None:
-    """Raise DomainError unless a clause that joins no others is one about points of a space."""
+    """Raise DomainError unless a clause that joins no other clauses is a test of points of a space."""
     if isinstance(leaf, Compare | IsIn):
         raise DomainError(f"{where}: expected a test of a point, such as ValueOf(name, {type(leaf).__name__}(...))")
     if isinstance(leaf, Linear):
@@ -146,7 +145,7 @@ def _check_point_test(
 
 
 def _check_order(test: Compare, variable: Variable, where: str) -> None:
-    """Raise DomainError unless a value can be less or greater than that of a comparison."""
+    """Raise DomainError unless the values of a variable can be less or greater than the value of a comparison."""
     _require_order(test.relation, variable, where, "IsIn((...))")
     value = variable.present(variable.fallback())
     try:
@@ -161,18 +160,18 @@ def _require_order(relation: str, variable: Variable, where: str, instead: str) 
     if variable.grid is not None:
         return
     if variable.choices is not None:
-        refused = [value for value in variable.choices if isinstance(value, str)]
+        unordered = [value for value in variable.choices if isinstance(value, str)]
     else:  # orders, subsets and sequences would compare item by item
-        refused = [variable.present(variable.fallback())]
-    if refused:
+        unordered = [variable.present(variable.fallback())]
+    if unordered:
         raise DomainError(
-            f"{where}: {relation} compares numbers, and no values such as {short_repr(refused[0])}; list the values "
-            f"that are meant by {instead}"
+            f"{where}: {relation} compares only numbers, not values such as {short_repr(unordered[0])}; list the "
+            f"intended values in {instead}"
         )
 
 
 def _check_value(value: Presented, variable: Variable, where: str) -> None:
-    """Raise DomainError unless a value equals one that a variable has."""
+    """Raise DomainError unless a value equals a value of a variable."""
     try:
         nearest = variable.present(variable.parse(value))
         if bool(nearest == _name_level(value, variable)):
@@ -181,19 +180,19 @@ def _check_value(value: Presented, variable: Variable, where: str) -> None:
         raise DomainError(f"{where}: {error}") from None
     except (TypeError, ValueError):
         raise DomainError(f"{where}: expected a value that compares by ==, got {short_repr(value)}") from None
-    raise DomainError(f"{where}: the variable has no {short_repr(value)}; next to it is {short_repr(nearest)}")
+    raise DomainError(f"{where}: the variable has no {short_repr(value)}; the nearest is {short_repr(nearest)}")
 
 
 MAX_REMEMBERED = 100_000  # answers of one predicate
-MAX_PREDICATES = 8  # on one parent whose values are not listed; beyond, they are taken to hold together or not at all
-MAX_OPEN_SETTINGS = 100_000  # settings of classes that are told apart
+MAX_PREDICATES = 8  # on one parent whose values are not listed; more are assumed to hold all together or not at all
+MAX_OPEN_SETTINGS = 100_000  # the most settings of classes that are distinguished
 
 Mask = npt.NDArray[np.bool_]
 Fill = Callable[[int, int], IntArray]  # a variable's position, and k -> columns for k points that gain it
 
 
 def read_lists(variable: Variable, variables: Mapping[str, Variable]) -> Variable:
-    """Return a variable whose lists of values of a parent are each a `OneOf`."""
+    """Return a variable with each list of values of a parent replaced by a `OneOf`."""
     when = {name: _list_alternatives(test, variables.get(name)) for name, test in variable.when.items()}
     return (
         variable.with_conditions(when)
@@ -203,13 +202,13 @@ def read_lists(variable: Variable, variables: Mapping[str, Variable]) -> Variabl
 
 
 def _list_alternatives(test: Any, parent: Variable | None) -> Any:
-    """Return a list of which some are values of a parent as a `OneOf`; any other test, and a value, as it is."""
+    """Return a `OneOf` for a list that contains values of a parent; any other test, and a value, unchanged."""
     if parent is None or not isinstance(test, list | tuple | set | frozenset) or _columns_of(parent, test) is not None:
         return test
     listed = [(_columns_of(parent, value), value) for value in test]
     if not any(columns for columns, _ in listed):
         return test
-    if isinstance(test, set | frozenset):  # which has no order of its own
+    if isinstance(test, set | frozenset):  # a set has no order
         listed.sort(key=lambda one: tuple(one[0] or ()))
     return OneOf(*(value for _, value in listed))
 
@@ -222,7 +221,7 @@ def _columns_of(variable: Variable, value: object) -> Sequence[int] | None:
 
 
 class ParentTest:
-    """A test of the value of one variable, the parent, on which another depends.
+    """A test of the value of one variable, the parent, on which another variable depends.
 
     Raises DomainError for a value that the parent does not have.
     """
@@ -246,11 +245,11 @@ class ParentTest:
             self.predicate = name_levels(test, {}, parent)
 
     def holds(self, columns: IntArray) -> Mask:
-        """Tell for each value of the parent whether the test holds (m,).
+        """Return whether the test holds for each value of the parent (m,).
 
-        columns: of values that the parent has (m, width).
+        columns: columns of values of the parent (m, width).
 
-        Raises PredicateError if the predicate itself fails.
+        Raises PredicateError if the predicate raises an error.
         """
         if self._table is not None:
             return self._table[columns[:, 0]]
@@ -283,9 +282,9 @@ class ParentLink(NamedTuple):
 
 
 class NeverActive(DomainError):
-    """The refusal of a variable that no point has.
+    """An error about a variable that no point has.
 
-    name: of the variable.
+    name: name of the variable.
     """
 
     def __init__(self, name: str, message: str) -> None:
@@ -297,10 +296,10 @@ class NeverActive(DomainError):
 
 
 class Conditions:
-    """The conditions of all variables of a space. A point that has not a variable holds `INACTIVE` in its columns.
+    """The conditions of all variables of a space. A point has `INACTIVE` in the columns of a variable that it lacks.
 
-    Raises DomainError, naming the variable, for a condition on a name or value that there is not, conditions in a
-    circle, and a variable that no point has.
+    Raises DomainError, naming the variable, for a condition on an unknown name or value, cyclic conditions, and a
+    variable that no point has.
     """
 
     def __init__(self, variables: Mapping[str, Variable], layout: Layout) -> None:
@@ -320,7 +319,7 @@ class Conditions:
 
     @property
     def n_points(self) -> int:
-        """The number of points; where predicates of numbers make it unknown, an upper bound."""
+        """The number of points; an upper bound if predicates of numbers make it unknown."""
         return self._count.n_points if self else math.prod(v.size for v in self.variables)
 
     @property
@@ -329,16 +328,16 @@ class Conditions:
         return self._count.is_exact
 
     def has(self, rows: IntArray) -> Mask:
-        """Tell for each point which variables it has (m, d).
+        """Return which variables each point has (m, d).
 
         rows: points (m, columns).
         """
         return rows[:, self.layout.starts] != INACTIVE
 
     def holds(self, i: int, rows: IntArray) -> Mask:
-        """Tell for each point whether the conditions of a variable hold (m,).
+        """Return whether the conditions of a variable hold at each point (m,).
 
-        rows: points (m, columns), settled in all variables before it in `order`.
+        rows: points (m, columns), in which all variables before it in `order` satisfy their conditions.
         """
         found = np.ones(len(rows), dtype=bool)
         for parent, test in self.links[i]:
@@ -349,9 +348,9 @@ class Conditions:
         return found
 
     def apply(self, rows: IntArray, fill: Fill) -> IntArray:
-        """Give each row the variables that its conditions ask for, in place, and return the rows.
+        """Activate and deactivate the variables of each row by its conditions, in place, and return the rows.
 
-        rows: (m, columns); a variable that a point has not may hold any value, or be absent.
+        rows: (m, columns); a variable that a point lacks may have any value, or be `INACTIVE`.
         """
         for i in self._conditional:
             columns = self.layout.columns(i)
@@ -363,31 +362,31 @@ class Conditions:
         return rows
 
     def apply_randomly(self, rows: IntArray, rng: np.random.Generator) -> IntArray:
-        """Settle rows in place, with random values of the variables that they gain; return the rows.
+        """Apply the conditions to rows in place, with random values of activated variables; return the rows.
 
-        rows: (m, columns), as for `apply`.
+        rows: (m, columns), see `apply`.
         rng: random number generator.
         """
         return self.apply(rows, lambda i, k: self.variables[i].sample(k, rng))
 
     def apply_with_fallbacks(self, rows: IntArray) -> IntArray:
-        """Settle rows in place, with the fallback value of each variable that they gain; return the rows.
+        """Apply the conditions to rows in place, with fallback values of activated variables; return the rows.
 
-        rows: (m, columns), as for `apply`.
+        rows: (m, columns), see `apply`.
         """
         return self.apply(rows, lambda i, k: np.repeat([self.variables[i].fallback()], k, axis=0))
 
     def find_broken(self, row: IntArray) -> str | None:
-        """Say in words which variable a row has against its conditions, or has not; None if all is well."""
+        """Describe the first variable whose presence in a row contradicts its conditions; None if there is none."""
         for i in self.order:
             exists, given = bool(self.holds(i, row[None])[0]), row[self.layout.columns(i)]
             if exists == bool((given == INACTIVE).any()) or (not exists and (given != INACTIVE).any()):
                 words = describe_when(self.variables[i].when)
-                return f"{self.names[i]}: expected {'a' if exists else 'no'} value; it exists where {words}"
+                return f"{self.names[i]}: expected {'a' if exists else 'no'} value; it exists if {words}"
         return None
 
     def enumerate(self) -> IntArray:
-        """List all points (m, columns), the last variable fastest; raises DomainError if a kind is not listed."""
+        """List all points (m, columns), the last variable fastest; raises DomainError if a kind cannot be listed."""
         rows = np.full((1, self.layout.n_columns), INACTIVE, dtype=np.int64)
         for i in self.order:
             exists, columns = self.holds(i, rows), self.layout.columns(i)
@@ -399,7 +398,7 @@ class Conditions:
 
     @cached_property
     def _conditional(self) -> list[int]:
-        """The variables that have conditions, parents first."""
+        """The positions of the variables with conditions, parents first."""
         return [i for i in self.order if self.links[i]]
 
     @cached_property
@@ -428,21 +427,21 @@ def _link(name: str, variables: Mapping[str, Variable]) -> tuple[ParentLink, ...
 
 
 def _sort_parents_first(names: Sequence[str], links: Sequence[Sequence[ParentLink]]) -> tuple[int, ...]:
-    """Return the positions of all variables, each after those it depends on; raises DomainError for a circle."""
+    """Return the positions of all variables, each after its parents; raises DomainError for a cycle."""
     try:
         return tuple(
             TopologicalSorter({i: [link.parent for link in own] for i, own in enumerate(links)}).static_order()
         )
     except CycleError as error:
-        circle = [str(names[i]) for i in error.args[1]]
-        raise DomainError(f"{circle[0]}: when: the conditions run in a circle: {' on '.join(circle)}") from None
+        cycle = [str(names[i]) for i in error.args[1]]
+        raise DomainError(f"{cycle[0]}: when: the conditions form a cycle: {' on '.join(cycle)}") from None
 
 
 class ParentClasses(NamedTuple):
-    """The values of a parent, sorted by the tests that hold for them.
+    """The values of a parent, grouped by the tests that hold for them.
 
-    sizes: for each class, whether each test holds, and how many values are in the class.
-    is_exact: False if the numbers are upper bounds, because a predicate of too many values decides.
+    sizes: for each class, whether each test holds, and the number of values in the class.
+    is_exact: False if the numbers are upper bounds, because a predicate has too many values to test.
     """
 
     sizes: tuple[tuple[tuple[bool, ...], int], ...]
@@ -453,8 +452,8 @@ class PointCount(NamedTuple):
     """The number of points of a space with conditions.
 
     n_points: number of points, or an upper bound.
-    is_exact: True if it is the number.
-    reached: whether some point has the variable, for each variable; True if that is not known.
+    is_exact: True if `n_points` is exact.
+    reached: for each variable, whether some point has it; True if that is unknown.
     """
 
     n_points: int
@@ -463,9 +462,9 @@ class PointCount(NamedTuple):
 
 
 def split_into_classes(variable: Variable, tests: Sequence[ParentTest]) -> ParentClasses:
-    """Sort the values of a parent by the tests that hold for them.
+    """Group the values of a parent by the tests that hold for them.
 
-    tests: of its values, at least one.
+    tests: tests of its values, at least one.
     """
     if (values := _enumerate_columns(variable)) is not None:
         found = Counter(tuple(test.holds_for(value) for test in tests) for value in values)
@@ -481,12 +480,12 @@ def _enumerate_columns(variable: Variable) -> list[tuple[int, ...]] | None:
         return None
     try:
         return [tuple(value) for value in variable.enumerate().tolist()]
-    except DomainError:  # a kind that does not list its values
+    except DomainError:  # the kind does not list its values
         return None
 
 
 def _possible_results(tests: Sequence[ParentTest]) -> Iterator[tuple[bool, ...]]:
-    """Yield what the tests may say of a value that no test names."""
+    """Yield the possible results of the tests for a value that no test names."""
     predicates = [k for k, test in enumerate(tests) if test.values is None]
     together = len(predicates) > MAX_PREDICATES
     for answers in product((False, True), repeat=1 if together else len(predicates)):
@@ -507,14 +506,14 @@ def count_points(
         grown: dict[tuple[tuple[int, tuple[bool, ...] | None], ...], int] = defaultdict(int)
         for setting, count in settings.items():
             results = dict(setting)
-            exists = all((held := results[p]) is not None and held[k] for p, k in places[i])
+            exists = all((holds := results[p]) is not None and holds[k] for p, k in places[i])
             reached[i] |= exists
-            kept = tuple((p, held) for p, held in setting if waiting[p])
+            kept = tuple((p, holds) for p, holds in setting if waiting[p])
             if not exists:
                 grown[(*kept, (i, None)) if waiting[i] else kept] += count
             elif waiting[i]:
-                for held, size in classes[i].sizes:
-                    grown[(*kept, (i, held))] += count * size
+                for holds, size in classes[i].sizes:
+                    grown[(*kept, (i, holds))] += count * size
             else:
                 grown[kept] += count * variables[i].size
         if len(grown) > MAX_OPEN_SETTINGS:
@@ -524,7 +523,7 @@ def count_points(
 
 
 def _place_tests(links: Sequence[Sequence[ParentLink]]) -> list[list[tuple[int, int]]]:
-    """Return for each condition of each variable its parent, and its position among the tests of that parent."""
+    """Return the parent of each condition of each variable, and the position among the tests of that parent."""
     counted: Counter[int] = Counter()
     places: list[list[tuple[int, int]]] = []
     for own in links:
@@ -536,7 +535,7 @@ def _place_tests(links: Sequence[Sequence[ParentLink]]) -> list[list[tuple[int, 
 
 
 def _order_children_early(links: Sequence[Sequence[ParentLink]]) -> Iterator[int]:
-    """Yield all variables, parents first, and each as soon as its parents allow, so that few classes stay open."""
+    """Yield all variables, each as soon as possible after its parents, so that few classes stay open."""
     children: dict[int, list[int]] = defaultdict(list)
     missing = [len({link.parent for link in own}) for own in links]
     for i, own in enumerate(links):

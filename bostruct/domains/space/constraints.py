@@ -1,7 +1,7 @@
 """Variables with conditions and known constraints, without a search for valid points.
 
-The product of the variables reads and writes rows, and keys of rows. Constraints are opaque predicates, each call of
-which is counted.
+The product of the variables reads and writes rows, and keys of rows. Constraints are opaque predicates, whose calls are
+counted.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from bostruct.domains.space.scale import NumberGrid
 from bostruct.domains.space.single_changes import Layout, SpaceBatch
 from bostruct.domains.space.variable import INACTIVE, MAX_ENUMERATED, Variable
 
-MAX_CHOICES = 10_000  # of a variable whose choices are tabulated
-BYTE = 256  # numbers that a byte tells apart
+MAX_CHOICES = 10_000  # the most choices of a variable that are tabulated
+BYTE = 256  # the number of values of a byte
 
 
 class _DecodedColumns:
-    """The columns of values that are not listed, found as in a dict."""
+    """The columns of values that are not listed, with the interface of a dict."""
 
     def __init__(self, variable: Variable) -> None:
         self._variable = variable
@@ -48,16 +48,16 @@ class _DecodedColumns:
 
 
 class _Columns(dict):
-    """The columns of values that are listed: a dict, which reads many values at once."""
+    """The columns of listed values: a dict that can read many values at once."""
 
     def __init__(self, choices: Sequence[Presented]) -> None:
         super().__init__(zip(choices, range(len(choices)), strict=True))
-        self._are_values = len(self) <= BYTE and list(self) == list(range(len(self)))  # as of bits, and of 0, 1, 2
+        self._are_values = len(self) <= BYTE and list(self) == list(range(len(self)))  # such as bits, or 0, 1, 2
 
     def read(self, values: Sequence[Json]) -> IntArray:
         """Return the columns of m values (m,); raise KeyError or TypeError if one is not listed."""
         if self._are_values:
-            with suppress(TypeError, ValueError):  # a float, and what no byte holds, is looked up
+            with suppress(TypeError, ValueError):  # floats, and values that do not fit into a byte, are looked up
                 columns = np.frombuffer(bytes(values), dtype=np.uint8)  # type: ignore[arg-type]  # an eighth of the time
                 if columns.max(initial=0) < len(self):
                     return columns.astype(np.int64)
@@ -65,7 +65,7 @@ class _Columns(dict):
 
 
 class KnownValues:
-    """The columns of the values of each variable, which the variables' own `decode` would find one by one."""
+    """The columns of the values of each variable, a faster way than one call of `decode` for each value."""
 
     def __init__(self, variables: Mapping[str, Variable]) -> None:
         self._names = tuple(variables)
@@ -80,11 +80,11 @@ class KnownValues:
             self._sizes = np.array([one.size for one, _ in pairs], dtype=np.uint64)
 
     def write(self, x: IntArray) -> dict[str, Presented] | None:
-        """Return a point by names, which is what both `present` and `encode` of its variables make; None if unknown.
+        """Return a point by names, if `present` and `encode` of all variables agree; otherwise None.
 
         x: integer row (d,).
 
-        Raises IndexError, TypeError or ValueError for most of what is no row of the space.
+        Raises IndexError, TypeError or ValueError for most invalid rows.
         """
         if self._choices is None:
             return None
@@ -94,7 +94,7 @@ class KnownValues:
         return dict(zip(self._names, map(getitem, self._choices, columns.tolist()), strict=True))
 
     def write_all(self, rows: IntArray) -> list[Presented] | None:
-        """Return points as `write` does one by one; None if it has to.
+        """Return points as `write` does one by one; None if they must be written one by one.
 
         rows: integer rows (m, d).
         """
@@ -107,7 +107,7 @@ class KnownValues:
         return [dict(zip(self._names, values, strict=True)) for values in zip(*columns, strict=True)]
 
     def read(self, data: ParsedJson) -> IntArray | None:
-        """Return the row of a point (d,); None if the slow way has to read it, or to say what is wrong.
+        """Return the row of a point (d,); None if the variables must read it, or raise the error.
 
         data: JSON of any form.
         """
@@ -115,11 +115,11 @@ class KnownValues:
             return None
         try:
             return np.array(list(map(getitem, self._columns, data.values())), dtype=np.int64)
-        except (KeyError, TypeError, PointError):  # no value of the variable, or an unhashable one
+        except (KeyError, TypeError, PointError):  # not a value of the variable, or unhashable
             return None
 
     def read_values(self, points: Sequence[Sequence[Json]]) -> IntArray | None:
-        """Return the rows of points (m, d); None if one has to be read the slow way."""
+        """Return the rows of points (m, d); None if the variables must read one of them."""
         if self._columns is None or any(len(values) != len(self._columns) for values in points):
             return None
         rows = np.empty((len(points), len(self._columns)), dtype=np.int64)
@@ -132,11 +132,11 @@ class KnownValues:
 
 
 def _tabulate(variable: Variable) -> _Columns | _DecodedColumns:
-    """Return the columns of a variable, listed if its values are its choices, and these are few distinct scalars."""
+    """Return the columns of a variable, listed if its values are its choices, few and distinct scalars."""
     if not variable.values_are_choices or variable.grid is not None or variable.size > MAX_CHOICES:
         return _DecodedColumns(variable)
     choices = variable.choices
-    is_plain = all(map(is_json_scalar, choices)) and len(set(choices)) == len(choices)  # a file may repeat one
+    is_plain = all(map(is_json_scalar, choices)) and len(set(choices)) == len(choices)  # a file may repeat a choice
     return _Columns(choices) if is_plain else _DecodedColumns(variable)
 
 
@@ -144,9 +144,9 @@ TYPES = (np.int64, np.uint32, np.uint16, np.uint8)  # of the entries of a key; t
 
 
 class RowKeys:
-    """A form of keys, in which each column takes as few bytes as its values need.
+    """An encoding of rows as keys, in which each column takes as few bytes as its values need.
 
-    variables: of a space, in their order. A column of one that has no codes takes eight bytes.
+    variables: the variables of a space, in order. A column of a variable without codes takes eight bytes.
     """
 
     def __init__(self, variables: Iterable[Variable]) -> None:
@@ -194,7 +194,7 @@ class RowKeys:
 
 
 def _smallest_type(variable: Variable) -> type[np.integer]:
-    """Return the smallest type of TYPES for the codes of a variable, one of which stands for its absence."""
+    """Return the smallest type of TYPES for the codes of a variable, including the code of its absence."""
     if not variable.n_codes:
         return TYPES[0]
     largest = variable.n_codes - 1 + bool(variable.when)
@@ -206,14 +206,14 @@ Point = TypeVar("Point")
 Sample: TypeAlias = Callable[[int, np.random.Generator], IntArray]  # draws a number of points
 
 
-COUNTED_CALLS = 10_000  # beyond any limit, to say how many draws satisfy each constraint
-WORK = 5_000_000  # most variables looked at by one kind of search
+COUNTED_CALLS = 10_000  # calls outside of any limit, to report how many draws satisfy each constraint
+WORK = 5_000_000  # the most variables that one kind of search examines
 
 
 class Survey(NamedTuple):
-    """The findings of a search from a fixed seed in a constrained space, a function of the space alone.
+    """The results of a search from a fixed seed in a constrained space, which depend only on the space.
 
-    points: a few valid points, integer rows (k, columns); none if none was found.
+    points: the valid points found, a few integer rows (k, columns).
     uniform_hits: True if one of the uniform draws was valid.
     """
 
@@ -226,7 +226,7 @@ class Survey(NamedTuple):
 class ConstrainedProduct:
     """Named variables, the conditions between them and known constraints: a space without a search for valid points."""
 
-    surveyed: Survey | None = None  # once a search for valid points was made
+    surveyed: Survey | None = None  # set by the first search for valid points
 
     def __init__(self, variables: Mapping[str, Variable], constraints: tuple[Constraint, ...]) -> None:
         self.variables: Mapping[str, Variable] = variables
@@ -236,8 +236,8 @@ class ConstrainedProduct:
         self.conditions = Conditions(self.variables, self.layout)
         self.n_points: int = (
             self.conditions.n_points
-        )  # before constraints; at most, where predicates of many values ask
-        self.mutable_names: tuple[str, ...] = tuple(  # of choices that a predicate could change
+        )  # before constraints; an upper bound if predicates of many values are conditions
+        self.mutable_names: tuple[str, ...] = tuple(  # variables whose choices a predicate could change
             n for n, v in self.variables.items() if v.has_mutable_choices
         )
 
@@ -258,7 +258,7 @@ class ConstrainedProduct:
         Raises
         ------
         DomainError
-            If a variable has several columns and is no single choice.
+            If a variable has several columns and is not a single choice.
         """
         if self._multi_column:
             i, wide = self._multi_column[0]
@@ -360,7 +360,7 @@ class ConstrainedProduct:
 
     @cached_property
     def grids(self) -> dict[int, NumberGrid]:
-        """The continuous coordinates: numbers too many to list, by the variable's position."""
+        """The grids of the variables with too many numbers to list, by the variable's position."""
         return {i: v.grid for i, v in enumerate(self.variables.values()) if v.grid is not None}
 
     @property
@@ -379,7 +379,7 @@ class ConstrainedProduct:
     @cached_property
     def _all(self) -> IntArray:
         rows = self.conditions.enumerate()
-        with limit_calls(math.inf):  # made once, so that no suggestion may depend on whether it was the one to do so
+        with limit_calls(math.inf):  # computed once; a suggestion must not depend on whether it computed it
             return rows[valid_mask(self, rows)] if self.constraints else rows
 
     @cached_property
@@ -412,12 +412,12 @@ class ConstrainedProduct:
 
 
 def work_limit(space: ConstrainedProduct) -> int:
-    """Return how many points one kind of search may look at, so that giving up takes a second or two."""
+    """Return the most points that one kind of search may examine, so that a failure takes a second or two."""
     return WORK // (space.d + 5 * len(space.constraints))
 
 
 def count_satisfied_rules(space: ConstrainedProduct, xs: IntArray, rules: Sequence[Constraint]) -> IntArray:
-    """Count the rules that hold at each point -> (m,); raises DomainError if one itself fails.
+    """Count the rules that hold at each point -> (m,); raises DomainError if a rule raises an error.
 
     xs: integer rows (m, d).
     """
@@ -426,9 +426,9 @@ def count_satisfied_rules(space: ConstrainedProduct, xs: IntArray, rules: Sequen
 
 
 def count_within_limit(space: ConstrainedProduct, xs: IntArray) -> IntArray:
-    """Count the constraints that hold at each point -> (m,); raises DomainError if one itself fails.
+    """Count the constraints that hold at each point -> (m,); raises DomainError if a constraint raises an error.
 
-    None counts as one that holds, unasked, once the limit of calls is reached.
+    Once the limit of calls is reached, constraints are not called and count as violated.
 
     xs: integer rows (m, d).
     """
@@ -441,9 +441,9 @@ def count_within_limit(space: ConstrainedProduct, xs: IntArray) -> IntArray:
 
 
 def valid_mask(space: ConstrainedProduct, xs: IntArray) -> npt.NDArray[np.bool_]:
-    """Tell for each point whether all constraints hold -> (m,) of bool; raises DomainError if one itself fails.
+    """Return whether all constraints hold at each point -> (m,) of bool; raises DomainError if one raises an error.
 
-    Points are told invalid, unasked, once the limit of calls is reached.
+    Once the limit of calls is reached, constraints are not called and points count as invalid.
 
     xs: integer rows (m, d).
     """
@@ -459,12 +459,12 @@ def valid_mask(space: ConstrainedProduct, xs: IntArray) -> npt.NDArray[np.bool_]
 
 
 def count_until_broken(space: ConstrainedProduct, xs: IntArray, rules: Sequence[Constraint] | None = None) -> IntArray:
-    """Count the constraints that hold at each point before the first broken one, which is the last one called -> (m,).
+    """Count the constraints that hold at each point before the first violation, after which none is called -> (m,).
 
-    -1 for points that are not checked because the limit of calls is reached.
+    The count is -1 for points that are not checked because the limit of calls is reached.
 
     xs: integer rows (m, d).
-    rules: the constraints that count; None for all.
+    rules: the constraints to check; None for all.
     """
     counts, limit = np.full(len(xs), -1, dtype=np.int64), call_limit()
     for i, point in enumerate(_present_rows(space, xs)):
@@ -482,9 +482,9 @@ def count_until_broken(space: ConstrainedProduct, xs: IntArray, rules: Sequence[
 def describe_draws(
     rules: Sequence[Constraint], points: Sequence[Point], satisfies: Callable[[Point, Constraint], bool]
 ) -> str:
-    """Return how many draws satisfied each constraint, whatever the order of the constraints, as a clause of a message.
+    """Return a clause of a message: how many draws satisfied each constraint, independent of the constraints' order.
 
-    points: the draws; of many constraints fewer are taken, so that 10,000 calls do, which no limit counts.
+    points: the draws; fewer are used for many constraints, so that at most 10,000 calls are made, outside of any limit.
     """
 
     def ask_one(point: Point, rule: Constraint) -> bool:
@@ -494,33 +494,33 @@ def describe_draws(
 
     taken = points[: max(1, COUNTED_CALLS // len(rules))]
     with limit_calls(math.inf, reserved=0):
-        held = np.array([[ask_one(point, rule) for rule in rules] for point in taken]).reshape(-1, len(rules))
-    counts = (f"{np.count_nonzero(column)} satisfied {label_rules(rules, [i])}" for i, column in enumerate(held.T))
-    together = f", {np.count_nonzero(held.all(axis=1))} all of them" if len(rules) > 1 else ""
-    return f"of {len(held)} draws, {', '.join(counts)}{together}"
+        holds = np.array([[ask_one(point, rule) for rule in rules] for point in taken]).reshape(-1, len(rules))
+    counts = (f"{np.count_nonzero(column)} satisfied {label_rules(rules, [i])}" for i, column in enumerate(holds.T))
+    together = f", {np.count_nonzero(holds.all(axis=1))} all of them" if len(rules) > 1 else ""
+    return f"of {len(holds)} draws, {', '.join(counts)}{together}"
 
 
 def label_rules(rules: Sequence[Constraint], which: Sequence[int]) -> str:
     """Return the number, from 1, and the name of constraints for messages.
 
-    which: positions of at least one of them.
+    which: positions of at least one constraint.
     """
     names = ", ".join(f"{i + 1} ({predicate_name(rules[i])})" for i in which)
     return f"constraint{'s' if len(which) > 1 else ''} {names}"
 
 
 def satisfies_all(space: ConstrainedProduct, point: dict[str, Any]) -> bool:
-    """Return whether all constraints hold at a point; raises DomainError if one itself fails."""
+    """Return whether all constraints hold at a point; raises DomainError if one raises an error."""
     return all(_satisfies(space, point, rule) for rule in space.constraints)
 
 
 def find_broken(space: ConstrainedProduct, point: dict[str, Any], rules: Sequence[Constraint]) -> list[int]:
-    """Return the positions of the rules that a point breaks; raises DomainError if one itself fails."""
+    """Return the positions of the rules that a point breaks; raises DomainError if one raises an error."""
     return [i for i, rule in enumerate(rules) if not _satisfies(space, point, rule)]
 
 
 def _satisfies(space: ConstrainedProduct, point: dict[str, Any], rule: Constraint) -> bool:
-    """Ask a predicate about a copy of the point, so that it can change neither the space nor what others are asked."""
+    """Call a predicate with a copy of the point, so that it cannot change the space or the point of other rules."""
     own = point.copy()
     for name in space.mutable_names:
         if name in own:
@@ -529,9 +529,9 @@ def _satisfies(space: ConstrainedProduct, point: dict[str, Any], rule: Constrain
 
 
 def ask(rule: Constraint, point: dict[str, Any], variables: Mapping[str, Variable]) -> bool:
-    """Ask a predicate, which counts as one call.
+    """Call a predicate, and count the call.
 
-    Raises PredicateError if the predicate fails.
+    Raises PredicateError if the predicate raises an error.
     """
     call_limit().left -= 1
     try:
@@ -543,18 +543,18 @@ def ask(rule: Constraint, point: dict[str, Any], variables: Mapping[str, Variabl
 def _failure(
     rule: Constraint, point: dict[str, Any], variables: Mapping[str, Variable], error: Exception
 ) -> PredicateError:
-    """Say which rule failed, and where it asked for a variable that the point has not."""
+    """Return the error of a rule that failed; it explains access to an inactive variable."""
     name = error.args[0] if isinstance(error, KeyError) and error.args else None
     if isinstance(name, str) and name in variables and name not in point:
         return PredicateError(
-            f"constraint {predicate_name(rule)} asks for {name}, which {short_repr(point, 200)} has not: it exists "
-            f"where {describe_when(variables[name].when)}; use point.get({name!r})"
+            f"constraint {predicate_name(rule)} reads {name}, which {short_repr(point, 200)} lacks: it exists "
+            f"if {describe_when(variables[name].when)}; use point.get({name!r})"
         )
     return PredicateError(f"constraint {predicate_name(rule)} failed on {short_repr(point, 200)}: {error!r}")
 
 
 def _present_rows(space: ConstrainedProduct, xs: IntArray) -> Iterator[dict[str, Any]]:
-    """Yield points as dicts of the space's own choices, of which `_satisfies` makes copies."""
+    """Yield points as dicts of the space's own choices, which `_satisfies` copies."""
     variables = space.variables
     if not space.conditions and all(v.values_are_choices for v in variables.values()):
         choices = [(name, v.choices) for name, v in variables.items()]
@@ -567,7 +567,7 @@ def _present_rows(space: ConstrainedProduct, xs: IntArray) -> Iterator[dict[str,
 
 
 def _present_row(space: ConstrainedProduct, x: IntArray) -> dict[str, Any]:
-    """Return a point as a dict of the user's values; raise PointError for columns that are no value of a variable."""
+    """Return a point as a dict of the user's values; raise PointError for columns that are not a value."""
     if len(x) != (width := space.layout.n_columns):
         raise PointError(f"expected a row of {width} columns, got {len(x)}")
     pairs = zip(space.variables.items(), space.layout.split(x), strict=True)

@@ -1,4 +1,4 @@
-"""The neighbors of the points of a space: single changes of one variable, mutations, and crossings of two points."""
+"""The neighbors of the points of a space: single changes of one variable, mutations, and crossovers of two points."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from bostruct.domains.space.sampling import random_walk
 from bostruct.domains.space.single_changes import Layout, SingleChanges, SpaceBatch, pad_columns
 from bostruct.domains.space.variable import INACTIVE, Variable
 
-CROSSOVER_TRIES = 100  # tried of a crossover
+CROSSOVER_TRIES = 100  # children that a crossover tries
 MUTATION_WALK_STEPS = (16, 2_000)  # steps of a mutation if no single change is valid
-CHANGES_CHECKED = 2_000  # of a variable of several columns, at least, where constraints may leave few of them
-MUTATION_DRAWS = 64  # of other points, where no walk finds one
-QUICK = 4  # changes that are quick to draw, for each of others
+CHANGES_CHECKED = 2_000  # the least number of changes of multi-column variables, as constraints may exclude most
+MUTATION_DRAWS = 64  # points drawn if no walk finds another point
+QUICK = 4  # changes that are quick to draw, for each other change
 
 
 class NeighborSampler(ConstrainedProduct, LocalDomain):
-    """The valid points near those of a space: single changes, mutations and crossings."""
+    """A product that finds valid points near its points: single changes, mutations and crossovers."""
 
     @cached_property
     def adjacency(self) -> Adjacency:
@@ -40,7 +40,7 @@ class NeighborSampler(ConstrainedProduct, LocalDomain):
 
     @cached_property
     def _crossing(self) -> list[tuple[int, Variable]]:
-        """The variables whose values have children, and their positions; children would miss the sums of equalities."""
+        """The variables that can cross, and their positions, except those in equalities, which children would miss."""
         rng, rules = np.random.default_rng(0), () if self.linear is None else self.linear.rules
         axes = self.linear.axes if self.linear is not None and any(rule.relation == "==" for rule in rules) else ()
         summed = {axis.i for axis in axes}
@@ -77,14 +77,14 @@ class NeighborSampler(ConstrainedProduct, LocalDomain):
     def sample_neighborhoods(
         self, xs: IntArray, m: int, rng: np.random.Generator, large_steps: bool = False
     ) -> tuple[SingleChanges, IntArray]:
-        # a change that makes other variables exist, or ends them, has the point that it leads to as its base
+        # a change that activates or deactivates other variables has the resulting point as its base
         if not len(xs):
             none = np.empty(0, dtype=np.int64)
             return SingleChanges(self.join(), none, none, none[:, None], self.layout), none
         found = [self._sample_changes(x, m, rng, large_steps) for x in xs]
         of = np.repeat(np.arange(len(found)), [len(which) for which, _ in found])
         which = np.concatenate([own for own, _ in found])
-        base = np.array(xs, dtype=np.int64)  # of its own, which never changes
+        base = np.array(xs, dtype=np.int64)  # a copy, which never changes
         changes = SingleChanges(base, of, which, pad_columns([values for _, values in found]), self.layout)
         changes = self._apply_conditions(changes)
         return (changes, of) if self.linear is None else self._add_linear_moves(xs, changes, of, m, rng)
@@ -92,9 +92,9 @@ class NeighborSampler(ConstrainedProduct, LocalDomain):
     def _add_linear_moves(
         self, xs: IntArray, changes: SingleChanges, of: IntArray, m: int, rng: np.random.Generator
     ) -> tuple[SingleChanges, IntArray]:
-        """Add steps of several numbers to single changes, m of each point at most.
+        """Add steps of several numbers to single changes; keep at most m changes of each point.
 
-        The base of such a step is a point of its own, in which all but the last of the numbers are changed.
+        The base of such a step is a new point, in which all these numbers except the last are changed.
         """
         moves = [self._linear_moves(x) for x in xs]
         rows, every = self.join(*moves), np.repeat(np.arange(len(moves)), [len(one) for one in moves])
@@ -122,7 +122,7 @@ class NeighborSampler(ConstrainedProduct, LocalDomain):
         return joined[taken], of[taken]
 
     def change_each(self, xs: IntArray, m: int, rng: np.random.Generator) -> tuple[SpaceBatch, IntArray]:
-        # under constraints, of m changes those that are valid, and m neighbors if none is
+        # under constraints, the valid ones among m changes, or m neighbors if none is valid
         if not len(xs) or not any(one.has_quick_changes for one in self.variables.values()):
             return self.sample_neighborhoods(xs, m, rng, False)
         base = np.array(xs, dtype=np.int64)
@@ -135,7 +135,7 @@ class NeighborSampler(ConstrainedProduct, LocalDomain):
     def _keep_valid(
         self, xs: IntArray, changes: SingleChanges, of: IntArray, m: int, rng: np.random.Generator
     ) -> tuple[SpaceBatch, IntArray]:
-        """Return the changes that are valid, and neighbors of the points that have none of these."""
+        """Return the valid changes, and neighbors of the points without a valid change."""
         kept = valid_mask(self, changes.rows())
         changes, of = changes[kept], of[kept]
         bare = np.setdiff1d(np.arange(len(xs)), of)
@@ -151,7 +151,7 @@ class NeighborSampler(ConstrainedProduct, LocalDomain):
         rows = np.repeat(np.asarray(x, dtype=np.int64)[None], len(counts), axis=0)
         for row, count in zip(rows, counts, strict=True):
             made = neighbors[first[:count]]
-            for changed in made.rows() if self.linear is not None else ():  # whose bases may differ, too
+            for changed in made.rows() if self.linear is not None else ():  # whose bases may also differ
                 row[changed != x] = changed[changed != x]
             columns = self.layout.columns_of(made.which, made.values.shape[1])
             row[columns] = made.values
@@ -169,7 +169,7 @@ class NeighborSampler(ConstrainedProduct, LocalDomain):
         has_numbers = self.n_continuous > 0
         which, values = self._draw_change(x, rng) if has_numbers else self._sample_changes(np.asarray(x), 1, rng, False)
         if len(which):
-            # What the change makes exist is drawn, or has fallback values if the draw is invalid.
+            # Variables that the change activates are drawn, or have fallback values if the draw is invalid.
             row = self.conditions.apply_randomly(self._change_rows(x, which, values), rng)[0]
             return row if not self.conditions or self._is_valid(row) else self._apply(x, which, values)[0]
         for steps in MUTATION_WALK_STEPS:
@@ -203,23 +203,23 @@ class NeighborSampler(ConstrainedProduct, LocalDomain):
         return np.array(x, dtype=np.int64)
 
     def _apply_conditions(self, changes: SingleChanges) -> SingleChanges:
-        """Return the changes with what follows from them by the conditions, if there are any."""
+        """Return the changes together with their consequences for conditional variables, if any."""
         if not self.conditions:
             return changes
-        asked = np.flatnonzero(self._is_parent[changes.which])
-        rows = changes[asked].rows()
-        settled = self.conditions.apply_with_fallbacks(rows.copy())
-        switches = (settled != rows).any(axis=1)
+        at_parents = np.flatnonzero(self._is_parent[changes.which])
+        rows = changes[at_parents].rows()
+        applied = self.conditions.apply_with_fallbacks(rows.copy())
+        switches = (applied != rows).any(axis=1)
         of = changes.of.copy()
-        of[asked[switches]] = len(changes.base) + np.arange(np.count_nonzero(switches))
-        base = np.concatenate([changes.base, settled[switches]])
+        of[at_parents[switches]] = len(changes.base) + np.arange(np.count_nonzero(switches))
+        base = np.concatenate([changes.base, applied[switches]])
         return SingleChanges(base, of, changes.which, changes.values, changes.layout)
 
     def _is_valid(self, row: IntArray) -> bool:
         return not self.constraints or bool(valid_mask(self, row[None])[0])
 
     def _apply(self, x: IntArray, which: IntArray, values: IntArray) -> IntArray:
-        """Return copies of x, each with one variable at another value, others as the conditions ask."""
+        """Return copies of x, each with one variable at another value and with the conditions applied."""
         return self.conditions.apply_with_fallbacks(self._change_rows(x, which, values))
 
     def _change_rows(self, x: IntArray, which: IntArray, values: IntArray) -> IntArray:
@@ -229,7 +229,7 @@ class NeighborSampler(ConstrainedProduct, LocalDomain):
     def _sample_changes(
         self, x: IntArray, m: int, rng: np.random.Generator, large_steps: bool
     ) -> tuple[IntArray, IntArray]:
-        """Return all valid changes of x, or m of them, in their order."""
+        """Return all valid changes of x, or m of them, in order."""
         if self.layout.is_simple:
             which, values = self.adjacency.single_changes(np.asarray(x), large_steps)
         else:
@@ -239,7 +239,7 @@ class NeighborSampler(ConstrainedProduct, LocalDomain):
         return which[chosen], values[chosen]
 
     def _draw_change(self, x: IntArray, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
-        """Draw one valid change of x, each variable with equal chance: a number has more neighbors than all others."""
+        """Draw one valid change of x, each variable with the same probability: numbers have the most neighbors."""
         which, values = self.adjacency.single_changes(np.asarray(x))
         for variable in rng.permutation(np.unique(which)):
             own = np.flatnonzero(which == variable)
@@ -271,10 +271,10 @@ class NeighborSampler(ConstrainedProduct, LocalDomain):
 class Adjacency:
     """The single changes of points of a space.
 
-    variables: of the space, in order.
+    variables: the variables of the space, in order.
 
-    Equal graphs of one kind of variable are one; what is adjacent is kept by their positions, for large graphs are slow
-    to hash.
+    Equal graphs of one kind of variable are treated as one graph. Adjacent vertices are cached by the positions of the
+    graphs, because large graphs are slow to hash.
     """
 
     def __init__(self, variables: Sequence[Variable], layout: Layout) -> None:
@@ -289,10 +289,10 @@ class Adjacency:
     def single_changes(self, x: IntArray, large_steps: bool = False) -> tuple[IntArray, IntArray]:
         """Return (which, values) of all changes from x: variable 0 first, each in the order of its neighbors.
 
-        large_steps: bool, True for steps of half their choices, a quarter and so on in ordered variables too.
+        large_steps: bool, True to add steps of half the choices, a quarter and so on in ordered variables.
         """
         row = x.tolist()
-        if self.layout.is_simple:  # most values have been asked about before
+        if self.layout.is_simple:  # the neighbors of most values are cached
             found = [self.known.get((at, own, large_steps)) for at, own in zip(self.positions, row, strict=True)]
             near = [self._neighbors(i, [row[i]], large_steps) if one is None else one for i, one in enumerate(found)]
         else:
@@ -302,7 +302,7 @@ class Adjacency:
     def sample_changes(
         self, x: IntArray, m: int, rng: np.random.Generator, large_steps: bool = False
     ) -> tuple[IntArray, IntArray]:
-        """Draw m changes from x, all by the same chance, or list all if they are no more: (which, values), in order.
+        """Draw m changes from x with equal probabilities, or list all if they are at most m: (which, values), in order.
 
         m: int >= 0.
         rng: random number generator.
@@ -310,7 +310,7 @@ class Adjacency:
         counts = [self._count(i, own, large_steps) for i, own in enumerate(self.layout.split(x))]
         if sum(counts) <= m:
             which, values = self.single_changes(x, large_steps)
-            if len(which) == sum(counts):  # else a variable lists only some, of which all are drawn
+            if len(which) == sum(counts):  # otherwise a variable lists only some, and draws all of them
                 return which, values
             shares = counts
         else:
@@ -322,14 +322,14 @@ class Adjacency:
         return np.repeat(np.arange(len(near)), [len(one) for one in near]), pad_columns(near)
 
     def change_each(self, xs: IntArray, m: int, rng: np.random.Generator) -> tuple[IntArray, IntArray, IntArray]:
-        """Draw m changes of each of some points, where some may repeat, or lead back: (of, which, values).
+        """Draw m changes of each point, which may repeat or lead back to the point: (of, which, values).
 
-        m: int >= 0; fewer if a point has fewer.
+        m: int >= 0; fewer if a point has fewer changes.
         rng: random number generator.
 
-        A variable has a share by how many changes it has, of which m count at most, and four times m if they are
-        quick to draw: what has very many leaves some to a switch beside it. Returns the point, the variable and its
-        columns of each change, by the point.
+        The share of a variable is proportional to its number of changes, counted up to m, or up to 4 m if they are
+        quick to draw. So a variable with very many changes leaves some to a binary variable. Returns the point, the
+        variable and the new columns of each change, sorted by point.
         """
         shares = np.array([self._share(x, m, rng) for x in xs]).reshape(len(xs), len(self.variables))
         found = [self._change_variable(i, xs, shares[:, i], rng) for i in range(len(self.variables))]

@@ -1,6 +1,6 @@
 """Points of a space in their three forms: the user's dict, JSON, and an integer row.
 
-Also those that another form of the space encoded: with other values, variables or domains beside them.
+Points that another version of the space encoded, with other values, variables or domains, can also be read.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from bostruct.domains.space.variable import INACTIVE, Variable
 
 Read = Callable[[Variable, object], Sequence[int]]
 OWN = ""  # the part of a mixed space that holds its variables; the names that users give are not empty
-NOTHING: Mapping[str, Any] = {"domain": "space", "variables": {}, "constraints": 0}  # what a part was before it existed
+NOTHING: Mapping[str, Any] = {"domain": "space", "variables": {}, "constraints": 0}  # of a part that did not exist yet
 
 
 def check_row(space: ConstrainedProduct, x: IntArray) -> None:
-    """Raise PointError for a wrong shape, a value that a variable does not have, or a rule that does not hold."""
+    """Raise PointError for a wrong shape, an invalid value of a variable, or a violated rule."""
     refuse_dict(x)
     n_columns = space.layout.n_columns
     if np.shape(x) != (n_columns,) or not np.issubdtype(np.asarray(x).dtype, np.integer):
@@ -42,15 +42,15 @@ def check_row(space: ConstrainedProduct, x: IntArray) -> None:
 
 
 def refuse_dict(x: object) -> None:
-    """Raise PointError for a dict of the user's values, if a point in the form of the space is wanted."""
+    """Raise PointError for a dict of the user's values if a row of the space is expected."""
     if isinstance(x, dict):
-        raise PointError(f"point: expected one that parse made of a dict, space.parse(point), got {short_repr(x)}")
+        raise PointError(f"point: expected the row of a point, space.parse(point), got {short_repr(x)}")
 
 
 def check_names(space: ConstrainedProduct, point: object) -> Mapping[str, object]:
-    """Return what a user gave as a point, where it is a dict whose keys are names of variables.
+    """Return a user's point if it is a dict whose keys are names of variables.
 
-    Raises PointError for anything else, and for a variable that every point has and that is missing.
+    Raises PointError for anything else, and if a variable without conditions is missing.
     """
     expected = f"expected {short_repr(list(space.variables), 200)}"
     if not isinstance(point, Mapping):
@@ -71,8 +71,8 @@ def check_names(space: ConstrainedProduct, point: object) -> Mapping[str, object
 def read_row(space: ConstrainedProduct, data: Mapping[str, object], read: Read) -> IntArray:
     """Read a row from a mapping that has every variable of the point, and no other (columns,).
 
-    Raises PointError, naming the variable, if its value cannot be read, and where the conditions of the space ask
-    for a variable that is missing or forbid one that is there.
+    Raises PointError, naming the variable, if its value cannot be read, or if its presence contradicts the conditions
+    of the space.
     """
     row = np.full(space.layout.n_columns, INACTIVE, dtype=np.int64)
     variables = list(space.variables.items())
@@ -84,7 +84,7 @@ def read_row(space: ConstrainedProduct, data: Mapping[str, object], read: Read) 
                 but = f"got {short_repr(data[name])}" if name in data else "it is missing"
                 words = describe_when(variable.when)
                 raise PointError(
-                    f"{name}: expected {'a' if exists else 'no'} value, for it exists where {words}; {but}"
+                    f"{name}: expected {'a' if exists else 'no'} value, because it exists if {words}; {but}"
                 )
             if not exists:
                 continue
@@ -103,7 +103,7 @@ def encode_row(space: ConstrainedProduct, x: IntArray) -> Json:
 
 
 class Contents(NamedTuple):
-    """The values of a space, as its description names them; none of another domain."""
+    """The variables and parts that the description of a space names; empty for another domain."""
 
     variables: Mapping[str, ParsedJson]
     parts: Mapping[str, ParsedJson]
@@ -115,19 +115,19 @@ class Contents(NamedTuple):
 
 
 def read_contents(description: ParsedJson) -> Contents:
-    """Return what the description of a space, plain or mixed, names."""
+    """Return the variables and parts that the description of a space, plain or mixed, names."""
     if description.get("domain") == "space":
         return Contents(_free(_as_dict(description.get("variables"))), {})
     if description.get("domain") != "mixed":
         return Contents({}, {})
     parts, order = _as_dict(description.get("parts")), description.get("order", ())
     own = _as_dict(_as_dict(parts.get(OWN)).get("variables"))
-    named = _free({name: one for name, one in own.items() if name in order})  # the others are tests of parts
+    named = _free({name: one for name, one in own.items() if name in order})  # the other variables are tests of parts
     return Contents(named, {name: part for name, part in parts.items() if name != OWN})
 
 
 def _free(variables: Mapping[str, ParsedJson]) -> dict[str, ParsedJson]:
-    """Return descriptions with the free variable in place of each fixed one, which has its values."""
+    """Return descriptions in which the free variable, with the same values, replaces each fixed variable."""
     return {
         name: {**one["variable"], **{key: one[key] for key in ("when", "default") if key in one}}
         if _as_dict(one).get("kind") == "Fixed"
@@ -141,12 +141,12 @@ def _as_dict(given: ParsedJson) -> dict[str, ParsedJson]:
 
 
 def migrate_row(space: ConstrainedProduct, data: ParsedJson, description: ParsedJson) -> IntArray:
-    """Read a row from a point that a space of another description encoded (columns,); constraints are not looked at.
+    """Read a row from a point that a space of another description encoded (columns,), without checking constraints.
 
     data: the point as JSON.
 
-    A variable that the point lacks has its default. A value for which the space has no place is left out if it is
-    the default of its variable, in this space or in the other. Raises PointError, naming the variable.
+    A variable that the point lacks gets its default. A value that the space cannot represent is ignored if it is the
+    default of its variable, in this space or in the other. Raises PointError, naming the variable.
     """
     theirs = read_contents(description)
     own, others = split_values(data, theirs)
@@ -157,7 +157,7 @@ def migrate_row(space: ConstrainedProduct, data: ParsedJson, description: Parsed
 
 
 def split_values(data: ParsedJson, theirs: Contents) -> tuple[dict[str, ParsedJson], dict[str, ParsedJson]]:
-    """Return the variables of an encoded point, and its other parts; raise PointError for what is no such point.
+    """Return the variables of an encoded point, and its other parts; raise PointError for anything else.
 
     data: JSON of any form.
     """
@@ -188,7 +188,7 @@ def fill_row(space: ConstrainedProduct, values: Mapping[str, ParsedJson], theirs
 def _migrate_value(
     variable: Variable, left: dict[str, ParsedJson], name: str, description: ParsedJson
 ) -> Sequence[int]:
-    """Take the value of a variable from what is left of a point, its default if that has none."""
+    """Remove the value of a variable from the remaining values of a point; return its columns, or the default."""
     if name in left:
         return variable.decode_from(left.pop(name), description)
     if variable.default_columns is None:
@@ -199,7 +199,7 @@ def _migrate_value(
 def fill_missing(
     space: ConstrainedProduct, point: Mapping[str, Presented], choices: Mapping[str, Presented]
 ) -> dict[str, Presented]:
-    """Return a point with choices that a table has as missing, of those variables that its other values make exist.
+    """Return a point with the choices that a table marks as missing, for variables that its other values activate.
 
     Raises PointError, naming the variable, for a value that cannot be read.
     """
@@ -218,9 +218,9 @@ def fill_missing(
 
 
 def check_left_out(variable: Variable | None, name: str, value: ParsedJson, description: ParsedJson) -> None:
-    """Raise PointError unless a value for which a space has no place is the default of its variable.
+    """Raise PointError unless a value that a space cannot represent is the default of its variable.
 
-    variable: that the space has under this name; None for none.
+    variable: the variable of this name in the space; None if there is none.
     """
     if "default" in description and json.dumps(description["default"]) == json.dumps(value):
         return
@@ -234,7 +234,7 @@ def check_left_out(variable: Variable | None, name: str, value: ParsedJson, desc
 
 
 def check_part_left_out(name: str, value: ParsedJson, description: ParsedJson) -> None:
-    """Raise PointError unless a part without a place in the space has all its values at their defaults."""
+    """Raise PointError unless a part that the space does not have has all its values at their defaults."""
     theirs = read_contents(description)
     if not theirs.names:
         raise _no_place(name, value, "and a domain that is no space has no default=")
@@ -250,9 +250,9 @@ def _no_place(name: str, value: ParsedJson, why: str) -> PointError:
 
 
 def show_objects(data: ParsedJson, described: ParsedJson) -> Presented:
-    """Return a point, as JSON, with the texts of Python objects in place of their positions among the choices.
+    """Return a point, as JSON, in which the reprs of Python objects replace their positions among the choices.
 
-    described: the domain, or that variable or part, as JSON.
+    described: the domain, variable or part, as JSON.
     """
     own = described if isinstance(described, dict) else {}
     if isinstance(data, list):

@@ -1,13 +1,15 @@
-"""Draw points that satisfy all constraints of a space: by rejection if that works, else by walks from valid points.
+"""Draw points that satisfy all constraints of a space: by rejection if that works, otherwise by walks.
 
-A space is surveyed once: do uniform draws hit valid points, and where are some? Constraints are opaque predicates, so
-the survey goes from exact to hopeful: uniform draws; draws tilted towards a constant point, which meet budgets and
-cardinalities; walks that repair one constraint after another; the best of these repairs, recombined with tilted draws;
-the point of each variable's first value, so that a permutation whose items are given in a valid order is found.
-The survey is a function of the space alone: it changes no draw of a seed, whatever was asked of the space before.
+A space is surveyed once to find whether uniform draws hit valid points, and to find some valid points. Constraints are
+opaque predicates, so the survey makes these searches, in this order:
 
-Walks begin at points that the caller knows, such as those of a history, and at those of the survey, so that nothing is
-searched for twice.
+1. uniform draws;
+2. draws tilted towards a constant point, which satisfy budgets and cardinalities;
+3. walks that repair one constraint after another, then the best repairs, recombined with tilted draws;
+4. the point of each variable's first value, which finds a permutation whose items are given in a valid order.
+
+The survey depends only on the space: earlier calls never change the draws of a seed. Walks start at points that the
+caller passes, such as a history, and at the points of the survey, so that no search is repeated.
 """
 
 from __future__ import annotations
@@ -40,20 +42,20 @@ from bostruct.domains.space.graphs import MAX_CHOICES
 from bostruct.domains.space.single_changes import Layout, SingleChanges, pad_columns
 from bostruct.domains.space.variable import INACTIVE, Variable
 
-MAX_SURVEY_CALLS = 240_000  # leaves a suggestion some
+MAX_SURVEY_CALLS = 240_000  # less than the limit of a suggestion, so that some calls are left
 UNIFORM_DRAWS = 2_048
-LINEAR_DRAWS = 128  # under linear constraints alone, which draws satisfy
-ENOUGH_DRAWS = 4_096  # where one of them was valid
+LINEAR_DRAWS = 128  # if all constraints are linear, because draws satisfy them
+ENOUGH_DRAWS = 4_096  # the most draws after one was valid
 BLOCK = 512
-N_STARTS = 20  # valid points that are wanted
+N_STARTS = 20  # the number of valid points to find
 REPAIRS = 20
 REPAIR_STEPS = 2_000
-RECOMBINED = 10  # of the best repairs
+RECOMBINED = 10  # the number of best repairs that are recombined
 REPAIR_NOISE = 0.1  # share of repairing steps to a random neighbor, which lets a walk out of local minima (WalkSAT)
 
 
 def find_survey(space: ConstrainedProduct) -> Survey:
-    """Return the survey of a constrained space, made once; each suggestion is charged the calls that it took."""
+    """Return the survey of a constrained space, made once; each suggestion is charged its calls."""
     if space.surveyed is None:
         space.surveyed = find_feasible(space)
     charge_once(space, space.surveyed.calls)
@@ -61,11 +63,12 @@ def find_survey(space: ConstrainedProduct) -> Survey:
 
 
 def find_feasible(space: ConstrainedProduct) -> Survey:
-    """Look for valid points from a fixed seed, within 240,000 calls of predicates.
+    """Search for valid points from a fixed seed, within 240,000 calls of predicates.
 
-    space: `Space` with constraints. If no point is valid, up to 10,000 calls more count the draws that satisfy each.
+    space: `Space` with constraints. If no valid point is found, up to 10,000 further calls count how many draws satisfy
+        each constraint.
 
-    Raises DomainError if a constraint itself fails.
+    Raises DomainError if a constraint raises an error.
     """
     rng = np.random.default_rng(0)
     with limit_calls(MAX_SURVEY_CALLS, reserved=0) as limit:
@@ -78,7 +81,7 @@ def find_feasible(space: ConstrainedProduct) -> Survey:
             if not len(found):
                 found = _draw_until_valid(space, draw, most, rng, counts)
         repairs: list[Repair] = []
-        if not len(found) and len(space.constraints) > 1:  # a single one gives a repair no direction
+        if not len(found) and len(space.constraints) > 1:  # a single constraint gives a repair no direction
             repairs = _repair_starts(space, rng)
             found = np.array([repair.row for repair in repairs if not repair.broken][-1:], dtype=np.int64)
         if not len(found):
@@ -91,34 +94,34 @@ def find_feasible(space: ConstrainedProduct) -> Survey:
 
 
 class Repair(NamedTuple):
-    """The best point that a repairing walk has seen."""
+    """The best point that a repairing walk has visited."""
 
     row: IntArray
     broken: list[int]
 
 
 def _describe_failure(space: ConstrainedProduct, counts: IntArray, repairs: Sequence[Repair], limit: CallLimit) -> str:
-    """Say what was tried, how many of the first draws satisfied each constraint, and what the best repair broke."""
+    """Describe the searches, how many of the first draws satisfied each constraint, and what the best repair broke."""
     rules, rng = space.constraints, np.random.default_rng(0)
     uniform, tilted = space.sample_freely(UNIFORM_DRAWS, rng), _draw_tilted_points(space, BLOCK, rng)
-    rows = [row for pair in zip(uniform, tilted, strict=False) for row in pair]  # in turn, as only some may be taken
+    rows = [row for pair in zip(uniform, tilted, strict=False) for row in pair]  # in turn, as only some may be used
     points = [space.present(row) for row in rows]
     described = describe_draws(rules, points, lambda point, rule: not find_broken(space, point, [rule]))
-    said = f"{np.sum(counts >= 0)} draws{f' and {len(repairs)} repairs' if repairs else ''}: {described}"
+    text = f"{np.sum(counts >= 0)} draws{f' and {len(repairs)} repairs' if repairs else ''}: {described}"
     if repairs:
         best = min(repairs, key=lambda repair: len(repair.broken))
-        said += (
+        text += (
             f"; the best repair satisfied {len(rules) - len(best.broken)} of {len(rules)} and broke "
             f"{label_rules(rules, best.broken)}: {short_repr(space.present(best.row), 200)}"
         )
     ended = limit.left < len(rules)
-    return said + (f"; the search ended at its limit of {MAX_SURVEY_CALLS} calls of constraints" if ended else "")
+    return text + (f"; the search ended at its limit of {MAX_SURVEY_CALLS} calls of constraints" if ended else "")
 
 
 def _draw_until_valid(
     space: ConstrainedProduct, draw: Draw, most: int, rng: np.random.Generator, counts: list[IntArray]
 ) -> IntArray:
-    """Draw until enough points are valid; return those, and append to `counts` how many constraints each satisfied."""
+    """Draw until enough points are valid; return these, and append to `counts` how many constraints each satisfied."""
     found, n_drawn, limit = space.sample_freely(0, rng), 0, call_limit()
     most = min(most, work_limit(space))
     while len(found) < N_STARTS and not limit.is_reached and n_drawn < (ENOUGH_DRAWS if len(found) else most):
@@ -130,7 +133,7 @@ def _draw_until_valid(
 
 
 def _draw_tilted_points(space: ConstrainedProduct, m: int, rng: np.random.Generator) -> IntArray:
-    """Draw points that share a random part of their variables with the first, or the last, choice of each."""
+    """Draw points in which a random part of the variables has its first choice, or its last choice."""
     uniform = space.sample_freely(m, rng)
     last = [v.size - 1 if v.width == 1 else -1 for v in space.variables.values()]
     at, ends = space.layout.starts, np.array(last, dtype=np.int64)
@@ -141,7 +144,7 @@ def _draw_tilted_points(space: ConstrainedProduct, m: int, rng: np.random.Genera
 
 
 Draw = Callable[[ConstrainedProduct, int, np.random.Generator], IntArray]
-SEARCHES: tuple[tuple[Draw, int], ...] = (  # draws, and how many of them before they are given up
+SEARCHES: tuple[tuple[Draw, int], ...] = (  # draws, and the most draws of each
     (_draw_tilted_points, 20_000),
     (lambda space, m, rng: space.sample_freely(m, rng), 60_000),
 )
@@ -168,7 +171,7 @@ def _repair_starts(space: ConstrainedProduct, rng: np.random.Generator) -> list[
 
 
 def _repair(space: ConstrainedProduct, x: IntArray, steps: int, rng: np.random.Generator) -> Repair:
-    """Change one variable at a time, keeping what satisfies no fewer constraints; return the best point seen."""
+    """Change one variable at a time, keep changes that satisfy no fewer constraints; return the best point visited."""
     point, row, limit, rules = space.present(x), x, call_limit(), space.constraints
     broken = find_broken(space, point, rules)
     best = Repair(row, broken)
@@ -188,9 +191,9 @@ def _repair(space: ConstrainedProduct, x: IntArray, steps: int, rng: np.random.G
 
 
 def _recombine(space: ConstrainedProduct, start: Repair, steps: int, rng: np.random.Generator) -> Repair:
-    """Replace a random share of the variables by those of tilted draws, keeping what satisfies no fewer constraints.
+    """Replace a random share of the variables from tilted draws; keep points that satisfy no fewer constraints.
 
-    Several variables change at once, which a sum of them may need.
+    Several variables change at once, which a constraint on their sum may need.
     """
     best, limit, rules = start, call_limit(), space.constraints
     kept = rng.random((steps, space.d)) < rng.random((steps, 1))
@@ -207,7 +210,7 @@ def _recombine(space: ConstrainedProduct, start: Repair, steps: int, rng: np.ran
 def _change(
     space: ConstrainedProduct, row: IntArray, point: dict[str, Any], i: int, columns: list[int]
 ) -> tuple[IntArray, dict[str, Any]]:
-    """Return a point, in both forms, with one variable at another value; as it is where it has no such variable."""
+    """Return a point, in both forms, with one variable at another value; unchanged if the variable is inactive."""
     own = space.layout.columns(i)
     if row[own.start] == INACTIVE:
         return row, point
@@ -221,7 +224,7 @@ def _change(
 
 
 def _draw_values(variables: Sequence[Variable], which: IntArray, rng: np.random.Generator) -> list[list[int]]:
-    """Draw a value of each of some variables, in one call for those that are single choices."""
+    """Draw a value of each variable in `which`, in one call for all single choices."""
     singles = rng.integers(0, np.array([v.size if v.width == 1 else 1 for v in variables])[which])
     return [
         [single] if variables[i].width == 1 else variables[i].sample(1, rng)[0].tolist()
@@ -232,30 +235,29 @@ def _draw_values(variables: Sequence[Variable], which: IntArray, rng: np.random.
 def draw_listed(
     spaces: Sequence[Mapping[str, Variable]], rows: Sequence[IntArray], m: int, rng: np.random.Generator
 ) -> IntArray:
-    """Draw positions in a list of points, with the chances with which unconstrained draws would be these points (m,).
+    """Draw positions in a list of points, with the probabilities that unconstrained draws give these points (m,).
 
-    Where no variable has conditions, and none draws some of its values more often than others, all points have the same
-    chance.
+    If no variable has conditions, and each draws its values equally often, all points have the same probability.
 
-    spaces: the variables of each.
-    rows: of each space, the rows of the n points (n, columns), n at least 1.
+    spaces: the variables of each space.
+    rows: for each space, the rows of the n points (n, columns), n at least 1.
     m: int >= 0.
     rng: random number generator.
     """
     if all(one.is_even and not one.when for space in spaces for one in space.values()):
         return rng.integers(len(rows[0]), size=m)
-    chances = np.prod([_point_chances(space, own) for space, own in zip(spaces, rows, strict=True)], axis=0)
-    return rng.choice(len(rows[0]), size=m, p=chances / np.sum(chances))
+    probabilities = np.prod([_point_chances(space, own) for space, own in zip(spaces, rows, strict=True)], axis=0)
+    return rng.choice(len(rows[0]), size=m, p=probabilities / np.sum(probabilities))
 
 
 def _point_chances(space: Mapping[str, Variable], rows: IntArray) -> Array:
-    chances = np.ones(len(rows))
+    probabilities = np.ones(len(rows))
     layout = Layout(tuple(one.width for one in space.values()))
     for i, variable in enumerate(space.values()):
         own = rows[:, layout.columns(i)]
         has = own[:, 0] != INACTIVE
-        chances[has] *= variable.chances(own[has])
-    return chances
+        probabilities[has] *= variable.chances(own[has])
+    return probabilities
 
 
 SWAP = 0
@@ -266,13 +268,13 @@ PROPOSALS = (1, 2, 3, SWAP, SWAP)  # how many variables the walk changes; swaps 
 def random_walk(
     space: ConstrainedProduct, x: IntArray, steps: int, rng: np.random.Generator, max_moves: float = math.inf
 ) -> tuple[IntArray, int]:
-    """Walk at random over valid points from x, and return if the walk ends and how often it moved.
+    """Walk at random over valid points from x; return the last point and the number of moves.
 
     x: integer row (d,), valid.
 
-    It ends early if the limit of calls is reached. Its stationary law is that of the variables' moves, on the valid
-    points that they connect: uniform, but even over the lengths of sequences and the sizes of subsets. Under
-    conditions, variables that a proposal makes exist are drawn anew, so that branches have their chances.
+    The walk ends early if the limit of calls is reached. Its stationary distribution is that of the variables' moves,
+    on the valid points that the moves connect: uniform, except that the lengths of sequences and the sizes of subsets
+    have equal probabilities. Variables that a proposal activates are drawn, so that branches have their probabilities.
     """
     names, variables, row = list(space.variables), list(space.variables.values()), space.layout.split(x)
     point, moves, limit = space.present(x), 0, call_limit()
@@ -300,7 +302,7 @@ def random_walk(
 def _walk_under_conditions(
     space: ConstrainedProduct, x: IntArray, proposals: Iterable[Proposal], rng: np.random.Generator, max_moves: float
 ) -> tuple[IntArray, int]:
-    """Walk as `random_walk` does, if a change may make other variables exist or not."""
+    """Walk as `random_walk` does in a space in which a change may activate or deactivate other variables."""
     variables, moves, limit = list(space.variables.values()), 0, call_limit()
     for kind, which, uniforms in proposals:
         if moves >= max_moves or limit.is_reached:
@@ -317,11 +319,11 @@ def _walk_under_conditions(
 
 
 def find_unseen_nearby(space: ConstrainedProduct, x: IntArray, seen: AbstractSet[Hashable]) -> IntArray | None:
-    """Find an unseen valid point that changes of one variable, and swaps of two, lead to from x over valid points.
+    """Find an unseen valid point, connected to x over valid points by changes of one variable and swaps of two.
 
     x: integer row (d,), valid.
 
-    The search is breadth-first; None if all that is connected was seen, or a limit of work or calls is reached.
+    The search is breadth-first; None if all connected points were seen, or a limit of work or calls is reached.
     """
     queue = deque([x])
     known = set(space.keys(x[None]))
@@ -346,7 +348,7 @@ def find_unseen_nearby(space: ConstrainedProduct, x: IntArray, seen: AbstractSet
 
 
 def _other_values(variable: Variable, columns: Sequence[int]) -> IntArray:
-    """Return all other values of a variable, or those next to one if they are too many (k, width)."""
+    """Return all other values of a variable, or only its neighbors if there are too many values (k, width)."""
     if columns[0] == INACTIVE:
         return np.empty((0, variable.width), dtype=np.int64)
     if variable.width > 1 or variable.size > MAX_CHOICES:
@@ -357,7 +359,7 @@ def _other_values(variable: Variable, columns: Sequence[int]) -> IntArray:
 def _changes_and_swaps(space: ConstrainedProduct, row: IntArray) -> IntArray:
     """List every other value of each variable, and every swap of two variables that can take each other's choice.
 
-    Constraints may forbid some of them.
+    Constraints are not checked.
     """
     split = space.layout.split(row)
     others = [_other_values(v, own) for v, own in zip(space.variables.values(), split, strict=True)]
@@ -398,7 +400,7 @@ def sample_unseen(
 
     rng: random number generator.
 
-    Raises SpaceExhausted when none is left, or found.
+    Raises SpaceExhausted if no such point is left, or none is found.
     """
     known_only_by_history = seen and space.constraints and not space.enumerable and not len(find_survey(space).points)
     if known_only_by_history:
@@ -432,7 +434,7 @@ def _sample_unseen_from_list(
 
 
 def _first_unseen(space: ConstrainedProduct, x: IntArray, seen: AbstractSet[Hashable]) -> IntArray | None:
-    """Return the first unseen point from x on: of one more point than were seen, one is unseen."""
+    """Return the first unseen point from x on; among one more point than were seen, at least one is unseen."""
     for _ in range(min(len(seen) + 1, space.n_points)):
         if space.keys(x[None])[0] not in seen:
             return x
@@ -443,11 +445,11 @@ def _first_unseen(space: ConstrainedProduct, x: IntArray, seen: AbstractSet[Hash
     return None
 
 
-REJECTION_DRAWS = 20_000  # before they are given up
+REJECTION_DRAWS = 20_000  # the most draws if too few are valid
 N_CHAINS = 20
-MIN_STEPS = 20  # of a walk from one independent draw to the next; d / 2 in large spaces
+MIN_STEPS = 20  # steps of a walk between independent draws; d / 2 in large spaces
 MAX_WALK_CALLS = 60_000
-MIN_GAP = 5  # steps between two points of one chain where steps are scarce
+MIN_GAP = 5  # steps between two points of one chain if few steps are left
 
 
 def sample_satisfying(space: ConstrainedProduct, m: int, rng: np.random.Generator) -> IntArray:
@@ -455,17 +457,17 @@ def sample_satisfying(space: ConstrainedProduct, m: int, rng: np.random.Generato
 
     m: int >= 0.
 
-    Independent, each variable even on its scale given those that it depends on, where at least one draw in 20 (in
-    d / 2 for large spaces) is valid, or where the space can be enumerated (`draw_listed`); elsewhere dependent draws of
-    walks, some of them repeated where m exceeds what 60,000 calls of predicates reach. Raises DomainError if no
-    valid point is found.
+    If at least one draw in 20 (in d / 2 for large spaces) is valid, or if the space can be enumerated (`draw_listed`),
+    the points are independent, each variable uniform on its scale given its parents. Otherwise they are dependent draws
+    of walks, and some are repeated if 60,000 calls of predicates reach fewer than m. Raises DomainError if no valid
+    point is found.
     """
     found = sample_distinct(space, m, np.empty((0, space.layout.n_columns), dtype=np.int64), rng)
     return found if len(found) == m else found[rng.permutation(np.resize(np.arange(len(found)), m))]
 
 
 def sample_distinct(space: ConstrainedProduct, m: int, starts: IntArray, rng: np.random.Generator) -> IntArray:
-    """Draw points as `sample_satisfying` does, but fewer, at least one, where walks would repeat them.
+    """Draw points as `sample_satisfying` does, but fewer, at least one, if walks would repeat points.
 
     m: int >= 0.
     starts: valid points to walk from, integer rows (k, columns).
@@ -492,14 +494,14 @@ def sample_distinct(space: ConstrainedProduct, m: int, starts: IntArray, rng: np
 
 
 def _rejection_draws(space: ConstrainedProduct) -> int:
-    """Return how many uniform draws to try before they are given up: 0 if the survey has shown that they miss."""
+    """Return the most uniform draws to try if none is valid: 0 if the survey found no valid point by them."""
     if not space.enumerable and not find_survey(space).uniform_hits:
         return 0
     return min(REJECTION_DRAWS, work_limit(space), space.n_points)
 
 
 def _rejection_sample(space: ConstrainedProduct, m: int, rate: int, rng: np.random.Generator) -> IntArray:
-    """Draw up to m valid points by rejection, which goes on up to a limit or while one in `rate` is valid."""
+    """Draw up to m valid points by rejection, up to a limit of draws or while one in `rate` is valid."""
     found = [np.empty((0, space.layout.n_columns), dtype=np.int64)]
     n_found = n_drawn = 0
     limit, calls = _rejection_draws(space), call_limit()
@@ -521,11 +523,11 @@ def _sample_from_all(space: ConstrainedProduct, m: int, rng: np.random.Generator
 
 
 def _walk_from(space: ConstrainedProduct, starts: IntArray, m: int, thin: int, rng: np.random.Generator) -> IntArray:
-    """Walk from several valid points at once, and collect up to m points, as far apart as the calls left allow.
+    """Walk from several valid points at once; return up to m points, as far apart as the remaining calls allow.
 
     starts: integer rows (k, columns), k at least 1.
 
-    Returns at least one point; each point of the walks once.
+    Returns at least one point, and no point twice.
     """
     limit = call_limit()
     steps = int(min(limit.left - limit.reserved, MAX_WALK_CALLS)) // len(space.constraints)

@@ -1,6 +1,6 @@
-"""Points given by what sets each apart from a point near by: one variable, at another value.
+"""Points stored by their difference from a nearby point: one variable at another value.
 
-A neighborhood of d variables is d numbers so, not d rows of d, and a kernel on a product need look at one factor only.
+A neighborhood of d variables is then d numbers instead of d rows of d, and a product kernel evaluates only one factor.
 """
 
 from __future__ import annotations
@@ -63,12 +63,12 @@ class Layout:
         return [values[start:end] for start, end in zip(self.starts.tolist(), self.ends.tolist(), strict=True)]
 
     def columns_of(self, variables: IntArray, width: int) -> IntArray:
-        """Return the columns of several variables (r, width); of a narrower variable the last column is repeated."""
+        """Return the columns of several variables (r, width); the last column of a narrower variable is repeated."""
         return self.starts[variables][:, None] + np.minimum(np.arange(width), self._widths[variables][:, None] - 1)
 
 
 def pad_columns(values: Sequence[IntArray]) -> IntArray:
-    """Join the columns of variables (k_i, w_i) into one array, if the last column of a narrow one is repeated.
+    """Join the columns of variables (k_i, w_i) into one array; the last column of a narrower variable is repeated.
 
     values: one array for each variable, at least one.
     """
@@ -83,10 +83,10 @@ class SingleChanges:
 
     of: (m,), the base row of each row.
     which: (m,), the variable that differs, which both rows have; its columns may be the same.
-    values: (m, w), the new columns of that variable; of a variable narrower than w the last column is repeated.
+    values: (m, w), the new columns of that variable; the last column of a variable narrower than w is repeated.
 
-    A batch like an integer array: it has a length, is indexed by integers, slices and arrays, and turns into rows
-    wherever NumPy asks for an array.
+    The batch behaves like an integer array: it has a length, is indexed by integers, slices and arrays, and NumPy
+    converts it to rows.
     """
 
     base: IntArray
@@ -129,7 +129,7 @@ class SingleChanges:
 
     @property
     def _shared_columns(self) -> slice | None:
-        """The columns that all rows change, if they are those of one variable and `values` holds no more."""
+        """The columns that all rows change, if they belong to one variable and `values` has no other columns."""
         which = self.which
         is_one = len(which) > 0 and self.layout.widths[which[0]] == self.values.shape[1] and (which == which[0]).all()
         return self.layout.columns(int(which[0])) if is_one else None

@@ -25,12 +25,12 @@ REFUSED = [
     (ValueOf("a", IsIn(("u", "w"))), r"a in \['u', 'w'\]: expected one of \['u', 'v'\], got 'w'"),
     (ValueOf("x", Compare("!=", 10)), r"x != 10: expected .* got 10"),
     (ValueOf("rate", Compare("==", 1 / 3)), "the variable has no 0.333"),
-    (ValueOf("order", Compare("==", ["p", "r", "q"])), "the variable has no .* next to it is"),
-    (ValueOf("size", Compare(">", 1)), "> compares numbers, and no values such as 'small'; .* IsIn"),
-    (ValueOf("word", Compare(">", 1)), "> compares numbers, and no values such as"),
-    (ValueOf("order", Compare("<", 1)), r"< compares numbers, and no values such as \('p', 'q', 'r'\); .* IsIn"),
-    (CompareVariables("order", "<", "x"), "order: < compares numbers"),
-    (CompareVariables("size", "<=", "x"), "size: <= compares numbers, and no values such as 'small'"),
+    (ValueOf("order", Compare("==", ["p", "r", "q"])), "the variable has no .* the nearest is"),
+    (ValueOf("size", Compare(">", 1)), "> compares only numbers, not values such as 'small'; .* IsIn"),
+    (ValueOf("word", Compare(">", 1)), "> compares only numbers, not values such as"),
+    (ValueOf("order", Compare("<", 1)), r"< compares only numbers, not values such as \('p', 'q', 'r'\); .* IsIn"),
+    (CompareVariables("order", "<", "x"), "order: < compares only numbers"),
+    (CompareVariables("size", "<=", "x"), "size: <= compares only numbers, not values such as 'small'"),
     (ValueOf("x", Compare(">", None)), "> does not compare .* with None"),
     (Compare(">", 3), r"expected a test of a point, such as ValueOf\(name, Compare"),
     (ValueOf("x", ValueOf("y", Compare(">", 3))), "expected Compare or IsIn, a test of one value; got y > 3"),
@@ -70,7 +70,7 @@ def test_counts_agree_with_a_function():
 REFUSED_CONDITIONS = [
     (IsIn(("mid", "huge")), "y: when: size in .*: expected one of .* got 'huge'"),
     (Not(ValueOf("size", IsIn(("mid",)))), "y: when: size .* expected Compare or IsIn, a test of one value"),
-    (Compare(">", 2), "y: when: size > 2: > compares numbers"),
+    (Compare(">", 2), "y: when: size > 2: > compares only numbers"),
 ]
 
 

@@ -87,9 +87,9 @@ def test_a_point_has_what_its_conditions_ask_for_and_nothing_else():
 
 
 REFUSED_POINTS = [
-    ({"a": 0, "b": "x", "d": True}, "b: expected no value, for it exists where a is one of 1, 2; got 'x'"),
-    ({"a": 1, "c": True, "d": True, "e": 1}, "b: expected a value, for it exists where a is one of 1, 2; it"),
-    ({"a": 1, "b": "x", "c": False, "d": True, "e": 1}, "e: expected no value, for it exists where c is True; got"),
+    ({"a": 0, "b": "x", "d": True}, "b: expected no value, because it exists if a is one of 1, 2; got 'x'"),
+    ({"a": 1, "c": True, "d": True, "e": 1}, "b: expected a value, because it exists if a is one of 1, 2; it"),
+    ({"a": 1, "b": "x", "c": False, "d": True, "e": 1}, "e: expected no value, because it exists if c is True; got"),
     ({"a": 1, "b": "x", "c": True, "d": True, "e": 3}, r"e: expected one of \[1, 2, 4, 8\], got 3"),
     ({"b": "x"}, "point: missing a, d"),
 ]
@@ -105,8 +105,8 @@ def test_rows_that_break_conditions_are_refused():
     space = finite_space()
     x = space.parse({"a": 0, "d": True})
     for column, vertex, words in (
-        (2, 0, "b: expected no value; it exists where"),
-        (1, 1, "b: expected a value; it exists where"),
+        (2, 0, "b: expected no value; it exists if"),
+        (1, 1, "b: expected a value; it exists if"),
         (1, INACTIVE, "a: expected a vertex"),
     ):
         with pytest.raises(bo.BostructError, match=words):
@@ -118,8 +118,8 @@ def never(value: object) -> bool:
 
 
 REFUSED_CONDITIONS = [
-    ({"a": bo.Binary(when={"b": True}), "b": bo.Binary(when={"a": True})}, "run in a circle: a on b on a"),
-    ({"a": bo.Binary(when={"a": True})}, "run in a circle: a on a"),
+    ({"a": bo.Binary(when={"b": True}), "b": bo.Binary(when={"a": True})}, "form a cycle: a on b on a"),
+    ({"a": bo.Binary(when={"a": True})}, "form a cycle: a on a"),
     ({"rate": bool, "b": bo.Binary(when={"rat": True})}, "b: when: there is no variable 'rat'.*mean 'rate'"),
     ({"a": bool, "b": bo.Binary(when={"a": 3})}, r"b: when: a: expected one of \[False, True\], got 3"),
     ({"a": [1, 2], "b": bo.Binary(when={"a": [1, 9]})}, r"a: expected one of \[1, 2\], got 9; the nearest is 2$"),
@@ -148,7 +148,7 @@ def test_a_constraint_that_asks_for_a_missing_variable_is_named():
         return point["momentum"] < 0.5
 
     space = bo.Space(training_space().variables, [low_momentum])
-    with pytest.raises(bo.DomainError, match=r"low_momentum asks for momentum.*optimizer is 'sgd'.*get\('momentum'\)"):
+    with pytest.raises(bo.DomainError, match=r"low_momentum reads momentum.*optimizer is 'sgd'.*get\('momentum'\)"):
         space.sample(50, np.random.default_rng(0))
 
 

@@ -87,7 +87,7 @@ def test_a_list_of_values_means_any_of_them(several):
     assert space.to_json() == same.to_json()
     assert str(space) == str(same)
     assert given.when == {"model": several}
-    with pytest.raises(bo.BostructError, match="it exists where model is one of 'svm', 'logistic'"):
+    with pytest.raises(bo.BostructError, match="it exists if model is one of 'svm', 'logistic'"):
         space.parse({"model": "knn", "c": 0.5})
 
 
