@@ -1,4 +1,4 @@
-"""Variables with one column: a list of choices, and the graph that says which of them are one change apart."""
+"""Variables with one column: a list of choices, and the graph in which choices one change apart are adjacent."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from bostruct.domains.space.graphs import MAX_CHOICES, CompleteGraph, PathGraph,
 from bostruct.domains.space.levels import Levels
 from bostruct.domains.space.variable import NO_DEFAULT, Variable
 
-MANY_CHOICES = {  # by kind, what to do if it has not room for all
+MANY_CHOICES = {  # advice for too many choices, by kind
     "Ordinal": "; take a coarser grid, or an Integer or a Real for numbers without gaps",
 }
-BYTES_PER_CELL = 32  # a number as given, in the table, in the kernel and in the ranking
-BYTES_PER_ROW = 2_000  # a label, its place and its text in a file
-SHARE = 0.5  # of the memory of the machine, for one table
+BYTES_PER_CELL = 32  # copies of a number: as given, in the table, in the kernel and in the ranking
+BYTES_PER_ROW = 2_000  # a label, its position and its string in a file
+SHARE = 0.5  # share of the machine's memory for one table
 
 
 class ChoiceVariable(Variable):
     """A variable with listed choices, stored as the position of the choice.
 
-    A kind of your own defines the graph, and has a kernel on it; `bostruct.register_variable` takes the class. If it
+    Your own kind defines the graph, and has a kernel on it; register the class with `bostruct.register_variable`. If it
     does not change the form of values, `values_are_choices = True` makes it faster; a subclass that changes a form sets
     it to False.
 
@@ -89,7 +89,7 @@ class ChoiceVariable(Variable):
         return [(columns[0] + 1 + int(share * (self.size - 1))) % self.size]
 
     def fallback(self) -> list[int]:
-        """Return the choice in the middle of an order, else the first."""
+        """Return the middle choice if choices are ordered, otherwise the first."""
         return [(self.size - 1) // 2 if self.ordered else 0]
 
     def check(self, columns: Sequence[int]) -> None:
@@ -110,7 +110,7 @@ class ChoiceVariable(Variable):
         raise PointError(f"expected one of {short_repr(list(self.choices), 200)}, got {short_repr(value)}")
 
     def _find_level(self, value: Any, others: Iterable[object] = ()) -> int:
-        """Return the position of the number that a value stands for; raise PointError, naming the nearest."""
+        """Return the position of the number that a value represents; raise PointError, naming the nearest number."""
         found = self._levels.find(value, others)
         if found is not None:
             return found
@@ -119,12 +119,12 @@ class ChoiceVariable(Variable):
         raise PointError(f"expected one of {short_repr(list(self.choices), 200)}, got {short_repr(value)}{hint}")
 
     def present(self, columns: Sequence[int]) -> Presented:
-        """Return a choice; a copy where choices can be changed."""
+        """Return a choice; a copy if choices are mutable."""
         choice = self.choices[columns[0]]
         return copy.deepcopy(choice) if self.has_mutable_choices else choice
 
     def encode(self, columns: Sequence[int]) -> Json:
-        """Return a choice as JSON: itself, or its position where JSON has no such value."""
+        """Return a choice as JSON: itself, or its position if JSON cannot represent it."""
         choice = self.choices[columns[0]]
         return choice if is_json_scalar(choice) else {"vertex": int(columns[0])}
 
@@ -137,9 +137,9 @@ class ChoiceVariable(Variable):
         return [vertex]
 
     def decode_from(self, data: ParsedJson, description: ParsedJson) -> Sequence[int]:
-        """Rebuild the position of a choice that another variable encoded; PointError if this one has it not.
+        """Rebuild the position of a choice that another variable encoded; PointError if this variable lacks it.
 
-        Python objects, which no file holds, are told apart by their `repr`.
+        Python objects, which files do not store, are distinguished by their `repr`.
         """
         if self.has_values_of(description) or not self.values_are_choices:
             return super().decode_from(data, description)
@@ -148,7 +148,7 @@ class ChoiceVariable(Variable):
             return self._parse_from(data, theirs)
         vertex = data.get("vertex")
         if not isinstance(theirs, list) or type(vertex) is not int or not 0 <= vertex < len(theirs):
-            raise PointError(f"expected a choice of before, got {short_repr(data)}")
+            raise PointError(f"expected a choice of the earlier variable, got {short_repr(data)}")
         names = [hide_addresses(json.dumps(choice)) for choice in theirs]
         own = [choice_to_json(choice) for choice in self.choices] if self.grid is None else []
         found = [i for i, choice in enumerate(own) if hide_addresses(json.dumps(choice)) == names[vertex]]
@@ -159,7 +159,7 @@ class ChoiceVariable(Variable):
     def read_choices_of(self, choices: ParsedJson) -> Callable[[ParsedJson], Sequence[int]]:
         """Return a function that reads single choices which another variable encoded, as `decode_from` does.
 
-        choices: of the other, as JSON.
+        choices: choices of the other variable, as JSON.
         """
         theirs = self.to_json() | {"choices": choices}
         return lambda data: (
@@ -185,9 +185,9 @@ class ChoiceVariable(Variable):
 
     @classmethod
     def from_json(cls, data: ParsedJson) -> ChoiceVariable:
-        """Rebuild the variable from what `describe` returned, by default from its choices.
+        """Rebuild the variable from the result of `describe`, by default from its choices.
 
-        Raises DomainError if the choices are Python objects, which no file holds.
+        Raises DomainError if the choices are Python objects, which files do not store.
         """
         make: Callable[[Sequence[Presented]], ChoiceVariable] = cls  # pyright: ignore[reportAssignmentType]
         return make(choices_from_json(data["choices"]))
@@ -215,22 +215,22 @@ def coordinate(name: str, variable: Variable, vertex: int) -> Choice:
 
 
 def path_graph(size: int, weight: float = 1.0) -> VariableGraph:
-    """Return a path, or for two choices the complete graph, which is the same, in closed form for kernels.
+    """Return a path; for two choices, the equal complete graph, which has a closed form in kernels.
 
     size: number of vertices.
-    weight: of its edges, > 0.
+    weight: weight of its edges, > 0.
     """
     is_complete = size == 1 or (size == 2 and weight == 1.0)
     return CompleteGraph(size) if is_complete else PathGraph(size, weight)
 
 
 def to_python(value: object) -> Any:
-    """Return NumPy scalars as the Python values that they stand for."""
+    """Return NumPy scalars as Python values; other values unchanged."""
     return value.item() if isinstance(value, np.generic) else value
 
 
 def list_entries(value: object) -> Any:
-    """Return the entries of an array, a pandas Index or a Series as a list; any other value as it is."""
+    """Return the entries of an array, a pandas Index or a Series as a list; any other value unchanged."""
     found: Any = value
     try:
         return found.tolist() if found.ndim == 1 else value
@@ -260,7 +260,7 @@ def check_choices(
         If there are not `least` to `most` distinct values.
     """
     if isinstance(choices, str | bytes | set | frozenset | dict) or not isinstance(choices, Iterable):
-        advice = "; a text is one value: list(text) has its letters" if isinstance(choices, str) else ""
+        advice = "; a string is one value: list(text) has its letters" if isinstance(choices, str) else ""
         raise DomainError(f"{kind}: expected a sequence of {noun}s, got {short_repr(choices)}{advice}")
     values = tuple(to_python(choice) for choice in itertools.islice(choices, most + 1))
     if not least <= len(values) <= most:
@@ -284,28 +284,28 @@ def check_choices(
 
 
 def max_rows(n_cells: int) -> int:
-    """Return how many rows half of the machine's memory holds.
+    """Return how many rows fit into half of the machine's memory.
 
-    n_cells: of each row that are stored.
+    n_cells: number of stored cells of each row.
     """
     return int(SHARE * memory_size() / (BYTES_PER_ROW + BYTES_PER_CELL * n_cells))
 
 
 def _copy_mutable(value: Any) -> Any:
-    """Return an equal copy of a value that has no hash; any other value, and one without copies, as it is."""
+    """Return an equal copy of a value without a hash; return a hashable value, or one without copies, unchanged."""
     try:
         hash(value)
     except TypeError:
         try:
             copied = copy.deepcopy(value)
             return copied if type(copied) is type(value) and bool(copied == value) else value
-        except Exception:  # such as a lock inside, or a class that refuses
+        except Exception:  # such as a lock inside, or a class that cannot be copied
             return value
     return value
 
 
 def _count_more(choices: Iterable[Presented]) -> str:
-    """Return how many choices there are, where that is known without listing them."""
+    """Return the number of choices, or "more" if it is unknown without listing them."""
     try:
         return str(len(choices)) if isinstance(choices, Sized) else "more"
     except OverflowError:  # a range longer than the largest machine integer
@@ -315,5 +315,5 @@ def _count_more(choices: Iterable[Presented]) -> str:
 def _equals_itself(value: object) -> bool:
     try:
         return not isinstance(value, np.ndarray) and bool(value == value)
-    except (TypeError, ValueError):  # what compares elementwise, or refuses to
+    except (TypeError, ValueError):  # comparison is elementwise or not supported
         return False

@@ -1,4 +1,4 @@
-"""Tables of descriptors of the values of a variable: read in each form that users give, as arrays, and as JSON."""
+"""Tables of descriptors of the values of a variable: reading every form that users pass, arrays, and JSON."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from bostruct.contracts import Array, DomainError, Json, ParsedJson
 from bostruct.domains.space.choices import to_python
 from bostruct.domains.space.levels import Levels
 
-MOST_COUNTED = 2**16  # columns of a fingerprint of counts, and above each count
-MOST_APART = 8  # columns of numbers that are told apart; more are one group
+MOST_COUNTED = 2**16  # the most columns of a fingerprint of counts; each count is below it
+MOST_APART = 8  # the most columns of numbers that are separate groups; more form one group
 
 Bits: TypeAlias = npt.NDArray[np.uint8]
 Numbers = TypeVar("Numbers", bound=npt.NDArray[Any])
@@ -29,10 +29,10 @@ Numbers = TypeVar("Numbers", bound=npt.NDArray[Any])
 class DescriptorGroup(NamedTuple):
     """Descriptors that are compared together.
 
-    kind: "numbers", told apart by standardized differences; "bits" and "counts", by Tanimoto; "texts", by whether they
-        are equal.
-    columns: of the rows: numbers, scaled by `scale_to_one` (n, p), bits (n, q), a sparse array of counts (n, q), or
-        codes of texts (n, 1).
+    kind: "numbers", compared by standardized differences; "bits" and "counts", by the Tanimoto similarity; "texts"
+        (strings), by equality.
+    columns: one row for each value: numbers, scaled by `scale_to_one` (n, p), bits (n, q), a sparse array of counts
+        (n, q), or codes of strings (n, 1).
     """
 
     kind: str
@@ -41,11 +41,11 @@ class DescriptorGroup(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Descriptors:
-    """The descriptors of n values, which say how alike they are. Columns that do not vary are left out.
+    """The descriptors of n values, which define their similarity. Columns that do not vary are ignored.
 
     numbers: values by name of the column, (n,) each.
     bits: zeros and ones (n, q), columns of a fingerprint.
-    counts: a fingerprint of counts, as `read_counts` returns it (n, q); None for none.
+    counts: a fingerprint of counts, as `read_counts` returns it (n, q); None if there is none.
     """
 
     numbers: Mapping[str, Array]
@@ -67,7 +67,7 @@ class Descriptors:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the columns: numbers, bits, texts; counts are one."""
+        """The names of the columns: numbers, bits, strings; all counts are one column."""
         return (*self.numbers, *self.bit_names, *self.texts, *(() if self.counts is None else ("counts",)))
 
     @cached_property
@@ -77,7 +77,7 @@ class Descriptors:
 
     @cached_property
     def groups(self) -> tuple[DescriptorGroup, ...]:
-        """The descriptors that are compared together: up to 8 numbers each by itself, all bits, each text by itself."""
+        """The groups: up to 8 columns of numbers, one each; all bits together; each column of strings, one each."""
         found = []
         varying = [scale_to_one(column) for column in self.numbers.values() if column.max() > column.min()]
         if len(varying) > MOST_APART:
@@ -90,7 +90,7 @@ class Descriptors:
             found.append(DescriptorGroup("counts", self.counts))
         for texts in self.texts.values():
             levels = {text: code for code, text in enumerate(sorted(set(texts)))}
-            if 1 < len(levels) < self.size:  # where all differ, they say as little as if none do
+            if 1 < len(levels) < self.size:  # all equal or all different strings carry no information
                 codes = np.array([levels[text] for text in texts], dtype=np.int64)
                 found.append(DescriptorGroup("texts", codes[:, None]))
         return tuple(found)
@@ -142,7 +142,7 @@ class Descriptors:
 
     @classmethod
     def from_json(cls, data: ParsedJson) -> Descriptors:
-        """Rebuild the table from what `to_json` returned."""
+        """Rebuild the table from the result of `to_json`."""
         n, bits = data["rows"], data.get("bits", {"names": [], "data": ""})
         packed = np.frombuffer(base64.b64decode(bits["data"]), dtype=np.uint8).reshape(n, -1)
         flat = np.unpackbits(packed, axis=1, count=len(bits["names"])) if bits["names"] else np.zeros((n, 0), np.uint8)
@@ -157,9 +157,9 @@ class Descriptors:
 
 
 def make_counts(given: Any, shape: tuple[int, int] | None = None) -> Any:
-    """Return counts as a sparse array of doubles in canonical form; raise ValueError for parts that are no array.
+    """Return counts as a sparse array of doubles in canonical form; raise ValueError for inconsistent parts.
 
-    given: whatever SciPy makes a CSR array of.
+    given: anything that SciPy converts to a CSR array.
     """
     from scipy.sparse import csr_array
 
@@ -195,41 +195,41 @@ def read_counts(owner: str, given: Any) -> Any:
 
 
 def scale_to_one(values: Array) -> Array:
-    """Scale numbers by a power of two, which rounds none, so that their squares neither overflow nor vanish.
+    """Scale numbers by a power of two, without rounding, so that their squares neither overflow nor underflow.
 
-    values: finite, any shape; the largest size among them comes into [1/2, 1), unless all are 0.
+    values: finite, any shape; their largest absolute value is scaled into [1/2, 1), unless all are 0.
     """
     return np.asarray(np.ldexp(values, -int(np.frexp(np.abs(values).max())[1])))
 
 
 def pack_numbers(values: Array) -> str:
-    """Return numbers as text: base64 of doubles, little-endian."""
+    """Return numbers as a string: base64 of little-endian doubles."""
     return base64.b64encode(np.ascontiguousarray(values, dtype="<f8").tobytes()).decode()
 
 
 def unpack_numbers(text: str) -> Array:
-    """Rebuild numbers from what `pack_numbers` returned (n,)."""
+    """Rebuild numbers from the result of `pack_numbers` (n,)."""
     return freeze(np.frombuffer(base64.b64decode(text), dtype="<f8").astype(np.float64))
 
 
 def freeze(array: Numbers) -> Numbers:
-    """Make an array that nobody may write to, and return it."""
+    """Make an array read-only, and return it."""
     array.flags.writeable = False
     return array
 
 
 LARGEST = int(np.finfo(np.float64).max)
-MIN_BITS = 8  # columns of zeros and ones from which they are a fingerprint; fewer are numbers
-MOST_OTHERS = 0.1  # share of a column of numbers as texts that are other texts
+MIN_BITS = 8  # the fewest columns of zeros and ones that form a fingerprint; fewer are numbers
+MOST_OTHERS = 0.1  # largest share of other strings in a column of numbers written as strings
 
 Column: TypeAlias = Sequence[Any] | npt.NDArray[Any]
 
 
 class GivenTable(NamedTuple):
-    """A table as the user gave it.
+    """A table as the user passed it.
 
-    index_labels: of a frame; None for a table of any other form.
-    index_name: of the index; None if it has no name.
+    index_labels: labels in the index of a frame; None for a table of any other form.
+    index_name: name of the index; None if it has no name.
     """
 
     columns: dict[str, Column]
@@ -238,7 +238,7 @@ class GivenTable(NamedTuple):
 
     @property
     def labels(self) -> list[Any] | None:
-        """The index; None if there is none, or one that only numbers the rows."""
+        """The labels of the index; None if there is no index, or if it has only the row numbers."""
         return None if self.index_labels is None or are_numbers_of_rows(self.index_labels) else self.index_labels
 
 
@@ -269,12 +269,12 @@ def read_table(owner: str, given: object) -> GivenTable:
 
 
 def is_frame(given: object) -> bool:
-    """Return whether an object is a frame, as of pandas or polars."""
+    """Return whether an object is a frame, such as a pandas or polars DataFrame."""
     return all(hasattr(given, name) for name in ("columns", "__getitem__"))
 
 
 def are_numbers_of_rows(labels: Sequence[Any]) -> bool:
-    """Return whether labels are 0, 1, ..., in order, as row numbers are; bools do not count."""
+    """Return whether labels are the row numbers 0, 1, ..., in order; bools are not numbers."""
     return all(
         isinstance(label, int | float | np.number) and not isinstance(label, bool) and label == i
         for i, label in enumerate(labels)
@@ -284,10 +284,10 @@ def are_numbers_of_rows(labels: Sequence[Any]) -> bool:
 def find_labeled_rows(owner: str, choices: Sequence[Any], labels: Sequence[Any] | None) -> list[int] | None:
     """Return the row of each choice by its label; None if rows have the order of the choices.
 
-    choices: in order.
-    labels: of the rows; None if they have none.
+    choices: the choices, in order.
+    labels: labels of the rows; None if there are none.
 
-    Raises DomainError for a choice without a row, or with two, and where numbers of rows are only some of the choices.
+    Raises DomainError for a choice without a row, or with two, and for row numbers that are only some of the choices.
     """
     if labels is None:
         return None
@@ -303,20 +303,20 @@ def find_labeled_rows(owner: str, choices: Sequence[Any], labels: Sequence[Any] 
 
 
 def are_same(label: object, choice: object) -> bool:
-    """Return whether a label is a choice; a bool is no number."""
+    """Return whether a label equals a choice; a bool is not a number."""
     return isinstance(label, bool) == isinstance(choice, bool) and bool(label == choice)
 
 
 def find_rows(owner: str, choices: Sequence[Any], labels: Sequence[Any]) -> list[int]:
-    """Return the row of each choice by its label; raise DomainError for a choice that has none, or two.
+    """Return the row of each choice by its label; raise DomainError for a choice without a row, or with two.
 
-    choices: in order.
+    choices: the choices, in order.
     """
-    held = [to_python(one) for one in labels]
-    found = [[i for i, label in enumerate(held) if are_same(label, choice)] for choice in choices]
+    values = [to_python(one) for one in labels]
+    found = [[i for i, label in enumerate(values) if are_same(label, choice)] for choice in choices]
     levels, named = Levels(choices), {i for rows in found for i in rows}
-    for i in (i for i in range(len(held)) if i not in named):
-        if (position := levels.find(held[i])) is not None:
+    for i in (i for i in range(len(values)) if i not in named):
+        if (position := levels.find(values[i])) is not None:
             found[position].append(i)
     for choice, rows in zip(choices, found, strict=True):
         if len(rows) != 1:
@@ -333,7 +333,7 @@ def _read_frame(owner: str, frame: Any) -> GivenTable:
 
 
 def _name_columns(owner: str, names: Iterable[Any], table: Any) -> dict[str, Column]:
-    """Return the columns of a frame or a mapping by their names as texts; raise DomainError for equal ones."""
+    """Return the columns of a frame or a mapping by their names as strings; raise DomainError for equal names."""
     found: dict[str, Column] = {}
     given = list(names)
     texts = [str(name) for name in given]
@@ -375,7 +375,7 @@ def _list_cells(owner: str, name: object, column: Any) -> Column:
 
 
 def build_descriptors(owner: str, columns: Mapping[str, Column], labels: Sequence[Any]) -> Descriptors:
-    """Sort columns into numbers, bits and texts, and check their values.
+    """Sort columns into numbers, bits and strings, and check their values.
 
     Raises DomainError, which names the column and the row.
     """
@@ -393,19 +393,19 @@ def build_descriptors(owner: str, columns: Mapping[str, Column], labels: Sequenc
 
 
 def _read_cells(where: str, column: Column, labels: Sequence[Any]) -> Array | tuple[str, ...]:
-    """Return a column as numbers (n,) or as texts; raise DomainError, naming the row, for anything else."""
+    """Return a column as numbers (n,) or as strings; raise DomainError, naming the row, for anything else."""
     if np.ma.is_masked(column):
         row = labels[int(np.flatnonzero(np.ma.getmaskarray(np.ma.asarray(column)))[0])]
         raise DomainError(f"{where}: expected finite numbers, got a masked one in row {short_repr(row)}")
     if not (isinstance(column, np.ndarray) and column.dtype.kind in "biuf"):
         values = [to_python(one) for one in column]
         if values and isinstance(values[0], str):
-            _check_each(where, values, labels, "a text, as in the first row", lambda one: isinstance(one, str))
+            _check_each(where, values, labels, "a string, as in the first row", lambda one: isinstance(one, str))
             _warn_of_numbers(where, values)
             return tuple(values)
         if values and isinstance(values[0], int | float):
             _check_each(where, values, labels, "a number, as in the first row", lambda one: not isinstance(one, str))
-        _check_each(where, values, labels, "a number or a text", lambda one: isinstance(one, int | float))
+        _check_each(where, values, labels, "a number or a string", lambda one: isinstance(one, int | float))
         for value, label in zip(values, labels, strict=True):
             if isinstance(value, int) and abs(value) > LARGEST:  # too long to be shown
                 raise DomainError(
@@ -421,14 +421,14 @@ def _read_cells(where: str, column: Column, labels: Sequence[Any]) -> Array | tu
 
 
 def _warn_of_numbers(where: str, texts: Sequence[str]) -> None:
-    """Warn of a column of numbers that are texts, as a file has them if a few cells are no numbers."""
+    """Warn about a column of numbers as strings, as in a file in which a few cells are not numbers."""
     others = [text for text in texts if not _is_numeric_cell(text)]
     if len(others) > MOST_OTHERS * len(texts):
         return
-    but = f" but for {short_repr(others)}" if others else ""
+    but = f" except {short_repr(others)}" if others else ""
     warnings.warn(
-        f"{where}: its texts are numbers{but}, and are compared as texts: two rows are alike where they are equal. "
-        "Where differences count, give numbers, as pandas.to_numeric makes them",
+        f"{where}: its strings are numbers{but}, but are compared as strings, only by equality. To compare them by "
+        "differences, pass numbers, such as the result of pandas.to_numeric",
         stacklevel=count_own_frames(),
     )
 

@@ -55,7 +55,7 @@ class Binary(ChoiceVariable):
         super().__init__((False, True), CompleteGraph(2), when, default)
 
     def describe(self) -> dict[str, Json]:
-        """Return nothing: all are equal."""
+        """Return an empty dict: all binary variables are equal."""
         return {}
 
     @classmethod
@@ -67,15 +67,15 @@ class Binary(ChoiceVariable):
 class Categorical(ChoiceVariable):
     """A variable with unordered choices. Any two choices are neighbors (complete graph).
 
-    At most one of `descriptors`, `distances` and `kernel` may be given, to say how alike the choices are. A matrix that
-    is not positive semi-definite, as a kernel or as squared Euclidean distances, is replaced by the nearest one that
-    is, with a warning; `likeness.clipped` is the share of its spectrum that was removed.
+    At most one of `descriptors`, `distances` and `kernel` may be given, to define how similar the choices are. A matrix
+    that is not positive semi-definite, as a kernel or as squared Euclidean distances, is replaced by the nearest
+    positive semi-definite one, with a warning; `likeness.clipped` is the share of its spectrum that was removed.
 
     Parameters
     ----------
     choices : iterable
-        1 to 1,000,000 distinct values. More than 1000 cause a warning if nothing says how alike they are, because a
-        model then predicts the same value for all that were not tried.
+        1 to 1,000,000 distinct values. More than 1000 without descriptors, distances or a kernel cause a warning,
+        because a model then predicts the same value for all choices that were not tried.
     descriptors : table, optional
         One row of properties for each choice, so that a model can predict choices that were not tried: a pandas
         DataFrame, a dict of columns, a list of dicts, or an array of shape (choices, columns). The index of a DataFrame
@@ -115,8 +115,8 @@ class Categorical(ChoiceVariable):
         if self.likeness is None and len(values) > MAX_CHOICES:
             warnings.warn(
                 f"Categorical: {len(values):,} choices without descriptors, so that a model predicts the same for all "
-                "that were never tried; pass descriptors=, or the rows of a table as Candidates; for molecules "
-                "Candidates.from_smiles",
+                "choices that were not tried; pass descriptors=, or the rows of a table as Candidates; for molecules "
+                "use Candidates.from_smiles",
                 stacklevel=count_own_frames(),
             )
         super().__init__(values, CompleteGraph(len(values)), when, default)
@@ -127,11 +127,11 @@ class Categorical(ChoiceVariable):
 
     @property
     def arguments(self) -> str:
-        """The values in short, as arguments of a call, and what says how alike they are."""
+        """The shortened values, as arguments of a call, and their descriptors, distances or kernel."""
         return super().arguments + show_likeness(self.likeness)
 
     def describe(self) -> dict[str, Json]:
-        """Return the choices as JSON, and what says how alike they are."""
+        """Return the choices as JSON, and their descriptors, distances or kernel."""
         return super().describe() | likeness_to_json(self.likeness)
 
     @classmethod
@@ -218,9 +218,9 @@ class Graph(ChoiceVariable):
 
     @classmethod
     def from_json(cls, data: ParsedJson) -> Graph:
-        """Rebuild the variable from what `describe` returned.
+        """Rebuild the variable from the result of `describe`.
 
-        Raises DomainError if the nodes are Python objects, which no file holds, and for an edge that is a loop or
+        Raises DomainError if the nodes are Python objects, which files do not store, and for an edge that is a loop or
         has no positive weight.
         """
         nodes, found = choices_from_json(data["choices"]), cls.__new__(cls)

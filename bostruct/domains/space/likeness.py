@@ -1,4 +1,4 @@
-"""How alike the values of a variable are: by descriptors, or by a matrix of distances or of a kernel."""
+"""The similarity of a variable's values: by descriptors, or by a matrix of distances or of a kernel."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from bostruct.domains.space.descriptors import (
     unpack_numbers,
 )
 
-SYMMETRY = 1e-6  # of the largest entry: differences of opposite entries that are rounding
+SYMMETRY = 1e-6  # share of the largest entry: smaller differences of opposite entries are rounding
 CLIPPED = 1e-6  # share of the spectrum that rounding may make negative
-ROUNDING = 1e-12  # of the largest squared norm: squared distances after clipping that are rounding alone
+ROUNDING = 1e-12  # share of the largest squared norm: smaller squared distances after clipping are only rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +62,7 @@ class GivenMatrix:
 
     @property
     def squared_distances(self) -> Array:
-        """The squares of Euclidean distances between the values (n, n), as near as there are such.
+        """The squared Euclidean distances (n, n) nearest to the given distances between the values.
 
         Distances are scaled first, see `scale_to_one`.
         """
@@ -70,15 +70,15 @@ class GivenMatrix:
 
     @property
     def clipped(self) -> float:
-        """The share of the spectrum that is negative and was clipped, in [0, 1); 0 if nothing was."""
+        """The share of the spectrum that is negative and was clipped, in [0, 1); 0 if nothing was clipped."""
         return self._embedding[1]
 
     @cached_property
     def _embedding(self) -> tuple[Array, float]:
         """Clip the negative eigenvalues of inner products (Torgerson 1952, for distances).
 
-        A kernel is scaled to a diagonal of ones before and after. The inner products of distances D are -J D^2 J / 2,
-        where J takes off the mean.
+        A kernel is scaled to a diagonal of ones before and after. The inner products of distances D are -J D^2 J / 2
+        with the centering matrix J, which subtracts the mean.
         """
         matrix = self.matrix if self.is_kernel else scale_to_one(self.matrix)
         inner = _scale_to_correlations(matrix) if self.is_kernel else _center(-0.5 * matrix**2)
@@ -94,17 +94,17 @@ class GivenMatrix:
         own = clipped.diagonal()
         squares = own[:, None] + own - 2.0 * clipped
         squares = 0.5 * (squares + squares.T)
-        squares[squares <= ROUNDING * own.max()] = 0.0  # rounding, which scaled up would be no distance
+        squares[squares <= ROUNDING * own.max()] = 0.0  # rounding errors, which must not be scaled up to distances
         np.fill_diagonal(squares, 0.0)
         return squares, negative
 
     def to_json(self) -> dict[str, Json]:
-        """Return the lower triangle of the matrix, its diagonal included, as base64 of little-endian doubles."""
+        """Return the lower triangle of the matrix, with its diagonal, as base64 of little-endian doubles."""
         return {"size": len(self.matrix), "data": pack_numbers(self.matrix[np.tril_indices(len(self.matrix))])}
 
     @classmethod
     def from_json(cls, data: ParsedJson, is_kernel: bool) -> GivenMatrix:
-        """Rebuild the matrix from what `to_json` returned.
+        """Rebuild the matrix from the result of `to_json`.
 
         is_kernel: True for a kernel.
         """
@@ -117,10 +117,10 @@ Likeness: TypeAlias = Descriptors | GivenMatrix
 
 
 def read_likeness(choices: Sequence[Any], descriptors: object, distances: object, kernel: object) -> Likeness | None:
-    """Read what a user says of how alike the choices of a `Categorical` are; None if nothing is given.
+    """Read a user's similarities between the choices of a `Categorical`; None if nothing is given.
 
-    choices: in order.
-    descriptors: a table; a frame is read by its index, or in order if that only numbers the rows and has no choice.
+    choices: the choices, in order.
+    descriptors: a table; a frame is read by its index, or in order if the index has only row numbers and no choice.
     distances, kernel: matrices (n, n), as arrays or frames.
 
     Raises DomainError. Warns if a matrix is not positive semi-definite.
@@ -140,12 +140,12 @@ def read_likeness(choices: Sequence[Any], descriptors: object, distances: object
     if found.is_kernel and found.squared_distances.max() <= SYMMETRY:
         raise DomainError(
             f"Categorical: {given[0]}: expected choices that are not all the same, got a matrix that is not positive "
-            "semi-definite, whose nearest one that is has ones alone"
+            "semi-definite; the nearest positive semi-definite matrix has only ones"
         )
     if found.clipped:
-        what = "a kernel" if found.is_kernel else "Euclidean distances"
+        kind = "a kernel" if found.is_kernel else "Euclidean distances"
         warnings.warn(
-            f"Categorical: {given[0]}: not positive semi-definite, as {what} would be; {found.clipped:.2%} of the "
+            f"Categorical: {given[0]}: not positive semi-definite, as {kind} would be; {found.clipped:.2%} of the "
             "spectrum is negative and was clipped",
             stacklevel=3,
         )
@@ -153,7 +153,7 @@ def read_likeness(choices: Sequence[Any], descriptors: object, distances: object
 
 
 def likeness_to_json(likeness: Likeness | None) -> dict[str, Json]:
-    """Return how alike choices are as a member of a variable's JSON; none if nothing is known."""
+    """Return the similarities of choices as a member of a variable's JSON; an empty dict if there are none."""
     if likeness is None:
         return {}
     is_matrix = isinstance(likeness, GivenMatrix)
@@ -161,7 +161,7 @@ def likeness_to_json(likeness: Likeness | None) -> dict[str, Json]:
 
 
 def show_likeness(likeness: Likeness | None) -> str:
-    """Write how alike choices are as a further argument of a call, by its name and its size; "" for nothing known."""
+    """Return the similarities of choices as a further argument of a call, by name and size; "" if there are none."""
     if likeness is None:
         return ""
     if isinstance(likeness, GivenMatrix):
@@ -172,7 +172,7 @@ def show_likeness(likeness: Likeness | None) -> str:
 
 
 def likeness_from_json(data: ParsedJson) -> Likeness | None:
-    """Rebuild how alike choices are from a variable's JSON; None if it says nothing."""
+    """Rebuild the similarities of choices from a variable's JSON; None if there are none."""
     if "descriptors" in data:
         return Descriptors.from_json(data["descriptors"])
     for name in ("distances", "kernel"):
@@ -182,19 +182,19 @@ def likeness_from_json(data: ParsedJson) -> Likeness | None:
 
 
 def count_degrees(likeness: Likeness | None) -> int:
-    """Return one, and one for each distance that says how alike the values of a variable are.
+    """Return 1 plus the number of distances between the values of a variable.
 
-    likeness: of its values; None if nothing is known.
+    likeness: similarities of the values; None if there are none.
     """
     return 1 if likeness is None else 1 + likeness.n_distances
 
 
 def check_varies(owner: str, descriptors: Descriptors) -> Descriptors:
-    """Return descriptors; raise DomainError if they tell no two values apart, or all alike."""
+    """Return descriptors; raise DomainError if they distinguish no two values, or all values equally."""
     if not descriptors.groups:
         raise DomainError(
-            f"{owner}: expected a column that says which rows are alike; in each of {short_repr(descriptors.names)} "
-            "all rows are equal, or all are different texts"
+            f"{owner}: expected a column that shows which rows are similar; in each of {short_repr(descriptors.names)} "
+            "all rows are equal, or all are different strings"
         )
     return descriptors
 
@@ -252,13 +252,13 @@ def _read_symmetric(choices: Sequence[Any], name: str, given: Any) -> Array:
             scaled = _scale_to_correlations(matrix)
         _check_entries(owner, choices, matrix, np.isfinite(scaled), "numbers near the size of the diagonal")
         if np.ptp(scaled) <= SYMMETRY:
-            raise DomainError(f"{owner}: expected choices that are not all the same, got ones alone")
+            raise DomainError(f"{owner}: expected choices that are not all the same, got only ones")
     else:
-        _check_entries(owner, choices, matrix, matrix >= 0.0, "distances from 0")
+        _check_entries(owner, choices, matrix, matrix >= 0.0, "distances of at least 0")
         _check_entries(owner, choices, matrix, ~is_own | (matrix <= SYMMETRY * largest), "a diagonal of zeros")
         matrix[is_own] = 0.0
         if largest == 0.0:
-            raise DomainError(f"{owner}: expected choices that are not all the same, got zeros alone")
+            raise DomainError(f"{owner}: expected choices that are not all the same, got only zeros")
     return freeze(matrix)
 
 
@@ -281,6 +281,6 @@ def _scale_to_correlations(kernel: Array) -> Array:
 
 
 def _center(matrix: Array) -> Array:
-    """Take the means off the rows and the columns of a symmetric matrix (n, n)."""
+    """Subtract the means of the rows and the columns of a symmetric matrix (n, n)."""
     means = matrix.mean(axis=0)
     return matrix - means - means[:, None] + means.mean()

@@ -177,7 +177,7 @@ def test_fingerprints_of_counts_obey_the_laws():
     check_variable(Candidates.from_fingerprints(long, range(1, 1_201)), np.random.default_rng(0))
     with pytest.raises(DomainError, match="Candidates: expected a label for each of 30 rows, got 2"):
         Candidates.from_fingerprints(COUNTS, ["a", "b"])
-    with pytest.raises(DomainError, match="Candidates: expected a column that says which rows are alike"):
+    with pytest.raises(DomainError, match="Candidates: expected a column that shows which rows are similar"):
         Candidates.from_fingerprints(COUNTS[[0, 0]], ["a", "b"])
 
 

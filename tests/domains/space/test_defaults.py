@@ -71,7 +71,7 @@ def test_python_objects_are_told_apart_by_their_text():
     assert after.decode_from(before.encode([2]), before.to_json()) == [0]
     with pytest.raises(PointError, match=r"expected one of .* got \{'repr': '\(2,\)'\}"):
         after.decode_from(before.encode([1]), before.to_json())
-    with pytest.raises(PointError, match="expected a choice of before"):
+    with pytest.raises(PointError, match="expected a choice of the earlier variable"):
         after.decode_from({"vertex": 9}, before.to_json())
     assert hide_addresses("<f at 0x7Fa0>") == "<f>"
     same = bo.Categorical([object(), object()])

@@ -47,11 +47,11 @@ def test_the_index_of_a_frame_has_the_labels():
 
 def test_numbers_that_are_texts_are_warned_of():
     column = ["1.0", "2.0", "3.5"]
-    with pytest.warns(UserWarning, match="column 'pKa': its texts are numbers, and are compared as texts") as warned:
+    with pytest.warns(UserWarning, match="column 'pKa': its strings are numbers, but are compared as") as warned:
         bo.Candidates(pd.DataFrame({"pKa": column, "z": [1, 5, 2]}, index=list("abc")))
     assert warned[0].filename == __file__
     many = {"pKa": [str(i) for i in range(19)] + ["n/a"], "z": range(20)}
-    with pytest.warns(UserWarning, match=r"its texts are numbers but for \['n/a'\], and"):
+    with pytest.warns(UserWarning, match=r"its strings are numbers except \['n/a'\], but"):
         bo.Candidates(many)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -121,12 +121,12 @@ REFUSED: list[tuple[object, str]] = [
     (pd.DataFrame({"a": [1.0, NAN]}), r"Candidates: column 'a': expected finite numbers, got nan in row 1$"),
     (pd.DataFrame({"a": [1.0, np.inf]}, index=["x", "y"]), r"column 'a': expected finite numbers, got inf in row 'y'$"),
     ({"a": [1.0, "x"]}, r"column 'a': expected a number, as in the first row, got 'x' in row 1$"),
-    ({"a": [1.0, None]}, r"column 'a': expected a number or a text, got None in row 1$"),
-    (pd.DataFrame({"a": pd.array([1, pd.NA], dtype="Int64")}), r"column 'a': expected a number or a text, got <NA>"),
+    ({"a": [1.0, None]}, r"column 'a': expected a number or a string, got None in row 1$"),
+    (pd.DataFrame({"a": pd.array([1, pd.NA], dtype="Int64")}), r"column 'a': expected a number or a string, got <NA>"),
     ({"a": [1, -(10**5000), 2]}, r"column 'a': expected finite numbers, got an int beyond 1.8e308 in row 1$"),
-    ({"a": ["x", 3]}, r"column 'a': expected a text, as in the first row, got 3 in row 1$"),
-    ({"a": pd.Series(["x", None])}, r"column 'a': expected a text, as in the first row, got (None|nan) in row 1$"),
-    ({"a": pd.date_range("2026", periods=2)}, r"column 'a': expected a number or a text, got Timestamp"),
+    ({"a": ["x", 3]}, r"column 'a': expected a string, as in the first row, got 3 in row 1$"),
+    ({"a": pd.Series(["x", None])}, r"column 'a': expected a string, as in the first row, got (None|nan) in row 1$"),
+    ({"a": pd.date_range("2026", periods=2)}, r"column 'a': expected a number or a string, got Timestamp"),
     ({"a": [1, 2], "b": [1, 2, 3]}, r"Candidates: expected columns of one length, got \{'a': 2, 'b': 3\}$"),
     ({"a": 3.0}, r"column 'a': expected one value for each row, got 3.0"),
     ({"a": "xy"}, r"column 'a': expected one value for each row, got 'xy'"),
@@ -145,8 +145,8 @@ REFUSED: list[tuple[object, str]] = [
         pd.DataFrame({"a": [1.0]}),
         r"Candidates: expected 2 to [\d,]+ rows, which half of the memory here holds \(.*\), got 1$",
     ),
-    ({"a": [1.0, 1.0, 1.0]}, r"expected a column that says which rows are alike; in each of \('a',\) all rows"),
-    ({"a": ["x", "y", "z"]}, "or all are different texts"),
+    ({"a": [1.0, 1.0, 1.0]}, r"expected a column that shows which rows are similar; in each of \('a',\) all rows"),
+    ({"a": ["x", "y", "z"]}, "or all are different strings"),
     ({"a": [1.0, 2.0, 1.0]}, "expected rows that differ, or labels, got rows 0 and 2, which are equal$"),
     (pd.DataFrame({"a": [1.0, 2.0]}, index=["x", "x"]), "expected distinct labels, got 'x' more than once"),
     (pd.DataFrame({"a": [1.0, 2.0]}, index=["x", NAN]), "each label must equal itself"),
