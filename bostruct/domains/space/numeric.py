@@ -1,6 +1,6 @@
-"""The variables of numbers: integers, few on a path or many on a grid, and reals, on a grid that is never listed.
+"""Numeric variables: integers, few on a path or many on a grid, and reals, on a grid that is never listed.
 
-A grid of reals is finer than people write. Either kind may be on the scale of the logarithm.
+The grid of reals is finer than the numbers that users write. Both kinds may have a logarithmic scale.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from bostruct.domains.space.graphs import MAX_CHOICES, DyadicGraph, GeometricGra
 from bostruct.domains.space.scale import GRID_STEPS, IntegerGrid, RealGrid, StepGrid, add_steps, read_decimal
 from bostruct.domains.space.variable import NO_DEFAULT
 
-LARGEST = 2**53  # up to which float64 holds every integer
-SMALLEST_STEP = 1e-15  # of the grid, as a share of the numbers: a few roundings of float64
-SMALLEST_RANGE = 1e-310  # of which a step of the grid is some roundings of the smallest floats, too
-STEP_ROUNDING = 1e-12  # relative, of the number of steps in a range
-SMALLEST_LOW = sys.float_info.min  # of a logarithm: smaller floats have fewer digits
+LARGEST = 2**53  # float64 represents every integer up to this one
+SMALLEST_STEP = 1e-15  # the smallest step of the grid, as a share of the numbers: a few rounding errors of float64
+SMALLEST_RANGE = 1e-310  # its grid step is still some rounding errors of the smallest floats
+STEP_ROUNDING = 1e-12  # relative rounding error of the number of steps in a range
+SMALLEST_LOW = sys.float_info.min  # on a logarithmic scale: smaller floats have fewer digits
 
 
 class Integer(ChoiceVariable):
@@ -95,7 +95,7 @@ class Integer(ChoiceVariable):
 
     @property
     def arguments(self) -> str:
-        """The bounds, and the scale if it is that of logarithms, as arguments of a call."""
+        """The bounds, and `log` or `step` if set, as arguments of a call."""
         more = ", log=True" if self.log else "" if self.step == 1 else f", step={self.step}"
         return f"{self.low}, {self.high}{more}"
 
@@ -110,7 +110,7 @@ class Integer(ChoiceVariable):
         return super().parse(value) if self.grid is None else [self.grid.vertex(to_python(value))]
 
     def describe(self) -> dict[str, Json]:
-        """Return the bounds, and the scale if it is that of logarithms, as JSON."""
+        """Return the bounds, and `log` or `step` if set, as JSON."""
         bounds: dict[str, Json] = {"low": self.low, "high": self.high}
         return bounds | ({"log": True} if self.log else {}) | ({} if self.step == 1 else {"step": self.step})
 
@@ -206,21 +206,21 @@ class Real(ChoiceVariable):
 
 
 def _count_steps(kind: str, low: float, high: float, step: float, log: bool) -> StepGrid:
-    """Return the numbers from low on, the last at most high; raise DomainError for steps that are not even or too fine.
+    """Return the numbers from low on, the last at most high; raise DomainError for steps that are uneven or too fine.
 
-    Warns if high is none of them.
+    Warns if high is not one of the numbers.
     """
     if log:
-        raise DomainError(f"{kind}: step: the steps of log=True are uneven; omit one of both, or list an Ordinal")
+        raise DomainError(f"{kind}: step: the steps of log=True are uneven; omit step or log, or use an Ordinal")
     n_steps = float((read_decimal(high) - read_decimal(low)) / read_decimal(step))
     if n_steps >= LARGEST or max(abs(low), abs(high)) * SMALLEST_STEP > step:
-        raise DomainError(f"{kind}: step: expected at most 2^53 steps that float64 tells apart, got {step}")
+        raise DomainError(f"{kind}: step: expected at most 2^53 steps that float64 can distinguish, got {step}")
     is_whole = math.isclose(n_steps, round(n_steps), rel_tol=STEP_ROUNDING)  # steps such as 1 / 3
     if is_whole:
         return StepGrid(low, high, step, round(n_steps) + 1)
     last = add_steps(low, step, int(n_steps))
     warnings.warn(
-        f"{kind}: high={high} is no whole number of steps of {step} above low={low}; the last value is {last}",
+        f"{kind}: high={high} is not a whole number of steps of {step} above low={low}; the last value is {last}",
         UserWarning,
         stacklevel=count_own_frames(),
     )
@@ -228,7 +228,7 @@ def _count_steps(kind: str, low: float, high: float, step: float, log: bool) -> 
 
 
 def _list_steps(steps: StepGrid) -> tuple[Sequence[float], VariableGraph]:
-    """Return even numbers and their graph: a list and a path, if they are few."""
+    """Return the numbers and their graph: a list and a path if they are few, otherwise a grid and a dyadic graph."""
     n = len(steps)
     few = n <= MAX_CHOICES
     return (tuple(steps[i] for i in range(n)), path_graph(n)) if few else (steps, DyadicGraph(n, n.bit_length()))

@@ -1,4 +1,4 @@
-"""The numbers that a variable may be where they are too many to be listed: grids, and each as a share of its range."""
+"""Grids of numbers that are too many to be listed, and each number's share of its range."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from bostruct.checks import short_repr
 from bostruct.contracts import Array, IntArray, PointError
 from bostruct.domains.space.levels import is_level
 
-GRID_STEPS = 10**12  # of a Real: few enough to find each again from its value, and decimal, as people's numbers are
-END_ROUNDING = 1e-14  # relative, of sums and products that should be an end
-GRID_DIGITS = 11  # of a number, which a grid of a trillion steps can tell apart
+GRID_STEPS = 10**12  # steps of a Real: few enough to find each from its value, and decimal, as users write numbers
+END_ROUNDING = 1e-14  # relative rounding error of sums and products that should equal an end of the range
+GRID_DIGITS = 11  # digits of a number that a grid of a trillion steps can distinguish
 
 
 class NumberGrid(Sequence[float]):
@@ -31,7 +31,7 @@ class NumberGrid(Sequence[float]):
 
     @abstractmethod
     def shares(self, vertices: IntArray) -> Array:
-        """Return the place of values on the scale, in [0, 1].
+        """Return the shares of values on the scale, in [0, 1].
 
         Parameters
         ----------
@@ -46,7 +46,7 @@ class NumberGrid(Sequence[float]):
         Parameters
         ----------
         shares : array
-            Places on the scale, in [0, 1], of any shape.
+            Shares on the scale, in [0, 1], of any shape.
         """
 
     @abstractmethod
@@ -75,7 +75,7 @@ class NumberGrid(Sequence[float]):
         return list(map(self.__getitem__, vertices.tolist()))
 
     def __contains__(self, value: object) -> bool:
-        """Return whether a value is one of the grid's, without listing them.
+        """Return whether a value is on the grid, without listing the grid.
 
         value: of any type.
         """
@@ -109,7 +109,7 @@ class RealGrid(NumberGrid):
         else:
             value = self.low + share * (self.high - self.low)
             short = round(value, self._decimals) + 0.0  # which turns -0.0 into 0.0
-        # what people write, if it is the same place of the grid
+        # the short decimal that users write, if it has the same position
         return short if self.low <= short <= self.high and self.vertex(short) == vertex else value
 
     def take(self, vertices: IntArray) -> list[Any]:
@@ -123,12 +123,12 @@ class RealGrid(NumberGrid):
         return np.where(vertices % GRID_STEPS == 0, ends, np.where(is_short, short, numbers)).tolist()
 
     def shares(self, vertices: IntArray) -> Array:
-        """Return the share of the range at which numbers lie, in [0, 1], as many."""
+        """Return the shares of the range at which numbers lie, in [0, 1], in the same shape."""
         return vertices / float(GRID_STEPS)
 
     @property
     def n_steps(self) -> int:
-        """The number of steps from end to end, all even."""
+        """The number of equal steps from end to end."""
         return GRID_STEPS
 
     def nearest(self, shares: Array) -> IntArray:
@@ -137,7 +137,7 @@ class RealGrid(NumberGrid):
     def vertex(self, value: object) -> int:
         """Return the position of the nearest number of the grid; -0.0 is 0.0.
 
-        Raises PointError for any other.
+        Raises PointError for any other value.
         """
         if isinstance(value, bool) or not isinstance(value, int | float) or not self.low <= value <= self.high:
             for end, vertex in ((self.low, 0), (self.high, GRID_STEPS)):
@@ -151,7 +151,7 @@ class RealGrid(NumberGrid):
     def vertices(self, values: Sequence[object]) -> IntArray:
         """Return the position of the nearest number to each of some values, as `vertex` does one by one (m,).
 
-        Raises PointError if one is no such number.
+        Raises PointError if one of them is invalid.
         """
         numbers = None
         if not self.log and set(map(type, values)) == {float}:  # NumPy's logarithm rounds otherwise
@@ -166,7 +166,7 @@ class RealGrid(NumberGrid):
         return _log_ratio(self.high, self.low)
 
     def _multiply(self, log_factor: float) -> float:
-        """Return low times a factor; of a narrow range without the rounding of the logarithm of low."""
+        """Return low times a factor; in a narrow range without the rounding of the logarithm of low."""
         if self.log_span < 1.0:
             return self.low * math.exp(log_factor)
         return math.exp(math.log(self.low) + log_factor)
@@ -208,7 +208,7 @@ class IntegerGrid(NumberGrid):
     def sample(self, m: int, rng: np.random.Generator) -> IntArray:
         """Draw the positions of m integers, uniformly on the grid's scale (m,).
 
-        Of logarithms, an integer v has the chance of the interval from v - 1/2 to v + 1/2.
+        On a logarithmic scale, an integer v has the probability of the interval from v - 1/2 to v + 1/2.
 
         m: int >= 0.
         rng: random number generator.
@@ -219,14 +219,14 @@ class IntegerGrid(NumberGrid):
         return np.clip(np.rint(np.exp(logs)), self.low, self.high).astype(np.int64) - self.low
 
     def chances(self, vertices: IntArray) -> Array:
-        """Return the chance with which `sample` draws each of some integers, as many."""
+        """Return the probability with which `sample` draws each integer, in the same shape."""
         if not self.log:
             return np.full(np.shape(vertices), 1.0 / len(self))
         values = vertices + float(self.low)
         return np.log((values + 0.5) / (values - 0.5)) / math.log((self.high + 0.5) / (self.low - 0.5))
 
     def shares(self, vertices: IntArray) -> Array:
-        """Return the share of the range, on the grid's scale, at which integers lie, in [0, 1], as many."""
+        """Return the shares of the range, on the grid's scale, at which integers lie, in [0, 1], in the same shape."""
         if not self.log:
             return vertices / float(len(self) - 1)
         return np.minimum(np.log1p(vertices / float(self.low)) / self._log_ratio, 1.0)
@@ -234,13 +234,13 @@ class IntegerGrid(NumberGrid):
     def nearest(self, shares: Array) -> IntArray:
         last = len(self) - 1
         values = self.low * np.expm1(shares * self._log_ratio) if self.log else shares * last
-        values = np.where(shares >= 1.0, last, np.rint(values))  # of many integers, rounding may miss the last
+        values = np.where(shares >= 1.0, last, np.rint(values))  # in a large range, rounding may miss the last integer
         return np.clip(values, 0, last).astype(np.int64)
 
     def vertex(self, value: object) -> int:
         """Return the position of an integer.
 
-        Raises PointError, naming the nearest, for any other.
+        Raises PointError, naming the nearest integer, for any other value.
         """
         hint = ""
         if isinstance(value, int | float) and not isinstance(value, bool):
@@ -270,10 +270,10 @@ def add_steps(low: float, step: float, count: int) -> float:
 
 @dataclass(frozen=True)
 class StepGrid(NumberGrid):
-    """Numbers at even steps, in decimals; integers if low and step are.
+    """Numbers at even steps, in decimals; integers if low and step are integers.
 
-    high: the last of them, which a step such as 1/3 may miss by a rounding.
-    n: of the numbers.
+    high: the last number, which a step such as 1/3 may miss by rounding.
+    n: number of values.
     """
 
     low: float
@@ -304,8 +304,8 @@ class StepGrid(NumberGrid):
         hint = ""
         if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
             place = min(max(round((value - self.low) / self.step), 0), self.n - 1)
-            beside = [self[i] for i in (place - 1, place + 1) if 0 <= i < self.n]
-            if is_level(value, self[place], beside):
+            adjacent = [self[i] for i in (place - 1, place + 1) if 0 <= i < self.n]
+            if is_level(value, self[place], adjacent):
                 return place
             hint = f"; the nearest is {self[place]}"
         allowed = f"a number from {self.low} to {self.high} in steps of {self.step}"

@@ -1,7 +1,7 @@
-"""A variable whose values are sequences of the letters of an alphabet, and the edits that lead from one to another.
+"""A variable whose values are sequences over an alphabet, and the edits that transform one sequence into another.
 
-A sequence is a row of L columns. Its letters are 0 to k - 1, and the end mark k stands in each column after the last of
-them. An edit changes a letter, inserts one or leaves one out.
+A sequence is a row of L columns. Its letters are 0 to k - 1, and each column after the last letter has the end mark k.
+An edit substitutes, inserts or deletes a letter.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from bostruct.domains.space.variable import MAX_ENUMERATED, NO_DEFAULT, Variable
 
 MAX_LETTERS = 100
 MAX_LENGTH = 500
-MAX_CELLS = 10_000  # letters times places: what a kernel tells apart, and half of the neighbors
-DEGREES = 10  # for each place: lengthscales longer than those of as many choices, which predict better
-LENGTH_SHARE = 0.25  # of moves that put a letter in, and of those that leave one out
+MAX_CELLS = 10_000  # letters times places: the entries that a kernel distinguishes, and half of the neighbors
+DEGREES = 10  # per place: lengthscales longer than for as many single choices, which predict better
+LENGTH_SHARE = 0.25  # share of moves that insert a letter, and of moves that delete one
 Length = int | tuple[int, int]
 
 
@@ -43,7 +43,7 @@ class Sequence(Variable):
     alphabet : str or iterable
         2 to 100 distinct letters, such as "ACGU", or any other values.
     length : int or tuple of (int, int)
-        The length, 2 to 500, or the shortest and the longest length, where the shortest is at least 1. The number of
+        The length, 2 to 500, or the shortest and the longest length, with the shortest at least 1. The number of
         letters times the longest length is at most 10,000.
     when : dict, optional
         Conditions under which a point has the variable, see `Space`. By default every point has it.
@@ -67,7 +67,7 @@ class Sequence(Variable):
         if len(self.letters) * self.longest > MAX_CELLS:
             got = f"{len(self.letters)} letters times {self.longest}"
             raise DomainError(f"{self.kind}: expected letters times length of at most {MAX_CELLS:,}, got {got}")
-        self.width, self.n_codes = self.longest, len(self.letters) + 1  # the end mark is one, too
+        self.width, self.n_codes = self.longest, len(self.letters) + 1  # with the end mark
         self.degrees = DEGREES * self.longest
         self.is_even = self.shortest == self.longest
         self.when = check_when(self.kind, when)
@@ -84,7 +84,7 @@ class Sequence(Variable):
         return sum(len(self.letters) ** n for n in range(self.shortest, self.longest + 1))
 
     def sample(self, m: int, rng: np.random.Generator) -> IntArray:
-        """Draw m sequences, the length of each uniformly, then its letters (m, L): end marks are behind the last."""
+        """Draw m sequences, the length of each uniformly, then its letters (m, L), followed by end marks."""
         k = len(self.letters)
         rows = rng.integers(0, k, size=(m, self.longest))
         if self.shortest < self.longest:
@@ -93,7 +93,7 @@ class Sequence(Variable):
         return rows
 
     def chances(self, values: IntArray) -> Array:
-        """Return the chance with which `sample` draws each of some sequences (m,), 0 if that underflows."""
+        """Return the probability with which `sample` draws each sequence (m,), 0 if it underflows."""
         k, n_lengths = len(self.letters), self.longest + 1 - self.shortest
         return np.exp(-math.log(k) * np.count_nonzero(values != k, axis=1)) / n_lengths
 
@@ -109,18 +109,18 @@ class Sequence(Variable):
     def sample_neighbors(
         self, columns: AnySequence[int], m: int, rng: np.random.Generator, large_steps: bool = False
     ) -> IntArray:
-        """Draw sequences one edit away (m, L) without listing them, all by the same chance."""
+        """Draw sequences one edit away (m, L) without listing them, with equal probabilities."""
         row = np.asarray(columns, dtype=np.int64)
         total = self.count_neighbors(columns)
         chosen = np.arange(total) if total <= m else np.sort(rng.choice(total, size=m, replace=False))
         return self._edit(row, chosen)
 
     def move(self, columns: AnySequence[int], share: float) -> list[int]:
-        """Return a sequence one edit away: in half of the cases one of another length, if the length varies."""
+        """Return a sequence one edit away; in half of the cases it has another length, if the length varies."""
         return move_letters(np.asarray(columns, dtype=np.int64), share, len(self.letters), self.shortest).tolist()
 
     def cross(self, mine: AnySequence[int], theirs: AnySequence[int], rng: np.random.Generator) -> list[int]:
-        """Return a child of two sequences: the second, with a stretch of the first in its place.
+        """Return a child of two sequences: the second, with a segment replaced by that of the first.
 
         Sequences of different lengths are aligned at their first letters, or at their last ones.
         """
@@ -128,11 +128,11 @@ class Sequence(Variable):
         return cross_letters(rows[0], rows[1], len(self.letters), rng).tolist()
 
     def check(self, columns: AnySequence[int]) -> None:
-        """Raise PointError unless the columns are letters of a sequence, and end marks behind them."""
+        """Raise PointError unless the columns are letters of a sequence, followed by end marks."""
         if not are_sequences(np.array([columns], dtype=np.int64), len(self.letters), self.shortest)[0]:
             k = len(self.letters)
             raise PointError(
-                f"expected {_say_length(self._length)} letters in 0..{k - 1}, and {k} behind them, got {list(columns)}"
+                f"expected {_say_length(self._length)} letters in 0..{k - 1}, followed by {k}, got {list(columns)}"
             )
 
     def parse(self, value: object) -> list[int]:
@@ -141,17 +141,17 @@ class Sequence(Variable):
         if self.is_text and isinstance(value, str):
             value = list(value)
         if not isinstance(value, list | tuple):
-            form = "a text" if self.is_text else "a list or tuple"
+            form = "a string" if self.is_text else "a list or tuple"
             raise PointError(f"expected {form} of {_say_length(self._length)} letters, got {short_repr(value)}")
         return self._read(value, self._letter.parse)
 
     def present(self, columns: AnySequence[int]) -> Presented:
-        """Return the text, or a tuple of the letters, copies if they can be changed."""
+        """Return the string, or a tuple of the letters, copied if they are mutable."""
         letters = tuple(self._letter.present([letter]) for letter in self._cut(columns))
         return "".join(letters) if self.is_text else letters
 
     def encode(self, columns: AnySequence[int]) -> Json:
-        """Return the text, or a list of the letters, by their positions where JSON has no such values."""
+        """Return the string, or a list of the letters, as positions if JSON cannot represent them."""
         letters = [self._letter.encode([letter]) for letter in self._cut(columns)]
         return "".join(map(str, letters)) if self.is_text else letters
 
@@ -159,19 +159,19 @@ class Sequence(Variable):
         return self._decode_each(data, self._letter.decode)
 
     def decode_from(self, data: ParsedJson, description: ParsedJson) -> AnySequence[int]:
-        """Rebuild the positions of letters that another variable encoded; raise PointError if this one has them not.
+        """Rebuild the positions of letters that another variable encoded; raise PointError if this variable lacks them.
 
-        Python objects, which no file holds, are told apart by their `repr`.
+        Python objects, which files do not store, are distinguished by their `repr`.
         """
         if self.has_values_of(description):
             return self.decode(data)
-        if isinstance(data, str) and isinstance(description.get("alphabet"), str):  # a text, whose letters may be here
+        if isinstance(data, str) and isinstance(description.get("alphabet"), str):  # its letters may be among these
             data = list(data)
         refuse_list_of_another_kind(self, data, description)
         return self._decode_each(data, self._letter.read_choices_of(list(description.get("alphabet") or ())))
 
     def enumerate(self) -> IntArray:
-        """List all sequences if they are at most 100,000 (size, L), short ones first; else raise DomainError."""
+        """List all sequences if they are at most 100,000 (size, L), short ones first; otherwise raise DomainError."""
         if self.size > MAX_ENUMERATED:
             return super().enumerate()
         k = len(self.letters)
@@ -209,12 +209,12 @@ class Sequence(Variable):
 
     def _decode_each(self, data: ParsedJson, decode: Callable[[ParsedJson], AnySequence[int]]) -> list[int]:
         if not isinstance(data, list) and not (self.is_text and isinstance(data, str)):
-            form = "a text" if self.is_text else "a list"
+            form = "a string" if self.is_text else "a list"
             raise PointError(f"expected {form} of {_say_length(self._length)} letters, got {short_repr(data)}")
         return self._read(list(data), decode)
 
     def _read(self, letters: AnySequence[ParsedJson], read: Callable[[ParsedJson], AnySequence[int]]) -> list[int]:
-        """Return the columns of some letters; raise PointError if they are too few or too many."""
+        """Return the columns of letters; raise PointError if there are too few or too many."""
         if not self.shortest <= len(letters) <= self.longest:
             raise PointError(f"expected {_say_length(self._length)} letters, got {len(letters)}: {short_repr(letters)}")
         found = [read(letter)[0] for letter in letters]
@@ -222,7 +222,7 @@ class Sequence(Variable):
 
 
 def _check_length(kind: str, length: object) -> tuple[int, int]:
-    """Return the least and the greatest length; raise DomainError unless they are."""
+    """Return the least and the greatest length; raise DomainError if they are invalid."""
     bounds = [to_python(n) for n in length] if isinstance(length, list | tuple) else [to_python(length)] * 2
     is_right = len(bounds) == 2 and all(type(n) is int for n in bounds)
     if not is_right or not 1 <= bounds[0] <= bounds[1] or not 2 <= bounds[1] <= MAX_LENGTH:
@@ -236,7 +236,7 @@ def _say_length(length: Length) -> str:
 
 
 class EditCounts(NamedTuple):
-    """How many different sequences are one edit away."""
+    """The numbers of different sequences one edit away."""
 
     substitutions: int
     insertions: int
@@ -248,12 +248,12 @@ def count_edits(row: IntArray, n_letters: int, shortest: int) -> EditCounts:
 
     n_letters: k, at least 2.
 
-    A letter that goes in before its like makes the same sequence as one that goes in behind: one insertion. So do two
-    letters of a stretch of one letter that are left out: one deletion.
+    Inserting a letter before or after an equal letter gives the same sequence, and counts as one insertion. Deleting
+    either of two letters in a run of equal letters gives the same sequence, and counts as one deletion.
     """
     n = count_letters(row, n_letters)
     insertions = n * (n_letters - 1) + n_letters if n < len(row) else 0
-    return EditCounts(n * (n_letters - 1), insertions, len(_stretch_starts(row, n)) if n > shortest else 0)
+    return EditCounts(n * (n_letters - 1), insertions, len(_run_starts(row, n)) if n > shortest else 0)
 
 
 def count_letters(row: IntArray, n_letters: int) -> int:
@@ -262,7 +262,7 @@ def count_letters(row: IntArray, n_letters: int) -> int:
 
 
 def edit(row: IntArray, numbers: IntArray, n_letters: int, shortest: int) -> IntArray:
-    """Return the sequences that some edits make (m, L).
+    """Return the results of some edits of a sequence (m, L).
 
     numbers: which of the edits, in 0..sum(counts) - 1 (m,): the substitutions, the insertions, then the deletions, each
         by place.
@@ -281,19 +281,19 @@ def edit(row: IntArray, numbers: IntArray, n_letters: int, shortest: int) -> Int
     rows[which, at] = np.where(at < n, (row[at] + 1 + step) % n_letters, step)
     rest -= counts.insertions
     which = np.flatnonzero(rest >= 0)
-    at = _stretch_starts(row, n)[rest[which]]
+    at = _run_starts(row, n)[rest[which]]
     rows[which] = np.append(row, n_letters)[places + (places >= at[:, None])]
     return rows
 
 
 def move_letters(row: IntArray, share: float, n_letters: int, shortest: int) -> IntArray:
-    """Return the sequence that an edit makes (L,); walks of such edits draw all lengths alike, and all of one length.
+    """Return the result of an edit (L,); walks of such edits draw all lengths, and all sequences of one length, evenly.
 
     share: a uniform number in [0, 1), which chooses the edit.
 
-    A quarter of the shares put a letter in and a quarter leave one out, if that is allowed; the rest replace one.
-    There are as many places to put a letter in as the longer sequence has letters to leave out, and k letters to choose
-    from. So the way there has 1 / k of the chance of the way back, and so has the longer sequence in a draw.
+    A quarter of the shares insert a letter and a quarter delete one, if that is allowed; the rest substitute one.
+    There are as many places to insert a letter as the longer sequence has letters to delete, and k letters to choose
+    from. So an insertion has 1 / k of the probability of its reverse, and the longer sequence has 1 / k in a draw.
     """
     n, others = count_letters(row, n_letters), n_letters - 1
     longer, shorter = LENGTH_SHARE * (n < len(row)), LENGTH_SHARE * (n > shortest)
@@ -311,7 +311,7 @@ def move_letters(row: IntArray, share: float, n_letters: int, shortest: int) -> 
 
 
 def cross_letters(mine: IntArray, theirs: IntArray, n_letters: int, rng: np.random.Generator) -> IntArray:
-    """Return the second sequence with a stretch of the first in its place (L,): two-point crossover."""
+    """Return the second sequence with a segment replaced by that of the first (L,): two-point crossover."""
     n, m = count_letters(mine, n_letters), count_letters(theirs, n_letters)
     first, last = sorted(rng.choice(min(n, m) + 1, size=2, replace=False).tolist())
     from_end = n != m and rng.random() < 0.5
@@ -321,7 +321,7 @@ def cross_letters(mine: IntArray, theirs: IntArray, n_letters: int, rng: np.rand
 
 
 def are_sequences(rows: IntArray, n_letters: int, shortest: int) -> npt.NDArray[np.bool_]:
-    """Tell which rows are sequences of letters, long enough, with end marks at their ends alone (m,).
+    """Return which rows are sequences of letters, long enough, with end marks only at their ends (m,).
 
     rows: integers (m, L).
     """
@@ -331,6 +331,6 @@ def are_sequences(rows: IntArray, n_letters: int, shortest: int) -> npt.NDArray[
     return known.all(axis=1) & ends_stay & (np.count_nonzero(~is_end, axis=1) >= shortest)
 
 
-def _stretch_starts(row: IntArray, n: int) -> IntArray:
-    """Return the places at which a stretch of one letter begins, ascending."""
+def _run_starts(row: IntArray, n: int) -> IntArray:
+    """Return the places at which a run of equal letters starts, ascending."""
     return np.flatnonzero(np.concatenate([[True], row[1:n] != row[: n - 1]])[:n])

@@ -120,7 +120,7 @@ REFUSED_VALUES = [
     (RNA, "ACGT", r"expected one of \['A', 'C', 'G', 'U'\], got 'T'"),
     (RNA, "A", "expected 2 to 5 letters, got 1: "),
     (RNA, "ACGUAC", "expected 2 to 5 letters, got 6: "),
-    (RNA, 5, "expected a text of 2 to 5 letters, got 5"),
+    (RNA, 5, "expected a string of 2 to 5 letters, got 5"),
     (PHRASE, "up7", "expected a list or tuple of 3 letters, got 'up7'"),
     (PHRASE, ["up", 7, 8], "expected one of .*, got 8"),
 ]
@@ -136,7 +136,7 @@ def test_bad_values_are_refused(variable, value, message):
 
 @pytest.mark.parametrize("columns", [[0, 4, 1, 4, 4], [0, 4, 4, 4, 4], [0, 5, 4, 4, 4], [-1, 0, 0, 0, 0]])
 def test_end_marks_are_behind_the_letters_alone(columns):
-    with pytest.raises(PointError, match=r"expected 2 to 5 letters in 0..3, and 4 behind them, got "):
+    with pytest.raises(PointError, match=r"expected 2 to 5 letters in 0..3, followed by 4, got "):
         RNA.check(columns)
 
 

@@ -68,7 +68,7 @@ def test_each_step_is_found_again(low, step, n, digits):
 
 
 def test_a_high_between_two_steps_is_the_lower_one_with_a_warning():
-    with pytest.warns(UserWarning, match=r"Real: high=1.0 is no whole number of steps of 0.3 above low=0.0.* is 0.9"):
+    with pytest.warns(UserWarning, match=r"Real: high=1.0 is not a whole number of steps of 0.3 above low=0.*is 0.9"):
         variable = bo.Real(0, 1, step=0.3)
     assert (variable.high, list(variable.choices)) == (0.9, [0.0, 0.3, 0.6, 0.9])
     with pytest.warns(UserWarning, match="the last value is 8"):
@@ -82,8 +82,8 @@ def test_a_high_between_two_steps_is_the_lower_one_with_a_warning():
 @pytest.mark.parametrize(("make", "message"), [
     (lambda: bo.Real(1, 10, step=1, log=True), "Real: step: the steps of log=True are uneven"),
     (lambda: bo.Integer(1, 10, step=2, log=True), "Integer: step: the steps of log=True are uneven"),
-    (lambda: bo.Real(0, 1e16, step=0.5), r"Real: step: expected at most 2\^53 steps that float64 tells apart, got 0.5"),
-    (lambda: bo.Real(1e16, 1e16 + 8, step=0.5), "float64 tells apart"),
+    (lambda: bo.Real(0, 1e16, step=0.5), r"step: expected at most 2\^53 steps that float64 can distinguish, got 0.5"),
+    (lambda: bo.Real(1e16, 1e16 + 8, step=0.5), "float64 can distinguish"),
     (lambda: bo.Real(0, 1, step=0), "step: expected a finite number"),
     (lambda: bo.Integer(0, 9, step=0), "step: expected at least 1, got 0"),
 ])  # fmt: skip
