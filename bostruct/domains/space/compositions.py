@@ -1,8 +1,8 @@
-"""Compositions of a whole number: integers with bounds that sum to it, of which some may be 0 instead.
+"""Compositions of a whole number: integers within bounds that sum to it; some of them may be 0 instead.
 
-They are what mixtures and allocations are made of: exact counts and draws by a table of partial sums (as of the
-coefficients of a generating function), draws of a Gibbs sampler for sums too large for a table, and the nearest
-composition to given numbers.
+Mixtures and allocations use them. A table of partial sums (the coefficients of a generating function) gives exact
+counts and draws; a Gibbs sampler draws if the sum is too large for a table. The nearest composition to given numbers
+can be found.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ import numpy.typing as npt
 from bostruct.contracts import Array, DomainError, IntArray
 from bostruct.domains.space.variable import pick
 
-MAX_CELLS = 10**7  # of a table of partial sums
-MAX_SUPPORTS = 20_000  # sets of parts that are listed
-SUPPORT_DRAWS = 2_000  # of sets of parts that are too many to list
-SWEEPS = 8  # of the Gibbs sampler over all pairs of parts, times the logarithm of their number
+MAX_CELLS = 10**7  # the most cells of a table of partial sums
+MAX_SUPPORTS = 20_000  # the most sets of parts that are listed
+SUPPORT_DRAWS = 2_000  # draws of sets of parts if they are too many to list
+SWEEPS = 8  # of the Gibbs sampler over all pairs of parts, times the logarithm of the number of parts
 BISECTIONS = 64
-LARGE = 2.0**500  # counts beyond are divided by it
-EXACT = 2.0**60  # integers that a long double holds, and some more
+LARGE = 2.0**500  # counts above it are divided by it
+EXACT = 2.0**60  # a long double represents all integers up to somewhat more than this one
 
 Mask = npt.NDArray[np.bool_]
 
@@ -39,7 +39,7 @@ class Compositions:
     least: the smallest value of each part that is present, w integers, at least 0.
     most: the largest value of each part, w integers.
     optional: True for each part that may be 0 although `least` is above 0; such a part is present or absent.
-    counted: True for each part that counts against `max_parts`.
+    counted: True for each part that counts towards `max_parts`.
     max_parts: the most counted parts that are above 0; None for all.
     """
 
@@ -57,7 +57,7 @@ class Compositions:
 
     @cached_property
     def bounds(self) -> tuple[IntArray, IntArray]:
-        """`least` and `most` as arrays (w,), `most` no larger than what the other parts leave."""
+        """`least` and `most` as arrays (w,), `most` at most what the smallest other parts leave."""
         least, most = np.array(self.least), np.array(self.most)
         needed = np.where(self.is_optional, 0, least)
         return least, np.minimum(most, self.total - (needed.sum() - needed))
@@ -92,7 +92,7 @@ class Compositions:
         return int(ways[top, self.total])
 
     def holds(self, rows: IntArray) -> Mask:
-        """Tell which rows are compositions (m,).
+        """Return which rows are compositions (m,).
 
         rows: integers (m, w).
         """
@@ -102,7 +102,7 @@ class Compositions:
         return found
 
     def may_have(self, rows: IntArray) -> Mask:
-        """Tell which parts are within their bounds, or absent if they may be (m, w).
+        """Return which parts are within their bounds, or absent if they may be (m, w).
 
         rows: integers (m, w).
         """
@@ -112,8 +112,8 @@ class Compositions:
     def sample(self, m: int, rng: np.random.Generator) -> IntArray:
         """Draw m compositions (m, w).
 
-        Uniformly if there is a table. Else a number of present parts, then a set of so many parts, are drawn uniformly,
-        and values uniformly among those of the set.
+        The draws are uniform if there is a table. Otherwise the number of present parts is drawn uniformly, then a set
+        of so many parts, and then values of these parts.
 
         m: int >= 0.
         rng: random number generator.
@@ -128,7 +128,7 @@ class Compositions:
         drawn = np.where(present, rng.standard_exponential((m, self.width)), 0.0)  # uniform on a simplex when scaled
         target = np.where(present, least + drawn * (free / drawn.sum(axis=1))[:, None], 0.0)
         rows = self.nearest(target, present)
-        is_inside = (target <= most + 0.5).all(axis=1)  # a uniform draw; others go on from the nearest composition
+        is_inside = (target <= most + 0.5).all(axis=1)  # a uniform draw; the others continue by Gibbs steps
         rows[~is_inside] = self._mix(rows[~is_inside], present[~is_inside], rng)
         return rows
 
@@ -136,9 +136,9 @@ class Compositions:
         """Return the compositions nearest to given numbers, with the same parts present (m, w).
 
         target: numbers (m, w).
-        present: which parts are above 0 (m, w); such that there is a composition.
+        present: which parts are above 0 (m, w); a composition with these parts must exist.
 
-        The Euclidean projection on the sum and the bounds, by bisection, then rounded to integers, the largest
+        This is the Euclidean projection on the sum and the bounds, by bisection, then rounded to integers, the largest
         remainders up.
         """
         least, most = self.bounds
@@ -151,7 +151,7 @@ class Compositions:
             left, right = np.where(is_more, shift, left), np.where(is_more, right, shift)
         exact = np.clip(target - 0.5 * (left + right), low, high)
         rows = np.floor(exact + 1e-6).astype(np.int64)
-        for sign in (1, -1):  # the second for what rounding made too much
+        for sign in (1, -1):  # the second if rounding made the sum too large
             while (lacking := sign * (self.total - rows.sum(axis=1))).max(initial=0) > 0:
                 room = rows < high if sign > 0 else rows > low
                 order = np.argsort(np.where(room, sign * (rows - exact), np.inf), axis=1, kind="stable")
@@ -160,7 +160,7 @@ class Compositions:
         return rows
 
     def move_pair(self, row: Sequence[int], share: float) -> list[int]:
-        """Draw how two parts divide their sum among them, all ways by the same chance: a step of a Gibbs sampler.
+        """Draw how two parts divide their sum, all ways with equal probabilities: a step of a Gibbs sampler.
 
         row: a composition.
         share: a uniform number in [0, 1), which decides.
@@ -191,11 +191,11 @@ class Compositions:
         return moved
 
     def neighbors(self, row: Sequence[int], steps: Sequence[int], pairs: IntArray, exchanges: bool) -> IntArray:
-        """List the compositions to which a step from one part to another leads, or an exchange of their values (k, w).
+        """List the results of moving an amount from one part to another, or of exchanging their values (k, w).
 
-        steps: amounts that are moved, at least 1 each; beside them `least` of a part that may be absent.
-        pairs: of parts (p, 2).
-        exchanges: True for exchanges of any two values, else only of a value and 0.
+        steps: amounts to move, at least 1 each; for a part that may be absent, also its `least`.
+        pairs: pairs of parts (p, 2).
+        exchanges: True for exchanges of any two values, otherwise only of a value and 0.
         """
         base = np.asarray(row, dtype=np.int64)
         both = np.concatenate([pairs, pairs[:, ::-1]])
@@ -205,10 +205,10 @@ class Compositions:
         for k in (0, 1):
             own = both[self.is_optional[both[:, k]]]
             every, amounts = np.concatenate([every, own]), np.concatenate([amounts, least[own[:, k]]])
-        mine, theirs = base[pairs[:, 0]], base[pairs[:, 1]]
-        kept = (mine > theirs) if exchanges else (mine > 0) & (theirs == 0)
-        back = (theirs > mine) if exchanges else (theirs > 0) & (mine == 0)
-        swapped = np.concatenate([pairs[kept], pairs[back][:, ::-1]])
+        first, second = base[pairs[:, 0]], base[pairs[:, 1]]
+        ahead = (first > second) if exchanges else (first > 0) & (second == 0)
+        back = (second > first) if exchanges else (second > 0) & (first == 0)
+        swapped = np.concatenate([pairs[ahead], pairs[back][:, ::-1]])
         every = np.concatenate([every, swapped])
         amounts = np.concatenate([amounts, base[swapped[:, 0]] - base[swapped[:, 1]]])
         rows = np.repeat(base[None], len(every), axis=0)
@@ -219,7 +219,7 @@ class Compositions:
         return rows[np.sort(np.unique(rows, axis=0, return_index=True)[1])]
 
     def find_composition(self) -> IntArray:
-        """Return a composition in the middle of the bounds, with as many parts present as may be (w,).
+        """Return a composition in the middle of the bounds, with as many parts present as possible (w,).
 
         Raises DomainError if none is found.
         """
@@ -241,14 +241,14 @@ class Compositions:
     def _add_part(self, i: int, ways: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return the number of ways to make each sum with one more part, by the most counted parts (k + 1, total + 1).
 
-        ways: the same without that part.
+        ways: the numbers of ways without that part.
         """
         least, most = int(self.bounds[0][i]), int(self.bounds[1][i])
         found = np.zeros_like(ways)
         spends = self.max_parts is not None and self.counted[i]
         if self.optional[i] or least == 0:
             found += ways
-        first = max(least, 1)  # 0 takes no place among the counted parts
+        first = max(least, 1)  # a part of 0 is not counted
         if first <= most:
             before = ways[:-1] if spends else ways
             sums = np.cumsum(before, axis=1)
@@ -265,11 +265,11 @@ class Compositions:
         ways[:, 0] = 1.0
         found = [ways]
         for i in reversed(range(self.width)):
-            if float(ways.max()) > LARGE:  # only ratios count, and powers of two keep them
+            if float(ways.max()) > LARGE:  # only ratios matter, and powers of two keep them
                 ways = ways / LARGE
             largest = float(ways.sum())
             ways = np.asarray(self._add_part(i, ways), dtype=np.longdouble)
-            if largest > EXACT:  # differences of cumulative sums may leave what rounding makes of 0
+            if largest > EXACT:  # differences of cumulative sums may have rounding errors instead of 0
                 ways[ways < largest / EXACT] = 0.0
             found.append(ways)
         return found[::-1]
@@ -284,19 +284,19 @@ class Compositions:
             for k, (total, free) in enumerate(states.tolist()):
                 values = np.arange(max(1, int(least[i])), min(int(most[i]), total) + 1)
                 after = free - spends
-                chances = self._table[i + 1][after][total - values] if after >= 0 else np.zeros(len(values))
+                weights = self._table[i + 1][after][total - values] if after >= 0 else np.zeros(len(values))
                 if self.optional[i] or least[i] == 0:
                     values = np.append(0, values)
-                    chances = np.append(self._table[i + 1][free][total], chances)
+                    weights = np.append(self._table[i + 1][free][total], weights)
                 own = np.flatnonzero(of.ravel() == k)
-                rows[own, i] = rng.choice(values, size=len(own), p=(chances / chances.sum()).astype(np.float64))
+                rows[own, i] = rng.choice(values, size=len(own), p=(weights / weights.sum()).astype(np.float64))
             left = left - rows[:, i]
             places = places - (spends & (rows[:, i] > 0))
         return rows
 
     @cached_property
     def _supports(self) -> Mask | None:
-        """The sets of parts that a composition may have, by their sizes (s, w); None if too many to list."""
+        """The possible sets of present parts, by their sizes (s, w); None if they are too many to list."""
         free = np.flatnonzero(self.is_optional)
         most = len(free) if self.max_parts is None else min(len(free), self.max_parts)
         if sum(math.comb(len(free), size) for size in range(most + 1)) > MAX_SUPPORTS:
@@ -320,14 +320,14 @@ class Compositions:
         return present[is_possible]
 
     def _draw_supports(self, m: int, rng: np.random.Generator) -> Mask:
-        """Draw which parts are present, their number uniformly, then a set of so many (m, w)."""
+        """Draw which parts are present: their number uniformly, then a set of that size (m, w)."""
         found = self._supports
         if found is None:
             most = self.width if self.max_parts is None else self.max_parts
             sizes = rng.integers(0, most + 1, size=(max(m, SUPPORT_DRAWS), 1))
             drawn = rng.random((len(sizes), self.width))
             weights = np.maximum(self.bounds[1], 1) / self.bounds[1].max()
-            for power in (0.0, 0.5, 1.0, 2.0, 4.0):  # parts with more are likelier if even chances find no set
+            for power in (0.0, 0.5, 1.0, 2.0, 4.0):  # larger parts get larger weights until a set is found
                 ranks = (-np.log1p(-drawn) / weights**power).argsort(axis=1).argsort(axis=1)
                 found = self._keep_possible(~self.is_optional | (ranks < sizes))
                 if len(found):
@@ -336,8 +336,8 @@ class Compositions:
             raise DomainError("no set of parts within the bounds sums to the total")
         sizes = found.sum(axis=1)
         _, number, counts = np.unique(sizes, return_inverse=True, return_counts=True)
-        chances = 1.0 / counts[number.ravel()]
-        return found[rng.choice(len(found), size=m, p=chances / chances.sum())]
+        weights = 1.0 / counts[number.ravel()]
+        return found[rng.choice(len(found), size=m, p=weights / weights.sum())]
 
     def _mix(self, rows: IntArray, present: Mask, rng: np.random.Generator) -> IntArray:
         """Draw uniformly among the compositions with the same parts, by Gibbs steps of pairs from the middle (m, w)."""

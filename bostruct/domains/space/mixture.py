@@ -1,6 +1,6 @@
-"""Variables whose values are numbers that sum to a total: shares of a mixture, and integers shared among items.
+"""Variables whose values are numbers that sum to a total: shares of a mixture, and integers allocated to items.
 
-A share is held as a whole number of billionths of the total, so that sums are exact.
+A share is stored as a whole number of billionths of the total, so that sums are exact.
 """
 
 from __future__ import annotations
@@ -22,30 +22,29 @@ from bostruct.domains.space.variable import NO_DEFAULT, PartNumbers, Variable
 
 GRID = 10**9  # steps of a share of a mixture
 MOST_PARTS = 1_000
-MOST_NEIGHBORS = 4_000  # listed of one value, or of two where few
-MOST_KNOWN = 16  # values whose neighbors are remembered
-FINEST = 10  # halvings of the total that a neighbor moves
-MOST_LISTED_TOTAL = 1_000  # beyond, integers are numbers that a search moves by gradients
-MOST_SHARE = 1e300  # of totals and shares
-SUM_TOLERANCE = 1e-6  # of sums of shares that users give, relative to the total
+MOST_NEIGHBORS = 4_000  # the most directed pairs of parts that neighbors use, and the most moves of 3 or more amounts
+MOST_KNOWN = 16  # the most values whose neighbors are cached
+FINEST = 10  # the most halvings of the total in an amount that a neighbor moves
+MOST_LISTED_TOTAL = 1_000  # integers of larger totals are continuous coordinates, which a search moves by gradients
+MOST_SHARE = 1e300  # the largest total or share
+SUM_TOLERANCE = 1e-6  # of sums of shares that users pass, relative to the total
 
 
 class Composition(Variable):
-    """A variable whose values are dicts from parts to numbers that sum to a total; `Mixture` and `Allocation` are such.
+    """A variable whose values are dicts from parts to numbers that sum to a total: the base of Mixture and Allocation.
 
     parts: the names of the parts.
-    compositions: of the columns, one for each part, and one more for what an `Allocation` with slack leaves.
-    scale: the value of one step of a column.
+    compositions: compositions of the columns: one for each part, and one more for the slack of an `Allocation`.
     """
 
     has_mutable_choices = True
     compositions: Compositions
-    _names: tuple[str, ...]  # the arguments that files hold; the parts come first
+    _names: tuple[str, ...]  # the arguments that files store, the parts first
     _pairs: Sequence[tuple[float, float]]  # the bounds of each part
     _max_parts: int | None
 
     def _build(self, compositions: Compositions, when: When | None, default: object) -> None:
-        """Take the compositions; raise DomainError if there are fewer than two."""
+        """Set the compositions; raise DomainError if there are fewer than two."""
         self.compositions, self.width = compositions, compositions.width
         self._known: dict[tuple[tuple[int, ...], bool], IntArray] = {}
         self.degrees = self.width - 1
@@ -63,7 +62,7 @@ class Composition(Variable):
 
     @property
     def size(self) -> int:
-        """The number of values; an upper bound of sums that are too large for a table."""
+        """The number of values; an upper bound if the sum is too large for a table."""
         return self.compositions.size
 
     @property
@@ -106,7 +105,7 @@ class Composition(Variable):
     def neighbors(self, columns: Sequence[int], large_steps: bool = False) -> IntArray:
         exchanges = large_steps and self.width * (self.width - 1) <= MOST_NEIGHBORS
         key = tuple(columns), large_steps
-        if key not in self._known:  # searches count neighbors before they draw some
+        if key not in self._known:  # searches count neighbors before they draw
             found = self.compositions.neighbors(columns, self._steps[large_steps], self._near_pairs, exchanges)
             self._known = dict([*self._known.items()][1 - MOST_KNOWN :]) | {key: found}
         return self._known[key]
@@ -115,7 +114,7 @@ class Composition(Variable):
         return self.compositions.move_pair(columns, share)
 
     def cross(self, mine: Sequence[int], theirs: Sequence[int], rng: np.random.Generator) -> list[int]:
-        """Return a value between two, with the parts that one of them has."""
+        """Return a weighted mean of two values, with the present parts of one of them."""
         first, second, weight = np.array(mine), np.array(theirs), rng.random()
         parent = first if rng.random() < 0.5 else second
         present = ~self.compositions.is_optional | (parent > 0)
@@ -176,7 +175,7 @@ class Composition(Variable):
         return f"{len(self.parts)} parts that sum to {self.total}{few}, each within its bounds"
 
     def _refuse_parts(self, columns: IntArray, numbers: Sequence[float]) -> None:
-        """Raise PointError, naming the part that is outside of its bounds, or too many parts; the sum is not asked."""
+        """Raise PointError, naming a part that is outside of its bounds, or too many parts; the sum is not checked."""
         least, most = self.compositions.bounds
         may_have = self.compositions.may_have(columns[None])[0]
         for i, name in enumerate(self.parts):
@@ -195,7 +194,7 @@ class Composition(Variable):
 
     @cached_property
     def _near_pairs(self) -> IntArray:
-        """The pairs of parts between which neighbors move something, few places apart where parts are many (p, 2)."""
+        """The pairs of parts between which neighbors move an amount; of many parts only those near in order (p, 2)."""
         w = self.width
         if w * (w - 1) <= MOST_NEIGHBORS:
             return np.column_stack(np.triu_indices(w, 1))
@@ -290,11 +289,11 @@ class Mixture(Composition):
         self._build(Compositions(GRID, tuple(least), tuple(most), tuple(optional), (True,) * w, few), when, default)
 
     def present(self, columns: Sequence[int]) -> Presented:
-        """Return the shares by part, a new dict, of which `math.fsum` is the total."""
+        """Return the shares by part, a new dict, whose `math.fsum` is the total."""
         low, high = np.array(self._pairs).T
         steps = np.asarray(columns, dtype=np.float64)
         shares = np.where(steps > 0, np.clip(steps * self.total / GRID, low, high), 0.0)
-        for i in self._order(shares) * 3:  # the first takes the rounding; a smaller share what is too fine for it
+        for i in self._order(shares) * 3:  # the first takes the rounding error; a smaller share takes the finer rest
             if math.fsum(shares) == self.total:
                 break
             shares[i] = min(max(shares[i] + math.fsum([self.total, *-shares]), low[i]), high[i])
@@ -328,7 +327,7 @@ class Mixture(Composition):
         is_low = (steps < least) & (steps >= least - slack) & ((steps > slack) | ~self.compositions.is_optional)
         near = np.where(is_low, least, np.where((steps > most) & (steps <= most + slack), most, steps))
         self._refuse_parts(near, numbers)
-        if 0 < abs(lacking := GRID - int(near.sum())) <= self.width:  # what `present` gave to the first
+        if 0 < abs(lacking := GRID - int(near.sum())) <= self.width:  # the rounding error that `present` added
             near[self._order(target * self._unit)[0]] += lacking
         if near.sum() == GRID and self.compositions.holds(near[None])[0]:
             return near.tolist()
@@ -338,7 +337,7 @@ class Mixture(Composition):
     def _hint(self, found: float) -> str:
         for other in (1.0, 100.0):
             if self.total != other and math.isclose(found, other, rel_tol=0.02):
-                return f"; of shares that sum to {other:g} declare total={other:g}"
+                return f"; for shares that sum to {other:g}, pass total={other:g}"
         if math.isclose(found, self.total, rel_tol=0.05):
             return f"; Mixture(..., sum_tolerance={abs(found / self.total - 1.0):.1g}) or more rescales them"
         return ""
@@ -348,8 +347,8 @@ class Allocation(Composition):
     """A variable of whole numbers that sum to a total: units of a budget, machines, shifts, layers.
 
     A value is a dict from items to integers. All values have the same probability if a table of at most 10^7 partial
-    sums can count them; otherwise they are drawn as those of a `Mixture`. With `max_parts`, each item is 0 or within
-    its bounds.
+    sums can count them; otherwise they are drawn as in a `Mixture`. With `max_parts`, each item is 0 or within its
+    bounds.
 
     Parameters
     ----------
@@ -431,7 +430,7 @@ class Allocation(Composition):
 
 
 def _check_parts(kind: str, parts: object) -> tuple[str, ...]:
-    """Return the names of parts; raise DomainError unless they are 2 to 1,000 distinct texts."""
+    """Return the names of parts; raise DomainError unless they are 2 to 1,000 distinct strings."""
     if isinstance(parts, str | bytes | Mapping) or not isinstance(parts, Iterable):
         raise DomainError(f"{kind}: expected a list of names, got {short_repr(parts)}")
     names = tuple(parts)
@@ -447,7 +446,7 @@ def _check_parts(kind: str, parts: object) -> tuple[str, ...]:
 
 
 def _check_max_parts(kind: str, max_parts: object, n: int) -> int | None:
-    """Return the most parts above 0, None for all; raise ValueError for none and for more than there are."""
+    """Return the most parts above 0, None for all; raise ValueError unless it is from 1 to n."""
     if max_parts is None:
         return None
     few = check_integer(f"{kind}: max_parts", max_parts, 1, n)
@@ -455,7 +454,7 @@ def _check_max_parts(kind: str, max_parts: object, n: int) -> int | None:
 
 
 def _by_part(kind: str, argument: str, parts: Sequence[str], given: object) -> dict[str, Any]:
-    """Return what a user gave for each part, once for all or as a mapping; raise DomainError for unknown parts."""
+    """Return a user's setting of each part, given once for all or as a mapping; raise DomainError for unknown parts."""
     if not isinstance(given, Mapping):
         return {} if given is None else dict.fromkeys(parts, given)
     for name in given:
@@ -470,12 +469,12 @@ def _by_part(kind: str, argument: str, parts: Sequence[str], given: object) -> d
 def _read_bounds(
     kind: str, parts: Sequence[str], bounds: object, lowest: float, highest: float
 ) -> list[tuple[float, float]]:
-    """Return the bounds of each part; raise DomainError for what is no pair of numbers within the range."""
+    """Return the bounds of each part; raise DomainError unless they are a pair of numbers within the range."""
     given, found = _by_part(kind, "bounds", parts, bounds), []
     for name in parts:
-        asked = given.get(name, (lowest, highest))
-        is_pair = isinstance(asked, Iterable) and not isinstance(asked, str)
-        pair: tuple[Any, ...] = tuple(map(to_python, asked)) if is_pair else (asked,)
+        own = given.get(name, (lowest, highest))
+        is_pair = isinstance(own, Iterable) and not isinstance(own, str)
+        pair: tuple[Any, ...] = tuple(map(to_python, own)) if is_pair else (own,)
         are_numbers = len(pair) == 2 and all(type(one) in (int, float) and abs(one) < math.inf for one in pair)
         if isinstance(lowest, int) and are_numbers:
             are_numbers = all(int(one) == one for one in pair)
@@ -483,19 +482,19 @@ def _read_bounds(
             numbers = "integers" if isinstance(lowest, int) else "numbers"
             raise DomainError(
                 f"{kind}: bounds: {name}: expected {numbers} (low, high) with {lowest:g} <= low <= high, got "
-                f"{short_repr(asked)}"
+                f"{short_repr(own)}"
             )
         if pair[0] > highest:
             raise DomainError(
                 f"{kind}: bounds: {name}: expected a lower bound up to the total of {highest:g}, got "
-                f"{short_repr(asked)}; of percentages declare total=100"
+                f"{short_repr(own)}; for percentages, pass total=100"
             )
         found.append((pair[0], min(pair[1], highest)))
     return found
 
 
 def _read_min_shares(kind: str, argument: str, parts: Sequence[str], given: object, highest: float) -> list[float]:
-    """Return a number of each part, 0 by default; raise DomainError for what is none within the range."""
+    """Return a number for each part, 0 by default; raise DomainError unless it is a number within the range."""
     found = []
     for name in parts:
         one = to_python(_by_part(kind, argument, parts, given).get(name, 0.0))
@@ -525,7 +524,7 @@ def _check_reach(
 ) -> None:
     """Raise DomainError, naming the sum, if the bounds of the parts cannot reach the total.
 
-    columns: the least and the most of each part, in steps, and whether it may be 0.
+    columns: the smallest and the largest value of each part, in steps, and whether it may be 0.
     scale: the total, and the number of its steps.
     """
     least, most, optional = columns
@@ -536,23 +535,23 @@ def _check_reach(
     if narrow is not None:
         i = parts.index(narrow)
         raise DomainError(
-            f"{kind}: bounds: {narrow}: expected an upper bound from {total * least[i] / steps:g} on, the smallest "
-            f"number above 0 that it may have, got {total * most[i] / steps:g}; raise it, or leave the part out"
+            f"{kind}: bounds: {narrow}: expected an upper bound of at least {total * least[i] / steps:g}, the smallest "
+            f"number above 0 that it may have, got {total * most[i] / steps:g}; raise it, or remove the part"
         )
     always = [low for low, may in zip(least, optional, strict=True) if not may]
     highest = sorted((high for high, may in zip(most, optional, strict=True) if may), reverse=True)
     n_more = len(highest) if few is None else max(0, few - sum(low > 0 for low in always))
     if few is not None and sum(low > 0 for low in always) > few:
-        raise DomainError(f"{kind}: max_parts: expected at least the number of parts that are always there, got {few}")
+        raise DomainError(f"{kind}: max_parts: expected at least the number of parts that are never 0, got {few}")
     reach = sum(high for high, may in zip(most, optional, strict=True) if not may) + sum(highest[:n_more])
     if reach < steps:
-        said = f"{few} parts sum to" if few is not None else "all parts sum to"
+        which = f"{few} parts" if few is not None else "all parts"
         raise DomainError(
-            f"{kind}: bounds: expected upper bounds that reach the total of {total:g}; those of {said} at most "
+            f"{kind}: bounds: expected upper bounds that reach the total of {total:g}; those of {which} sum to at most "
             f"{total * reach / steps:g}; raise them, or lower total="
         )
     if sum(always) > steps:
         raise DomainError(
-            f"{kind}: bounds: expected lower bounds that leave the total of {total:g}; they sum to "
+            f"{kind}: bounds: expected lower bounds with a sum up to the total of {total:g}; they sum to "
             f"{total * sum(always) / steps:g}; lower them, or raise total="
         )

@@ -1,7 +1,7 @@
-"""A variable whose values are the orders of some items, and the rearrangements that lead from order to order.
+"""A variable whose values are orders of items, and the rearrangements that transform one order into another.
 
-Rearrangements of n places are swaps of two, moves of one to another place, and reversals of a stretch. An order of
-some of the items is also changed by exchanges of an item for an absent one.
+Rearrangements of n places are swaps of two items, moves of one item to another place, and reversals of a segment. An
+order of some of the items is also changed by exchanges of an item for an absent one.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from bostruct.domains.space.discrete import Categorical
 from bostruct.domains.space.variable import MAX_ENUMERATED, NO_DEFAULT, Variable, refuse_list_of_another_kind
 
 MAX_ITEMS = 500
-DISTANCES = 3  # of a kernel, in each of which two orders differ as two points of so many choices do
-SEVERAL = 3  # rearrangements drawn for each neighbor, if several may lead to one
-MOST_PATTERNS = 4  # rearrangements that change the same first place and the same last one
-MOST_EXCHANGES = 20_000  # of an order of some items; of more only those that leave all other items in their places
-MOST_LISTED = 4_000  # rearrangements, of longer rows those that change the fewest places in a row
-ResourceNames: TypeAlias = tuple[str | int, ...]  # of each item, one for each time that it occurs
+DISTANCES = 3  # distances of a kernel; in each, two orders differ as two points with as many choices do
+SEVERAL = 3  # rearrangements drawn for each neighbor, if several may give the same neighbor
+MOST_PATTERNS = 4  # rearrangements that change the same first place and the same last place
+MOST_EXCHANGES = 20_000  # of an order of some items; if there are more, only those that move no other item are listed
+MOST_LISTED = 4_000  # rearrangements; in longer rows, only those that span the fewest places are listed
+ResourceNames: TypeAlias = tuple[str | int, ...]  # of each item, one for each occurrence
 
 
 class Permutation(Variable):
@@ -81,9 +81,9 @@ class Permutation(Variable):
         self.counts = _check_item_counts(self.kind, self.items, counts)
         self.n_codes = sum(self.counts)
         self.width = self.n_codes if length is None else _check_order_length(self.kind, length, self.counts, resources)
-        self.n_absent = self.n_codes - self.width  # items that an order lacks
+        self.n_absent = self.n_codes - self.width  # the number of items that an order lacks
         self._starts = np.cumsum([0, *self.counts[:-1]])  # the first column value of each item
-        self._item_of = np.repeat(np.arange(len(self.items)), self.counts)  # of each column value
+        self._item_of = np.repeat(np.arange(len(self.items)), self.counts)  # the item of each column value
         if resources is not None:
             self.resources = check_resources(self.kind, resources, self.items, self.counts, self._find_item)
         self.degrees = DISTANCES * self.width
@@ -99,7 +99,7 @@ class Permutation(Variable):
 
     @property
     def chains(self) -> tuple[int, ...]:
-        """The item of each column value, by its position: the occurrences of an item happen one after the other."""
+        """The position of the item of each column value: the occurrences of an item follow one another."""
         return tuple(self._item_of.tolist())
 
     @property
@@ -109,7 +109,7 @@ class Permutation(Variable):
 
     @property
     def size(self) -> int:
-        """The number of orders, n! over the factorial of each item's count, or n! / (n - k)! of k of n items."""
+        """The number of orders, n! over the factorial of each item's count, or n! / (n - k)! for k of n items."""
         return math.factorial(self.n_codes) // math.prod(map(math.factorial, (*self.counts, self.n_absent)))
 
     def sample(self, m: int, rng: np.random.Generator) -> IntArray:
@@ -135,7 +135,7 @@ class Permutation(Variable):
     def sample_neighbors(
         self, columns: Sequence[int], m: int, rng: np.random.Generator, large_steps: bool = False
     ) -> IntArray:
-        """Draw orders one change away, of those that `neighbors` lists (k, n), without listing them."""
+        """Draw orders one change away, among those that `neighbors` lists (k, n), without listing them."""
         n_listed = self._count_listed(large_steps)
         several = min(SEVERAL * m if self.has_repeats else m, n_listed)
         found = self._change(columns, np.sort(rng.choice(n_listed, size=several, replace=False)), large_steps)
@@ -145,11 +145,11 @@ class Permutation(Variable):
 
     @property
     def has_quick_changes(self) -> bool:
-        """True of an order with resources, of which a search looks at very many."""
+        """True for an order with resources, because a search examines very many of them."""
         return self.resources is not None
 
     def change_each(self, rows: IntArray, rng: np.random.Generator) -> IntArray:
-        """Draw a change of each of some orders (k, n), quickly with resources: some lead back then."""
+        """Draw a change of each order (k, n); with resources the draw is quick, and may return the same order."""
         if not self.has_quick_changes:
             return super().change_each(rows, rng)
         table = list_rearrangements(self.width)
@@ -157,8 +157,8 @@ class Permutation(Variable):
         return self._number(np.take_along_axis(rows, changes, axis=1))
 
     def move(self, columns: Sequence[int], share: float) -> list[int]:
-        """Return an order one change away, across any number of places; a swap where items occur several times."""
-        if self.has_repeats:  # each order has as many swaps, so that chances there and back are the same
+        """Return an order one change away, across any number of places; a swap if items occur several times."""
+        if self.has_repeats:  # all orders have equally many swaps, so that a swap and its reverse are equally probable
             first, second = np.triu_indices(self.width, 1)
             here = self._item_of[np.asarray(columns)]
             swaps = np.flatnonzero(here[first] != here[second])
@@ -173,7 +173,7 @@ class Permutation(Variable):
         return exchange(np.asarray(columns), np.array([number - n_rearranged]), self.n_codes)[0].tolist()
 
     def cross(self, mine: Sequence[int], theirs: Sequence[int], rng: np.random.Generator) -> list[int]:
-        """Return a child of two orders: a stretch of the first, and the other items as the second orders them.
+        """Return a child of two orders: a segment of the first, and the other items in the order of the second.
 
         This is order crossover (Davis 1985), OX.
         """
@@ -194,23 +194,23 @@ class Permutation(Variable):
         return self._each_once([self._item.parse(item)[0] for item in value], value)
 
     def present(self, columns: Sequence[int]) -> Presented:
-        """Return the items in order, a tuple of their copies if they can be changed."""
+        """Return the items in order, a tuple of copies if they are mutable."""
         found = self._item_of[np.asarray(columns)].tolist()
         if self._item.has_mutable_choices:
             return tuple(self._item.present([item]) for item in found)
-        return tuple(map(self.items.__getitem__, found))  # constraints ask for very many
+        return tuple(map(self.items.__getitem__, found))  # fast, because constraints read very many points
 
     def encode(self, columns: Sequence[int]) -> Json:
-        """Return the items in order, or their positions where JSON has no such values."""
+        """Return the items in order, as positions if JSON cannot represent them."""
         return [self._item.encode([item]) for item in self._item_of[np.asarray(columns)].tolist()]
 
     def decode(self, data: ParsedJson) -> list[int]:
         return self._decode_each(data, self._item.decode)
 
     def decode_from(self, data: ParsedJson, description: ParsedJson) -> Sequence[int]:
-        """Rebuild the positions of items that another variable encoded; raise PointError unless all are there.
+        """Rebuild the positions of items that another variable encoded; raise PointError unless all are known here.
 
-        Python objects, which no file holds, are told apart by their `repr`.
+        Python objects, which files do not store, are distinguished by their `repr`.
         """
         if self.has_values_of(description):
             return self.decode(data)
@@ -222,13 +222,13 @@ class Permutation(Variable):
         return list(range(self.width))
 
     def enumerate(self) -> IntArray:
-        """List all orders if they are at most 100,000 (size, n), by the item in each place; else DomainError."""
+        """List all orders if they are at most 100,000 (size, n), by the item in each place; otherwise DomainError."""
         if self.size > MAX_ENUMERATED:
             return super().enumerate()
         return self._number(self._starts[list_orders(self.counts, self.width)])
 
     def describe(self) -> dict[str, Json]:
-        """Return the items as JSON, how often each occurs if that is not once, and resources and length, if any."""
+        """Return the items as JSON, their counts if an item occurs more than once, and resources and length, if any."""
         counts: dict[str, Json] = {"counts": list(self.counts)} if self.has_repeats else {}
         resources: dict[str, Json] = {} if self.resources is None else {"resources": list(self.resources)}
         length: dict[str, Json] = {"length": self.width} if self.n_absent else {}
@@ -246,7 +246,7 @@ class Permutation(Variable):
         return f"{self.width} of the {self.n_codes} items" if self.n_absent else "all items"
 
     def _count_listed(self, large_steps: bool) -> int:
-        """Return how many changes lead to the neighbors, of repeated items several to one."""
+        """Return the number of changes; with repeated items, several may give the same neighbor."""
         return len(list_rearrangements(self.width, large_steps)) + count_exchanges(self.width, self.n_absent)
 
     def _decode_each(self, data: ParsedJson, decode: Callable[[ParsedJson], Sequence[int]]) -> list[int]:
@@ -255,9 +255,9 @@ class Permutation(Variable):
         return self._each_once([decode(item)[0] for item in data], data)
 
     def _each_once(self, found: list[int], given: Any) -> list[int]:
-        """Return columns of positions of items; raise PointError, which names an item that is missing or too many."""
-        told = [found.count(item) for item in range(len(self.items))]
-        for item, n, count in zip(self.items, told, self.counts, strict=True):
+        """Return columns of positions of items; raise PointError, which names an item that is missing or repeated."""
+        counted = [found.count(item) for item in range(len(self.items))]
+        for item, n, count in zip(self.items, counted, self.counts, strict=True):
             if n != count and self.has_repeats:
                 raise PointError(f"expected {short_repr(item)} {_times(count)}, got it {_times(n)}")
             if n > count:
@@ -265,14 +265,14 @@ class Permutation(Variable):
         if self.n_absent and len(found) != self.width:
             raise PointError(f"expected {self._share}, got {len(found)}: {short_repr(given)}")
         if len(found) < self.width:
-            missing = short_repr(self.items[told.index(0)])
+            missing = short_repr(self.items[counted.index(0)])
             raise PointError(f"expected all {self.width} items, got {short_repr(given)} without {missing}")
         return self._number(self._starts[np.array([found])])[0].tolist()
 
     def _number(self, rows: IntArray) -> IntArray:
         """Return orders with the occurrences of each item in turn (k, n).
 
-        rows: columns, in which they may be in any order (k, n).
+        rows: columns, in which the occurrences may be in any order (k, n).
         """
         if not self.has_repeats:
             return rows
@@ -282,9 +282,9 @@ class Permutation(Variable):
         return found
 
     def _change(self, columns: Sequence[int], some: IntArray, large_steps: bool) -> IntArray:
-        """Return the orders to which changes lead, each once, as they are listed (k, n).
+        """Return the results of changes, each once, in the order of the changes (k, n).
 
-        some: positions in what `list_rearrangements` lists, and of exchanges behind them, ascending.
+        some: positions in the list of rearrangements, followed by exchanges, ascending.
         """
         here, table = np.asarray(columns, dtype=np.int64), list_rearrangements(self.width, large_steps)
         if self.n_absent:
@@ -303,10 +303,10 @@ def _times(n: int) -> str:
 
 
 def _check_item_counts(kind: str, items: Sequence[Presented], counts: Sequence[object]) -> tuple[int, ...]:
-    """Return how often each item occurs; raise DomainError unless these are integers from 1, at most 500 in all."""
+    """Return how often each item occurs; raise DomainError unless these are integers from 1 with a sum up to 500."""
     for item, count in zip(items, counts, strict=True):
         if not isinstance(count, int | np.integer) or isinstance(count, bool) or count < 1:
-            allowed = "an integer from 1, how often it occurs"
+            allowed = "an integer from 1, the number of its occurrences"
             raise DomainError(f"{kind}: {short_repr(item)}: expected {allowed}, got {short_repr(count)}")
     found = tuple(int(count) for count in counts)  # type: ignore[call-overload]
     if sum(found) > MAX_ITEMS:
@@ -315,7 +315,7 @@ def _check_item_counts(kind: str, items: Sequence[Presented], counts: Sequence[o
 
 
 def _check_order_length(kind: str, length: object, counts: Sequence[int], resources: object) -> int:
-    """Return how many items an order has; raise DomainError unless so many can be chosen."""
+    """Return how many items an order has; raise DomainError if that is not possible."""
     n = to_python(length)
     if max(counts) > 1 or resources is not None:
         what = "with resources" if resources is not None else "that occur several times; use a Sequence"
@@ -341,17 +341,17 @@ def check_resources(
         listed = list_entries(named)
         names = list(listed) if isinstance(listed, list | tuple) else [listed] * counts[position]
         if len(names) != counts[position]:
-            expected = f"a list of {counts[position]}, a resource for each time that it occurs"
+            expected = f"a list of {counts[position]}, a resource for each occurrence"
             raise DomainError(f"{kind}: resources: {short_repr(item)}: expected {expected}, got {short_repr(named)}")
         found[position] = [_check_resource_name(kind, item, to_python(name)) for name in names]
     for position, item in enumerate(items):
         if position not in found:
-            raise DomainError(f"{kind}: resources: expected a resource of each item, got none of {short_repr(item)}")
+            raise DomainError(f"{kind}: resources: expected a resource for each item, got none for {short_repr(item)}")
     return tuple(name for position in range(len(items)) for name in found[position])
 
 
 def split_names(items: Sequence[Any], counts: Sequence[int], names: Sequence[Any]) -> dict[Any, list[Any]]:
-    """Return the resources of each item, as a user gives them: the inverse of `check_resources`."""
+    """Return the resources of each item, in the form that users pass: the inverse of `check_resources`."""
     ends = itertools.accumulate(counts)
     return {item: list(names[end - n : end]) for item, n, end in zip(items, counts, ends, strict=True)}
 
@@ -368,19 +368,19 @@ def count_rearrangements(n: int) -> int:
 
     n: at least 2.
 
-    A move to the next place is a swap, and so is the reversal of three places or fewer: they count as swaps.
+    A move to the next place, and the reversal of at most three places, are swaps, and count as swaps.
     """
     return sum(_count_of_span(n, span) for span in range(1, n))
 
 
 @lru_cache(maxsize=32)
 def list_rearrangements(n: int, large_steps: bool = False) -> IntArray:
-    """List rearrangements as the old place of what stands in each place after (k, n), short ones first.
+    """List rearrangements, short ones first, as the old place of the new item in each place (k, n).
 
     n: number of places, at least 2.
     large_steps: True to add those that span half the row, a quarter and so on, if the row is too long to list all.
 
-    All up to 46 places; of longer rows those that span so few places that they are at most 4,000.
+    Up to 46 places, all are listed; in longer rows, those that span the fewest places, at most 4,000.
     """
     spans, total = [], 0
     for span in range(1, n):
@@ -396,13 +396,13 @@ def list_rearrangements(n: int, large_steps: bool = False) -> IntArray:
 
 
 def find_effective(row: IntArray, some: IntArray, large_steps: bool) -> IntArray:
-    """Return which rearrangements of a row with equal values count, so that each outcome has one of them.
+    """Return one rearrangement of a row with equal values for each distinct result.
 
     row: values (n,).
-    some: positions of rearrangements in what `list_rearrangements` lists (m,).
+    some: positions of rearrangements in the list of `list_rearrangements` (m,).
 
-    A rearrangement that leaves the value in its first place or its last place as it was is one of fewer places. Of
-    those of the same places the first one counts.
+    A rearrangement that keeps the value in its first place or its last place equals a rearrangement of fewer places. Of
+    several of the same places with the same result, the first is returned.
 
     Returns positions in `some`, ascending.
     """
@@ -411,15 +411,15 @@ def find_effective(row: IntArray, some: IntArray, large_steps: bool) -> IntArray
     counts = (rows[np.arange(len(some)), i] != row[i]) & (rows[np.arange(len(some)), j] != row[j])
     for back in range(1, MOST_PATTERNS):
         before = some - back
-        beside = np.flatnonzero(counts & (before >= 0) & (first[before] == i) & (last[before] == j))
-        counts[beside] = (row[table[before[beside]]] != rows[beside]).any(axis=1)
+        same = np.flatnonzero(counts & (before >= 0) & (first[before] == i) & (last[before] == j))  # the same places
+        counts[same] = (row[table[before[same]]] != rows[same]).any(axis=1)
     return np.flatnonzero(counts)
 
 
 def rearrange(row: list[int], number: int) -> list[int]:
     """Return a row after one rearrangement.
 
-    number: which one, in 0..count_rearrangements(n) - 1: by span, then by the first place, then by kind.
+    number: the rearrangement, in 0..count_rearrangements(n) - 1: by span, then by the first place, then by kind.
     """
     n, span = len(row), 1
     while number >= (count := _count_of_span(n, span)):
@@ -430,12 +430,12 @@ def rearrange(row: list[int], number: int) -> list[int]:
 
 @lru_cache(maxsize=32)
 def list_exchanges(k: int) -> IntArray:
-    """List the exchanges of k places as the old place of what stands in each place after (3 k - 2, k).
+    """List the exchanges of k places, as the old place of the new item in each place (3 k - 2, k).
 
-    k: number of places, at least 2, which stands for the item that was absent.
+    k: number of places, at least 2; in the result, k represents the item that was absent.
 
-    It replaces the item in a place; or an item is removed, and it is appended; or it is inserted before an item, and
-    the last one drops out. The second and the third kind undo each other.
+    The absent item replaces the item in a place, or is appended after an item is removed, or is inserted before an item
+    so that the last item drops out. The second and the third kind undo each other.
     """
     places, at = np.arange(k), np.arange(k)[:, None]
     removed, inserted = places + (places >= at), np.where(places == at, k, places - (places > at))
@@ -445,16 +445,16 @@ def list_exchanges(k: int) -> IntArray:
 
 
 def count_exchanges(k: int, n_absent: int) -> int:
-    """Return the number of exchanges of an order of k items for one of n_absent others."""
+    """Return the number of exchanges of an item of an order of k items for one of n_absent others."""
     total = (3 * k - 2) * n_absent
     return total if total <= MOST_EXCHANGES else k * n_absent
 
 
 def exchange(row: IntArray, numbers: IntArray, n_items: int) -> IntArray:
-    """Return the orders that exchanges make (m, k).
+    """Return the results of exchanges (m, k).
 
     row: the items of an order (k,), in 0..n_items - 1.
-    numbers: which exchanges, in 0..count_exchanges(k, n_items - k) - 1 (m,): by place, then by the absent item.
+    numbers: the exchanges, in 0..count_exchanges(k, n_items - k) - 1 (m,): by place, then by the absent item.
     """
     absent = np.setdiff1d(np.arange(n_items), row)
     which, item = np.divmod(numbers, len(absent))
@@ -465,7 +465,7 @@ def exchange(row: IntArray, numbers: IntArray, n_items: int) -> IntArray:
 
 
 def cross_orders(mine: Sequence[int], theirs: Sequence[int], rng: np.random.Generator) -> list[int]:
-    """Return order crossover (Davis 1985) of two orders of as many items, of the same ones or not."""
+    """Return the order crossover (Davis 1985) of two orders of equal length, with the same or different items."""
     first, last = sorted(rng.choice(len(mine) + 1, size=2, replace=False).tolist())
     kept = list(mine[first:last])
     others = [item for item in theirs if item not in set(kept)]
@@ -473,10 +473,10 @@ def cross_orders(mine: Sequence[int], theirs: Sequence[int], rng: np.random.Gene
 
 
 def list_orders(counts: Sequence[int], length: int) -> IntArray:
-    """List all orders of items of which some occur several times (k, length), by place, the last one fastest.
+    """List all orders of items, some of which occur several times (k, length), by place, the last place fastest.
 
     counts: how often each item may occur, each at least 1.
-    length: places of an order, at most the sum of the counts.
+    length: number of places of an order, at most the sum of the counts.
     """
     rows, left = np.empty((1, 0), dtype=np.int64), np.array([counts], dtype=np.int64)
     for _ in range(length):
@@ -504,7 +504,7 @@ def _patterns(span: int) -> list[list[int]]:
 
 
 def _list_of_span(n: int, span: int) -> IntArray:
-    """List the rearrangements that span so many places (k, n), by their first place and then by their kind."""
+    """List the rearrangements that span a number of places (k, n), by their first place and then by their kind."""
     firsts, patterns = np.arange(n - span)[:, None, None], np.array(_patterns(span))
     rows = np.tile(np.arange(n), (n - span, len(patterns), 1))
     np.put_along_axis(rows, firsts + np.arange(span + 1) + np.zeros_like(patterns), firsts + patterns, axis=2)

@@ -1,4 +1,4 @@
-"""A variable whose values are subsets of some items, and the exchanges that lead from subset to subset."""
+"""A variable whose values are subsets of items, and the exchanges that transform one subset into another."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from bostruct.domains.space.discrete import Categorical
 from bostruct.domains.space.graphs import WeightedGraph, read_item_graph
 from bostruct.domains.space.variable import MAX_ENUMERATED, NO_DEFAULT, Variable, pick, refuse_list_of_another_kind
 
-MOST_LISTED = 4_000  # exchanges of one subset
+MOST_LISTED = 4_000  # the most listed exchanges of one subset
 
 
 class Subset(Variable):
     """A variable whose values are subsets of items, of one size or a range of sizes.
 
     A value is a tuple of items, in the order of `items`. Neighbors exchange one item for another, along an edge if
-    there is a `graph`; in a range of sizes an item may also join or leave. Of more than 4,000 exchanges `neighbors`
-    lists those of items few places apart, and `sample_neighbors` draws among all. When drawn, each size has the same
-    probability, and so has each subset of one size.
+    there is a `graph`; in a range of sizes an item may also join or leave. If there are more than 4,000 exchanges,
+    `neighbors` lists those of items few places apart, and `sample_neighbors` draws among all. When drawn, each size has
+    the same probability, and so has each subset of one size.
 
     Parameters
     ----------
@@ -88,11 +88,11 @@ class Subset(Variable):
 
     @property
     def share(self) -> float:
-        """The mean share of the items that a drawn subset has."""
+        """The mean share of the items in a drawn subset."""
         return sum(self.sizes) / (2 * self.width)
 
     def sample(self, m: int, rng: np.random.Generator) -> IntArray:
-        """Draw m subsets, the size of each uniformly, then its items (m, n): 1 for each that is in it, else 0."""
+        """Draw m subsets, the size of each uniformly, then its items (m, n): 1 for each item in the subset, else 0."""
         drawn = rng.random((m, self.width)).argsort(axis=1).argsort(axis=1)
         sizes = self.sizes[0] if self.is_even else rng.integers(self.sizes[0], self.sizes[1] + 1, size=(m, 1))
         return (drawn < sizes).astype(np.int64)
@@ -102,11 +102,11 @@ class Subset(Variable):
         return each[values.sum(axis=1) - self.sizes[0]]
 
     def neighbors(self, columns: Sequence[int], large_steps: bool = False) -> IntArray:
-        """List the subsets one change away (k, n): an item fewer, one more, then exchanges, some 4,000 at most."""
+        """List the subsets one change away (k, n): one item fewer, one more, then exchanges, at most 4,000."""
         return self.exchanges.list_all(np.asarray(columns, dtype=np.int64), large_steps)
 
     def count_neighbors(self, columns: Sequence[int], large_steps: bool = False) -> int:
-        """Return how many subsets are one change away, all exchanges among them."""
+        """Return how many subsets are one change away, with all exchanges."""
         return self.exchanges.count(np.asarray(columns, dtype=np.int64), large_steps)
 
     def sample_neighbors(
@@ -116,15 +116,15 @@ class Subset(Variable):
         return self.exchanges.draw(np.asarray(columns, dtype=np.int64), m, rng, large_steps)
 
     def move(self, columns: Sequence[int], share: float) -> list[int]:
-        """Return a subset one change away, by an exchange of any two items, or one item fewer or more."""
+        """Return a subset one change away: an exchange of any two items, or one item fewer or more."""
         return self.exchanges.move(np.asarray(columns, dtype=np.int64), share).tolist()
 
     def cross(self, mine: Sequence[int], theirs: Sequence[int], rng: np.random.Generator) -> list[int]:
-        """Return a child of two subsets: what both have, filled up with what one has to the size of one of them."""
+        """Return a child of two subsets: the common items, and other items up to the size of one of the subsets."""
         return cross_subsets(mine, theirs, rng)
 
     def check(self, columns: Sequence[int]) -> None:
-        """Raise PointError unless the columns are bits, of which as many are 1 as a subset has items."""
+        """Raise PointError unless the columns are bits, with as many ones as a subset may have items."""
         if any(one not in (0, 1) for one in columns):
             raise PointError(f"expected 0 or 1 for each of {self.width} items, got {short_repr(list(columns))}")
         self._check_size(int(sum(columns)), list(columns))
@@ -137,20 +137,20 @@ class Subset(Variable):
         return self._to_bits([self._item.parse(item)[0] for item in value], value)
 
     def present(self, columns: Sequence[int]) -> Presented:
-        """Return the items of a subset in the order of `items`, a tuple of their copies if they can be changed."""
+        """Return the items of a subset in the order of `items`, a tuple of copies if they are mutable."""
         return tuple(self._item.present([i]) for i, one in enumerate(columns) if one)
 
     def encode(self, columns: Sequence[int]) -> Json:
-        """Return the items of a subset, or their positions where JSON has no such values."""
+        """Return the items of a subset, as positions if JSON cannot represent them."""
         return [self._item.encode([i]) for i, one in enumerate(columns) if one]
 
     def decode(self, data: ParsedJson) -> list[int]:
         return self._decode_each(data, self._item.decode)
 
     def decode_from(self, data: ParsedJson, description: ParsedJson) -> Sequence[int]:
-        """Rebuild the bits of items that another variable encoded; raise PointError if they are no value here.
+        """Rebuild the bits of items that another variable encoded; raise PointError if they are invalid here.
 
-        Python objects, which no file holds, are told apart by their `repr`.
+        Python objects, which files do not store, are distinguished by their `repr`.
         """
         if self.has_values_of(description):
             return self.decode(data)
@@ -158,12 +158,12 @@ class Subset(Variable):
         return self._decode_each(data, self._item.read_choices_of(description.get("items")))
 
     def fallback(self) -> list[int]:
-        """Return the first items, as few as a subset has, but at least one."""
+        """Return the first items, as few as the smallest size, but at least one."""
         size = max(self.sizes[0], 1)
         return [1] * size + [0] * (self.width - size)
 
     def enumerate(self) -> IntArray:
-        """List all subsets, of at most 100,000 (size, n); raise DomainError for more."""
+        """List all subsets if they are at most 100,000 (size, n); otherwise raise DomainError."""
         if self.size > MAX_ENUMERATED:
             return super().enumerate()
         rows = np.zeros((self.size, self.width), dtype=np.int64)
@@ -228,10 +228,10 @@ def _check_sizes(kind: str, size: object, n: int) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class Exchanges:
-    """The changes of subsets of n items: an item leaves, an item joins, or one takes the place of another.
+    """The changes of subsets of n items: an item leaves, an item joins, or an item replaces another item.
 
     n: number of items, at least 2.
-    graph: of the items, whose edges are the exchanges; None if each item takes the place of any other.
+    graph: graph of the items, whose edges are the exchanges; None if any two items can be exchanged.
     """
 
     n: int
@@ -243,10 +243,10 @@ class Exchanges:
         """List the subsets one change away (k, n): one item fewer, one more, then exchanges.
 
         row: bits of a subset (n,).
-        large_steps: True for exchanges of any two items, whatever the graph.
+        large_steps: True for exchanges of any two items, regardless of the graph.
 
-        Where a subset of some size has more than 4,000 exchanges, those of items that are few places apart in the order
-        of the items, the last item beside the first, are listed: 4,000 at most.
+        If subsets of some size have more than 4,000 exchanges, at most 4,000 are listed: those of items that are few
+        places apart in the cyclic order of the items.
         """
         pairs = self._near_pairs if self._may_list_few(large_steps) else self._pairs(large_steps)
         return self._apply(row, *self._sizes(row), self._cut(row, pairs) if pairs is not None else _all_pairs(row))
@@ -263,7 +263,7 @@ class Exchanges:
         return len(leaving) + len(joining) + n_exchanges
 
     def draw(self, row: IntArray, m: int, rng: np.random.Generator, large_steps: bool = False) -> IntArray:
-        """Draw m subsets one change away, without repeats, or all if they are no more (k, n).
+        """Draw m subsets one change away, without repeats, or all if there are at most m (k, n).
 
         row: bits of a subset (n,).
         m: int >= 0.
@@ -287,18 +287,18 @@ class Exchanges:
         return self._apply(row, gone, come, exchanged)
 
     def move(self, row: IntArray, share: float) -> IntArray:
-        """Return the subset that a uniform number leads to (n,); walks draw all sizes alike, and all of one size.
+        """Return the change that a uniform number chooses (n,); walks draw all sizes, and all of one size, evenly.
 
         row: bits of a subset (n,).
         share: in [0, 1).
 
-        A quarter of the shares take an item out and a quarter put one in, if the size allows it, half of them where
-        none or all are in; the rest exchange any two items, and change nothing if there are no two. So chances there
-        and back are as the numbers of subsets of both sizes.
+        A quarter of the shares remove an item and a quarter add one, if the size allows it; half of the shares to and
+        from no items or all items. The rest exchange any two items, or change nothing if that is impossible. So the
+        probabilities of a change and its reverse are in the ratio of the numbers of subsets of both sizes.
         """
         size, moved = int(row.sum()), row.copy()
         members, others = np.flatnonzero(row), np.flatnonzero(row == 0)
-        fewer, more = self._chance(size - 1), self._chance(size)
+        fewer, more = self._move_probability(size - 1), self._move_probability(size)
         if share < fewer:
             moved[members[pick(share / fewer, size)]] = 0
         elif share < fewer + more:
@@ -309,8 +309,8 @@ class Exchanges:
             moved[others[number % len(others)]] = 1
         return moved
 
-    def _chance(self, size: int) -> float:
-        """Return the chance of a move from a size to the one above, and back."""
+    def _move_probability(self, size: int) -> float:
+        """Return the probability of a move from a size to the next larger size, and of its reverse."""
         if not self.smallest <= size < self.largest:
             return 0.0
         return 0.5 if size == 0 or size == self.n - 1 else 0.25
@@ -323,7 +323,7 @@ class Exchanges:
         return most > MOST_LISTED
 
     def _sizes(self, row: IntArray) -> tuple[IntArray, IntArray]:
-        """Return the items that may leave, and those that may join."""
+        """Return the items that may leave, and the items that may join."""
         size, none = int(np.sum(row)), np.empty(0, dtype=np.int64)
         return (
             np.flatnonzero(row) if size > self.smallest else none,
@@ -331,7 +331,7 @@ class Exchanges:
         )
 
     def _pairs(self, large_steps: bool) -> IntArray | None:
-        """Return the pairs of items that are exchanged (k, 2); None for all."""
+        """Return the pairs of items that may be exchanged (k, 2); None for all pairs."""
         return None if large_steps or self.graph is None else self._edges
 
     @cached_property
@@ -341,13 +341,13 @@ class Exchanges:
 
     @cached_property
     def _most_edges(self) -> list[int]:
-        """The most edges that 0, 1, ..., n items may have, each counted at both ends."""
+        """The most edges that 0, 1, ..., n items can have, each edge counted at both ends."""
         degrees = np.bincount(self._edges.ravel(), minlength=self.n)
         return [0, *np.sort(degrees)[::-1].cumsum().tolist()]
 
     @cached_property
     def _near_pairs(self) -> IntArray:
-        """Return the pairs of items that are the fewest places apart, 4,000 at most (k, 2); of a graph only edges."""
+        """The pairs of items that are the fewest places apart, at most 4,000 (k, 2); with a graph only its edges."""
         if self.graph is not None:
             apart = self._edges[:, 1] - self._edges[:, 0]
             nearest = np.minimum(apart, self.n - apart).argsort(kind="stable")[:MOST_LISTED]
@@ -356,7 +356,7 @@ class Exchanges:
         return np.stack([np.tile(items, len(spans)), np.concatenate([(items + span) % self.n for span in spans])], 1)
 
     def _cut(self, row: IntArray, pairs: IntArray) -> IntArray:
-        """Return the pairs of which one item is in the subset, that one first."""
+        """Return the pairs with exactly one item in the subset, that item first."""
         inside = np.asarray(row)[pairs]
         cut = inside[:, 0] != inside[:, 1]
         return np.where(inside[cut, :1] == 1, pairs[cut], pairs[cut, ::-1])
@@ -373,7 +373,7 @@ class Exchanges:
 
 
 def cross_subsets(mine: Sequence[int], theirs: Sequence[int], rng: np.random.Generator) -> list[int]:
-    """Return a child that has what both parents have, and as many items as one of them (n,).
+    """Return a child with the common items of both parents, and as many items as one of them (n,).
 
     mine, theirs: bits of two subsets (n,).
     """

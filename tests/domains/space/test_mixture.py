@@ -122,7 +122,7 @@ def test_values_near_the_total_are_rescaled():
 @pytest.mark.parametrize(
     ("variable", "value", "message"),
     [
-        (LARGE[0], {"a": 30, "b": 30, "c": 40}, "a sum of 100; of shares that sum to 100 declare total=100"),
+        (LARGE[0], {"a": 30, "b": 30, "c": 40}, "a sum of 100; for shares that sum to 100, pass total=100"),
         (LARGE[0], {"a": 0.1, "b": 0.4, "c": 0.51}, "a sum of 1.01; Mixture\\(..., sum_tolerance=0.01\\)"),
         (LARGE[0], {"a": 0.5, "d": 0.5}, "unknown part 'd'"),
         (LARGE[0], {"a": "x"}, "a: expected a number"),
@@ -130,7 +130,7 @@ def test_values_near_the_total_are_rescaled():
         (Mixture(["a", "b"], sum_tolerance=1), {"a": 0, "b": 0}, "a sum of 0"),
         (Mixture(["a", "b"], sum_tolerance=0.1, bounds={"a": (0, 0.3)}), {"a": 0.39, "b": 0.61}, "from 0 to 0.3, got"),
         (LARGE[0], [0.5, 0.5, 0], "expected a dict of 3 parts"),
-        (LARGE[1], {"a": 0.2, "b": 0.4, "d": 0.4}, "declare total=1$"),
+        (LARGE[1], {"a": 0.2, "b": 0.4, "d": 0.4}, "pass total=1$"),
         (LARGE[1], {"a": 5, "b": 25, "c": 70}, "a: expected a number from 10 to 40, got 5"),
         (LARGE[2], dict.fromkeys("abcd", 0.25), "at most 3 parts above 0, got a, b, c, d"),
         (LARGE[2], {"a": 0.01, "b": 0.99}, "a: expected 0, or a number from 0.05"),
@@ -158,7 +158,7 @@ def test_what_is_no_value_is_refused_in_words(variable, value, message):
         (lambda: Mixture(["a", "b", "c"], bounds=(0, 0.4), max_parts=2), "2 parts sum to at most 0.8"),
         (lambda: Mixture(["a", "b"], bounds=(0, 0.5), min_share=0.6), "from 0.6 on"),
         (lambda: Mixture(["a", "b"], total=0), "above 0"),
-        (lambda: Mixture(["a", "b"], bounds={"a": (10, 40)}), "Mixture: bounds: a: .* declare total=100"),
+        (lambda: Mixture(["a", "b"], bounds={"a": (10, 40)}), "Mixture: bounds: a: .* pass total=100"),
         (lambda: Mixture(["a", "b"], required=5), "Mixture: required: expected names of parts, got 5"),
         (lambda: Mixture(["a", "b"], required=["c"]), "Mixture: required: unknown part 'c'"),
         (lambda: Allocation(["a", "b"], 5, bounds=(0, 2.5)), "integers"),

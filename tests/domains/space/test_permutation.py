@@ -52,8 +52,8 @@ REFUSED_ITEMS = [
     (range(501), r"Permutation: expected 2 to 500 items, got 501$"),
     (["my choice", "my choice"], r"Permutation: expected distinct items, got 'my choice' more than once"),
     ([1.0, float("nan")], r"Permutation: each item must equal itself and be comparable, got nan"),
-    ({"a": 0, "b": 1}, r"Permutation: 'a': expected an integer from 1, how often it occurs, got 0"),
-    ({"a": 1, "b": 1.5}, r"Permutation: 'b': expected an integer from 1, how often it occurs, got 1.5"),
+    ({"a": 0, "b": 1}, r"Permutation: 'a': expected an integer from 1, the number of its occurrences, got 0"),
+    ({"a": 1, "b": 1.5}, r"Permutation: 'b': expected an integer from 1, the number of its occurrences, got 1.5"),
     ({"a": 300, "b": 201}, r"Permutation: expected at most 500 places, got 501"),
     ({"a": 5}, r"Permutation: expected 2 to 500 items, got 1: \['a'\]"),
 ]

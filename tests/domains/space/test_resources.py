@@ -32,9 +32,9 @@ def test_arrays_and_their_scalars_are_plain_names():
 
 REFUSED = [
     (["saw"], r"Permutation: resources: expected a mapping of each item, got \['saw'\]"),
-    ({"a": 1}, "resources: expected a resource of each item, got none of 'b'"),
+    ({"a": 1}, "resources: expected a resource for each item, got none for 'b'"),
     ({"a": 1, "b": 1, "z": 1}, "Permutation: resources: expected one of .*, got 'z'"),
-    ({"a": [1, 2, 3], "b": 1}, r"'a': expected a list of 2, a resource for each time that it occurs, got \[1, 2, 3\]"),
+    ({"a": [1, 2, 3], "b": 1}, r"'a': expected a list of 2, a resource for each occurrence, got \[1, 2, 3\]"),
     ({"a": 1.5, "b": 1}, "'a': expected a string or an integer, or a list of them, got 1.5"),
     ({"a": [1, True], "b": 1}, "'a': expected a string or an integer, or a list of them, got True"),
 ]
