@@ -1,4 +1,4 @@
-"""A variable whose values are the rows of a table, which says how alike they are, and the graph of near rows."""
+"""A variable whose values are the rows of a table of descriptors, and the graph in which near rows are adjacent."""
 
 from __future__ import annotations
 
@@ -28,31 +28,31 @@ from bostruct.domains.space.graphs import MAX_CHOICES, CompleteGraph, VariableGr
 from bostruct.domains.space.likeness import check_varies, count_degrees
 from bostruct.domains.space.variable import NO_DEFAULT
 
-DIRECTIONS = 8  # in which rows are ranked
-PROJECTED = 32  # random directions in which counts are ranked
-TYPICAL_ATOMS = 64  # columns of a molecule that are not 0
+DIRECTIONS = 8  # the most directions along which rows are ranked
+PROJECTED = 32  # random directions onto which counts are projected
+TYPICAL_ATOMS = 64  # nonzero columns of a typical molecule
 MORGAN_RADIUS, MORGAN_SIZE = 2, 2_048
 ROUNDS = 6  # of the iteration that finds the directions
-TEXT_FEATURES = 8  # random numbers that stand for a text
+TEXT_FEATURES = 8  # random numbers that represent a string
 
 
 class Candidates(ChoiceVariable):
-    """A variable whose values are the rows of a table, whose columns (descriptors) say how alike the rows are.
+    """A variable whose values are the rows of a table, whose columns (descriptors) define how similar the rows are.
 
     A value is the label of a row, so that `frame.loc[point["solvent"]]` is the row. Columns of numbers are
     standardized; up to 8 of them have a lengthscale each, more share one. At least 8 columns of zeros and ones are a
-    fingerprint, compared by the Tanimoto similarity. A column of texts is compared by equality. Columns without
-    information, constant or of distinct texts, are ignored.
+    fingerprint, compared by the Tanimoto similarity. A column of strings is compared by equality. Columns without
+    information, constant or of distinct strings, are ignored.
 
-    Any two of up to 1000 rows are neighbors. Of more rows, neighbors are those near each other in a ranking by the
-    descriptors that vary most.
+    Any two of up to 1000 rows are neighbors. If there are more rows, neighbors are rows near each other in a ranking
+    along the directions in which the descriptors vary most.
 
     Parameters
     ----------
     table : DataFrame, dict, list of dict, or array
         At least two rows; as an array of shape (rows, columns).
     label : hashable, optional
-        The column with the labels of the rows, which is no descriptor, or the name of the index of a DataFrame. By
+        The column with the labels of the rows, which is not a descriptor, or the name of the index of a DataFrame. By
         default the index, or the row numbers from 0.
     when : dict, optional
         Conditions under which a point has the variable, see `Space`. By default every point has it.
@@ -90,15 +90,15 @@ class Candidates(ChoiceVariable):
     def from_smiles(
         cls, smiles: Iterable[str], *, when: When | None = None, default: object = NO_DEFAULT
     ) -> Candidates:
-        """Make candidates of molecules, which are compared by their Morgan fingerprints; needs the extra `rdkit`.
+        """Create candidates from molecules, which are compared by their Morgan fingerprints; needs the extra `rdkit`.
 
         smiles: two or more distinct SMILES strings, which are the labels.
-        when, default: as of `Candidates`.
+        when, default: see `Candidates`.
 
-        The fingerprints count the atoms' surroundings of radius 2, in 2,048 columns (Rogers and Hahn 2010). A study
+        The fingerprints count the environments of atoms of radius 2, in 2,048 columns (Rogers and Hahn 2010). A study
         stores them, so that RDKit is not needed to load it.
 
-        Raises DomainError, which names the row, for a string that RDKit does not read, and MissingExtra.
+        Raises DomainError, which names the row, for a string that RDKit cannot parse, and MissingExtra.
 
         >>> molecules = bo.Candidates.from_smiles(["CCO", "CCN", "c1ccccc1"])             # doctest: +SKIP
         >>> bo.maximize(measure_yield, {"molecule": molecules}, n_trials=20)              # doctest: +SKIP
@@ -110,12 +110,12 @@ class Candidates(ChoiceVariable):
     def from_fingerprints(
         cls, counts: Any, labels: Iterable[object], *, when: When | None = None, default: object = NO_DEFAULT
     ) -> Candidates:
-        """Make candidates of fingerprints of counts, which are compared by Tanimoto similarity.
+        """Create candidates from fingerprints of counts, which are compared by the Tanimoto similarity.
 
-        counts: integers from 0 to 65,535 (rows, up to 65,536 columns), as an array of NumPy or SciPy, best a sparse
-            one.
+        counts: integers from 0 to 65,535 (rows, up to 65,536 columns), as an array of NumPy or SciPy, preferably a
+            sparse array.
         labels: distinct names of the rows.
-        when, default: as of `Candidates`.
+        when, default: see `Candidates`.
 
         The similarity of x and y is <x, y> / (|x|^2 + |y|^2 - <x, y>) (Ralaivola et al. 2005), as in GAUCHE.
 
@@ -138,7 +138,7 @@ class Candidates(ChoiceVariable):
         return found
 
     def _take_rows(self, labels: Sequence[Any], descriptors: Descriptors, are_given: bool) -> None:
-        """Take labels, and whether they were given, which matters, and is in files, where they are numbers of rows."""
+        """Set labels, and whether they were given, which is stored if the labels are row numbers."""
         self.likeness, self.degrees = descriptors, count_degrees(descriptors)
         self.choices = tuple(labels)
         self.is_labeled = are_given and are_numbers_of_rows(labels)
@@ -147,34 +147,34 @@ class Candidates(ChoiceVariable):
 
     @cached_property
     def is_numbered(self) -> bool:
-        """True if rows have no labels but their numbers."""
+        """True if rows have no labels except their row numbers."""
         return not self.is_labeled and are_numbers_of_rows(self.choices)
 
     def decode_from(self, data: ParsedJson, description: ParsedJson) -> Sequence[int]:
-        """Rebuild the position of a row that another variable encoded; raise PointError if this one has it not.
+        """Rebuild the position of a row that another variable encoded; raise PointError if this variable lacks it.
 
-        A row is known by its label. Where one of the tables has no labels, the row must have the descriptors that it
-        had, in the columns that both tables have, of which there must be one.
+        A row is identified by its label. If one of the tables has no labels, the row must also have the same
+        descriptors as before in all common columns of both tables, and there must be a common column.
         """
         known = description.get("choices")
         found = super().decode_from(data, description) if isinstance(data, dict) else self._parse_from(data, known)
         if description.get("kind") == self.kind and (
             self.is_numbered or (not description.get("labeled", False) and are_numbers_of_rows(description["choices"]))
-        ):  # rows without labels but their numbers
+        ):  # rows without labels except their numbers
             self._check_is_same(found[0], data, description)
         return found
 
     def _check_is_same(self, row: int, data: ParsedJson, description: ParsedJson) -> None:
-        """Raise PointError if a row has other values than the one of another table that is called `data`."""
+        """Raise PointError if a row has other values than the row with the label `data` of another table."""
         if data not in description["choices"]:
-            raise PointError(f"expected a row of before, got {short_repr(data)}")
+            raise PointError(f"expected a row of the earlier table, got {short_repr(data)}")
         other, at = _rebuild_table(json.dumps(description["descriptors"])), description["choices"].index(data)
         mine, before = (dict(zip(one.names, one.row(i), strict=True)) for one, i in ((self.likeness, row), (other, at)))
         shared = mine.keys() & before.keys()
         if not shared:
-            raise PointError(f"row {row}: no column is left of those before, and no label tells which row it is")
+            raise PointError(f"row {row}: none of the earlier columns is left, and no label identifies the row")
         if any(mine[name] != before[name] for name in shared):
-            raise PointError(f"row {row} has other descriptors than before, and no label that tells which it is")
+            raise PointError(f"row {row} has other descriptors than before, and no label identifies the row")
 
     def describe(self) -> dict[str, Json]:
         """Return the labels and the descriptors as JSON."""
@@ -190,16 +190,16 @@ class Candidates(ChoiceVariable):
 
 
 def check_fits(n: int, n_cells: int) -> None:
-    """Raise DomainError unless there are two rows, and not more than fit into memory.
+    """Raise DomainError unless there are at least two rows, and no more than fit into memory.
 
-    n: rows.
-    n_cells: as of `max_rows`.
+    n: number of rows.
+    n_cells: see `max_rows`.
     """
     most = max_rows(n_cells)
     if not 2 <= n <= most:
         raise DomainError(
-            f"Candidates: expected 2 to {most:,} rows, which half of the memory here holds "
-            f"({memory_size() / 2**30:.0f} GiB, {n_cells} cells a row), got {n:,}"
+            f"Candidates: expected 2 to {most:,} rows, which fit into half of the memory "
+            f"({memory_size() / 2**30:.0f} GiB, {n_cells} cells per row), got {n:,}"
         )
 
 
@@ -225,7 +225,7 @@ def count_substructures(smiles: Sequence[Any]) -> Any:
 
 
 def _find_labels(given: GivenTable, label: object) -> list[Any]:
-    """Return the labels in a column, which is taken out, or in the index; raise DomainError if none has the name."""
+    """Return the labels in a column, which is removed, or in the index; raise DomainError if none has the name."""
     if str(label) in given.columns:
         return list(given.columns.pop(str(label)))
     if given.index_labels is not None and str(label) == given.index_name:
@@ -244,8 +244,8 @@ def _rebuild_table(text: str) -> Descriptors:
 class RankedGraph(VariableGraph):
     """Rows ranked along the directions in which descriptors vary most: 1, 2, 4, ... ranks apart is one change.
 
-    The graph is connected, for all rows are in each ranking. A row has some hundred neighbors, however many rows there
-    are.
+    The graph is connected, because each ranking has all rows. A row has some hundred neighbors, regardless of the
+    number of rows.
     """
 
     descriptors: Descriptors
@@ -270,8 +270,8 @@ class RankedGraph(VariableGraph):
 
 
 def _features(group: DescriptorGroup) -> Array:
-    """Return what varies as numbers of mean 0, whose variances sum to 1 (n, p)."""
-    if group.kind == "counts":  # too many columns to rank by: distances survive in few directions
+    """Return the descriptors as numbers of mean 0, whose variances sum to 1 (n, p)."""
+    if group.kind == "counts":  # too many columns to rank by: a random projection to few keeps distances
         columns = group.columns @ np.random.default_rng(0).normal(size=(group.columns.shape[1], PROJECTED))
     else:
         columns = np.asarray(group.columns, dtype=np.float64)
@@ -287,7 +287,7 @@ def _features(group: DescriptorGroup) -> Array:
 def _principal_directions(features: Array) -> Array:
     """Find the directions of the largest variances by subspace iteration (p, at most 8).
 
-    features: of n rows, centered (n, p).
+    features: centered features of n rows (n, p).
     """
     p = features.shape[1]
     found = np.linalg.qr(np.random.default_rng(0).normal(size=(p, min(p, DIRECTIONS))))[0]

@@ -1,8 +1,8 @@
-"""Define the graphs that the choices of one variable form: complete, a path, or any connected weighted graph.
+"""Graphs of the choices of one variable: complete, a path, or any connected weighted graph.
 
-Vertices are 0 .. size - 1. Graphs are values: equal graphs share the eigensystem of their Laplacian wherever it is
-cached, and with it functions of it, U diag(w) U^T for eigenvectors U and weights w. Users give the graph of some items
-as a networkx graph, or as a list of edges.
+Vertices are 0 .. size - 1. Graphs are values: equal graphs share the cached eigensystem of their Laplacian, and its
+functions, U diag(w) U^T for eigenvectors U and weights w. Users pass the graph of some items as a networkx graph, or as
+a list of edges.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from bostruct.checks import check_number, short_repr
 from bostruct.contracts import Array, DomainError, IntArray, PointError
 
 MAX_CHOICES = 1000
-MIN_WEIGHT, MAX_WEIGHT = 1e-300, 1e300  # of an edge; sums of weights are finite
+MIN_WEIGHT, MAX_WEIGHT = 1e-300, 1e300  # of an edge, so that sums of weights are finite
 EDGE_WEIGHTS = f"edge weights from {MIN_WEIGHT:g} to {MAX_WEIGHT:g}"
 DYADIC_STEPS = 24
-FACTOR_BITS = 40  # of the factors between integers, as binary fractions: few enough that 64 is 64
+FACTOR_BITS = 40  # binary places to which factors between integers are rounded, so that factors such as 64 are exact
 
 
 class VariableGraph(ABC):
@@ -80,14 +80,14 @@ class VariableGraph(ABC):
         return self.spectrum().values
 
     def with_large_steps(self) -> VariableGraph:
-        """Return the graph that also has long steps along an order; the graph itself if it has no order."""
+        """Return the graph with additional long steps along an order; the graph itself if it has no order."""
         return self
 
 
 @lru_cache(maxsize=256)
 def _decompose_laplacian(graph: VariableGraph) -> DenseSpectrum:
     values, vectors = np.linalg.eigh(graph.laplacian())
-    values[0] = 0.0  # exactly, and it alone: the graph is connected, however light the edges that connect it
+    values[0] = 0.0  # exactly, and only this one: the graph is connected, even if by edges of tiny weights
     values[1:] = np.maximum(values[1:], graph.size * np.finfo(np.float64).eps * values[-1])
     return DenseSpectrum(values, vectors)
 
@@ -107,7 +107,7 @@ class CompleteGraph(VariableGraph):
 
     def laplacian(self) -> Array:
         if self.size > MAX_CHOICES:
-            return super().laplacian()  # which refuses
+            return super().laplacian()  # raises DomainError
         return self.size * np.eye(self.size) - 1.0
 
     def eigenvalues(self) -> Array:
@@ -119,7 +119,7 @@ class PathGraph(VariableGraph):
     """A graph of choices in a row: a step up or down is one change.
 
     size: number of vertices, at least 2.
-    weight: of every edge, > 0.
+    weight: weight of every edge, > 0.
     """
 
     size: int
@@ -149,7 +149,7 @@ class DyadicGraph(VariableGraph):
     """Numbers in a row, too many for single steps: a step of half of them, a quarter and so on is one change.
 
     size: number of vertices, at least 2.
-    halvings: the most times that the size is halved; as many as it has binary digits end with steps of 1.
+    halvings: the most halvings of the size; with as many as the size has binary digits, the last step is 1.
     """
 
     size: int
@@ -168,10 +168,10 @@ class DyadicGraph(VariableGraph):
 
 @dataclass(frozen=True)
 class GeometricGraph(VariableGraph):
-    """The integers from low to high on the scale of their logarithms; vertex v is low + v.
+    """The integers from low to high on a logarithmic scale; vertex v is low + v.
 
-    Two integers are one change apart if they differ by a power of 2, or where one is the other times
-    (high / low)^(1/2), ^(1/4), ..., rounded down. Factors alone would lead few integers down to a far smaller one.
+    Two integers are one change apart if they differ by a power of 2, or if one is the other times (high / low)^(1/2),
+    ^(1/4), ..., rounded down. By factors alone, few integers would have a far smaller neighbor.
 
     low, high: int, 1 <= low < high.
     """
@@ -188,7 +188,7 @@ class GeometricGraph(VariableGraph):
         around = {value + sign * (1 << k) for k in range(self.size.bit_length()) for sign in (-1, 1)}
         for factor in self._factors:
             around.add(value * factor >> FACTOR_BITS)
-            below = -((-value << FACTOR_BITS) // factor)  # the only one that this factor could take here
+            below = -((-value << FACTOR_BITS) // factor)  # the only integer that this factor may take to the value
             if below * factor >> FACTOR_BITS == value:
                 around.add(below)
         around.discard(value)
@@ -239,7 +239,7 @@ class WeightedGraph(VariableGraph):
 def weighted_graph(graph: object) -> tuple[tuple[Hashable, ...], WeightedGraph]:
     """Return the nodes of a networkx graph, in its order, and the graph over their positions.
 
-    graph: `networkx.Graph`; the edge attribute `weight` counts, 1 if absent.
+    graph: `networkx.Graph`; the edge attribute `weight` is used, 1 if absent.
 
     Raises DomainError for a directed, multi- or disconnected graph, self loops, and weights that are not positive and
     finite.
@@ -266,7 +266,7 @@ def weighted_graph(graph: object) -> tuple[tuple[Hashable, ...], WeightedGraph]:
 
 
 def normalized_edge(a: int, b: int, weight: float) -> tuple[int, int, float]:
-    """Return an edge as `WeightedGraph` wants it; raises DomainError for a loop or an impossible weight.
+    """Return an edge in the form of `WeightedGraph`; raises DomainError for a loop or an invalid weight.
 
     weight: float from 1e-300 to 1e300.
     """
@@ -287,7 +287,7 @@ def weighted_graph_from_json(size: int, edges: Sequence[Sequence[float]]) -> Wei
     size: number of vertices.
     edges: (vertex, vertex, weight > 0).
 
-    Raises DomainError for a loop, an edge to no vertex, or a weight that is not positive.
+    Raises DomainError for a loop, an unknown vertex, or a weight that is not positive.
     """
     for edge in edges:
         if not all(0 <= vertex < size for vertex in edge[:2]):
@@ -298,20 +298,20 @@ def weighted_graph_from_json(size: int, edges: Sequence[Sequence[float]]) -> Wei
 def read_item_graph(kind: str, graph: object, items: Sequence[Any], find: Callable[[Any], int]) -> WeightedGraph:
     """Return the graph over the positions of items; raise DomainError unless it connects all of them.
 
-    graph: `networkx.Graph` between items, whose edge attribute `weight` counts, 1 if absent; or a list of edges
+    graph: `networkx.Graph` of items, whose edge attribute `weight` is used, 1 if absent; or a list of edges
         (item, item) or (item, item, weight).
     """
     edges: dict[tuple[int, int], float] = {}
     for given in _list_edges(kind, graph):
         a, b = (_find_item(kind, end, find) for end in given[:2])
-        told = given[2] if len(given) == 3 else 1.0
+        raw_weight = given[2] if len(given) == 3 else 1.0
         if a == b:
             raise DomainError(f"{kind}: graph: expected no self loops, got {_name_pair(items, a, b)}")
         try:
-            first, second, weight = normalized_edge(a, b, told)
+            first, second, weight = normalized_edge(a, b, raw_weight)
         except DomainError:
             raise DomainError(
-                f"{kind}: graph: expected {EDGE_WEIGHTS}, got {short_repr(told)} for {_name_pair(items, a, b)}"
+                f"{kind}: graph: expected {EDGE_WEIGHTS}, got {short_repr(raw_weight)} for {_name_pair(items, a, b)}"
             ) from None
         if (first, second) in edges:
             raise DomainError(
@@ -349,7 +349,7 @@ def _find_item(kind: str, end: Any, find: Callable[[Any], int]) -> int:
     try:
         return find(end)
     except PointError as error:
-        raise DomainError(f"{kind}: graph: an edge ends at no item: {error}") from None
+        raise DomainError(f"{kind}: graph: an edge ends at an unknown item: {error}") from None
 
 
 def _name_pair(items: Sequence[Any], a: int, b: int) -> str:
@@ -357,7 +357,7 @@ def _name_pair(items: Sequence[Any], a: int, b: int) -> str:
 
 
 def _split_components(graph: WeightedGraph) -> list[list[int]]:
-    """Return the connected parts, each as its vertices in order."""
+    """Return the connected components, each as its vertices in order."""
     left, parts = set(range(graph.size)), list[list[int]]()
     while left:
         part, queue = set[int](), [min(left)]
@@ -400,13 +400,13 @@ def _wave_cells(left: IntArray, right: IntArray, n: int) -> tuple[IntArray, IntA
 
 @lru_cache(maxsize=64)
 def _path_cells(k: int) -> tuple[IntArray, IntArray]:
-    """Return the cells of a whole path, for callers that only read them."""
+    """Return the cells of a whole path; callers must not change them."""
     return _wave_cells(np.arange(k), np.arange(k), 2 * k)
 
 
 @dataclass(frozen=True)
 class PathSpectrum:
-    """The spectrum of a path of some size, whose edges have one weight, in closed form."""
+    """The spectrum of a path, whose edges have equal weights, in closed form."""
 
     size: int
     weight: float

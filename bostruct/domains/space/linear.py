@@ -1,7 +1,7 @@
-"""Linear constraints between the numbers of a space: what they allow, exact draws of it, and ways along it.
+"""Linear constraints between the numbers of a space: exact counts, draws and steps that satisfy them.
 
-Numbers that are all discrete are counted and drawn by a table of partial sums. With continuous ones, draws come from
-hit-and-run (Smith 1984) along directions that keep the equalities, in integer multiples if integers are among them.
+If all numbers are discrete, points are counted and drawn by a table of partial sums. Otherwise draws come from
+hit-and-run (Smith 1984) along directions that keep the equalities, in integer multiples if they change integers.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ from bostruct.domains.space.clauses import BUILDERS, Clause, PartialPoint
 from bostruct.domains.space.graphs import MAX_CHOICES
 from bostruct.domains.space.variable import INACTIVE, Variable, find_owner
 
-ROUNDING = 1e-9  # of the largest sum that a constraint may have, by which a sum may miss its limit
+ROUNDING = 1e-9  # by which a sum may miss its limit, as a share of the largest possible sum of the constraint
 SIGNS: dict[type[ast.cmpop], str] = {ast.LtE: "<=", ast.GtE: ">=", ast.Eq: "=="}
 PRODUCT = re.compile(r"(?<![\w.])((?>\d+\.?\d*(?:[eE][+-]?\d+)?))\s*(?=[A-Za-z_(])")  # 2 x, as constraints are printed
-MAX_CELLS = 10**7  # states times values of a table of partial sums
-EXACT = 2.0**60  # counts that a long double holds
-SOLVER_SECONDS = 10.0  # to decide whether a point exists
+MAX_CELLS = 10**7  # the most states times values of a table of partial sums
+EXACT = 2.0**60  # a long double represents all counts up to this one
+SOLVER_SECONDS = 10.0  # the time limit of a decision whether a point exists
 CHAIN_STEPS = 15  # of hit-and-run, times k (1 + log k) for k numbers
-MAX_SUBSETS = 600  # of variables, of which directions are computed
+MAX_SUBSETS = 600  # the most subsets of variables whose directions are computed
 LARGEST_DENOMINATOR = 1_000  # of a ratio of steps of integers
 HALVINGS = 10  # of the range of a continuous number, as steps of neighbors
-INTERIOR_GOALS = 8  # extreme points whose mean is where draws begin
-OFTEN_DRAWS = 400  # of points, to see whether rejection suffices
-BRANCH_DRAWS = (200, 20_000)  # of points, to see which variables may be there together
+INTERIOR_GOALS = 8  # random goals, whose extreme points have as their mean the start of draws
+OFTEN_DRAWS = 400  # draws of points to find whether rejection suffices
+BRANCH_DRAWS = (200, 20_000)  # draws of points to find which variables may be active together
 EXTREME_NODES = 100  # of the solver's search for an extreme point
-WHOLE_SCALE = 4e8  # the largest scale of sums of whole numbers, which must not miss by 1
+WHOLE_SCALE = 4e8  # the largest scale of sums of whole numbers, whose tolerance must be below 1
 
 Mask = npt.NDArray[np.bool_]
 
@@ -102,7 +102,7 @@ class Linear(Clause):
         """
         try:
             if not isinstance(text, str):
-                raise ValueError("it is no text")
+                raise ValueError("it is not a string")
             node = ast.parse(PRODUCT.sub(r"\1*", text.strip()), mode="eval").body
             if not isinstance(node, ast.Compare) or [type(one) in SIGNS for one in node.ops] != [True]:
                 raise ValueError(
@@ -206,12 +206,12 @@ class Linear(Clause):
 
 
 def _is_among(name: str, owners: Collection[str]) -> bool:
-    """Return whether a name is that of a variable, or of a part of one."""
+    """Return whether a name is the name of a variable, or of a part of a variable."""
     return name in owners or any(name.startswith(f"{own}.") for own in owners)
 
 
 def _look_up(given: Presented, name: str) -> float:
-    """Return a number of a point by its name, or a part of a value by both names and a dot; 0 if absent."""
+    """Return a number of a point by its name, or a part of a value by both names joined by a dot; 0 if absent."""
     if name in given or "." not in name:
         return given.get(name, 0)
     values = ((name[len(own) + 1 :], one) for own, one in given.items() if name.startswith(f"{own}."))
@@ -219,12 +219,12 @@ def _look_up(given: Presented, name: str) -> float:
 
 
 def _format_weight(number: float) -> str:
-    """Return a number in few digits if these are all that it has."""
+    """Return a number with 15 digits if they are exact, otherwise its repr."""
     return f"{number:.15g}" if float(f"{number:.15g}") == number else repr(number)
 
 
 def _read_terms(node: ast.AST) -> dict[str, float]:
-    """Return the weight of each name in a linear expression, and the constant under ""; raise ValueError for others."""
+    """Return the weight of each name in a linear expression, the constant under ""; raise ValueError otherwise."""
     match node:
         case ast.Constant(value=int() | float() as value) if type(value) is not bool:
             return {"": value}
@@ -264,10 +264,10 @@ BUILDERS["formula"] = ("a formula", lambda data, _: Linear.parse(data["formula"]
 class Axis(NamedTuple):
     """The numbers of one variable, or of one part of its values.
 
-    name: of the variable, and of the part after a dot. i: position of the variable. low, high: of the numbers. step:
-    between numbers that are even and not continuous; 0 of continuous ones, NaN of others. levels: all numbers by
-    position, if listed; else None. unit: between the numbers of two positions if they are even; else 0. first, size:
-    of the positions. column: of the part. is_optional: True of a part that may be 0, too.
+    name: name of the variable, followed by a dot and the part, if any. i: position of the variable. low, high: bounds.
+    step: distance of even, discrete numbers; 0 if they are continuous, NaN if uneven. levels: all numbers by position,
+    if listed; else None. unit: distance of the numbers of adjacent positions if even; else 0. first, size: the first
+    position, and their number. column: of the part. is_optional: True if the part may also be 0.
     """
 
     name: str
@@ -290,11 +290,11 @@ class Axis(NamedTuple):
 
     @property
     def shares(self) -> tuple[float, float]:
-        """The number at the continuous coordinate 0, and how far from it that at 1 is."""
+        """The number at the continuous coordinate 0, and the difference to the number at 1."""
         return (0.0, self.variable.total) if self.variable.total else (self.low, self.high - self.low)
 
     def values(self, vertices: IntArray) -> Array:
-        """Return the numbers at positions, 0 for an absent one, as many."""
+        """Return the numbers at positions, 0 for inactive variables, in the same shape."""
         is_absent = vertices == INACTIVE
         known = np.where(is_absent, 0, vertices)
         if self.levels is not None:
@@ -309,7 +309,7 @@ class Axis(NamedTuple):
         return np.where(is_absent, 0.0, found)
 
     def vertices(self, values: Array) -> IntArray:
-        """Return the positions of the nearest numbers, as many."""
+        """Return the positions of the nearest numbers, in the same shape."""
         inside = np.clip(values, self.low, self.high)
         if self.levels is not None:
             ascending = np.sort(self.levels)
@@ -325,7 +325,7 @@ class Axis(NamedTuple):
 
 
 def find_axes(i: int, name: str, variable: Variable) -> list[Axis]:
-    """Return the numbers of a variable: one, or one of each part; none if its values are no numbers."""
+    """Return the axes of a variable: one, or one for each part; none if its values are not numbers."""
     if (sums := variable.compositions) is not None:
         unit, step = variable.total / sums.total, 0.0 if variable.is_real else 1.0
         names = [*(f"{name}.{part}" for part in variable.parts), f"{name} (slack)"]
@@ -340,7 +340,7 @@ def find_axes(i: int, name: str, variable: Variable) -> list[Axis]:
         low, high = float(variable.choices[0]), float(variable.choices[len(variable.choices) - 1])
         step = 0.0 if variable.kind == "Real" else 1.0
         return [Axis(name, i, low, high, step, None, variable, step, 0, variable.size)]
-    listed = {f"{name}.{part}": [variable.choices[0][part]] for part in variable.parts}  # of a fixed value
+    listed = {f"{name}.{part}": [variable.choices[0][part]] for part in variable.parts}  # the value is fixed
     listed = listed or {name: [to_python(one) for one in variable.choices]}
     kinds = {type(one) for numbers in listed.values() for one in numbers}
     is_bit = kinds == {bool} and (variable.kind == "Binary" or variable.is_fixed)
@@ -360,9 +360,9 @@ def find_axes(i: int, name: str, variable: Variable) -> list[Axis]:
 
 
 class NullDirection(NamedTuple):
-    """A way to change numbers that keeps the equalities.
+    """A direction in which numbers can change without violating the equalities.
 
-    vector: by how much each changes (k,). is_whole: True if only integer multiples are ways.
+    vector: change of each number (k,). is_whole: True if only integer multiples are allowed.
     """
 
     vector: Array
@@ -372,8 +372,8 @@ class NullDirection(NamedTuple):
 class Table(NamedTuple):
     """All combinations of discrete numbers that satisfy the constraints, by partial sums.
 
-    ways: for each number, how many completions each state has, and for all (k + 1 arrays).
-    after: for each number, the next state by state and value, -1 for none (k arrays (states, values)).
+    ways: number of completions of each state before each number, and after the last (k + 1 arrays).
+    after: for each number, the next state by state and value, -1 if there is none (k arrays (states, values)).
     """
 
     ways: list[npt.NDArray[np.longdouble]]
@@ -384,8 +384,8 @@ class Table(NamedTuple):
         found, state = [], np.zeros(m, dtype=np.int64)
         for ways, after in zip(self.ways[1:], self.after, strict=True):
             following = after[state]
-            chances = np.where(following >= 0, ways[following], 0.0)
-            sums = np.cumsum(chances, axis=1)
+            weights = np.where(following >= 0, ways[following], 0.0)
+            sums = np.cumsum(weights, axis=1)
             chosen = (rng.random((m, 1)) * sums[:, -1:] >= sums).sum(axis=1)
             found.append(chosen)
             state = following[np.arange(m), chosen]
@@ -393,9 +393,9 @@ class Table(NamedTuple):
 
 
 class LinearSystem:
-    """The linear constraints of a space, on the numbers that a set of its points has.
+    """The linear constraints of a space, for the points that have a given set of numbers.
 
-    axes: of the numbers that are in some constraint, k of them.
+    axes: axes of the k numbers in the constraints.
     rules: the constraints.
     """
 
@@ -414,28 +414,28 @@ class LinearSystem:
         self.high = np.array([axis.high for axis in axes])
 
     def holds(self, values: Array) -> Mask:
-        """Tell which points satisfy all constraints (m,).
+        """Return which points satisfy all constraints (m,).
 
-        values: numbers (m, k), 0 of absent ones.
+        values: numbers (m, k), 0 for inactive variables.
         """
-        meets = np.abs(values @ self.equal.T - self.total) <= self.slacks[0]
-        keeps = values @ self.upper.T <= self.limit + self.slacks[1]
-        return np.all(meets, axis=1) & np.all(keeps, axis=1)
+        equal = np.abs(values @ self.equal.T - self.total) <= self.slacks[0]
+        below = values @ self.upper.T <= self.limit + self.slacks[1]
+        return np.all(equal, axis=1) & np.all(below, axis=1)
 
     def find_point(self, rules: Sequence[int] | None = None, goal: Array | None = None) -> Array | None:
         """Return numbers that satisfy the constraints (k,), found by HiGHS; None if there are none.
 
-        rules: positions of the constraints that count; None for all.
-        goal: minimized, a weight of each number (k,); None for none.
+        rules: positions of the constraints to satisfy; None for all.
+        goal: weight of each number in a sum to minimize (k,); None for any point.
 
-        Raises TimeoutError if 10 seconds do not decide.
+        Raises TimeoutError if the solver does not decide in 10 seconds.
         """
         from scipy.optimize import Bounds, LinearConstraint, milp
 
         k, blocks = len(self.axes), [i for i, axis in enumerate(self.axes) if math.isnan(axis.step)]
-        sizes = [len(self.axes[i].levels) for i in blocks]  # type: ignore[arg-type]  # of levels that are not even
+        sizes = [len(self.axes[i].levels) for i in blocks]  # type: ignore[arg-type]  # uneven numbers are listed
         n, first, limits = k + sum(sizes), k, []
-        for i, size in zip(blocks, sizes, strict=True):  # one of the levels each
+        for i, size in zip(blocks, sizes, strict=True):  # one level of each is chosen
             chosen, is_level = np.zeros(n), np.zeros(n)
             chosen[first : first + size] = 1.0
             is_level[first : first + size], is_level[i] = self.axes[i].levels, -1.0
@@ -456,7 +456,7 @@ class LinearSystem:
             limits.append(LinearConstraint(row, low, high))
         for i in blocks:
             unit[i], offset[i] = 1.0, 0.0
-        lower: Any = np.append((self.low - offset) / unit, np.zeros(n - k))  # Bounds is typed for numbers alone
+        lower: Any = np.append((self.low - offset) / unit, np.zeros(n - k))  # Bounds is typed only for numbers
         upper: Any = np.append((self.high - offset) / unit, np.ones(n - k))
         bounds = Bounds(lower, upper)
         costs = np.zeros(n)
@@ -472,7 +472,7 @@ class LinearSystem:
         return np.clip(offset + unit * values, self.low, self.high)
 
     def find_conflict(self) -> list[int]:
-        """Return the positions of constraints that exclude one another, none of which can be left out."""
+        """Return the positions of a minimal set of constraints that contradict each other."""
         kept = list(range(len(self.rules)))
         for r in list(kept):
             others = [one for one in kept if one != r]
@@ -482,7 +482,7 @@ class LinearSystem:
         return kept
 
     def sample(self, m: int, rng: np.random.Generator) -> IntArray:
-        """Draw m points as positions (m, k), uniformly among those that satisfy the constraints.
+        """Draw m points as positions (m, k), uniformly among the points that satisfy the constraints.
 
         Raises DomainError if there is none.
         """
@@ -500,7 +500,7 @@ class LinearSystem:
         return int(self.table.ways[0][0])
 
     def moves(self, values: Array) -> Array:
-        """Return the points that steps along directions lead to, several numbers at once (q, k).
+        """Return the results of steps along directions, which change several numbers at once (q, k).
 
         values: numbers of one point (k,).
         """
@@ -525,7 +525,7 @@ class LinearSystem:
 
     @cached_property
     def table(self) -> Table | None:
-        """The table of partial sums; None if a number is continuous or not even, or the table too large."""
+        """The table of partial sums; None if a number has too many values or a log scale, or it is too large."""
         if any(axis.size > MAX_CHOICES or axis.is_log for axis in self.axes):
             return None
         return self._build_table()
@@ -536,7 +536,7 @@ class LinearSystem:
         limits = np.concatenate([self.total, self.limit])
         values = [axis.values(axis.first + np.arange(axis.size)) for axis in self.axes]
         terms = [own[:, None] * weights[:, j] for j, own in enumerate(values)]
-        least = np.cumsum([one.min(axis=0) for one in terms[::-1]], axis=0)[::-1]  # of the numbers from each on
+        least = np.cumsum([one.min(axis=0) for one in terms[::-1]], axis=0)[::-1]  # sums of the numbers from each on
         most = np.cumsum([one.max(axis=0) for one in terms[::-1]], axis=0)[::-1]
         n_equal, none = len(self.equal), np.zeros(len(weights))
         unit = np.maximum(slack, 1e-300)
@@ -549,15 +549,15 @@ class LinearSystem:
             rest_least, rest_most = (least[j + 1], most[j + 1]) if j + 1 < len(terms) else (none, none)
             fits = (reached + rest_least <= limits + slack).all(axis=1)
             fits &= (reached + rest_most >= limits - slack)[:, :n_equal].all(axis=1)
-            # of an inequality that nothing to come can break, all sums are alike
+            # all sums are equivalent in an inequality that later numbers cannot violate
             is_free = reached[:, n_equal:] + rest_most[n_equal:] <= limits[n_equal:]
             reached[:, n_equal:][is_free] = -np.inf
             keys = np.where(np.isfinite(reached), np.rint(reached / unit), -(2.0**62))
-            _, where, of = np.unique(keys[fits], axis=0, return_index=True, return_inverse=True)
-            places = np.full(len(reached), -1, dtype=np.int64)
-            places[fits] = of.ravel()
-            after.append(places.reshape(len(sums), len(own)))
-            sums = reached[fits][where]
+            _, firsts, of = np.unique(keys[fits], axis=0, return_index=True, return_inverse=True)
+            states = np.full(len(reached), -1, dtype=np.int64)
+            states[fits] = of.ravel()
+            after.append(states.reshape(len(sums), len(own)))
+            sums = reached[fits][firsts]
             if not len(sums):
                 return Table([np.zeros(1, dtype=np.longdouble)] * (len(terms) + 1), after)
         ways = [np.ones(len(sums), dtype=np.longdouble)]
@@ -572,8 +572,8 @@ class LinearSystem:
     def _run_chain(self, m: int, rng: np.random.Generator) -> Array:
         """Draw numbers by hit-and-run (m, k).
 
-        It starts in the middle of what is allowed, or, beside discrete numbers, at extreme points. Half of the general
-        directions are combinations of extreme points, so that thin polytopes are crossed, too.
+        Chains start at the mean of extreme points, or, if some numbers are discrete, at extreme points. Half of the
+        general directions are combinations of extreme points, so that chains also cross thin polytopes.
         """
         extremes, k = self._extremes, len(self.axes)
         span = np.maximum(self.high - self.low, 1e-300)
@@ -594,14 +594,14 @@ class LinearSystem:
                 moved = self._hit_and_run(values, NullDirection(rng.normal(size=len(basis)) @ basis, False), rng)
             else:
                 continue
-            if logs:  # even by logarithms: Metropolis, for proposals are even by numbers
+            if logs:  # Metropolis step to a uniform law of the logarithms, because proposals are uniform in the numbers
                 ratio = np.prod(values[:, logs] / np.maximum(moved[:, logs], 1e-300), axis=1)
                 moved = np.where((rng.random(m) < ratio)[:, None], moved, values)
             values = moved
         return values
 
     def _hit_and_run(self, values: Array, direction: NullDirection, rng: np.random.Generator) -> Array:
-        """Move each point to a uniform one of its line within the limits (m, k)."""
+        """Move each point to a uniform point of its line within the constraints (m, k)."""
         vector, is_whole = direction
         own = np.flatnonzero(vector)
         ends = np.stack([(self.low - values)[:, own] / vector[own], (self.high - values)[:, own] / vector[own]])
@@ -620,7 +620,7 @@ class LinearSystem:
         return values + drawn[:, None] * vector
 
     def _change_level(self, values: Array, j: int, rng: np.random.Generator) -> Array:
-        """Propose another level of a number, another number making up for it in equalities, if that is allowed."""
+        """Propose another level of a number; another number compensates for it in equalities, if that is allowed."""
         levels = self.axes[j].levels
         assert levels is not None
         moved = values.copy()
@@ -641,7 +641,7 @@ class LinearSystem:
 
     @cached_property
     def _extremes(self) -> Array:
-        """Points that are best by random goals (q, k)."""
+        """Points that minimize random goals (q, k)."""
         first = self.find_point()
         if first is None:
             raise DomainError(f"constraints: no point satisfies {', '.join(map(repr, self.rules))}")
@@ -667,7 +667,7 @@ class LinearSystem:
 
     @cached_property
     def _directions(self) -> list[NullDirection]:
-        """Directions of few numbers each that keep the equalities, and such as keep one inequality as well."""
+        """Directions of few numbers each that keep the equalities, and directions that also keep one inequality."""
         found = self._list_directions(self.equal)
         for row in self.upper:
             found += self._list_directions(np.concatenate([self.equal, row[None]]))
@@ -675,7 +675,7 @@ class LinearSystem:
 
     @cached_property
     def _neighbor_directions(self) -> list[NullDirection]:
-        """The directions that change several numbers, none on a logarithmic scale, and not two parts of a mixture."""
+        """The directions that change several numbers, none on a logarithmic scale, and not only two mixture parts."""
         logs = [axis.is_log for axis in self.axes]
         return [
             one
@@ -687,7 +687,7 @@ class LinearSystem:
 
     @cached_property
     def _mixtures(self) -> list[list[int]]:
-        """The positions of the numbers that are parts of one variable, for each such variable."""
+        """The positions of the numbers that are parts of a variable, for each variable with parts."""
         found = dict[int, list[int]]()
         for j, axis in enumerate(self.axes):
             if axis.variable.compositions is not None:
@@ -695,7 +695,7 @@ class LinearSystem:
         return list(found.values())
 
     def _list_directions(self, kept: Array) -> list[NullDirection]:
-        """Return the directions of as few numbers as keep some sums.
+        """Return the directions with a minimal set of numbers that keep some sums.
 
         kept: weights of the sums (e, k).
         """
@@ -707,7 +707,7 @@ class LinearSystem:
                     return found
                 null = _find_null_space(kept[:, own] * (self.high - self.low)[own])
                 if len(null) != 1 or np.abs(null[0]).min() < 1e-9:
-                    continue  # none, or fewer numbers do
+                    continue  # no direction, or one of fewer numbers
                 vector = null[0] * (self.high - self.low)[own]
                 steps = np.array([self.axes[j].step for j in own])
                 ratio = _find_whole(vector[steps > 0.0] / steps[steps > 0.0])
@@ -720,7 +720,7 @@ class LinearSystem:
 
 
 def _find_null_space(matrix: Array) -> Array:
-    """Return an orthonormal basis of the vectors that a matrix takes to 0 (f, k)."""
+    """Return an orthonormal basis of the null space of a matrix (f, k)."""
     if not len(matrix):
         return np.eye(matrix.shape[1])
     _, scales, vectors = np.linalg.svd(matrix)
@@ -729,7 +729,7 @@ def _find_null_space(matrix: Array) -> Array:
 
 
 def _find_whole(units: Array) -> float | None:
-    """Return the smallest factor that makes some numbers whole; None if none does with small denominators."""
+    """Return the smallest factor that makes numbers whole; None if their ratios have no small denominators."""
     if not len(units):
         return 1.0
     ratios = [Fraction(float(one / units[0])).limit_denominator(LARGEST_DENOMINATOR) for one in units]
@@ -744,13 +744,13 @@ def _find_whole(units: Array) -> float | None:
 
 
 class SpaceLinear:
-    """The linear constraints of a space, whatever variables a point has: those that it lacks count as 0.
+    """The linear constraints of a space, for points with any variables: inactive variables count as 0.
 
-    variables: of the space, by name, in order.
+    variables: the variables of the space, by name, in order.
     rules: its linear constraints.
     starts: the first column of each variable.
     apply_conditions: rows, generator -> rows in which variables exist if their conditions hold.
-    draw: number, generator -> points, whatever the constraints (m, columns).
+    draw: number, generator -> points that ignore the constraints (m, columns).
     """
 
     def __init__(
@@ -774,35 +774,35 @@ class SpaceLinear:
         ]
         self.has_conditions = any(one.when for one in variables.values())
         self._systems: dict[bytes, LinearSystem | None] = {}
-        self._is_undecided = False  # of some system the solver did not decide whether it has a point
+        self._is_undecided = False  # True if the solver did not decide whether some system has a point
 
     @cached_property
     def whole(self) -> LinearSystem:
-        """The constraints on points that have all variables."""
+        """The constraints for points that have all variables."""
         return LinearSystem(self.axes, [*self.rules, *(rule for _, one, rule in self._sums if not one.when)])
 
     @cached_property
     def is_often_met(self) -> bool:
-        """True if parts of mixtures are in the constraints, and one free draw in 20 satisfies these."""
+        """True if the constraints have parts of mixtures, and at least one unconstrained draw in 20 satisfies them."""
         if not self._sums:
             return False
         return bool(self.holds(self._draw(OFTEN_DRAWS, np.random.default_rng(0))).mean() >= 0.05)
 
     def has(self, rows: IntArray) -> Mask:
-        """Tell which numbers points have: the variable exists, and the part is not left out (m, k)."""
+        """Return which numbers points have: the variable is active, and the part is not absent (m, k)."""
         positions = rows[:, self.columns]
         return (positions != INACTIVE) & ~(self._is_optional & (positions == 0))
 
     def values(self, rows: IntArray) -> Array:
-        """Return the numbers of points in the constraints (m, k), 0 of absent ones."""
+        """Return the numbers of points in the constraints (m, k), 0 for inactive variables."""
         return np.column_stack([axis.values(rows[:, c]) for axis, c in zip(self.axes, self.columns, strict=True)])
 
     def holds(self, rows: IntArray) -> Mask:
-        """Tell which points satisfy all linear constraints (m,)."""
+        """Return which points satisfy all linear constraints (m,)."""
         return self.whole.holds(self.values(rows)) if len(rows) else np.zeros(0, dtype=bool)
 
     def redraw(self, rows: IntArray, rng: np.random.Generator) -> IntArray:
-        """Return points whose numbers in the constraints are drawn again within them, if they can be (m, columns)."""
+        """Return points whose numbers in the constraints are redrawn subject to them, if possible (m, columns)."""
         if self.is_often_met:
             return rows
         drawn, has = rows.copy(), self.has(rows)
@@ -814,7 +814,7 @@ class SpaceLinear:
         return self._apply_conditions(drawn, rng) if self.has_conditions else drawn
 
     def moves(self, row: IntArray) -> IntArray:
-        """Return the points that steps of several numbers at once lead to (q, columns)."""
+        """Return the results of steps that change several numbers at once (q, columns)."""
         mask = self.has(row[None])[0]
         system = self._system(mask)
         if system is None or not mask.any():
@@ -834,10 +834,11 @@ class SpaceLinear:
             rows[cells] = one.compositions.nearest(rows[cells].astype(np.float64), present)
 
     def refuse_infeasible(self) -> None:
-        """Raise DomainError, naming constraints that exclude one another, if no branch of a space has a point.
+        """Raise DomainError, naming contradictory constraints, if no branch of a space has a point.
 
-        Without conditions there is one branch. With them, numbers that a point may lack are taken for 0 or any between
-        their bounds: what no such numbers satisfy is refused, and else a search of the space may find a rare branch.
+        Without conditions there is one branch. With conditions, a number that a point may lack is relaxed to 0 or any
+        number between its bounds: if the relaxation has no point, the constraints are rejected; otherwise a search of
+        the space may still find a rare branch.
         """
         is_kept = self.whole.holds(np.zeros((1, len(self.axes))))[0]
         for n_draws in BRANCH_DRAWS[: 1 + (self.has_conditions or bool(self._is_optional.any()))]:
@@ -871,15 +872,15 @@ class SpaceLinear:
         )
 
     def limit_shares(self, rows: IntArray, continuous: Mapping[int, int], shares: Array) -> list[Polytope]:
-        """Return what the constraints leave to the continuous coordinates of points.
+        """Return the polytope of allowed continuous coordinates for each point.
 
-        continuous: the first coordinate of each variable that has some.
-        shares: of the points (m, c).
+        continuous: the first coordinate of each variable with continuous coordinates.
+        shares: continuous coordinates of the points (m, c).
         """
         values, has, c = self.values(rows), self.has(rows), shares.shape[1]
         own = [(j, axis, continuous[axis.i] + axis.column) for j, axis in enumerate(self.axes) if axis.i in continuous]
         free = [(j, at, *axis.shares) for j, axis, at in own if not axis.is_log]
-        n_equal = sum(rule.relation == "==" for rule in self.rules)  # the sums of mixtures are known
+        n_equal = sum(rule.relation == "==" for rule in self.rules)  # without the sums of mixtures
         given = (self.whole.equal[:n_equal], self.whole.total[:n_equal]), (self.whole.upper, self.whole.limit)
         fixed = [at for _, axis, at in own if axis.is_log]
         found = []
@@ -899,7 +900,7 @@ class SpaceLinear:
         return found
 
     def _system(self, mask: Mask) -> LinearSystem | None:
-        """Return the constraints on points that have some of the numbers; None if these have, or may have, no point."""
+        """Return the constraints for points that have some of the numbers; None if no point is known to exist."""
         key = mask.tobytes()
         if not mask.any():
             return None

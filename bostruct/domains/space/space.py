@@ -1,4 +1,4 @@
-"""A space: the Cartesian product of its variables, held as integer arrays."""
+"""A space: the Cartesian product of its variables, whose points are rows of integers."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ from bostruct.domains.space.variable import INACTIVE, Variable
 
 MAX_VARIABLES = 10_000
 RESAMPLING_DRAWS = 1_000
-DRAWS_OF_ONE = 64  # of a variable that is to change: of two values the likelier has two chances in three
+DRAWS_OF_ONE = 64  # draws of a variable that must change; one of its two values may have a probability of 2/3
 
 
 class Space(NeighborSampler, ChoiceDomain, TreeDomain):
@@ -59,8 +59,8 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
     required value, to a list of allowed values, or to a predicate of the value. A condition on an inactive variable
     does not hold. A point is a dict without its inactive variables.
 
-    If a value is another domain, such as `cnn_domain()`, or a dict, which stands for a `Space`, the result is a
-    `bostruct.domains.mixed.MixedSpace`. Conditions may name these parts, too.
+    If a value is another domain, such as `cnn_domain()`, or a dict, which represents a `Space`, the result is a
+    `bostruct.domains.mixed.MixedSpace`. Conditions may also name these parts.
 
     Internally a point is a row of integers. Each variable has one column, the position of its choice, or several (see
     `layout`). Columns of inactive variables are `INACTIVE`.
@@ -187,7 +187,7 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
         return Exact(self.n_points)
 
     def _count_linear(self) -> int | None:
-        """Return the number of points of a space whose only constraints are linear; None if that is not known."""
+        """Return the number of points of a space whose constraints are all linear; None if it is unknown."""
         if self.linear is None or self.conditions or not all(isinstance(rule, Linear) for rule in self.constraints):
             return None
         used = {axis.i for axis in self.linear.axes}
@@ -312,8 +312,8 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
         return self._row_keys.write(np.asarray(x)[None])[0]
 
     def take(self, batch: SpaceBatch, positions: Sequence[int] | IntArray) -> SpaceBatch:
-        held = batch if isinstance(batch, np.ndarray | SingleChanges) else self.join(batch)
-        return held[np.asarray(positions, dtype=np.intp)]
+        points = batch if isinstance(batch, np.ndarray | SingleChanges) else self.join(batch)
+        return points[np.asarray(positions, dtype=np.intp)]
 
     def tokens(self, xs: IntArray) -> list[IntArray]:
         if not self.conditions and self.layout.is_simple and int(self.n_choices.max()) <= MAX_CHOICES:
@@ -385,7 +385,7 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
         return round(value) if grid is None else int(grid.nearest(np.array(value)))
 
     def _replay(self, made: Sequence[int]) -> tuple[IntArray, int | None]:
-        """Return the row with these vertices, other variables absent, and the position of the variable decided next."""
+        """Return the row with these decisions, other variables inactive, and the position of the next variable."""
         row = np.full(self.d, INACTIVE, dtype=np.int64)
         left = list(made)
         for i in self.conditions.order:
@@ -409,7 +409,7 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
         raise Infeasible(f"no valid point with the choices {tuple(made)} was found in up to {draws} draws")
 
     def to_json(self) -> Json:
-        """Describe the space as JSON. Of constraints that are not all clauses it holds only the number."""
+        """Describe the space as JSON. Unless all constraints are clauses, only their number is stored."""
         variables = {name: v.to_json() for name, v in self.variables.items()}
         clauses = [rule.to_json() for rule in self.constraints if isinstance(rule, Clause)]
         n_rules = len(self.constraints)
@@ -459,7 +459,7 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
 
     @cached_property
     def _continuous(self) -> list[tuple[slice, slice, Variable]]:
-        """The variables with continuous coordinates, before each the places of these, and its columns."""
+        """The places of the continuous coordinates of each variable that has some, its columns, and the variable."""
         found, first = [], 0
         for i, one in enumerate(self.variables.values()):
             if one.n_continuous:
@@ -496,7 +496,7 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
     ) -> tuple[SpaceBatch, IntArray]:
         none_differ = self._is_fine.all() and not self.conditions
         batch, of = super().sample_neighborhoods(xs[:0] if none_differ else xs, m, rng, large_steps=True)
-        switches = batch.of != of  # others than the one changed
+        switches = batch.of != of  # changes that activate or deactivate other variables
         kept = switches | ~self._is_fine[batch.which]
         for i, wide in self._multi_column:
             own = np.flatnonzero(batch.which == i)
@@ -527,7 +527,7 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
 
 
 def _check_arguments(variables: object, constraints: object) -> tuple[Constraint, ...]:
-    """Return the constraints; raise DomainError if names or constraints are none."""
+    """Return the constraints; raise DomainError if names or constraints are invalid."""
     if not isinstance(variables, Mapping):
         raise DomainError(f"variables: expected a mapping from name to variable, got {short_repr(variables)}")
     if not 1 <= len(variables) <= MAX_VARIABLES:

@@ -134,7 +134,7 @@ def test_choices_that_get_descriptors_stay_data(tmp_path):
 
 def test_numbered_rows_of_other_columns_are_other_rows(tmp_path):
     run(tmp_path, {"x": [1.0, 2.0, 3.0]}, 3)
-    with pytest.warns(bo.SpaceChanged, match="no column is left of those before, and no label"):
+    with pytest.warns(bo.SpaceChanged, match="none of the earlier columns is left, and no label"):
         assert run(tmp_path, {"y": [9.0, 8.0, 7.0]}, 3).n_unread == 3
 
 
@@ -148,7 +148,7 @@ def test_the_number_of_a_row_is_no_label(before, after):
         with pytest.raises(PointError, match="has other descriptors than before"):
             after.decode_from(label, before.to_json())
     assert after.decode_from(1, before.to_json()) == [1]
-    with pytest.raises(PointError, match="expected a row of before, got 3"):
+    with pytest.raises(PointError, match="expected a row of the earlier table, got 3"):
         Candidates({"x": [1.0, 2.0, 3.0, 4.0]}).decode_from(3, before.to_json())
     assert after.decode_from(0, after.to_json()) == after.parse(0)
     assert after.decode_from(0, bo.Categorical(range(3)).to_json()) == after.parse(0)
@@ -244,7 +244,7 @@ def test_each_row_of_a_long_table_is_scored():
 def test_memory_limits_the_rows(monkeypatch):
     monkeypatch.setattr(choices_of_variables, "memory_size", lambda: 2 * 50 * (2_000 + 32 * 12))
     assert Candidates(BITS).size == 9
-    with pytest.raises(DomainError, match=r"Candidates: expected 2 to 50 rows, .* 12 cells a row.*, got 51"):
+    with pytest.raises(DomainError, match=r"Candidates: expected 2 to 50 rows, .* 12 cells per row.*, got 51"):
         Candidates(np.ones((51, 12)))
 
 

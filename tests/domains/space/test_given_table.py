@@ -143,7 +143,7 @@ REFUSED: list[tuple[object, str]] = [
     ([1, 2, 3], "Candidates: expected a pandas frame"),
     (
         pd.DataFrame({"a": [1.0]}),
-        r"Candidates: expected 2 to [\d,]+ rows, which half of the memory here holds \(.*\), got 1$",
+        r"Candidates: expected 2 to [\d,]+ rows, which fit into half of the memory \(.*\), got 1$",
     ),
     ({"a": [1.0, 1.0, 1.0]}, r"expected a column that shows which rows are similar; in each of \('a',\) all rows"),
     ({"a": ["x", "y", "z"]}, "or all are different strings"),

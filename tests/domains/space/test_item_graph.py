@@ -23,7 +23,7 @@ def test_edges_and_networkx_graphs_are_read_alike():
 
 
 REFUSED = [
-    ([("a", "b"), ("b", "z")], "Subset: graph: an edge ends at no item: expected one of .*, got 'z'"),
+    ([("a", "b"), ("b", "z")], "Subset: graph: an edge ends at an unknown item: expected one of .*, got 'z'"),
     ([("a", "b"), ("c", "d")], r"connect all items, .* got 2 parts, such as \['a', 'b'\] and \['c', 'd'\]"),
     ([("a", "b"), ("b", "c")], r"got 2 parts, such as \['a', 'b', 'c'\] and \['d'\]"),
     ([*EDGES, ("b", "a")], "Subset: graph: expected each edge once, got 'a' to 'b' more than once"),

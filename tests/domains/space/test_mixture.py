@@ -156,7 +156,7 @@ def test_what_is_no_value_is_refused_in_words(variable, value, message):
         (lambda: Mixture(["a", "b"], bounds={"c": (0, 1)}), "unknown part 'c'"),
         (lambda: Mixture(["a", "b"], bounds={"a": (0.5, 0.2)}), "low <= high"),
         (lambda: Mixture(["a", "b", "c"], bounds=(0, 0.4), max_parts=2), "2 parts sum to at most 0.8"),
-        (lambda: Mixture(["a", "b"], bounds=(0, 0.5), min_share=0.6), "from 0.6 on"),
+        (lambda: Mixture(["a", "b"], bounds=(0, 0.5), min_share=0.6), "of at least 0.6"),
         (lambda: Mixture(["a", "b"], total=0), "above 0"),
         (lambda: Mixture(["a", "b"], bounds={"a": (10, 40)}), "Mixture: bounds: a: .* pass total=100"),
         (lambda: Mixture(["a", "b"], required=5), "Mixture: required: expected names of parts, got 5"),
