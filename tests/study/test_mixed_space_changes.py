@@ -90,7 +90,7 @@ def test_a_variable_of_a_part_is_gained_and_lost_with_its_default() -> None:
     hues = [one | {"inner": one["inner"] | {"hue": 5 + number}} for number, one in enumerate(POINTS)]
     study, unread = reopen(grown, hues, OLD)
     says = "which is not its default"
-    assert unread == [None] + [f"inner: hue: the space has no place for the trial's value {i}, {says}" for i in (6, 7)]
+    assert unread == [None] + [f"inner: hue: the space cannot represent the trial's value {i}, {says}" for i in (6, 7)]
     assert study.trials[0].point == POINTS[0]
     assert study.trials[1].point["inner"]["hue"] == 6
 
@@ -146,7 +146,7 @@ def test_a_plain_space_gains_a_part_and_loses_it() -> None:
     points = [{"rate": 1, "inner": {"flip": True, "crop": crop}} for crop in (0, 2)]
     study, unread = reopen(plain | {"inner": INNER}, points, plain | {"inner": FLIPS}, plain)
     assert unread[0] is None
-    assert unread[1] == "inner: crop: the space has no place for the trial's value 2, which is not its default"
+    assert unread[1] == "inner: crop: the space cannot represent the trial's value 2, which is not its default"
     assert study.trials[0].point == {"rate": 1}
 
 
@@ -157,7 +157,7 @@ def test_parts_alone_gain_variables_and_lose_them() -> None:
     assert (unread, study.trials[0].point) == ([None], points[0] | {"rate": 3})
     before = parts | {"rate": bo.Integer(0, 9, default=3)}
     _, unread = reopen(before, [points[0] | {"rate": rate} for rate in (3, 4)], parts)
-    assert unread == [None, "rate: the space has no place for the trial's value 4, which is not its default"]
+    assert unread == [None, "rate: the space cannot represent the trial's value 4, which is not its default"]
 
 
 def test_a_name_that_becomes_another_thing_is_lost_and_gained() -> None:
@@ -166,7 +166,7 @@ def test_a_name_that_becomes_another_thing_is_lost_and_gained() -> None:
     study, unread = reopen(before, [{"rate": 1, "aug": "none"}, {"rate": 1, "aug": "full"}], after)
     assert unread[0] is None
     assert study.trials[0].point == {"rate": 1, "aug": {"flip": False}}
-    assert unread[1] == "aug: the space has no place for the trial's value 'full', which is not its default"
+    assert unread[1] == "aug: the space cannot represent the trial's value 'full', which is not its default"
     assert reopen(after, [study.trials[0].point], before)[0].trials[0].point == {"rate": 1, "aug": "none"}
 
 
@@ -272,6 +272,6 @@ def test_a_variable_named_as_a_new_test_of_a_part_is_left_out_at_its_default_onl
     after = {"inner": INNER, "c": bo.Integer(0, 3, when={"inner": is_cropped}, default=2)}
     inner = {"flip": True, "crop": 2}
     study, unread = reopen(before, [{"inner": inner, name: given} for given in (0, 1)], after)
-    assert unread[0] == f"{name}: the space has no place for the trial's value 0, which is not its default"
+    assert unread[0] == f"{name}: the space cannot represent the trial's value 0, which is not its default"
     assert unread[1] is None
     assert study.trials[1].point == {"inner": inner, "c": 2}

@@ -166,7 +166,7 @@ def test_each_kind_is_gained_with_its_default_and_lost_where_it_has_it(file: Pat
         other = next(x for x in variable.choices if x != default)
         study.add({"a": "x", "b": 0, "new": default}, 1.0)
         study.add({"a": "x", "b": 0, "new": other}, 1.0)
-    with pytest.warns(SpaceChanged, match=r"1 of 9 trials .*\n- new: the space has no place for the trial's value"):
+    with pytest.warns(SpaceChanged, match=r"1 of 9 trials .*\n- new: the space cannot represent the trial's value"):
         study = open_study(file, OLD)
     with study:
         assert [trial.unread is None for trial in study.trials] == [True] * 8 + [False]

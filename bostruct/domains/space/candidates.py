@@ -83,7 +83,7 @@ class Candidates(ChoiceVariable):
             first, second = equal
             got = f"rows {first} and {second}, which are equal"
             raise DomainError(f"Candidates: expected rows that differ, or labels, got {got}")
-        self._take_rows(labels, descriptors, index is not None)
+        self._set_rows(labels, descriptors, index is not None)
         super().__init__(self.choices, self.graph, when, default)
 
     @classmethod
@@ -133,11 +133,11 @@ class Candidates(ChoiceVariable):
             raise DomainError(f"Candidates: expected a label for each of {n} rows, got {len(names)}")
         check_fits(n, table.nnz // n)
         descriptors = Descriptors({}, np.zeros((n, 0), np.uint8), counts=table)
-        found._take_rows(names, check_varies(cls.__name__, descriptors), True)
+        found._set_rows(names, check_varies(cls.__name__, descriptors), True)
         ChoiceVariable.__init__(found, found.choices, found.graph, when, default)
         return found
 
-    def _take_rows(self, labels: Sequence[Any], descriptors: Descriptors, are_given: bool) -> None:
+    def _set_rows(self, labels: Sequence[Any], descriptors: Descriptors, are_given: bool) -> None:
         """Set labels, and whether they were given, which is stored if the labels are row numbers."""
         self.likeness, self.degrees = descriptors, count_degrees(descriptors)
         self.choices = tuple(labels)
@@ -184,7 +184,7 @@ class Candidates(ChoiceVariable):
     @classmethod
     def from_json(cls, data: ParsedJson) -> Candidates:
         labels, found = choices_from_json(data["choices"]), cls.__new__(cls)
-        found._take_rows(labels, Descriptors.from_json(data["descriptors"]), data.get("labeled", False))
+        found._set_rows(labels, Descriptors.from_json(data["descriptors"]), data.get("labeled", False))
         ChoiceVariable.__init__(found, found.choices, found.graph)
         return found
 

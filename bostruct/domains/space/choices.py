@@ -21,7 +21,7 @@ from bostruct.domains.space.levels import Levels
 from bostruct.domains.space.variable import NO_DEFAULT, Variable
 
 MANY_CHOICES = {  # advice for too many choices, by kind
-    "Ordinal": "; take a coarser grid, or an Integer or a Real for numbers without gaps",
+    "Ordinal": "; use a coarser grid, or an Integer or a Real for numbers without gaps",
 }
 BYTES_PER_CELL = 32  # copies of a number: as given, in the table, in the kernel and in the ranking
 BYTES_PER_ROW = 2_000  # a label, its position and its string in a file

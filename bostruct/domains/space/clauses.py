@@ -420,28 +420,28 @@ BUILDERS: dict[str, tuple[str, Callable[[ParsedJson, int], Clause]]] = {  # by t
         "a relation and a value",
         lambda data, _: Compare(data["relation"], choices_from_json([data["value"]], TESTED)[0]),
     ),
-    "in": ("a list of values", lambda data, _: IsIn(tuple(choices_from_json(_listed(data["in"]), TESTED)))),
+    "in": ("a list of values", lambda data, _: IsIn(tuple(choices_from_json(_require_list(data["in"]), TESTED)))),
     "of": ("the name of and a test", lambda data, depth: ValueOf(data["of"], clause_from_json(data["test"], depth))),
     "all": ("a list of clauses", lambda data, depth: AllOf(_clauses_from_json(data["all"], depth))),
     "any": ("a list of clauses", lambda data, depth: AnyOf(_clauses_from_json(data["any"], depth))),
     "not": ("a clause", lambda data, depth: Not(clause_from_json(data["not"], depth))),
     "expression": (
-        "a text expression and constants",
+        "a string expression and constants",
         lambda data, _: Restriction(data["expression"], tuple(map(_constant_from_json, data["constants"]))),
     ),
 }
 
 
 def _clauses_from_json(data: ParsedJson, depth: int) -> tuple[Clause, ...]:
-    return tuple(clause_from_json(one, depth) for one in _listed(data))
+    return tuple(clause_from_json(one, depth) for one in _require_list(data))
 
 
 def _constant_from_json(data: ParsedJson) -> tuple[str, Presented]:
-    name, value = _listed(data)
+    name, value = _require_list(data)
     return name, choices_from_json([value], TESTED)[0]
 
 
-def _listed(data: ParsedJson) -> list[ParsedJson]:
+def _require_list(data: ParsedJson) -> list[ParsedJson]:
     if not isinstance(data, list):
         raise TypeError(data)
     return data

@@ -238,7 +238,7 @@ class ParentTest:
             if isinstance(test, OneOf) or not callable(test):
                 several = isinstance(test, OneOf) and any(isinstance(one, list | tuple) for one in test.values)
                 hint = "; OneOf takes the values one by one: OneOf('a', 'b')" if several else ""
-                hint = "; an empty list holds for no value" if isinstance(test, list | tuple) and not test else hint
+                hint = "; an empty list matches no value" if isinstance(test, list | tuple) and not test else hint
                 raise DomainError(f"{owner}: when: {name}: {error}{hint}") from None
             if isinstance(test, Clause):
                 check_value_test(test, parent, f"{owner}: when: {name} {test!r}")

@@ -360,7 +360,7 @@ def _read_descriptor_matrix(owner: str, given: Any) -> dict[str, Column]:
         matrix = np.empty(0)
     if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
         allowed = "a pandas frame, a dict of columns, a list of dicts, or numbers (rows, columns)"
-        raise DomainError(f"{owner}: expected {allowed}, got {short_repr(given)}; names alone are a bo.Categorical")
+        raise DomainError(f"{owner}: expected {allowed}, got {short_repr(given)}; use bo.Categorical for only names")
     return {str(i): column for i, column in enumerate(matrix.T)}
 
 

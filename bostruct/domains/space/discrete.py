@@ -111,7 +111,7 @@ class Categorical(ChoiceVariable):
         default: object = NO_DEFAULT,
     ) -> None:
         values = check_choices("Categorical", choices, most=MAX_NAMES, least=1)
-        self._take_likeness(None if len(values) == 1 else read_likeness(values, descriptors, distances, kernel))
+        self._set_likeness(None if len(values) == 1 else read_likeness(values, descriptors, distances, kernel))
         if self.likeness is None and len(values) > MAX_CHOICES:
             warnings.warn(
                 f"Categorical: {len(values):,} choices without descriptors, so that a model predicts the same for all "
@@ -121,7 +121,7 @@ class Categorical(ChoiceVariable):
             )
         super().__init__(values, CompleteGraph(len(values)), when, default)
 
-    def _take_likeness(self, likeness: Likeness | None) -> None:
+    def _set_likeness(self, likeness: Likeness | None) -> None:
         self.likeness = likeness
         self.degrees = count_degrees(likeness)
 
@@ -138,7 +138,7 @@ class Categorical(ChoiceVariable):
     def from_json(cls, data: ParsedJson) -> Categorical:
         found = cls.__new__(cls)
         values = tuple(choices_from_json(data["choices"]))
-        found._take_likeness(likeness_from_json(data))
+        found._set_likeness(likeness_from_json(data))
         ChoiceVariable.__init__(found, values, CompleteGraph(len(values)))
         return found
 

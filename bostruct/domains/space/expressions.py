@@ -63,15 +63,15 @@ def parse_expression(text: str) -> tuple[Presented, dict[str, int]]:
     targets: list[Presented] = [one.target for node in loops for one in node.generators]
     inside = {id(node) for loop in loops for part in (loop.elt, *loop.generators[0].ifs) for node in ast.walk(part)}
     functions = [node.func for node in nodes if isinstance(node, ast.Call)]
-    is_read: dict[type, Callable[[Presented], bool]] = {
+    is_supported: dict[type, Callable[[Presented], bool]] = {
         ast.Constant: lambda node: isinstance(node.value, bool | int | float | str),
         ast.Call: lambda node: not node.keywords and getattr(node.func, "id", None) in FUNCTIONS,
         ast.ListComp: lambda _: len(targets) == 1 and isinstance(targets[0], ast.Name),  # more would multiply
     }
     for node in nodes:
-        if not isinstance(node, KNOWN) or not is_read.get(type(node), lambda _: True)(node):
+        if not isinstance(node, KNOWN) or not is_supported.get(type(node), lambda _: True)(node):
             raise ExpressionError(
-                f"{ast.unparse(node)[:50]!r} is not read (column {getattr(node, 'col_offset', 0) + 1})"
+                f"{ast.unparse(node)[:50]!r} is not supported (column {getattr(node, 'col_offset', 0) + 1})"
             )
     bound = {target.id for target in targets}
     names = [node for node in nodes if isinstance(node, ast.Name) and node not in [*functions, *targets]]
@@ -135,7 +135,7 @@ def evaluate_expression(node: Presented, names: Names, budget: _Budget | None = 
             for own[name] in budget.spend(value_of(loop.iter), sum(1 for _ in ast.walk(node))):
                 found += [value_of(part, own)] if all(value_of(test, own) for test in loop.ifs) else []
             return found
-    raise ExpressionError(f"{node!r} is not read")
+    raise ExpressionError(f"{node!r} is not supported")
 
 
 def is_in(one: Presented, many: Presented) -> bool:

@@ -133,7 +133,7 @@ def read_likeness(choices: Sequence[Any], descriptors: object, distances: object
     if len(given) > 1:
         raise DomainError(f"Categorical: expected one of descriptors, distances and kernel, got {' and '.join(given)}")
     if descriptors is not None:
-        return _describe_choices(choices, descriptors)
+        return _read_descriptors(choices, descriptors)
     if not given:
         return None
     found = GivenMatrix(_read_symmetric(choices, given[0], distances if kernel is None else kernel), kernel is not None)
@@ -199,7 +199,7 @@ def check_varies(owner: str, descriptors: Descriptors) -> Descriptors:
     return descriptors
 
 
-def _describe_choices(choices: Sequence[Any], given: object) -> Descriptors:
+def _read_descriptors(choices: Sequence[Any], given: object) -> Descriptors:
     owner = "Categorical: descriptors"
     _check_has_columns(owner, choices, given)
     table = read_table(owner, given)

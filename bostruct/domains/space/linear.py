@@ -38,7 +38,7 @@ CHAIN_STEPS = 15  # of hit-and-run, times k (1 + log k) for k numbers
 MAX_SUBSETS = 600  # the most subsets of variables whose directions are computed
 LARGEST_DENOMINATOR = 1_000  # of a ratio of steps of integers
 HALVINGS = 10  # of the range of a continuous number, as steps of neighbors
-INTERIOR_GOALS = 8  # random goals, whose extreme points have as their mean the start of draws
+INTERIOR_GOALS = 8  # random objectives; draws start at the mean of their extreme points
 OFTEN_DRAWS = 400  # draws of points to find whether rejection suffices
 BRANCH_DRAWS = (200, 20_000)  # draws of points to find which variables may be active together
 EXTREME_NODES = 100  # of the solver's search for an extreme point
@@ -525,7 +525,7 @@ class LinearSystem:
 
     @cached_property
     def table(self) -> Table | None:
-        """The table of partial sums; None if a number has too many values or a log scale, or it is too large."""
+        """The table of partial sums; None if a number has too many values or a log scale, or the table is too large."""
         if any(axis.size > MAX_CHOICES or axis.is_log for axis in self.axes):
             return None
         return self._build_table()
@@ -641,7 +641,7 @@ class LinearSystem:
 
     @cached_property
     def _extremes(self) -> Array:
-        """Points that minimize random goals (q, k)."""
+        """Points that minimize random linear objectives (q, k)."""
         first = self.find_point()
         if first is None:
             raise DomainError(f"constraints: no point satisfies {', '.join(map(repr, self.rules))}")
@@ -840,10 +840,10 @@ class SpaceLinear:
         number between its bounds: if the relaxation has no point, the constraints are rejected; otherwise a search of
         the space may still find a rare branch.
         """
-        is_kept = self.whole.holds(np.zeros((1, len(self.axes))))[0]
+        is_zero_valid = self.whole.holds(np.zeros((1, len(self.axes))))[0]
         for n_draws in BRANCH_DRAWS[: 1 + (self.has_conditions or bool(self._is_optional.any()))]:
             for mask in np.unique(self.has(self._draw(n_draws, np.random.default_rng(0))), axis=0):
-                if self._system(mask) is not None or (is_kept and not mask.any()):
+                if self._system(mask) is not None or (is_zero_valid and not mask.any()):
                     return
         axes = [
             axis._replace(low=min(axis.low, 0.0), high=max(axis.high, 0.0), step=0.0)

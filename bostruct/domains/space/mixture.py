@@ -125,12 +125,12 @@ class Composition(Variable):
 
     def check(self, columns: Sequence[int]) -> None:
         if len(columns) != self.width or not self.compositions.holds(np.array([columns], dtype=np.int64))[0]:
-            raise PointError(f"expected {self._words()}, got the steps {short_repr(list(columns))}")
+            raise PointError(f"expected {self._expected()}, got the steps {short_repr(list(columns))}")
 
     def parse(self, value: object) -> list[int]:
         """Return the columns of a value; raise PointError, naming the part or the sum, for anything else."""
         if not isinstance(value, Mapping):
-            raise PointError(f"expected a dict of {self._words()}, got {short_repr(value)}")
+            raise PointError(f"expected a dict of {self._expected()}, got {short_repr(value)}")
         for name in value:
             if name not in self.parts:
                 known = f"expected the parts {short_repr(list(self.parts), 200)}"
@@ -142,7 +142,7 @@ class Composition(Variable):
 
     def decode_from(self, data: ParsedJson, description: ParsedJson) -> list[int]:
         if description.get("kind") != self.kind or not isinstance(data, Mapping):
-            raise PointError(f"its values changed, and {self.kind} does not read those of before")
+            raise PointError(f"its values changed, and {self.kind} cannot read the earlier values")
         return self.parse({name: one for name, one in data.items() if one or name in self.parts})
 
     def encode(self, columns: Sequence[int]) -> Json:
@@ -169,7 +169,7 @@ class Composition(Variable):
         """Return the columns of the values of all parts; raise PointError."""
         raise NotImplementedError
 
-    def _words(self) -> str:
+    def _expected(self) -> str:
         limits = self.compositions.max_parts
         few = "" if limits is None else f", at most {limits} of them above 0"
         return f"{len(self.parts)} parts that sum to {self.total}{few}, each within its bounds"
@@ -424,9 +424,9 @@ class Allocation(Composition):
         self._refuse_parts(np.array(columns, dtype=np.int64), numbers)
         return columns
 
-    def _words(self) -> str:
-        words = super()._words()
-        return words.replace("sum to", "sum to at most") if self.slack else words
+    def _expected(self) -> str:
+        expected = super()._expected()
+        return expected.replace("sum to", "sum to at most") if self.slack else expected
 
 
 def _check_parts(kind: str, parts: object) -> tuple[str, ...]:

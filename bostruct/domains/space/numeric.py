@@ -166,7 +166,7 @@ class Real(ChoiceVariable):
             needed = f", and low at least {SMALLEST_LOW:.3g}, because of log=True" if log else ""
             raise DomainError(f"Real: expected low <= high{needed}; got low={low}, high={high}")
         if not math.isfinite(high - low):
-            raise DomainError(f"Real: expected a range that float64 can hold, got low={low}, high={high}")
+            raise DomainError(f"Real: expected a range that float64 can represent, got low={low}, high={high}")
         self.step = None if step is None else check_number("step", step, above=0.0)
         self.low, self.high, self.log, self.is_real = low, high, log, self.step is None and low < high
         if not self.is_real:

@@ -190,7 +190,7 @@ class Permutation(Variable):
         """Return the positions of the items; raise PointError unless each occurs as often as it must."""
         value = list_entries(value)
         if not isinstance(value, list | tuple):
-            raise PointError(f"expected a list or tuple of {self._share} in some order, got {short_repr(value)}")
+            raise PointError(f"expected a list or tuple of {self._needed_items} in some order, got {short_repr(value)}")
         return self._each_once([self._item.parse(item)[0] for item in value], value)
 
     def present(self, columns: Sequence[int]) -> Presented:
@@ -242,7 +242,7 @@ class Permutation(Variable):
         return cls(dict(zip(found.items, counts, strict=True)), resources=resources, length=data.get("length"))
 
     @property
-    def _share(self) -> str:
+    def _needed_items(self) -> str:
         return f"{self.width} of the {self.n_codes} items" if self.n_absent else "all items"
 
     def _count_listed(self, large_steps: bool) -> int:
@@ -251,7 +251,7 @@ class Permutation(Variable):
 
     def _decode_each(self, data: ParsedJson, decode: Callable[[ParsedJson], Sequence[int]]) -> list[int]:
         if not isinstance(data, list):
-            raise PointError(f"expected a list of {self._share} in some order, got {short_repr(data)}")
+            raise PointError(f"expected a list of {self._needed_items} in some order, got {short_repr(data)}")
         return self._each_once([decode(item)[0] for item in data], data)
 
     def _each_once(self, found: list[int], given: Any) -> list[int]:
@@ -263,7 +263,7 @@ class Permutation(Variable):
             if n > count:
                 raise PointError(f"expected each item once, got {short_repr(item)} more than once")
         if self.n_absent and len(found) != self.width:
-            raise PointError(f"expected {self._share}, got {len(found)}: {short_repr(given)}")
+            raise PointError(f"expected {self._needed_items}, got {len(found)}: {short_repr(given)}")
         if len(found) < self.width:
             missing = short_repr(self.items[counted.index(0)])
             raise PointError(f"expected all {self.width} items, got {short_repr(given)} without {missing}")
@@ -331,7 +331,7 @@ def check_resources(
 ) -> ResourceNames:
     """Return the resource of each occurrence of each item; raise DomainError unless each has one."""
     if not isinstance(given, Mapping):
-        raise DomainError(f"{kind}: resources: expected a mapping of each item, got {short_repr(given)}")
+        raise DomainError(f"{kind}: resources: expected a dict from items to resources, got {short_repr(given)}")
     found: dict[int, list[str | int]] = {}
     for item, named in given.items():
         try:

@@ -230,14 +230,14 @@ def check_left_out(variable: Variable | None, name: str, value: ParsedJson, desc
             if tuple(variable.decode_from(value, description)) == own:
                 return
     why = "and it has no default=" if own is None and "default" not in description else "which is not its default"
-    raise _no_place(name, value, why)
+    raise _not_representable(name, value, why)
 
 
 def check_part_left_out(name: str, value: ParsedJson, description: ParsedJson) -> None:
     """Raise PointError unless a part that the space does not have has all its values at their defaults."""
     theirs = read_contents(description)
     if not theirs.names:
-        raise _no_place(name, value, "and a domain that is no space has no default=")
+        raise _not_representable(name, value, "and a domain that is no space has no default=")
     own, others = split_values(value, theirs)
     for inner, one in own.items():
         check_left_out(None, f"{name}: {inner}", one, theirs.variables[inner])
@@ -245,8 +245,8 @@ def check_part_left_out(name: str, value: ParsedJson, description: ParsedJson) -
         check_part_left_out(f"{name}: {inner}", one, theirs.parts[inner])
 
 
-def _no_place(name: str, value: ParsedJson, why: str) -> PointError:
-    return PointError(f"{name}: the space has no place for the trial's value {short_repr(value)}, {why}")
+def _not_representable(name: str, value: ParsedJson, why: str) -> PointError:
+    return PointError(f"{name}: the space cannot represent the trial's value {short_repr(value)}, {why}")
 
 
 def show_objects(data: ParsedJson, described: ParsedJson) -> Presented:

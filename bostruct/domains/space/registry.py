@@ -40,7 +40,7 @@ KINDS: dict[str, type[Variable]] = {
 EXPECTED = (
     "Binary(), Categorical(...), Ordinal(...), Integer(low, high), Real(low, high), Graph(...), Permutation(...), "
     "Subset(...), Sequence(...), Candidates(...), Mixture(...), Allocation(...), Fidelity(...), the shorthand bool, "
-    "a list, a range or an array of ascending numbers, another domain, a dict, which stands for a space, or "
+    "a list, a range or an array of ascending numbers, another domain, a dict, which represents a space, or "
 )
 
 

@@ -132,7 +132,7 @@ class Sequence(Variable):
         if not are_sequences(np.array([columns], dtype=np.int64), len(self.letters), self.shortest)[0]:
             k = len(self.letters)
             raise PointError(
-                f"expected {_say_length(self._length)} letters in 0..{k - 1}, followed by {k}, got {list(columns)}"
+                f"expected {_describe(self._length)} letters in 0..{k - 1}, followed by {k}, got {list(columns)}"
             )
 
     def parse(self, value: object) -> list[int]:
@@ -142,7 +142,7 @@ class Sequence(Variable):
             value = list(value)
         if not isinstance(value, list | tuple):
             form = "a string" if self.is_text else "a list or tuple"
-            raise PointError(f"expected {form} of {_say_length(self._length)} letters, got {short_repr(value)}")
+            raise PointError(f"expected {form} of {_describe(self._length)} letters, got {short_repr(value)}")
         return self._read(value, self._letter.parse)
 
     def present(self, columns: AnySequence[int]) -> Presented:
@@ -210,13 +210,13 @@ class Sequence(Variable):
     def _decode_each(self, data: ParsedJson, decode: Callable[[ParsedJson], AnySequence[int]]) -> list[int]:
         if not isinstance(data, list) and not (self.is_text and isinstance(data, str)):
             form = "a string" if self.is_text else "a list"
-            raise PointError(f"expected {form} of {_say_length(self._length)} letters, got {short_repr(data)}")
+            raise PointError(f"expected {form} of {_describe(self._length)} letters, got {short_repr(data)}")
         return self._read(list(data), decode)
 
     def _read(self, letters: AnySequence[ParsedJson], read: Callable[[ParsedJson], AnySequence[int]]) -> list[int]:
         """Return the columns of letters; raise PointError if there are too few or too many."""
         if not self.shortest <= len(letters) <= self.longest:
-            raise PointError(f"expected {_say_length(self._length)} letters, got {len(letters)}: {short_repr(letters)}")
+            raise PointError(f"expected {_describe(self._length)} letters, got {len(letters)}: {short_repr(letters)}")
         found = [read(letter)[0] for letter in letters]
         return found + [len(self.letters)] * (self.longest - len(found))
 
@@ -231,7 +231,7 @@ def _check_length(kind: str, length: object) -> tuple[int, int]:
     return bounds[0], bounds[1]
 
 
-def _say_length(length: Length) -> str:
+def _describe(length: Length) -> str:
     return str(length) if isinstance(length, int) else f"{length[0]} to {length[1]}"
 
 

@@ -221,8 +221,8 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
     def sample(self, m: int, rng: np.random.Generator) -> IntArray:
         """Draw valid points independently.
 
-        Each variable is uniform on its scale, given those that it depends on. Under tight constraints points are drawn
-        from a list of all, or by random walks; see `bostruct.domains.space.sampling.sample_satisfying`.
+        Each variable is uniform on its scale, given its parents. Under tight constraints, points are drawn from a list
+        of all points, or by random walks; see `bostruct.domains.space.sampling.sample_satisfying`.
         """
         check_draw(m, rng)
         return sample_satisfying(self, m, rng) if self.constraints else self.sample_freely(m, rng)
@@ -230,8 +230,8 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
     def sample_candidates(self, m: int, starts: SpaceBatch, rng: np.random.Generator) -> IntArray:
         """Draw at most m valid points to choose from, at least one if m > 0.
 
-        Points are drawn as by `sample`. Under constraints so tight that it walks, they are distinct and may be fewer
-        than m.
+        Points are drawn as by `sample`. If constraints are so tight that it uses random walks, the points are distinct
+        and may be fewer than m.
         """
         return sample_distinct(self, m, np.asarray(starts), rng) if self.constraints else self.sample_freely(m, rng)
 
@@ -428,7 +428,7 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
         Raises
         ------
         DomainError
-            If the space needs code or objects that JSON cannot hold.
+            If the space needs code or objects that JSON cannot represent.
         ValueError
             If a member is missing.
         """

@@ -133,7 +133,7 @@ class Subset(Variable):
         """Return the bits of a subset; raise PointError for items that are unknown, repeated, too few or too many."""
         value = list_entries(value)
         if not isinstance(value, list | tuple | set | frozenset):
-            raise PointError(f"expected a list, tuple or set of {self._words()}, got {short_repr(value)}")
+            raise PointError(f"expected a list, tuple or set of {self._expected()}, got {short_repr(value)}")
         return self._to_bits([self._item.parse(item)[0] for item in value], value)
 
     def present(self, columns: Sequence[int]) -> Presented:
@@ -190,17 +190,17 @@ class Subset(Variable):
     def _all_sizes(self) -> range:
         return range(self.sizes[0], self.sizes[1] + 1)
 
-    def _words(self) -> str:
+    def _expected(self) -> str:
         smallest, largest = self.sizes
         return f"{smallest} items" if smallest == largest else f"{smallest} to {largest} items"
 
     def _check_size(self, size: int, given: Any) -> None:
         if not self.sizes[0] <= size <= self.sizes[1]:
-            raise PointError(f"expected {self._words()}, got {size}: {short_repr(given)}")
+            raise PointError(f"expected {self._expected()}, got {size}: {short_repr(given)}")
 
     def _decode_each(self, data: ParsedJson, decode: Callable[[ParsedJson], Sequence[int]]) -> list[int]:
         if not isinstance(data, list):
-            raise PointError(f"expected a list of {self._words()}, got {short_repr(data)}")
+            raise PointError(f"expected a list of {self._expected()}, got {short_repr(data)}")
         return self._to_bits([decode(item)[0] for item in data], data)
 
     def _to_bits(self, found: list[int], given: Any) -> list[int]:

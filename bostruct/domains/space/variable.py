@@ -316,7 +316,7 @@ class Variable(ABC):
         By default, only values of variables with the same values can be read.
         """
         if not self.has_values_of(description):
-            raise PointError(f"its values changed, and {self.kind} does not read those of before")
+            raise PointError(f"its values changed, and {self.kind} cannot read the earlier values")
         return self.decode(data)
 
     def fallback(self) -> Sequence[int]:

@@ -126,7 +126,7 @@ REFUSED_CONDITIONS = [
     ({"a": [1, 2], "b": bo.Binary(when={"a": [8, 9]})}, r"expected one of \[1, 2\], got \[8, 9\]$"),
     (
         {"a": [1, 2], "b": bo.Binary(when={"a": []})},
-        r"expected one of \[1, 2\], got \[\]; an empty list holds for no value$",
+        r"expected one of \[1, 2\], got \[\]; an empty list matches no value$",
     ),
     ({"a": [1, 2], "b": bo.Binary(when={"a": never})}, "b: when: no point has this variable, a satisfies never"),
     (

@@ -86,7 +86,7 @@ def test_a_kind_of_several_columns_reads_its_own_values_alone():
     assert not isinstance(three, ChoiceVariable)
     columns = three.sample(1, np.random.default_rng(0))[0].tolist()
     assert list(three.decode_from(three.encode(columns), three.to_json())) == columns
-    with pytest.raises(PointError, match="its values changed, and Order does not read those of before"):
+    with pytest.raises(PointError, match="its values changed, and Order cannot read the earlier values"):
         four.decode_from(three.encode(columns), three.to_json())
 
 

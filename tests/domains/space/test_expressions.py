@@ -18,7 +18,7 @@ def test_names_that_an_expression_takes_have_their_columns():
     [
         ("", r"^invalid syntax \(column 1\)$"),
         ("1" * 5000, r"^Exceeds the limit [^;]* \(column 5000\)$"),
-        ("a.b", r"'a.b' is not read \(column 1\)$"),
+        ("a.b", r"'a.b' is not supported \(column 1\)$"),
         ("(" * 300 + "a" + ")" * 300, r"\(column 201\)$"),
     ],
 )

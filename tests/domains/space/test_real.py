@@ -97,7 +97,7 @@ def test_what_no_float_divides_is_refused_by_name():
     for low, high, says in ((0.0, 1.0, "because of log=True"), (1e-320, 1e10, "low at least 2.23e-308")):
         with pytest.raises(bo.DomainError, match=says):
             bo.Real(low, high, log=True)
-    with pytest.raises(bo.DomainError, match="a range that float64 can hold"):
+    with pytest.raises(bo.DomainError, match="a range that float64 can represent"):
         bo.Real(-1e308, 1e308)
     with pytest.raises(TypeError, match=r"^log: expected True or False, got 'yes'"):
         bo.Real(1.0, 2.0, log="yes")  # type: ignore[arg-type]

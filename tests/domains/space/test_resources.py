@@ -31,7 +31,7 @@ def test_arrays_and_their_scalars_are_plain_names():
 
 
 REFUSED = [
-    (["saw"], r"Permutation: resources: expected a mapping of each item, got \['saw'\]"),
+    (["saw"], r"Permutation: resources: expected a dict from items to resources, got \['saw'\]"),
     ({"a": 1}, "resources: expected a resource for each item, got none for 'b'"),
     ({"a": 1, "b": 1, "z": 1}, "Permutation: resources: expected one of .*, got 'z'"),
     ({"a": [1, 2, 3], "b": 1}, r"'a': expected a list of 2, a resource for each occurrence, got \[1, 2, 3\]"),
