@@ -72,11 +72,9 @@ class ChoiceVariable(Variable):
 
     @cached_property
     def has_mutable_choices(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """True if a user who receives a choice could change it."""
         return self.grid is None and len(self._positions) < len(self.choices)
 
     def sample(self, m: int, rng: np.random.Generator) -> IntArray:
-        """Draw m choices uniformly (m, 1)."""
         return rng.integers(0, self.size, size=(m, 1))
 
     def neighbors(self, columns: Sequence[int], large_steps: bool = False) -> IntArray:
@@ -176,7 +174,6 @@ class ChoiceVariable(Variable):
             return [self._find_level(data, theirs)]
 
     def enumerate(self) -> IntArray:
-        """List all positions (size, 1)."""
         return np.arange(self.size)[:, None]
 
     def describe(self) -> dict[str, Json]:

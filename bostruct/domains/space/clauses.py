@@ -32,7 +32,8 @@ MAX_DEPTH = 100  # the most nested clauses, so that calling or writing a clause 
 class PartialPoint(dict):
     """The values that all points of a space share; a predicate that reads other values is undecided.
 
-    free: names that points may have. gone: names that no point has any more.
+    free: names that points may have.
+    gone: names that no point has any more.
     """
 
     def __init__(self, values: Mapping[str, Presented], free: Collection[str], gone: Collection[str]) -> None:

@@ -30,7 +30,7 @@ from bostruct.domains.space.likeness import (
 )
 from bostruct.domains.space.variable import NO_DEFAULT
 
-MAX_NAMES = 1_000_000  # choices of a Categorical
+MAX_NAMES = 1_000_000  # the most choices of a Categorical
 
 
 class Binary(ChoiceVariable):

@@ -105,7 +105,8 @@ def fix_constraints(
 ) -> list[Callable[..., bool]]:
     """Return the remaining constraints of a space after some of its variables have been fixed.
 
-    before: the names of its values. after: the remaining variables and other domains, by name.
+    before: the names of its values.
+    after: the remaining variables and other domains, by name.
 
     Raises DomainError for a constraint that no point satisfies any more, or that reads a variable that no point has.
     """

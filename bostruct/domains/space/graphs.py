@@ -436,7 +436,11 @@ class PathSpectrum:
 
 
 class WeightedVectors(NamedTuple):
-    """Diffusion on any graph. vectors: eigenvectors (k, k), columns. weights: (c, k)."""
+    """Diffusion on any graph.
+
+    vectors: eigenvectors (k, k), columns.
+    weights: (c, k).
+    """
 
     vectors: Array
     weights: Array
@@ -456,7 +460,11 @@ class WeightedVectors(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class DenseSpectrum:
-    """The spectrum of any graph. values: ascending (k,). vectors: (k, k), columns."""
+    """The spectrum of any graph.
+
+    values: eigenvalues, ascending (k,).
+    vectors: eigenvectors (k, k), columns.
+    """
 
     values: Array
     vectors: Array

@@ -264,10 +264,15 @@ BUILDERS["formula"] = ("a formula", lambda data, _: Linear.parse(data["formula"]
 class Axis(NamedTuple):
     """The numbers of one variable, or of one part of its values.
 
-    name: name of the variable, followed by a dot and the part, if any. i: position of the variable. low, high: bounds.
-    step: distance of even, discrete numbers; 0 if they are continuous, NaN if uneven. levels: all numbers by position,
-    if listed; else None. unit: distance of the numbers of adjacent positions if even; else 0. first, size: the first
-    position, and their number. column: of the part. is_optional: True if the part may also be 0.
+    name: name of the variable, followed by a dot and the part, if any.
+    i: position of the variable.
+    low, high: the smallest and the largest number.
+    step: distance of even, discrete numbers; 0 if they are continuous, NaN if they are uneven.
+    levels: all numbers by position, if listed; otherwise None.
+    unit: distance of the numbers of adjacent positions, if even; otherwise 0.
+    first, size: the first position, and the number of positions.
+    column: column of the part among the variable's columns.
+    is_optional: True if the part may also be 0.
     """
 
     name: str
@@ -362,7 +367,8 @@ def find_axes(i: int, name: str, variable: Variable) -> list[Axis]:
 class NullDirection(NamedTuple):
     """A direction in which numbers can change without violating the equalities.
 
-    vector: change of each number (k,). is_whole: True if only integer multiples are allowed.
+    vector: change of each number (k,).
+    is_whole: True if only integer multiples are allowed.
     """
 
     vector: Array

@@ -170,9 +170,9 @@ class Composition(Variable):
         raise NotImplementedError
 
     def _expected(self) -> str:
-        limits = self.compositions.max_parts
-        few = "" if limits is None else f", at most {limits} of them above 0"
-        return f"{len(self.parts)} parts that sum to {self.total}{few}, each within its bounds"
+        limit = self.compositions.max_parts
+        at_most = "" if limit is None else f", at most {limit} of them above 0"
+        return f"{len(self.parts)} parts that sum to {self.total}{at_most}, each within its bounds"
 
     def _refuse_parts(self, columns: IntArray, numbers: Sequence[float]) -> None:
         """Raise PointError, naming a part that is outside of its bounds, or too many parts; the sum is not checked."""
@@ -204,7 +204,7 @@ class Composition(Variable):
 
     @cached_property
     def _steps(self) -> tuple[list[int], list[int]]:
-        """The amounts that neighbors move, without large steps and with them: 1, or half of the total and so on."""
+        """The amounts that neighbors move, without and with large steps: 1, or 1/2, 1/4, ... of the total."""
         total, n_pairs = self.compositions.total, 2 * len(self._near_pairs)
         halvings = min(FINEST, max(2, MOST_NEIGHBORS // n_pairs))
         halves = list(dict.fromkeys(max(1, total >> k) for k in range(1, halvings + 1)))
@@ -235,7 +235,7 @@ class Mixture(Composition):
     required : iterable of str, default ()
         Parts that are never 0.
     sum_tolerance : float, default 1e-6
-        The largest relative deviation from the total of shares that you give; they are rescaled.
+        The largest relative deviation of the sum of your shares from the total; they are rescaled.
     when : dict, optional
         Conditions under which a point has the variable, see `Space`. By default every point has it.
     default : object, optional
@@ -271,12 +271,12 @@ class Mixture(Composition):
         pairs = _read_bounds("Mixture", self.parts, bounds, 0.0, self.total)
         shares = _read_min_shares("Mixture", "min_share", self.parts, min_share, self.total)
         always = _read_required("Mixture", self.parts, required)
-        few = _check_max_parts("Mixture", max_parts, len(self.parts))
+        limit = _check_max_parts("Mixture", max_parts, len(self.parts))
         self._pairs, self._min_shares = pairs, shares
-        self._max_parts, self._required = few, tuple(name for name in self.parts if name in always)
+        self._max_parts, self._required = limit, tuple(name for name in self.parts if name in always)
         least, most, optional = [], [], []
         for name, (low, high), share in zip(self.parts, pairs, shares, strict=True):
-            may_lack = name not in always and (low == 0.0 or few is not None) and (few is not None or share > 0.0)
+            may_lack = name not in always and (low == 0.0 or limit is not None) and (limit is not None or share > 0.0)
             floor = max(low, share if may_lack or name in always else low)
             steps = math.ceil(GRID * (floor / self.total) - 1e-6), math.floor(GRID * (high / self.total) + 1e-6)
             if steps[0] > steps[1] and floor <= high:  # a share between two steps
@@ -284,9 +284,9 @@ class Mixture(Composition):
             least.append(max(steps[0], 1) if may_lack or name in always else steps[0])
             most.append(steps[1])
             optional.append(may_lack)
-        _check_reach("Mixture", self.parts, (least, most, optional), few, (self.total, GRID))
+        _check_reach("Mixture", self.parts, (least, most, optional), limit, (self.total, GRID))
         w = len(self.parts)
-        self._build(Compositions(GRID, tuple(least), tuple(most), tuple(optional), (True,) * w, few), when, default)
+        self._build(Compositions(GRID, tuple(least), tuple(most), tuple(optional), (True,) * w, limit), when, default)
 
     def present(self, columns: Sequence[int]) -> Presented:
         """Return the shares by part, a new dict, whose `math.fsum` is the total."""
@@ -347,7 +347,7 @@ class Allocation(Composition):
     """A variable of whole numbers that sum to a total: units of a budget, machines, shifts, layers.
 
     A value is a dict from items to integers. All values have the same probability if a table of at most 10^7 partial
-    sums can count them; otherwise they are drawn as in a `Mixture`. With `max_parts`, each item is 0 or within its
+    sums can count them; otherwise they are drawn as for a `Mixture`. With `max_parts`, each item is 0 or within its
     bounds.
 
     Parameters
@@ -391,16 +391,16 @@ class Allocation(Composition):
         whole = check_integer("Allocation: total", total, 1, GRID)
         self.total, self.slack = whole, check_bool("Allocation: slack", slack)
         pairs = [(int(a), int(b)) for a, b in _read_bounds("Allocation", self.parts, bounds, 0, whole)]
-        few = _check_max_parts("Allocation", max_parts, len(self.parts))
-        self._pairs, self._max_parts = pairs, few
+        limit = _check_max_parts("Allocation", max_parts, len(self.parts))
+        self._pairs, self._max_parts = pairs, limit
         more = int(self.slack)
-        optional = [few is not None] * len(pairs)
-        least = [max(low, 1) if few is not None else low for low, _ in pairs] + [0] * more
+        optional = [limit is not None] * len(pairs)
+        least = [max(low, 1) if limit is not None else low for low, _ in pairs] + [0] * more
         most = [high for _, high in pairs] + [whole] * more
         optional += [False] * more
-        _check_reach("Allocation", self.parts, (least, most, optional), few, (whole, whole))
+        _check_reach("Allocation", self.parts, (least, most, optional), limit, (whole, whole))
         counted = (True,) * len(pairs) + (False,) * more
-        self._build(Compositions(whole, tuple(least), tuple(most), tuple(optional), counted, few), when, default)
+        self._build(Compositions(whole, tuple(least), tuple(most), tuple(optional), counted, limit), when, default)
 
     def present(self, columns: Sequence[int]) -> Presented:
         """Return the numbers by item, a new dict."""
@@ -449,8 +449,8 @@ def _check_max_parts(kind: str, max_parts: object, n: int) -> int | None:
     """Return the most parts above 0, None for all; raise ValueError unless it is from 1 to n."""
     if max_parts is None:
         return None
-    few = check_integer(f"{kind}: max_parts", max_parts, 1, n)
-    return None if few == n else few
+    limit = check_integer(f"{kind}: max_parts", max_parts, 1, n)
+    return None if limit == n else limit
 
 
 def _by_part(kind: str, argument: str, parts: Sequence[str], given: object) -> dict[str, Any]:
@@ -519,7 +519,7 @@ def _check_reach(
     kind: str,
     parts: Sequence[str],
     columns: tuple[Sequence[int], Sequence[int], Sequence[bool]],
-    few: int | None,
+    limit: int | None,
     scale: tuple[float, int],
 ) -> None:
     """Raise DomainError, naming the sum, if the bounds of the parts cannot reach the total.
@@ -540,12 +540,12 @@ def _check_reach(
         )
     always = [low for low, may in zip(least, optional, strict=True) if not may]
     highest = sorted((high for high, may in zip(most, optional, strict=True) if may), reverse=True)
-    n_more = len(highest) if few is None else max(0, few - sum(low > 0 for low in always))
-    if few is not None and sum(low > 0 for low in always) > few:
-        raise DomainError(f"{kind}: max_parts: expected at least the number of parts that are never 0, got {few}")
+    n_more = len(highest) if limit is None else max(0, limit - sum(low > 0 for low in always))
+    if limit is not None and sum(low > 0 for low in always) > limit:
+        raise DomainError(f"{kind}: max_parts: expected at least the number of parts that are never 0, got {limit}")
     reach = sum(high for high, may in zip(most, optional, strict=True) if not may) + sum(highest[:n_more])
     if reach < steps:
-        which = f"{few} parts" if few is not None else "all parts"
+        which = f"{limit} parts" if limit is not None else "all parts"
         raise DomainError(
             f"{kind}: bounds: expected upper bounds that reach the total of {total:g}; those of {which} sum to at most "
             f"{total * reach / steps:g}; raise them, or lower total="

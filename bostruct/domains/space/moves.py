@@ -62,7 +62,7 @@ class NeighborSampler(ConstrainedProduct, LocalDomain):
         return self.join(rows[valid_mask(self, rows)], self._linear_moves(x)) if self.constraints else rows
 
     def _linear_moves(self, x: IntArray) -> IntArray:
-        """Return the valid points to which a step of several numbers in linear constraints leads (q, columns)."""
+        """Return the valid results of steps that change several numbers in linear constraints (q, columns)."""
         if self.linear is None:
             return np.empty((0, self.n_columns), dtype=np.int64)
         rows = self.linear.moves(np.asarray(x, dtype=np.int64))
@@ -239,7 +239,7 @@ class NeighborSampler(ConstrainedProduct, LocalDomain):
         return which[chosen], values[chosen]
 
     def _draw_change(self, x: IntArray, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
-        """Draw one valid change of x, each variable with the same probability: numbers have the most neighbors."""
+        """Draw one valid change of x, each variable with equal probability, because numbers have the most neighbors."""
         which, values = self.adjacency.single_changes(np.asarray(x))
         for variable in rng.permutation(np.unique(which)):
             own = np.flatnonzero(which == variable)

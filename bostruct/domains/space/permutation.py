@@ -34,11 +34,11 @@ ResourceNames: TypeAlias = tuple[str | int, ...]  # of each item, one for each o
 class Permutation(Variable):
     """A variable whose values are orders of items: of all of them, with repetitions, or of k of n.
 
-    A value is a tuple of items. Neighbors swap two items, move an item, or reverse a stretch; of more than 46 items
-    only those that change few adjacent places are listed. With `length`, neighbors also replace an item by an absent
-    one, insert an absent one so that the last drops out, or remove an item and append an absent one, up to 20,000 of
-    them. An item that occurs several times is represented by its first, second, ... occurrence (a permutation with
-    repetition, Bierwirth 1995).
+    A value is a tuple of items. Neighbors swap two items, move an item, or reverse a segment; with more than 46 items,
+    only neighbors that change few adjacent places are listed. With `length`, neighbors also replace an item by an
+    absent item, insert an absent item so that the last drops out, or remove an item and append an absent one, up to
+    20,000 of them. An item that occurs several times is represented by its first, second, ... occurrence (a permutation
+    with repetition, Bierwirth 1995).
 
     Parameters
     ----------

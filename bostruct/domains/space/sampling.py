@@ -1,7 +1,7 @@
 """Draw points that satisfy all constraints of a space: by rejection if that works, otherwise by walks.
 
 A space is surveyed once to find whether uniform draws hit valid points, and to find some valid points. Constraints are
-opaque predicates, so the survey makes these searches, in this order:
+opaque predicates, so the survey makes these searches, from exact to heuristic:
 
 1. uniform draws;
 2. draws tilted towards a constant point, which satisfy budgets and cardinalities;
@@ -65,10 +65,10 @@ def find_survey(space: ConstrainedProduct) -> Survey:
 def find_feasible(space: ConstrainedProduct) -> Survey:
     """Search for valid points from a fixed seed, within 240,000 calls of predicates.
 
-    space: `Space` with constraints. If no valid point is found, up to 10,000 further calls count how many draws satisfy
-        each constraint.
+    space: `Space` with constraints.
 
-    Raises DomainError if a constraint raises an error.
+    If no valid point is found, up to 10,000 further calls count how many draws satisfy each constraint. Raises
+    DomainError if a constraint raises an error.
     """
     rng = np.random.default_rng(0)
     with limit_calls(MAX_SURVEY_CALLS, reserved=0) as limit:

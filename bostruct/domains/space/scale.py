@@ -123,22 +123,16 @@ class RealGrid(NumberGrid):
         return np.where(vertices % GRID_STEPS == 0, ends, np.where(is_short, short, numbers)).tolist()
 
     def shares(self, vertices: IntArray) -> Array:
-        """Return the shares of the range at which numbers lie, in [0, 1], in the same shape."""
         return vertices / float(GRID_STEPS)
 
     @property
     def n_steps(self) -> int:
-        """The number of equal steps from end to end."""
         return GRID_STEPS
 
     def nearest(self, shares: Array) -> IntArray:
         return np.rint(shares * GRID_STEPS).astype(np.int64)
 
     def vertex(self, value: object) -> int:
-        """Return the position of the nearest number of the grid; -0.0 is 0.0.
-
-        Raises PointError for any other value.
-        """
         if isinstance(value, bool) or not isinstance(value, int | float) or not self.low <= value <= self.high:
             for end, vertex in ((self.low, 0), (self.high, GRID_STEPS)):
                 if isinstance(value, float) and math.isclose(value, end, rel_tol=END_ROUNDING):
@@ -226,7 +220,6 @@ class IntegerGrid(NumberGrid):
         return np.log((values + 0.5) / (values - 0.5)) / math.log((self.high + 0.5) / (self.low - 0.5))
 
     def shares(self, vertices: IntArray) -> Array:
-        """Return the shares of the range, on the grid's scale, at which integers lie, in [0, 1], in the same shape."""
         if not self.log:
             return vertices / float(len(self) - 1)
         return np.minimum(np.log1p(vertices / float(self.low)) / self._log_ratio, 1.0)
@@ -238,10 +231,7 @@ class IntegerGrid(NumberGrid):
         return np.clip(values, 0, last).astype(np.int64)
 
     def vertex(self, value: object) -> int:
-        """Return the position of an integer.
-
-        Raises PointError, naming the nearest integer, for any other value.
-        """
+        """Return the position of an integer; raise PointError, naming the nearest integer, for any other value."""
         hint = ""
         if isinstance(value, int | float) and not isinstance(value, bool):
             if self.low <= value <= self.high and (number := int(value)) == value:

@@ -103,7 +103,6 @@ class Sequence(Variable):
         return self._edit(row, np.arange(self.count_neighbors(columns)))
 
     def count_neighbors(self, columns: AnySequence[int], large_steps: bool = False) -> int:
-        """Return how many sequences are one edit away."""
         return sum(count_edits(np.asarray(columns, dtype=np.int64), len(self.letters), self.shortest))
 
     def sample_neighbors(
@@ -293,7 +292,7 @@ def move_letters(row: IntArray, share: float, n_letters: int, shortest: int) -> 
 
     A quarter of the shares insert a letter and a quarter delete one, if that is allowed; the rest substitute one.
     There are as many places to insert a letter as the longer sequence has letters to delete, and k letters to choose
-    from. So an insertion has 1 / k of the probability of its reverse, and the longer sequence has 1 / k in a draw.
+    from. So an insertion has 1 / k of the probability of its reverse, the ratio of the longer to the shorter in draws.
     """
     n, others = count_letters(row, n_letters), n_letters - 1
     longer, shorter = LENGTH_SHARE * (n < len(row)), LENGTH_SHARE * (n > shortest)

@@ -28,8 +28,8 @@ class Subset(Variable):
 
     A value is a tuple of items, in the order of `items`. Neighbors exchange one item for another, along an edge if
     there is a `graph`; in a range of sizes an item may also join or leave. If there are more than 4,000 exchanges,
-    `neighbors` lists those of items few places apart, and `sample_neighbors` draws among all. When drawn, each size has
-    the same probability, and so has each subset of one size.
+    `neighbors` lists exchanges of items few places apart, and `sample_neighbors` draws among all. When drawn, each size
+    has the same probability, and so has each subset of one size.
 
     Parameters
     ----------
@@ -106,13 +106,11 @@ class Subset(Variable):
         return self.exchanges.list_all(np.asarray(columns, dtype=np.int64), large_steps)
 
     def count_neighbors(self, columns: Sequence[int], large_steps: bool = False) -> int:
-        """Return how many subsets are one change away, with all exchanges."""
         return self.exchanges.count(np.asarray(columns, dtype=np.int64), large_steps)
 
     def sample_neighbors(
         self, columns: Sequence[int], m: int, rng: np.random.Generator, large_steps: bool = False
     ) -> IntArray:
-        """Draw subsets one change away (k, n), among all exchanges, without listing them."""
         return self.exchanges.draw(np.asarray(columns, dtype=np.int64), m, rng, large_steps)
 
     def move(self, columns: Sequence[int], share: float) -> list[int]:
@@ -245,8 +243,8 @@ class Exchanges:
         row: bits of a subset (n,).
         large_steps: True for exchanges of any two items, regardless of the graph.
 
-        If subsets of some size have more than 4,000 exchanges, at most 4,000 are listed: those of items that are few
-        places apart in the cyclic order of the items.
+        If subsets of some size have more than 4,000 exchanges, at most 4,000 are listed: exchanges of items that are
+        few places apart in the cyclic order of the items.
         """
         pairs = self._near_pairs if self._may_list_few(large_steps) else self._pairs(large_steps)
         return self._apply(row, *self._sizes(row), self._cut(row, pairs) if pairs is not None else _all_pairs(row))
@@ -276,15 +274,15 @@ class Exchanges:
         n_exchanges = len(members) * len(others) if crossed is None else len(crossed)
         total = len(leaving) + len(joining) + n_exchanges
         chosen = np.arange(total) if total <= m else np.sort(rng.choice(total, size=m, replace=False))
-        gone = leaving[chosen[chosen < len(leaving)]]
+        removed = leaving[chosen[chosen < len(leaving)]]
         first = chosen - len(leaving)
-        come = joining[first[(first >= 0) & (first < len(joining))]]
+        added = joining[first[(first >= 0) & (first < len(joining))]]
         number = first[first >= len(joining)] - len(joining)
         if crossed is None:
             exchanged = np.column_stack([members[number // max(len(others), 1)], others[number % max(len(others), 1)]])
         else:
             exchanged = crossed[number]
-        return self._apply(row, gone, come, exchanged)
+        return self._apply(row, removed, added, exchanged)
 
     def move(self, row: IntArray, share: float) -> IntArray:
         """Return the change that a uniform number chooses (n,); walks draw all sizes, and all of one size, evenly.
@@ -361,12 +359,12 @@ class Exchanges:
         cut = inside[:, 0] != inside[:, 1]
         return np.where(inside[cut, :1] == 1, pairs[cut], pairs[cut, ::-1])
 
-    def _apply(self, row: IntArray, gone: IntArray, come: IntArray, exchanged: IntArray) -> IntArray:
-        rows = np.tile(np.asarray(row, dtype=np.int64), (len(gone) + len(come) + len(exchanged), 1))
+    def _apply(self, row: IntArray, removed: IntArray, added: IntArray, exchanged: IntArray) -> IntArray:
+        rows = np.tile(np.asarray(row, dtype=np.int64), (len(removed) + len(added) + len(exchanged), 1))
         at = np.arange(len(rows))
-        rows[at[: len(gone)], gone] = 0
-        rows[at[len(gone) : len(gone) + len(come)], come] = 1
-        last = at[len(gone) + len(come) :]
+        rows[at[: len(removed)], removed] = 0
+        rows[at[len(removed) : len(removed) + len(added)], added] = 1
+        last = at[len(removed) + len(added) :]
         rows[last, exchanged[:, 0]] = 0
         rows[last, exchanged[:, 1]] = 1
         return rows
