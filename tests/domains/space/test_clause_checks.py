@@ -33,7 +33,7 @@ REFUSED = [
     (CompareVariables("size", "<=", "x"), "size: <= compares only numbers, not values such as 'small'"),
     (ValueOf("x", Compare(">", None)), "> does not compare .* with None"),
     (Compare(">", 3), r"expected a test of a point, such as ValueOf\(name, Compare"),
-    (ValueOf("x", ValueOf("y", Compare(">", 3))), "expected Compare or IsIn, a test of one value; got y > 3"),
+    (ValueOf("x", ValueOf("y", Compare(">", 3))), "expected Compare or IsIn, a test of a value; got y > 3"),
     (ValueOf("x", AllOf((Compare(">", 1), IsIn((11,))))), "got 11"),
     (Not(len), "clause: expected a clause such as ValueOf"),  # type: ignore[arg-type]
 ]
@@ -69,7 +69,7 @@ def test_counts_agree_with_a_function():
 
 REFUSED_CONDITIONS = [
     (IsIn(("mid", "huge")), "y: when: size in .*: expected one of .* got 'huge'"),
-    (Not(ValueOf("size", IsIn(("mid",)))), "y: when: size .* expected Compare or IsIn, a test of one value"),
+    (Not(ValueOf("size", IsIn(("mid",)))), "y: when: size .* expected Compare or IsIn, a test of a value"),
     (Compare(">", 2), "y: when: size > 2: > compares only numbers"),
 ]
 

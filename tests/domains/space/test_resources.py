@@ -55,7 +55,7 @@ def test_a_file_has_them():
 
 
 def test_a_file_that_lacks_some_is_refused():
-    with pytest.raises(DomainError, match="'b': expected a list of 1, a resource for each time"):
+    with pytest.raises(DomainError, match="'b': expected a list of 1, a resource for each occurrence"):
         Permutation.from_json({**SHOP.to_json(), "resources": ["saw", "mill"]})
 
 

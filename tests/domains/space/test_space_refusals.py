@@ -53,7 +53,7 @@ REFUSED_VARIABLES = [
     ({"a": [1.0, math.nan]}, "a: Categorical: each choice must equal itself and be comparable, got nan"),
     ({"a": [np.zeros(2), np.ones(2)]}, "a: Categorical: each choice must equal itself and be comparable"),
     ({"a": [Nobody(), 1]}, "a: Categorical: each choice must equal itself and be comparable, got"),
-    ({"a": np.linspace(0, 1, 5001)}, r"got 5001; take .* grid, or an Integer or a Real for numbers without gaps$"),
+    ({"a": np.linspace(0, 1, 5001)}, r"got 5001; use .* grid, or an Integer or a Real for numbers without gaps$"),
     ({"a": np.array([0, 5])}, r"a: \(0, 5\) might be bounds or two choices"),
     ({"a": "xyz"}, r"a: expected Binary\(\), Categorical\(...\), .*, got 'xyz'"),
     ({"a": int}, r"a: expected Binary\(\), .*, got the class int"),
