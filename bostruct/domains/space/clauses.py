@@ -382,7 +382,7 @@ def list_leaves(clause: object, depth: int = 1) -> Iterator[tuple[Clause, int]]:
     while waiting:
         one, level = waiting.pop()
         if level > MAX_DEPTH:
-            raise DomainError(f"clause: expected at most {MAX_DEPTH} clauses inside one another")
+            raise DomainError(f"clause: expected at most {MAX_DEPTH} nested clauses")
         if isinstance(one, AllOf | AnyOf):
             waiting += [(part, level + 1) for part in reversed(one.clauses)]
         elif isinstance(one, Not):
@@ -402,7 +402,7 @@ def clause_from_json(data: ParsedJson, depth: int = 1) -> Clause:
     which files do not store.
     """
     if depth > MAX_DEPTH:
-        raise DomainError(f"clause: expected at most {MAX_DEPTH} clauses inside one another")
+        raise DomainError(f"clause: expected at most {MAX_DEPTH} nested clauses")
     for key, (keys, build) in BUILDERS.items():
         if isinstance(data, Mapping) and key in data:
             try:

@@ -240,7 +240,7 @@ def _read_symmetric(choices: Sequence[Any], name: str, given: Any) -> Array:
     except (TypeError, ValueError):
         raise DomainError(f"{owner}: expected numbers ({n}, {n}), got {short_repr(given)}") from None
     if matrix.shape != (n, n):
-        raise DomainError(f"{owner}: expected shape {(n, n)}, as there are {n} choices, got {matrix.shape}")
+        raise DomainError(f"{owner}: expected shape {(n, n)} for {n} choices, got {matrix.shape}")
     _check_entries(owner, choices, matrix, np.isfinite(matrix), "finite numbers")
     largest = float(np.abs(matrix).max())
     _check_entries(owner, choices, matrix, np.abs(matrix - matrix.T) <= SYMMETRY * largest, "a symmetric matrix")

@@ -106,7 +106,7 @@ class Linear(Clause):
             node = ast.parse(PRODUCT.sub(r"\1*", text.strip()), mode="eval").body
             if not isinstance(node, ast.Compare) or [type(one) in SIGNS for one in node.ops] != [True]:
                 raise ValueError(
-                    "expected two expressions with one of <=, >=, == between them; limits are never strict"
+                    "expected two expressions with one of <=, >=, == between them; < and > are not supported"
                 )
             terms = _read_terms(ast.BinOp(node.left, ast.Sub(), node.comparators[0]))
             if not terms.keys() - {""}:
@@ -129,7 +129,7 @@ class Linear(Clause):
                     f"Linear: weights: expected names with finite numbers, got {short_repr(name)}: {short_repr(one)}"
                 )
         if not any(found.values()):
-            raise DomainError(f"Linear: weights: expected one other than 0, got {short_repr(found)}")
+            raise DomainError(f"Linear: weights: expected a weight other than 0, got {short_repr(found)}")
         if self.relation not in ("<=", ">=", "=="):
             raise DomainError(f"Linear: relation: expected one of <=, >=, ==, got {short_repr(self.relation)}")
         limit = to_python(self.limit)

@@ -215,8 +215,8 @@ class Variable(ABC):
     def move(self, columns: Sequence[int], share: float) -> Sequence[int]:
         """Return another value, so that walks of moves draw values as `sample` does, or with equal probabilities.
 
-        A move and the move back have equal probabilities, each times the probability of its start: its value in
-        `chances`, or 1. A kind whose values have different numbers of neighbors may return the value itself for that.
+        Moves satisfy detailed balance: the probability of the start, in `chances` or 1, times that of the move is the
+        same for the move back. A kind whose values have unequal numbers of neighbors may return the value itself.
 
         columns: columns of a value.
         share: a uniform number in [0, 1), which decides.
@@ -351,7 +351,7 @@ class Variable(ABC):
 
     @property
     def arguments(self) -> str:
-        """The values in short, as arguments of a call."""
+        """The values, shortened, as arguments of a call."""
         return ", ".join(f"{name}={short_repr(part)}" for name, part in self.describe().items())
 
     def __repr__(self) -> str:

@@ -89,7 +89,7 @@ def test_clauses_nest_a_hundred_deep_and_no_deeper():
     data = nest({"of": "x", "test": {"in": [1]}}, 98)
     clause = clause_from_json(data)
     assert bo.Space.from_json(bo.Space({"x": bo.Integer(0, 9)}, [clause]).to_json()).constraints == (clause,)
-    with pytest.raises(bo.DomainError, match="expected at most 100 clauses inside one another"):
+    with pytest.raises(bo.DomainError, match="expected at most 100 nested clauses"):
         bo.Space({"x": bo.Integer(0, 9)}, [Not(clause)])
 
 

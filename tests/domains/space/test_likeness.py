@@ -115,7 +115,7 @@ def replaced(i: int, j: int, value: float, matrix: np.ndarray = DISTANCES) -> np
 REFUSED: list[tuple[dict[str, object], str]] = [
     ({"distances": replaced(0, 1, 9.0)}, "distances: expected a symmetric matrix, got 9.0 between 'K2CO3' and 'NaOH'"),
     ({"distances": replaced(0, 1, np.nan)}, "distances: expected finite numbers, got nan between 'K2CO3' and 'NaOH'"),
-    ({"distances": DISTANCES[:2, :2]}, r"distances: expected shape \(3, 3\), as there are 3 choices, got \(2, 2\)"),
+    ({"distances": DISTANCES[:2, :2]}, r"distances: expected shape \(3, 3\) for 3 choices, got \(2, 2\)"),
     ({"distances": -DISTANCES}, "distances: expected distances of at least 0, got -3.0 between"),
     ({"distances": DISTANCES + 1.0}, "distances: expected a diagonal of zeros, got 1.0 for 'K2CO3'$"),
     ({"distances": np.zeros((3, 3))}, "distances: expected choices that are not all the same, got only zeros"),
