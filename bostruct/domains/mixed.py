@@ -514,7 +514,7 @@ class MixedSpace(Joint):
             point = self.present(x)  # a new dict, because the predicate may have changed the other one
             if not isinstance(name, str) or not (hints := list(_find_absent(self, point, "point", name))):
                 raise
-            problem = f"constraint {predicate_name(rule)} asks for {name}, which {short_repr(point, 200)} has not"
+            problem = f"constraint {predicate_name(rule)} reads {name}, which {short_repr(point, 200)} lacks"
             raise PredicateError(f"{problem}: {'; or '.join(hints)}") from cause
 
     def _write(self, x: JointPoint, form: str) -> dict[str, Json]:
@@ -599,7 +599,7 @@ def _migrate_part(name: str, domain: Domain, data: ParsedJson, description: Pars
     description: description of the domain that encoded the part; None if there was no such part.
     """
     if description is None and not (domain.reads_earlier_forms and domain.named_values):
-        raise PointError(f"{name}: the trial has no value of it, and a domain that is no space has no default=")
+        raise PointError(f"{name}: the trial has no value of it, and only spaces have default=")
     if domain.reads_earlier_forms:
         before = NOTHING if description is None else description
         with note_under(name):

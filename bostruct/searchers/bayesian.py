@@ -297,9 +297,8 @@ class BayesianSearch(Searcher):
         surrogate, values = self.surrogate, history.values
         variances, of_outputs = history.variances, surrogate.n_outputs is not None
         if variances is not None:
-            is_known = of_outputs | is_feasible(
-                history.violations
-            )  # the constrained rank of an infeasible point is not an objective
+            # the constrained rank of an infeasible point is not an objective
+            is_known = of_outputs | is_feasible(history.violations)
             surrogate = surrogate.with_variances(np.where(is_known, variances, np.nan))
         if of_outputs:
             values = np.hstack([history.objectives, history.violations])

@@ -299,7 +299,7 @@ def test_a_constraint_that_no_point_satisfies_and_one_that_fails(rng):
         never.sample(1, rng)
     rules = [lambda point: point["rate"] > 0.5]
     asks = bo.Space({"inner": INNER, "rate": bo.Real(0.0, 1.0, when={"inner": is_deep})}, rules)
-    with pytest.raises(DomainError, match=r"asks for rate, which .* has not: it exists .*; use point.get\('rate'\)"):
+    with pytest.raises(DomainError, match=r"reads rate, which .* lacks: it exists .*; use point.get\('rate'\)"):
         asks.sample(100, rng)
 
 
@@ -307,7 +307,7 @@ def test_a_constraint_that_reads_an_absent_variable_of_a_dict_says_how_to_ask_fo
     inner = {"on": bool, "q": bo.Binary(when={"on": True})}
     asks = bo.Space({"b": bool, "a": inner, "c": {"d": inner}}, [lambda point: point["c"]["d"]["q"] or True])
     point = {"b": True, "a": {"on": True, "q": True}, "c": {"d": {"on": False}}}
-    where = re.escape("asks for q, which") + ".* has not: it exists if on is True; use "
+    where = re.escape("reads q, which") + ".* lacks: it exists if on is True; use "
     with pytest.raises(PredicateError, match=where + r"point\['c'\]\['d'\]\.get\('q'\)$") as caught:
         asks.parse(point)
     assert isinstance(caught.value.__cause__, KeyError)

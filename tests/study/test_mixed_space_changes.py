@@ -97,7 +97,7 @@ def test_a_variable_of_a_part_is_gained_and_lost_with_its_default() -> None:
 
 NO_DEFAULT = "the trial has no value of it, and it has no default="
 NEAREST = "the nearest is 2"
-NO_SPACE = "the trial has no value of it, and a domain that is no space has no default="
+NO_SPACE = "the trial has no value of it, and only spaces have default="
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_networks_beyond_new_bounds_are_no_data() -> None:
 @pytest.mark.parametrize("after", [without("network"), {"rate": bo.Ordinal([1, 2, 4])}])
 def test_a_part_that_is_lost_is_named(after: Any) -> None:
     study, unread = reopen(OLD, POINTS, after)
-    says = "and a domain that is no space has no default="
+    says = "and only spaces have default="
     assert all(why is not None and why.startswith("network: the space has no place") and says in why for why in unread)
     assert [trial.value for trial in study.trials] == [0.0, 1.0, 2.0]
 

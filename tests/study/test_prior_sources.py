@@ -123,7 +123,7 @@ def test_plain_and_mixed_spaces_read_each_other(tmp_path) -> None:
 
 
 def test_a_part_that_is_no_space_has_no_default() -> None:
-    with pytest.raises(PointError, match=r"prior\[0\]: trial 0 .* network: the trial has no value of it, and a domain"):
+    with pytest.raises(PointError, match=r"prior\[0\]: trial 0 .* network: the trial has no value of it, and only"):
         bo.Study(NETWORKS, prior=[make_study()])
     with pytest.raises(PointError, match=r"prior\[0\]: trial 0 is no point of .*: network: the space has no"):
         bo.Study(SPACE, prior=[make_study(NETWORKS)])

@@ -37,5 +37,5 @@ def choices_from_json(data: ParsedJson, what: str = "its choices") -> list[Prese
         If they were not plain JSON values.
     """
     if objects := [choice["repr"] for choice in data if isinstance(choice, dict) and "repr" in choice]:
-        raise DomainError(f"{what} are Python objects that no file holds: {objects[0][:80]}")
+        raise DomainError(f"{what} are Python objects, which cannot be stored: {objects[0][:80]}")
     return [choice["infinity"] * math.inf if isinstance(choice, dict) else choice for choice in data]

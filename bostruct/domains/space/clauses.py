@@ -579,7 +579,7 @@ def when_from_json(data: ParsedJson) -> dict[str, Any]:
 
 def _test_from_json(test: ParsedJson) -> Any:
     if "predicate" in test:
-        raise DomainError(f"when: the predicate {short_repr(test['predicate'])} is code that no file holds")
+        raise DomainError(f"when: the predicate {short_repr(test['predicate'])} is code, which cannot be stored")
     if "clause" in test:
         return clause_from_json(test["clause"])
     if "one_of" in test:

@@ -237,7 +237,7 @@ def check_part_left_out(name: str, value: ParsedJson, description: ParsedJson) -
     """Raise PointError unless a part that the space does not have has all its values at their defaults."""
     theirs = read_contents(description)
     if not theirs.names:
-        raise _not_representable(name, value, "and a domain that is no space has no default=")
+        raise _not_representable(name, value, "and only spaces have default=")
     own, others = split_values(value, theirs)
     for inner, one in own.items():
         check_left_out(None, f"{name}: {inner}", one, theirs.variables[inner])

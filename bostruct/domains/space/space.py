@@ -438,7 +438,7 @@ class Space(NeighborSampler, ChoiceDomain, TreeDomain):
             raise ValueError(f"space: expected what to_json of a Space returned, got {without}")
         rules = data["constraints"]
         if rules and not isinstance(rules, list):
-            raise DomainError("the space has constraints, whose code no file holds")
+            raise DomainError("the space has constraints, whose code cannot be stored")
         variables = {name: variable_from_json(name, v) for name, v in data["variables"].items()}
         return cls(variables, [clause_from_json(rule) for rule in rules or ()])
 

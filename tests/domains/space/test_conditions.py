@@ -180,7 +180,7 @@ def test_tight_constraints_are_met_by_walks(rng):
 def test_a_file_holds_conditions_on_values_and_refuses_code():
     space = finite_space()
     assert domain_from_json(json.loads(json.dumps(space.to_json()))) == space
-    with pytest.raises(bo.DomainError, match="the predicate 'has_momentum' is code that no file holds"):
+    with pytest.raises(bo.DomainError, match="the predicate 'has_momentum' is code, which cannot be stored"):
         domain_from_json(training_space().to_json())
 
 

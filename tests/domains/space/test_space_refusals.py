@@ -121,9 +121,9 @@ class TestRefusedSpaces:
             bo.Space({"a": bool}, [divides]).sample(5, np.random.default_rng(0))
 
     def test_a_description_that_does_not_hold_the_whole_space(self):
-        with pytest.raises(DomainError, match="the space has constraints, whose code no file holds"):
+        with pytest.raises(DomainError, match="the space has constraints, whose code cannot be stored"):
             domain_from_json(bo.Space({"a": bool, "b": bool}, [all_different]).to_json())
-        with pytest.raises(DomainError, match="a: its choices are Python objects that no file holds"):
+        with pytest.raises(DomainError, match="a: its choices are Python objects, which cannot be stored"):
             domain_from_json(bo.Space({"a": [(1, 2), (3, 4)]}).to_json())
 
 

@@ -50,9 +50,9 @@ def test_one_of_nothing_is_refused():
 def test_values_survive_a_file_and_code_does_not():
     when = {"a": 1, "b": OneOf("x", float("inf"))}
     assert when_from_json(json.loads(json.dumps(when_to_json(when)))) == when
-    with pytest.raises(bo.DomainError, match="the predicate 'is_large' is code that no file holds"):
+    with pytest.raises(bo.DomainError, match="the predicate 'is_large' is code, which cannot be stored"):
         when_from_json(when_to_json({"a": is_large}))
-    said = r"^the values of a condition or a clause are Python objects that no file holds: \(1, 2\)"
+    said = r"^the values of a condition or a clause are Python objects, which cannot be stored: \(1, 2\)"
     with pytest.raises(bo.DomainError, match=said):
         when_from_json(when_to_json({"a": (1, 2)}))
 
