@@ -25,12 +25,12 @@ from bostruct.storage.writing import defer_signals_and_note, retry_rolled_back
 from bostruct.study.history import ATTRIBUTES, CANCELED, DOUBLE, MACHINE, NO_DATA, Trial
 from bostruct.study.point_forms import Kept, find_moved_numbers, find_names, restore_numbers, write_point_text
 from bostruct.study.records import read_goals, read_initial, read_trial, show_outcome, write_trial
-from bostruct.study.space_changes import current_row, is_over, reread_trials
+from bostruct.study.space_changes import current_row, has_domain, reread_trials
 from bostruct.study.trial_records import Record, TrialRecords
 
 RETRIES = 2  # default for a failure that the point did not cause
 MAX_ATTEMPTS = 2
-OF_ONE_EVALUATION = ("reports", ATTRIBUTES, CANCELED, NO_DATA)  # in a trial's info until it is asked again
+EVALUATION_KEYS = ("reports", ATTRIBUTES, CANCELED, NO_DATA)  # in a trial's info until it is asked again
 log = logging.getLogger(__name__)
 
 
@@ -49,11 +49,11 @@ class NextPoint(NamedTuple):
 
 
 class Ledger(TrialRecords):
-    """The trials of a study in a storage: asked, told, added, and requeued; each change is written to disk first.
+    """The trials of a study in a storage, and their transitions; each change is written to disk first.
 
-    It reads the changes of other writers, and requeues the trials of dead ones.
+    The ledger reads the changes of other writers, and requeues the trials of dead writers.
 
-    store: the study's writer, None if it is read only.
+    store: the study's writer; None if the study is read only.
 
     Raises StorageError, with the trial, if a point cannot be decoded.
     """
@@ -71,13 +71,13 @@ class Ledger(TrialRecords):
         self._folder = _find_folder()  # for relative paths in the label
         self._in_transaction = False
         self._contradiction: StorageLost | None = None  # contradiction between the storage and this object
-        self._made = stored.study
+        self._created = stored.study
         self._names = find_names(parse(row.domain))
         self._where = where = f"{label}: study {row.name!r}"
-        self._initial = read_initial(row, domain, where) if is_over(row, domain) else []
+        self._initial = read_initial(row, domain, where) if has_domain(row, domain) else []
         with pause_collector():
-            for one, found in zip(stored.trials, reread_trials(stored, self._form, where), strict=True):
-                self._enter(found.trial, found.kept, one, found.text)
+            for row, found in zip(stored.trials, reread_trials(stored, self._form, where), strict=True):
+                self._enter(found.trial, found.kept, row, found.text)
             self._close_stored(stored.trials)
 
     @property
@@ -95,7 +95,7 @@ class Ledger(TrialRecords):
     @property
     def first_space(self) -> str:
         """The description of the domain at the study's creation, as JSON text."""
-        return self._made.domain
+        return self._created.domain
 
     @property
     def is_writable(self) -> bool:
@@ -113,15 +113,15 @@ class Ledger(TrialRecords):
         return self.owner is not None and self.is_writable
 
     @property
-    def out(self) -> dict[int, float]:
-        """When this object started each running trial that is still its own, by number."""
+    def owned(self) -> dict[int, float]:
+        """The start time of each running trial that this object owns, by number."""
         started = sorted(self.in_flight.items())
-        return {number: begun for number, begun in started if number in self._running and self._is_out(number)}
+        return {number: begun for number, begun in started if number in self._running and self._is_owned(number)}
 
     @property
     def n_remote(self) -> int:
         """The number of running trials of other writers."""
-        return len(self.evaluated) - len(self.out)
+        return len(self.evaluated) - len(self.owned)
 
     @contextmanager
     def ask_lock(self, wanted: Callable[[], bool] | None = None) -> Iterator[None]:
@@ -130,19 +130,19 @@ class Ledger(TrialRecords):
         wanted: returns whether a trial is wanted, given the changes of other writers. It is called in the transaction
             that starts a trial, because other writers may ask if a connection is lost. None if one is always wanted.
         """
-        held = [self.writer.ask_lock()] if self._is_shared else []  # others wait for it until this process ends
-        for block in held:
-            block.__enter__()
+        locks = [self.writer.ask_lock()] if self._is_shared else []  # others wait for it until this process ends
+        for lock in locks:
+            lock.__enter__()
         before, self._wanted = self._wanted, wanted or self._wanted
         try:
             yield
         finally:
             self._wanted = before
             try:
-                if held:
-                    _leave(held)
+                if locks:
+                    _exit_all(locks)
             except BaseException:  # from a signal that arrived before it started
-                _leave(held)
+                _exit_all(locks)
                 raise
 
     def check_wanted(self) -> None:
@@ -158,10 +158,10 @@ class Ledger(TrialRecords):
     @defer_signals_once_begun
     def _poll(self) -> None:
         with suppress(StorageLost):  # the next change raises it
-            self._learn(self.writer.poll())
+            self._apply(self.writer.poll())
 
-    def learn_of(self, trial: object) -> None:
-        """Read the changes of other writers if a given trial is not known to be running."""
+    def sync_unless_running(self, trial: object) -> None:
+        """Read the changes of other writers, unless a given trial is known to be running."""
         number = getattr(trial, "number", trial)
         if isinstance(number, int) and number not in self._running:
             self.sync()
@@ -178,7 +178,7 @@ class Ledger(TrialRecords):
             if number in self.in_flight or not (record.owner is None or record.owner in gone):
                 continue
             if record.owner is not None or record.attempts >= MAX_ATTEMPTS:
-                self._take_from(record.owner, number)
+                self._requeue_or_fail(number, record.owner)
 
     def note_writers(self, present: AbstractSet[str]) -> None:
         """Show trials of dead writers as waiting in a read-only study, without writing."""
@@ -188,14 +188,14 @@ class Ledger(TrialRecords):
 
     @defer_signals_once_begun
     @retry_rolled_back
-    def _take_from(self, owner: str | None, number: int) -> None:
-        """Requeue a trial of a dead owner, or fail it the second time; do nothing if another writer has.
+    def _requeue_or_fail(self, number: int, owner: str | None) -> None:
+        """Requeue a trial of a dead owner, or fail it the second time; do nothing if another writer has done so.
 
         owner: the owner when the trial was found; None if it had none.
         """
         record, failed = self._records[number], None
         with self._step() as writer:
-            if number not in self._running or record.owner != owner:  # told after all, or taken over by another writer
+            if number not in self._running or record.owner != owner:  # finished, or requeued by another writer
                 return
             if record.attempts >= MAX_ATTEMPTS:
                 times = record.attempts
@@ -207,16 +207,16 @@ class Ledger(TrialRecords):
         record.owner = None
         if failed is not None:
             self._close(trial, failed, row.told)
-        fate = "has failed" if failed is not None else "is handed out again"
-        log.warning("study %r: trial %d %s, as the process that ran it gives no sign of life", self.name, number, fate)
+        fate = "has failed" if failed is not None else "is requeued"
+        log.warning("study %r: trial %d %s, because its process no longer responds", self.name, number, fate)
 
     def adopt_store(self, store: StudyWriter, label: str, name: str) -> None:
         """Continue in another storage that has just received the study; this object keeps its running trials."""
-        out = self.out
-        self.name, self._made, self._where = name, self._made._replace(name=name), f"{label}: study {name!r}"
+        owned = self.owned
+        self.name, self._created, self._where = name, self._created._replace(name=name), f"{label}: study {name!r}"
         self.store, self.label = store, label
         self._folder = _find_folder()
-        for number in out:
+        for number in owned:
             record = self._records[number]
             store.update(write_trial(record.trial, record.attempts, owner=self.owner))
             record.owner = self.owner
@@ -226,12 +226,12 @@ class Ledger(TrialRecords):
 
         name: name of the study there; None to keep its name.
         """
-        told = {number: place for place, number in enumerate(self.order)}
+        positions = {number: position for position, number in enumerate(self.order)}
         rows = [  # trials have no owner there
-            write_trial(one.trial, one.attempts, one.outcome, told.get(number), point=self._encode(one))
+            write_trial(one.trial, one.attempts, one.outcome, positions.get(number), point=self._encode(one))
             for number, one in enumerate(self._records)
         ]
-        return StoredStudy(self._made._replace(name=name or self.name, state=self.state), rows, self.changes)
+        return StoredStudy(self._created._replace(name=name or self.name, state=self.state), rows, self.changes)
 
     @contextmanager
     def _step(self) -> Iterator[StudyWriter]:
@@ -239,27 +239,27 @@ class Ledger(TrialRecords):
         if not self.is_writable:
             yield self.writer
             return
-        with self.writer.changing() as news:
+        with self.writer.changing() as changes:
             self._in_transaction = True
             try:
-                self._learn(news)
+                self._apply(changes)
                 yield self.writer
             finally:
                 self._in_transaction = False
 
-    def _is_out(self, number: int) -> bool:
+    def _is_owned(self, number: int) -> bool:
         """Return whether a running trial is still owned by this object."""
         return number in self.in_flight and self._records[number].owner == self.owner
 
-    def _learn(self, news: RemoteChanges | None) -> None:
+    def _apply(self, changes: RemoteChanges | None) -> None:
         """Apply changes of other writers, idempotently; None if there are none."""
-        if news is None:
+        if changes is None:
             return
-        if news.n_changes != len(self.changes):
+        if changes.n_changes != len(self.changes):
             raise StorageError(f"{self._where}: another process changed its space; open the study again")
-        found = [read_trial(row, self._form, self._names, self._where) for row in news.trials]
-        self._check_agreement(news, found)
-        for row, (trial, kept) in zip(news.trials, found, strict=True):
+        found = [read_trial(row, self._form, self._names, self._where) for row in changes.trials]
+        self._check_agreement(changes, found)
+        for row, (trial, kept) in zip(changes.trials, found, strict=True):
             if row.number == len(self):
                 self._enter(trial, kept, row)
                 continue
@@ -274,15 +274,15 @@ class Ledger(TrialRecords):
             if trial.is_canceled:
                 self.in_flight.pop(row.number, None)
                 record.open = frozenset()
-        self._close_stored([row for row in news.trials if self._records[row.number].outcome is None])
-        self.state = news.state
+        self._close_stored([row for row in changes.trials if self._records[row.number].outcome is None])
+        self.state = changes.state
 
-    def _check_agreement(self, news: RemoteChanges, found: Sequence[tuple[Trial, Kept]]) -> None:
+    def _check_agreement(self, changes: RemoteChanges, found: Sequence[tuple[Trial, Kept]]) -> None:
         """Raise StorageLost, from now on, if a trial has another point or value than here.
 
-        Neither ever changes. A server that lost transactions may have accepted others in their place.
+        Points and values never change. A server that lost transactions may have accepted others instead.
         """
-        for row, (trial, kept) in zip(news.trials, found, strict=True):
+        for row, (trial, kept) in zip(changes.trials, found, strict=True):
             if row.number < len(self) and self._contradiction is None:
                 self._contradiction = self._find_contradiction(self._records[row.number], row, trial, kept)
         if self._contradiction is not None:
@@ -297,8 +297,8 @@ class Ledger(TrialRecords):
         else:
             return None
         return StorageLost(
-            f"{self._where}: trial {row.number} has another {what} there than in this process, as where a server lost "
-            "committed steps in a crash, and others were made instead"
+            f"{self._where}: trial {row.number} has another {what} there than in this process; perhaps a server lost "
+            "committed transactions in a crash, and accepted others instead"
         )
 
     def _close_stored(self, rows: list[TrialRow]) -> None:
@@ -313,7 +313,7 @@ class Ledger(TrialRecords):
     def _write_outcome(
         self, record: Record, outcome: Outcome, ended: float | None, noted: Info, begun: float | None
     ) -> tuple[TrialRow, Trial]:
-        """Return the outcome of a trial as its row, or as another trial of its point if it is over."""
+        """Return the outcome of a trial as its row, or as another trial of its point if it has finished."""
         running, info, attempts, point = record.trial, record.trial.info | noted, record.attempts, ""
         if running.number not in self._running:
             info = {"origin": DOUBLE, "double_of": running.number, **noted}
@@ -331,9 +331,9 @@ class Ledger(TrialRecords):
 
     @contextmanager
     def requeue_on_error(self, lock: AbstractContextManager[object]) -> Iterator[None]:
-        """Requeue the trials of a block that raises, such as by an interrupt, since the caller did not receive them."""
+        """Requeue the trials of a block that raises, as by an interrupt, because the caller did not receive them."""
         with lock:
-            before = self.out
+            before = self.owned
         try:
             yield
         except BaseException as error:
@@ -345,7 +345,7 @@ class Ledger(TrialRecords):
         self, before: Mapping[int, float], lock: AbstractContextManager[object], error: BaseException
     ) -> None:
         with lock:
-            asked = {number: begun for number, begun in self.out.items() if before.get(number) != begun}
+            asked = {number: begun for number, begun in self.owned.items() if before.get(number) != begun}
             try:
                 self.give_back(asked.items())
             except BostructError as another:
@@ -368,7 +368,7 @@ class Ledger(TrialRecords):
         while (number := self._find_waiting(missing)) is not None:
             record = self._records[number]
             with self._step() as writer:
-                if not self._is_waiting(number):  # it was told meanwhile
+                if not self._is_waiting(number):  # it has finished meanwhile
                     continue
                 self.check_wanted()
                 attempts = record.attempts + 1
@@ -420,29 +420,29 @@ class Ledger(TrialRecords):
 
         ended: seconds since the epoch, None for now.
         noted: additional info of the trial, plain JSON.
-        begun: when the trial was asked by the caller; None for the last time.
+        begun: start time of the trial that the caller received; None for the latest.
 
-        If the trial was told meanwhile, the outcome becomes another trial of its point, with the number of the first in
-        ``info["double_of"]``. If the file was lost, the outcome is kept in memory and StorageLost is raised.
+        If the trial has finished meanwhile, the outcome becomes another trial of its point, whose
+        ``info["double_of"]`` is the number of the first. If the file was lost, the outcome is kept in memory and StorageLost is raised.
 
-        Raises ValueError if the trial was told and the caller had not asked it here.
+        Raises ValueError if the trial has finished and the caller had not asked it here.
         """
         record, lost = self._records[number], None
         begun = self.in_flight.get(number) if begun is None else begun
-        told = (record, outcome, ended, noted or {}, begun)
+        parts = (record, outcome, ended, noted or {}, begun)
         try:
             with self._step() as writer:
-                if CANCELED not in told[3]:
+                if CANCELED not in parts[3]:
                     self._check_tellable(number, begun)
-                row, trial = self._write_outcome(*told)
-                if trial.number != number and CANCELED in trial.info:  # nobody waits for it any more
+                row, trial = self._write_outcome(*parts)
+                if trial.number != number and CANCELED in trial.info:  # no caller waits for it
                     return record.trial
                 if trial.number == number:
                     writer.update(row)
                 else:
                     writer.insert(row)
         except StorageLost as error:
-            lost, (row, trial) = error, self._write_outcome(*told)
+            lost, (row, trial) = error, self._write_outcome(*parts)
         if self.in_flight.get(number) == begun:
             self.in_flight.pop(number, None)
         record.open -= {begun}
@@ -488,18 +488,18 @@ class Ledger(TrialRecords):
     @defer_signals_once_begun
     @retry_rolled_back
     def give_back(self, begun: Iterable[tuple[int, float]]) -> None:
-        """Requeue running trials, except those that were told, canceled or taken over since they were asked here.
+        """Requeue running trials, except those that were finished, canceled or requeued since they were asked here.
 
-        begun: the number of each trial, and when it was asked.
+        begun: number and start time of each trial.
         """
-        held = sorted({number for number, when in begun if self.in_flight.get(number) == when})
-        if not held:
+        numbers = sorted({number for number, when in begun if self.in_flight.get(number) == when})
+        if not numbers:
             return
         with self._step() as writer:
-            ours = [number for number in held if number in self._running and self._is_out(number)]
+            ours = [number for number in numbers if number in self._running and self._is_owned(number)]
             if ours:
                 writer.release(*ours)
-        for number in held:
+        for number in numbers:
             self.in_flight.pop(number, None)
         for number in ours:
             self._records[number].attempts -= 1
@@ -518,9 +518,9 @@ class Ledger(TrialRecords):
                 info = _note_failure(trial.info, None if trial.is_canceled else trial.reason)
                 running = replace(trial, status="running", reason=None, finished=None, info=info)
                 writer.reopen(write_trial(running, record.attempts - 1))
-            elif number in self._running and (number not in self.in_flight or self._is_out(number)):
+            elif number in self._running and (number not in self.in_flight or self._is_owned(number)):
                 writer.release(number)
-            else:  # told meanwhile, or taken over by another writer, who evaluates it
+            else:  # finished meanwhile, or started by another writer
                 self.in_flight.pop(number, None)
                 return
         if running is not None:
@@ -534,17 +534,17 @@ class Ledger(TrialRecords):
     def retry(self, number: int, reason: str, begun: float | None = None, noted: Info | None = None) -> Trial:
         """Requeue a running trial whose evaluation failed, and return it; the retry and its reason are recorded.
 
-        begun: when the trial was asked by the caller; None for the last time.
+        begun: start time of the trial that the caller received; None for the latest.
         noted: additional info, from `blame_machine`; None to count the retry as caused by the point.
         """
         record = self._records[number]
         begun = self.in_flight.get(number) if begun is None else begun
         with self._step() as writer:
             has_another = number in self.in_flight and self.in_flight[number] != begun
-            if number not in self._running or has_another or (number in self.in_flight and not self._is_out(number)):
+            if number not in self._running or has_another or (number in self.in_flight and not self._is_owned(number)):
                 record.open -= {begun}
                 if not has_another:
-                    self.in_flight.pop(number, None)  # another writer told it or has taken it over
+                    self.in_flight.pop(number, None)  # another writer finished or started it
                 return record.trial
             attempts = record.attempts - (not self._is_waiting(number))
             info = _note_failure(record.trial.info, reason)
@@ -578,7 +578,7 @@ class Ledger(TrialRecords):
 
 
 @defer_signals
-def _leave(blocks: list[AbstractContextManager[None]]) -> None:
+def _exit_all(blocks: list[AbstractContextManager[None]]) -> None:
     while blocks:
         blocks.pop().__exit__(None, None, None)
 
@@ -592,11 +592,11 @@ def _find_folder() -> Path:
 
 def _is_known(record: Record, row: TrialRow) -> bool:
     """Return whether the recorded outcome equals that of a row."""
-    return (record.told, record.outcome, record.trial.finished) == (row.told, row.outcome, row.finished)
+    return (record.position, record.outcome, record.trial.finished) == (row.told, row.outcome, row.finished)
 
 
 def _find_new_time(record: Record) -> float:
-    """Return the time of day, or the next float after the last start: the time identifies the owner."""
+    """Return the time of day, or the next float after the last start: the start time identifies the owner."""
     moment = now()
     while moment in {record.trial.started, *record.earlier, *record.open}:
         moment = math.nextafter(moment, math.inf)
@@ -606,10 +606,10 @@ def _find_new_time(record: Record) -> float:
 def note_unreturned(error: BaseException, numbers: Sequence[int], why: BostructError) -> None:
     """Add a note to an error that trials could not be requeued."""
     which = f"Trials {', '.join(map(str, numbers))} are" if len(numbers) > 1 else f"Trial {numbers[0]} is"
-    add_note(error, f"{which} handed out again once this process has ended: {why}")
+    add_note(error, f"{which} requeued once this process has ended: {why}")
 
 
 def _note_failure(info: Info, reason: str | None) -> Info:
     """Return the info of a retried trial with the reason of its failure, or without a reason if it was canceled."""
-    kept = {key: part for key, part in info.items() if key not in OF_ONE_EVALUATION}
+    kept = {key: part for key, part in info.items() if key not in EVALUATION_KEYS}
     return kept if reason is None else kept | {"failed_before": [*info.get("failed_before", ()), reason]}

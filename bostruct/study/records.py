@@ -37,28 +37,28 @@ from bostruct.study.history import Trial
 from bostruct.study.point_forms import Kept, PointForm, read_point_text
 
 
-def warn_of_alike_choices(domain: str, where: str) -> None:
+def warn_of_ambiguous_choices(domain: str, where: str) -> None:
     """Warn if a file describes several choices of one variable by the same text.
 
-    domain: of a study, as JSON text.
+    domain: description of a study's domain, as JSON text.
     """
-    if '"repr"' in domain and (shown := next(_find_alike(parse(hide_addresses(domain))), None)):
+    if '"repr"' in domain and (shown := next(_find_shared_reprs(parse(hide_addresses(domain))), None)):
         warnings.warn(
-            f"{where} holds choices by their repr, and several read {shown}. Give them a repr each of its own, or keep "
-            "their order whenever the study is opened: another order would give trials other choices unnoticed",
+            f"{where} stores choices by their repr, and several choices have the repr {shown}. Give each its own repr, "
+            "or always open the study with the choices in the same order: another order would change trials silently",
             stacklevel=count_own_frames(),
         )
 
 
-def _find_alike(description: ParsedJson) -> Iterator[str]:
-    """Yield each description that several objects of one list share."""
+def _find_shared_reprs(description: ParsedJson) -> Iterator[str]:
+    """Yield each repr that several objects of one list share."""
     parts = description.values() if isinstance(description, dict) else description
     if isinstance(description, list):
         texts = (one["repr"] for one in description if isinstance(one, dict) and one.keys() == {"repr"})
         yield from (text for text, count in Counter(texts).items() if count > 1)
     for part in parts:
         if isinstance(part, dict | list):
-            yield from _find_alike(part)
+            yield from _find_shared_reprs(part)
 
 
 _READ: dict[str, Any] = {  # keys of a trial's info that a study reads, and their types
@@ -73,7 +73,7 @@ _READ: dict[str, Any] = {  # keys of a trial's info that a study reads, and thei
 
 
 FORMER_CLASSES = ("Explained", "ExplainedModel", "ExplainedRegression")  # of searchers with a note, in older files
-GIVE_SPACE = "give it: space= in Python, --problem on the command line"
+GIVE_SPACE = "pass it: space= in Python, --problem on the command line"
 
 
 class OtherVersion(UserWarning):
@@ -83,7 +83,7 @@ class OtherVersion(UserWarning):
 class JsonDomain(Domain):
     """A domain whose points are JSON, for a study whose domain cannot be rebuilt from a file.
 
-    description: of the study's domain, as JSON, with the texts of Python objects; None if unknown.
+    description: description of the study's domain, as JSON, with the texts of Python objects; None if unknown.
     """
 
     is_whole = False
@@ -95,7 +95,7 @@ class JsonDomain(Domain):
         return repr(self.description)
 
     def sample(self, m: int, rng: np.random.Generator) -> Batch:
-        raise DomainError(f"the file of the study does not hold its space; {GIVE_SPACE}")
+        raise DomainError(f"the file of the study does not contain its space; {GIVE_SPACE}")
 
     def decode(self, data: ParsedJson) -> Point:
         return data
@@ -153,8 +153,8 @@ def explain_rebuild(domain: Domain, row: StudyRow, error: DomainError) -> Domain
     """Return the error for a rebuilt domain that the study's method does not support."""
     kind = parse(row.domain).get("domain")
     return DomainError(
-        f"study {row.name!r}: {error}; its domain {kind!r} is rebuilt as {type(domain).__name__}: if the study is over "
-        "another class, register that one, or pass the domain as space="
+        f"study {row.name!r}: {error}; its domain {kind!r} is rebuilt as {type(domain).__name__}: if the domain has "
+        "another class, register that class, or pass the domain as space="
     )
 
 
@@ -176,7 +176,7 @@ def check_domain(searcher: Searcher, domain: Domain) -> Searcher:
     """
     if dump(searcher.domain.to_json()) != dump(domain.to_json()):
         raise ValueError(
-            f"method: expected a searcher of {short_repr(domain, 200)}, got one of {short_repr(searcher.domain, 200)}"
+            f"method: expected a searcher for {short_repr(domain, 200)}, got one for {short_repr(searcher.domain, 200)}"
         )
     return searcher
 
@@ -203,8 +203,8 @@ def check_same_problem(stored: StudyRow, problem: str | None, where: str) -> Non
     if problem is None or known in (None, problem):
         return
     raise StudyMismatch(
-        f"study {stored.name!r} in {where} is of the problem {short_repr(known, 200)}, and not of "
-        f"{short_repr(problem, 200)}; give the study another name, or run the problem that it is of"
+        f"study {stored.name!r} in {where} has the problem {short_repr(known, 200)}, not "
+        f"{short_repr(problem, 200)}; give the study another name, or run the problem that it has"
     )
 
 
@@ -237,12 +237,12 @@ def check_same_study(stored: StudyRow, given: StudyRow, where: str, *, seed_give
     same = is_same_method(stored.method, given.method)  # regardless of the name it was built by
     check_agreement(stored, given._replace(method=stored.method) if same or name is not None else given, where)
     if stored.version != __version__ or not same:
-        settings = "" if same else f", whose method {name!r} had other settings than that of {__version__}"
+        settings = "" if same else f" with other settings of the method {name!r} than in {__version__}"
         if not same and stored.version == __version__:
-            settings += f" here, where {parse(stored.domain).get('domain')!r} may be another domain"
+            settings += f", or with another domain of the name {parse(stored.domain).get('domain')!r}"
         warnings.warn(
-            f"study {stored.name!r} in {where} was made by bostruct {stored.version}{settings}; this is {__version__}, "
-            "with which it goes on, and whose suggestions may differ from those of an uninterrupted run",
+            f"study {stored.name!r} in {where} was created by bostruct {stored.version}{settings}; it continues with "
+            f"{__version__}, whose suggestions may differ from those of an uninterrupted run",
             OtherVersion,
             stacklevel=count_own_frames(),
         )
@@ -252,8 +252,8 @@ def check_agreement(stored: StudyRow, given: StudyRow, where: str) -> None:
     """Raise StudyMismatch unless a call agrees with the stored study."""
     if difference := find_difference(stored, given):
         raise StudyMismatch(
-            f"study {stored.name!r} in {where} was made, by bostruct {stored.version}, with {difference}; "
-            "give the study another name, or call with what it was made with"
+            f"study {stored.name!r} in {where} was created, by bostruct {stored.version}, with {difference}; "
+            "give the study another name, or pass the arguments that it was created with"
         )
 
 
@@ -344,18 +344,18 @@ def stored_method(row: StudyRow) -> str:
         return method["name"]
     if plugins.is_reference(method["name"]):
         raise BostructError(  # a file must not decide which code is imported
-            f"study {row.name!r} was made with the method {method['name']!r} of a module, which no file loads; pass "
-            f"method={method['name']!r}"
+            f"study {row.name!r} was created with the method {method['name']!r} of a module, which no file may load; "
+            f"pass method={method['name']!r}"
         )
     if method["name"] is not None:
         raise BostructError(
-            f"study {row.name!r} was made with the method {method['name']!r}, which this program does not know; "
-            "bostruct.methods.register_method makes it known, or pass an equal one as method="
+            f"study {row.name!r} was created with the method {method['name']!r}, which is not registered; "
+            "register it by bostruct.methods.register_method, or pass an equal method as method="
         )
     raise BostructError(
-        f"study {row.name!r} was made with a {method['searcher']} object and settings "
+        f"study {row.name!r} was created with a {method['searcher']} object and settings "
         f"{short_repr(method['settings'], 200)};"
-        " pass an equal one as method="
+        " pass an equal object as method="
     )
 
 
@@ -425,14 +425,14 @@ def show_trial(row: TrialRow, show: Callable[[Info], Presented], where: str) -> 
         raise StorageError(f"{where}: trial {row.number} cannot be read: {short_repr(error, 200)}") from error
     parts = {} if row.outcome is None else _show_parts(row.outcome)
     parts |= {"number": row.number, "status": row.status, "info": info, "started": row.started}
-    told = {name: part for name, part in parts.items() if part not in (None, ())}
-    return Trial.shown_later(show, finished=row.finished, **told)
+    fields = {name: part for name, part in parts.items() if part not in (None, ())}
+    return Trial.shown_later(show, finished=row.finished, **fields)
 
 
 def show_outcome(trial: Trial, outcome: Outcome, **changes: Any) -> Trial:
-    """Return a running trial with its outcome, in objects of its own that a user may modify.
+    """Return a running trial with its outcome, in new objects that a user may modify.
 
-    changes: the other fields that change.
+    changes: other changed fields.
     """
     return replace(trial, status=outcome.status, **_show_parts(outcome), **changes)
 
@@ -453,17 +453,17 @@ def write_trial(
     trial: Trial,
     attempts: int,
     outcome: Outcome | None = None,
-    told: int | None = None,
+    position: int | None = None,
     *,
     point: str = "",
     owner: str | None = None,
 ) -> TrialRow:
     """Return the row of a trial.
 
-    outcome: of its evaluation; None while it is running.
-    told: its position in the order of completion; None while it is running.
+    outcome: outcome of its evaluation; None while it is running.
+    position: its position in the order of completion; None while it is running.
     point: JSON text; "" to keep the stored one.
-    owner: the writer that handed it out; None if it is queued or finished, or there is one writer.
+    owner: the writer that started it; None if it is queued or finished, or if there is only one writer.
     """
     info = dump(trial.info)
-    return TrialRow(trial.number, point, info, trial.started, attempts, outcome, trial.finished, told, owner)
+    return TrialRow(trial.number, point, info, trial.started, attempts, outcome, trial.finished, position, owner)

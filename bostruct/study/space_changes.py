@@ -39,7 +39,7 @@ from bostruct.study.records import (
 )
 
 SHOWN_REASONS = 10
-AT_ONCE = 500  # points that are read together
+BATCH_SIZE = 500  # points that are read together
 BREAKS = " breaks "  # separates a point from a constraint's name, in the reason why the point is invalid
 
 
@@ -50,7 +50,7 @@ class SpaceChanged(UserWarning):
 class Opening(NamedTuple):
     """A stored study and the study of a call.
 
-    change: of the space; None if there is none, or it cannot be applied to trials.
+    change: change of the space; None if there is none, or it cannot be applied to trials.
     """
 
     given: StudyRow
@@ -87,7 +87,7 @@ def check_study_rows(stored: StoredStudy, where: str) -> StudyRow:
     return current_row(stored)
 
 
-def is_over(row: StudyRow, domain: Domain) -> bool:
+def has_domain(row: StudyRow, domain: Domain) -> bool:
     """Return whether a study has this domain; True for a domain that cannot change during a study."""
     return not domain.reads_earlier_forms or is_same_description(row.domain, dump(domain.to_json()))
 
@@ -102,13 +102,13 @@ def find_change(stored: StoredStudy, given: StudyRow, domain: Domain, where: str
     new, same_prior = parse(given.domain), _dump_prior(row) == _dump_prior(given)
     if not domain.reads_earlier_forms:
         return Opening(given, None)
-    if is_over(row, domain) and same_prior and not _has_predicates(new):
+    if has_domain(row, domain) and same_prior and not _has_predicates(new):
         return Opening(given, None)
     if not {*read_contents(parse(row.domain)).names} & {*read_contents(new).names}:
         return Opening(given, None)
     with accept_rounded() as rounded:
         unread = _find_unread(stored, domain, f"{where}: study {row.name!r}")
-    if is_over(row, domain) and same_prior and unread.keys() == parse_unread(stored, where).keys():
+    if has_domain(row, domain) and same_prior and unread.keys() == parse_unread(stored, where).keys():
         return Opening(given, None)
     initial = given.initial
     if initial == "[]":
@@ -132,7 +132,7 @@ def has_rules(description: ParsedJson) -> bool:
 
 
 def _has_predicates(description: ParsedJson) -> bool:
-    """Return whether conditions of a space are predicates or test a part, so that only their names are stored."""
+    """Return whether conditions of a space are predicates or test a part; only the names of these are stored."""
     contents = read_contents(description)
     tests = (test for variable in contents.variables.values() for test in variable.get("when", {}).values())
     is_own = bool(description.get("tests")) or any("predicate" in test for test in tests)
@@ -140,20 +140,20 @@ def _has_predicates(description: ParsedJson) -> bool:
 
 
 def _find_unread(stored: StoredStudy, domain: Domain, where: str) -> dict[str, str]:
-    """Return why trials are invalid in a space, by number as text."""
+    """Return why trials are invalid in a space, by trial number as text."""
     unread = {}
-    for one, description in zip(stored.trials, _descriptions(stored, domain), strict=True):
+    for row, description in zip(stored.trials, _descriptions(stored, domain), strict=True):
         try:
-            _reread(one.point, domain, description, f"{where}: trial {one.number}")
+            _reread(row.point, domain, description, f"{where}: trial {row.number}")
         except PointError as error:
-            unread[str(one.number)] = str(error)
+            unread[str(row.number)] = str(error)
     return unread
 
 
 def check_change(
     stored: StoredStudy, given: StudyRow, domain: Domain, where: str, *, seed_given: bool
 ) -> SpaceChange | None:
-    """Return the change of the space for a study that a call continues, None if there is none; nothing is written.
+    """Return the change of the space by a call that continues a study, or None; nothing is written.
 
     seed_given: False if the call omits the seed.
 
@@ -169,10 +169,10 @@ def check_change(
 
 
 def warn_of_rounded(label: str, rounded: RoundedNumbers) -> None:
-    """Warn of numbers that are rounded to listed ones, if there are any."""
+    """Warn of numbers that are rounded to listed numbers, if any."""
     if rounded.found:
         warnings.warn(
-            f"{label}: numbers are read as the listed ones that round to them, or to which they round:{rounded}",
+            f"{label}: numbers are read as the listed numbers that round to them, or to which they round:{rounded}",
             stacklevel=count_own_frames(),
         )
 
@@ -182,8 +182,8 @@ def record_change(
 ) -> StoredStudy:
     """Write a change of the space, warn of `SpaceChanged` if trials are invalid, and return the study.
 
-    change: as found; None for none.
-    state: the searcher's initial state, as JSON text; the state for another space is not used.
+    change: result of `check_change`.
+    state: the searcher's initial state, as JSON text, because the state for another space is not used.
     """
     if change is None:
         return stored
@@ -192,7 +192,7 @@ def record_change(
         contents = [read_contents(parse(text)) for text in spaces]  # trials may belong to any of them
         warnings.warn(
             f"study {stored.study.name!r} in {where}: {len(unread)} of {change.trials} trials cannot be read in the "
-            f"new space. They stay in the study, and are no data for the method:{group_reasons(unread, contents)}",
+            f"new space. They stay in the study, but the method ignores them:{group_reasons(unread, contents)}",
             SpaceChanged,
             stacklevel=count_own_frames(),
         )
@@ -232,7 +232,7 @@ def _find_subject(reason: str, contents: Sequence[Contents]) -> str:
 def reread_trials(stored: StoredStudy, form: PointForm, where: str) -> Iterator[ReadTrial]:
     """Yield the trials of a study by number; raise StorageError, with the number, if one is malformed."""
     domain = form.domain
-    is_current = is_over(current_row(stored), domain)
+    is_current = has_domain(current_row(stored), domain)
     known = parse_unread(stored, where) if is_current else None
     follows = domain if domain.reads_earlier_forms else None
     own = None if follows is None else dump(domain.to_json())
@@ -254,14 +254,14 @@ def _keep_ahead(stored: StoredStudy, form: PointForm, names: Sequence[str] | Non
 
     Points are read in batches, which is faster for a long study.
     """
-    for start in range(0, len(stored.trials), AT_ONCE):
-        texts = [one.point for one in stored.trials[start : start + AT_ONCE]]
+    for start in range(0, len(stored.trials), BATCH_SIZE):
+        texts = [one.point for one in stored.trials[start : start + BATCH_SIZE]]
         batch = read_point_texts(texts, form.domain, names)
         yield from repeat(None, len(texts)) if batch is None else form.keep_all(batch)
 
 
 def parse_unread(stored: StoredStudy, where: str) -> dict[str, str]:
-    """Return why trials are invalid in a study's space, by number as text; raise StorageError."""
+    """Return why trials are invalid in a study's space, by trial number as text; raise StorageError."""
     if not stored.changes:
         return {}
     try:
@@ -284,22 +284,22 @@ def describe_change(before: str, after: str) -> str:
         "lost": [name for name in old if name not in new],
         "changed": [name for name in new if name in old and dump(new[name]) != dump(old[name])],
     }
-    said = [f"{what} {', '.join(those)}" for what, those in names.items() if those]
+    parts = [f"{verb} {', '.join(listed)}" for verb, listed in names.items() if listed]
     rules = [parse(text).get("constraints") for text in (before, after)]
     if rules[0] != rules[1]:
         counts = [len(own) if isinstance(own, list) else own for own in rules]
-        said.append("other constraints" if counts[0] == counts[1] else f"constraints {counts[0]} to {counts[1]}")
-    return "; ".join(said) or ("a predicate" if before == after else "another order")
+        parts.append("other constraints" if counts[0] == counts[1] else f"constraints {counts[0]} to {counts[1]}")
+    return "; ".join(parts) or ("a predicate" if before == after else "another order")
 
 
 def describe_spaces(stored: StoredStudy, domain: Domain) -> list[str]:
     """Return the descriptions of the spaces of a study, in their order, as JSON text.
 
-    Each variable has its last default before that space, whether or not its change is stored.
+    Each variable has its last default before the current space, whether or not the change to it is stored.
     """
-    made = [stored.study.domain, *(change.domain for change in stored.changes)]
-    before = made[:-1] if stored.changes and is_over(current_row(stored), domain) else made
-    return [_with_last_defaults(text, before[i + 1 :]) for i, text in enumerate(made)]
+    spaces = [stored.study.domain, *(change.domain for change in stored.changes)]
+    earlier = spaces[:-1] if stored.changes and has_domain(current_row(stored), domain) else spaces
+    return [_with_last_defaults(text, earlier[i + 1 :]) for i, text in enumerate(spaces)]
 
 
 def _descriptions(stored: StoredStudy, domain: Domain) -> Iterator[str]:

@@ -33,8 +33,8 @@ from bostruct.study.space_changes import (
     current_row,
     describe_spaces,
     group_reasons,
+    has_domain,
     has_rules,
-    is_over,
     is_same_kind,
 )
 
@@ -53,7 +53,7 @@ def reread_prior(stored: StoredStudy, domain: Domain) -> RereadPrior:
     PredicateError if a predicate fails.
     """
     row = current_row(stored)
-    may_differ = not is_over(row, domain) or has_rules(parse(dump(domain.to_json())))
+    may_differ = not has_domain(row, domain) or has_rules(parse(dump(domain.to_json())))
     if not may_differ or not domain.reads_earlier_forms:
         return RereadPrior(stored_prior(row), {})
     tasks, unread = [], dict[str, str]()
@@ -106,14 +106,14 @@ def adopt_prior(
     Raises StudyMismatch if the call gives another prior, or a method that does not support the prior and did not create
     the study.
     """
-    made = stored.study
+    created = stored.study
     try:
         searcher = with_prior(alone, prior.tasks, method_label(given))
     except DomainError:  # usually, the method did not create the study
-        if not is_same_kind(made.method, given.method):
-            check_agreement(made, made._replace(goals=given.goals, method=given.method), where)
+        if not is_same_kind(created.method, given.method):
+            check_agreement(created, created._replace(goals=given.goals, method=given.method), where)
         raise
-    check_same_prior(made, prior.tasks, given, where)
+    check_same_prior(created, prior.tasks, given, where)
     described = describe_method(parse(given.method)["name"] or searcher, searcher, prior.tasks)
     return searcher, given._replace(method=dump(described), state=dump(searcher.initial_state()))
 
@@ -132,13 +132,13 @@ def build_searcher(method: str | Searcher, domain: Domain, goals: Goals) -> Sear
 def readable_searcher(given: str | Searcher | None, domain: Domain, stored: StoredStudy) -> tuple[Searcher, str]:
     """Return the method of a read-only study, and its state as JSON text.
 
-    given: a method by name or a searcher; None for the method of the file.
+    given: name of a method, or a searcher; None for the method of the file.
 
     A method whose settings, prior or space differ from the stored ones starts without a state. Raises BostructError
     if the method is not available.
     """
     if not domain.is_whole:
-        raise DomainError(f"the file does not hold all of its space; {GIVE_SPACE}")
+        raise DomainError(f"the file does not contain all of its space; {GIVE_SPACE}")
     row = current_row(stored)
     tasks = reread_prior(stored, domain).tasks
     method, goals = stored_method(row) if given is None else given, read_goals(row, "the file")

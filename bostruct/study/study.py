@@ -69,7 +69,7 @@ from bostruct.study.records import (
     rename_objectives,
     stored_domain,
     stored_method,
-    warn_of_alike_choices,
+    warn_of_ambiguous_choices,
 )
 from bostruct.study.result import Result
 from bostruct.study.run_settings import FailureLimit, RunSettings
@@ -234,7 +234,7 @@ class Study:
             check_study_rows(stored, place.label)
             check_same_problem(stored.study, problem, place.label)
             if storage is not None:  # in memory, choices are kept themselves
-                warn_of_alike_choices(given.domain, place.label)
+                warn_of_ambiguous_choices(given.domain, place.label)
             earlier = reread_prior(stored, domain)
             searcher, given = adopt_prior(stored, given, alone, earlier, place.label)
             change = check_change(stored, given, domain, place.label, seed_given=seed is not None)
@@ -736,7 +736,7 @@ class Study:
         """
         with self._mutex:
             self._writable()
-            self._ledger.learn_of(trial)
+            self._ledger.sync_unless_running(trial)
             number = self._ledger.running(trial)
             known = self._ledger.trial(number)
             ended = None if finished is None else _check_end(finished, known.started)
@@ -891,7 +891,7 @@ class Study:
         """
         with self._mutex:
             self._writable()
-            self._ledger.learn_of(trial)
+            self._ledger.sync_unless_running(trial)
             self._ledger.requeue(self._ledger.check_requeueable(trial))
 
     def give_back(self, trials: Iterable[Trial]) -> None:
@@ -941,7 +941,7 @@ class Study:
         """
         with self._mutex:
             self._writable()
-            self._ledger.learn_of(trial)
+            self._ledger.sync_unless_running(trial)
             return self._ledger.cancel(self._ledger.running(trial))
 
     def optimize(

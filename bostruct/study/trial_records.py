@@ -22,7 +22,7 @@ class Record:
     kept: representation of its point, by `PointForm.keep`; None if it is unreadable.
     outcome: the whole outcome, whose value and reason are fields of the trial; None while it runs.
     text: the point as stored, JSON text, of a trial that was read; None for the domain's encoding.
-    told: its position in the order of completion; None while it runs.
+    position: its position in the order of completion; None while it runs.
     """
 
     trial: Trial
@@ -31,7 +31,7 @@ class Record:
     outcome: Outcome | None = None
     text: str | None = None
     earlier: frozenset[float] = frozenset()
-    told: int | None = None
+    position: int | None = None
     owner: str | None = None
     open: frozenset[float | None] = frozenset()
 
@@ -44,7 +44,7 @@ class TrialRecords:
         self.order: list[int] = []  # numbers, in the order observed
         self.incumbent: Trial | None = None
         self.n_added = 0
-        self.in_flight: dict[int, float] = {}  # when this object started each trial that was not told, by number
+        self.in_flight: dict[int, float] = {}  # start times of this object's unfinished trials, by number
         self._domain = domain
         self._form = PointForm(domain)
         self._records: list[Record] = []  # by number
@@ -81,7 +81,7 @@ class TrialRecords:
 
     @property
     def evaluated(self) -> list[int]:
-        """The numbers of the running trials that any writer handed out, ascending."""
+        """The numbers of the running trials that any writer has started, ascending."""
         return sorted(number for number in self._running if not self._is_waiting(number))
 
     def seen(self, x: Point) -> bool:
@@ -115,18 +115,18 @@ class TrialRecords:
         number = trial.number if isinstance(trial, Trial) else check_integer("trial", trial, 0)
         if not 0 <= number < len(self):
             held = f"0 to {len(self) - 1}" if len(self) else "none so far"
-            raise ValueError(f"trial: expected one of the study's, {held}; got number {number}")
+            raise ValueError(f"trial: expected a trial of the study, {held}; got number {number}")
         record = self._records[number]
         starts = {record.trial.started, *record.earlier}  # not points, which users modify and studies share
         if isinstance(trial, Trial) and record.trial.unread is None and trial.started not in starts:
             raise ValueError(
-                f"trial: expected one of this study, whose trial {number} was begun at another time; if it is the same "
-                "trial, give its number"
+                f"trial: expected a trial of this study, whose trial {number} started at another time; if it is the "
+                "same trial, pass its number"
             )
         return number
 
     def identify(self, trial: object) -> tuple[int, float]:
-        """Return the number of a trial and when it was handed out; raises the errors of `number`, also for numbers."""
+        """Return the number and start time of a trial; raises the errors of `number`, and TypeError for a number."""
         if not isinstance(trial, Trial):
             raise TypeError(f"trials: expected trials as `ask` returned them, got {short_repr(trial)}")
         return self.number(trial), trial.started
@@ -139,16 +139,16 @@ class TrialRecords:
         self._check_tellable(number, begun)
         if begun not in self._records[number].open and number in self.in_flight and self.in_flight[number] != begun:
             raise ValueError(
-                f"trial: expected one that was not told, but trial {number} was, and is in other hands now; give its "
-                "number for these"
+                f"trial: expected an unfinished trial, but trial {number} was told and has been started again; pass "
+                "its number for the new evaluation"
             )
         return number
 
     def _check_tellable(self, number: int, begun: float | None) -> None:
-        """Raise ValueError if a trial is over, unless the caller was handed it at this time and has not told it."""
+        """Raise ValueError if a trial has finished, unless the caller started it at this time and has not told it."""
         record = self._records[number]
         if number not in self._running and begun not in record.open:
-            raise ValueError(f"trial: expected a running one, but trial {number} is already {record.trial.status}")
+            raise ValueError(f"trial: expected a running trial, but trial {number} is already {record.trial.status}")
 
     def trial(self, number: int) -> Trial:
         """Return a trial."""
@@ -162,15 +162,15 @@ class TrialRecords:
         if known.status not in ("running", "failed") or known.is_extra:
             extra = "and was added" if known.origin == "added" else "and a double"
             kind = f"{known.status}, {extra}" if known.is_extra else known.status
-            raise ValueError(f"trial: expected a running or a failed one, but trial {number} is {kind}")
+            raise ValueError(f"trial: expected a running or failed trial, but trial {number} is {kind}")
         return number
 
     def _check_readable(self, number: int) -> None:
         if (why := self._records[number].trial.unread) is not None:
-            raise ValueError(f"trial: expected one in the space of the study, but trial {number} is none: {why}")
+            raise ValueError(f"trial: expected a trial in the study's space, but trial {number} is not: {why}")
 
     def _is_waiting(self, number: int) -> bool:
-        """Return whether a running trial waits to be handed out."""
+        """Return whether a running trial is queued."""
         return number in self._running and number not in self.in_flight and self._records[number].owner is None
 
     @property
@@ -183,7 +183,7 @@ class TrialRecords:
         waiting = self.waiting
         given_back = {number: self._records[number].trial.info.get(MACHINE) for number in waiting}
         n_completed = self.n_completed if any(given_back.values()) else 0
-        # until another one completes, which shows that the machine works
+        # deferred until another trial completes, which shows that the machine works
         deferred = [number for number, blamed in given_back.items() if blamed and blamed["completed"] >= n_completed]
         if len(deferred) < len(waiting):
             return min(given_back.keys() - set(deferred))
@@ -213,14 +213,14 @@ class TrialRecords:
             self._seen, self._is_lent = set(self._seen), False
         self._seen.add(self._form.key(kept))
 
-    def _close(self, trial: Trial, outcome: Outcome | None, told: int | None) -> None:
+    def _close(self, trial: Trial, outcome: Outcome | None, position: int | None) -> None:
         record = self._records[trial.number]
-        assert outcome is not None  # the trial was told
-        assert told is not None
+        assert outcome is not None  # the trial has finished
+        assert position is not None
         if self.goals.limits and (broken := self.goals.find_broken(outcome)):
             trial = replace(trial, broken=broken)
-        record.trial, record.outcome, record.told, record.owner = trial, outcome, told, None
-        self._next_position = told + 1
+        record.trial, record.outcome, record.position, record.owner = trial, outcome, position, None
+        self._next_position = position + 1
         self.order.append(trial.number)
         self.n_added += trial.is_extra
         self._running.discard(trial.number)
@@ -242,7 +242,7 @@ class TrialRecords:
         """Set a trial to running again; the reason of its failure is kept."""
         trial = record.trial
         record.trial = replace(trial, status="running", reason=None, finished=None)
-        record.outcome = record.told = None
+        record.outcome = record.position = None
         self.order.remove(trial.number)
         self._running.add(trial.number)
         self._failed = BatchBuffer(self._domain, self._form.join)

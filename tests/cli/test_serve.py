@@ -249,7 +249,7 @@ def test_the_study_of_another_problem_is_refused(tmp_path, monkeypatch, serve_he
     call("run", "knapsack:items=9,seed=1", "--trials", 2, "--method", "random", "--storage", "r.db", "--name", "s")
     line = ("serve", "r.db", "--method", "random", "--name", "s", "--problem")
     refused = call(*line, "knapsack:items=9,seed=2", code=3).stderr
-    assert "is of the problem 'knapsack:items=9,seed=1', and not of 'knapsack:items=9,seed=2'" in refused
+    assert "has the problem 'knapsack:items=9,seed=1', not 'knapsack:items=9,seed=2'" in refused
     (best,), _ = serve_here(*line[1:], "knapsack:items=9,seed=1", requests=[{"request": "best"}])
     assert len(best["trials"]) == 1
 

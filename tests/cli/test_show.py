@@ -60,7 +60,7 @@ def test_a_study_of_another_version_is_noted(tmp_path):
     forge(tmp_path / "r.db", "UPDATE studies SET version = '0.0.1'")
     again = call(*line, 5)
     assert again.stderr.startswith("Note: study ")
-    assert again.stderr.count("was made by bostruct 0.0.1") == 1
+    assert again.stderr.count("was created by bostruct 0.0.1") == 1
     assert "made by" in call("show", tmp_path / "r.db").stdout
     assert as_json("show", tmp_path / "r.db")["version"] == "0.0.1"
 

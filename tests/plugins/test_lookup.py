@@ -138,7 +138,7 @@ def test_a_method_of_a_module_goes_by_its_name(tmp_path):
     assert len(run(5).trials) == 5
     with pytest.raises(StudyMismatch, match=r"method\.name is 'mine:method' there and 'evolution' here"):
         run(6, "evolution")
-    with pytest.raises(BostructError, match=r"which no file loads; pass method='mine:method'"):
+    with pytest.raises(BostructError, match=r"which no file may load; pass method='mine:method'"):
         bo.Study.load(file)  # a file does not decide what is imported
     with bo.Study.load(file, method="mine:method") as study:
         assert len(study.trials) == 5

@@ -69,7 +69,7 @@ def test_holders_who_say_when_they_began_both_have_their_values_kept(served, clo
     clock[0] = 99.0
     assert numbers(served.ask(1, None)) == [2]
     refusal = refuse(served.tell, 2, 1.0, {"value": 1.0})
-    assert (refusal.code, "begun at another time" in str(refusal)) == ("bad_value", True)
+    assert (refusal.code, "started at another time" in str(refusal)) == ("bad_value", True)
 
 
 def test_a_trial_that_another_process_finished_is_not_handed_out_again(file, clock):

@@ -150,7 +150,7 @@ def test_an_interrupt_is_what_is_seen_though_the_trials_cannot_be_given_back(fil
     with pytest.raises(KeyboardInterrupt) as caught:
         study.optimize(objective, 2)
     notes = " ".join(caught.value.__notes__)
-    assert "Trial 0 is handed out again once this process has ended: the disk is full" in notes
+    assert "Trial 0 is requeued once this process has ended: the disk is full" in notes
     assert "is safe in" in notes
     with pytest.warns(UserWarning, match="its running trials were not given back, .* the disk is full"):
         study.close()
@@ -244,7 +244,7 @@ def made_by_an_older_version(file: Path) -> None:
 
 def test_a_named_method_goes_on_as_it_is_now_and_says_so(file: Path) -> None:
     made_by_an_older_version(file)
-    expected = f"made by bostruct 0.0.1, whose method 'random' had other settings than that of {bo.__version__}"
+    expected = f"created by bostruct 0.0.1 with other settings of the method 'random' than in {bo.__version__}"
     with pytest.warns(UserWarning, match=re.escape(expected)), bo.Study.load(file) as study:
         assert study.ask().number == 0
     with pytest.warns(UserWarning, match="0.0.1"):
@@ -257,7 +257,7 @@ def test_a_study_of_another_version_goes_on_and_says_that_it_may_differ(file: Pa
     with bo.Study.load(file):
         pass  # of this version: nothing is said
     forge(file, "UPDATE studies SET version = '0.0.1'")
-    expected = f"made by bostruct 0.0.1; this is {bo.__version__}, with which it goes on, and whose suggestions may"
+    expected = f"created by bostruct 0.0.1; it continues with {bo.__version__}, whose suggestions may"
     with pytest.warns(UserWarning, match=re.escape(expected)) as said, bo.Study.load(file) as study:
         assert study.ask().number == 0
     assert len(said) == 1

@@ -296,7 +296,7 @@ def test_a_trial_whose_point_is_another_one_is_noticed(file: Path) -> None:
     study.add({"a": (trial.point["a"] + 1) % 30, "b": "x"}, 1.0)
     row, other = study._ledger.export().trials
     with pytest.raises(StorageError, match="trial 0 has another point there than in this process"):
-        study._ledger._learn(RemoteChanges([row._replace(point=other.point)], study._ledger.state, 0))
+        study._ledger._apply(RemoteChanges([row._replace(point=other.point)], study._ledger.state, 0))
     with pytest.warns(UserWarning, match="was lost"):
         study.close()
 

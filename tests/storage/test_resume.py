@@ -175,7 +175,7 @@ def test_a_method_that_was_an_object_is_passed_again(tmp_path, uninterrupted):
     path = tmp_path / "runs.db"
     with open_study(path) as study:
         study.optimize(objective, 3)
-    with pytest.raises(BostructError, match="made with a Remembering object"):
+    with pytest.raises(BostructError, match="created with a Remembering object"):
         bo.Study.load(path)
     with bo.Study.load(path, method=Remembering(SPACE)) as study:
         study.optimize(objective, N)

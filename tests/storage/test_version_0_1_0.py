@@ -29,7 +29,7 @@ def test_a_study_of_another_version_goes_on(script, file):
     with closing(sqlite3.connect(file)) as connection:
         connection.executescript(script.read_text(encoding="utf-8"))
     name, method = script.stem.split("_")
-    with pytest.warns(bo.OtherVersion, match="was made by bostruct 0.1.0"):
+    with pytest.warns(bo.OtherVersion, match="was created by bostruct 0.1.0"):
         study = bo.Study(space_of(name), method=method, seed=3, storage=file, name="s")
     with study:
         assert [trial.number for trial in study.trials] == list(range(14))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import bostruct as bo
-from bostruct.study.records import warn_of_alike_choices
+from bostruct.study.records import warn_of_ambiguous_choices
 
 
 class Nameless:
@@ -48,9 +48,9 @@ def test_a_stored_study_warns_of_objects_that_read_alike(name, tmp_path):
 
 def test_addresses_do_not_tell_objects_apart_and_lists_are_looked_at_one_by_one(recwarn):
     alike = '{"x": {"choices": [{"repr": "<f at 0x1>"}, {"repr": "<f at 0x2>"}]}}'
-    with pytest.warns(UserWarning, match="file holds choices by their repr, and several read <f>"):
-        warn_of_alike_choices(alike, "file")
-    warn_of_alike_choices('{"x": [{"repr": "f"}], "y": [{"repr": "f"}, {"repr": "g"}, "f"]}', "file")
+    with pytest.warns(UserWarning, match="file stores choices by their repr, and several choices have the repr <f>"):
+        warn_of_ambiguous_choices(alike, "file")
+    warn_of_ambiguous_choices('{"x": [{"repr": "f"}], "y": [{"repr": "f"}, {"repr": "g"}, "f"]}', "file")
     assert not recwarn.list
 
 

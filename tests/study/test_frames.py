@@ -505,7 +505,7 @@ def test_rounded_levels_are_noted_once_a_column(as_text):
     rounded = [float(f"{one:.3f}") for one in levels]
     frame = pd.DataFrame({"x": list(map(str, rounded)) if as_text else rounded, "y": levels, "value": range(8)})
     frame["inner"], frame["v"] = [{"z": one} for one in rounded], [(one,) for one in rounded]
-    with pytest.warns(UserWarning, match="numbers are read as the listed ones that round to them") as said:
+    with pytest.warns(UserWarning, match="numbers are read as the listed numbers that round to them") as said:
         study.add_frame(frame)
     lines = str(said[0].message).splitlines()[1:]
     assert len(said) == 1

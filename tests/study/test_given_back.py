@@ -106,7 +106,7 @@ def test_trials_that_cannot_be_given_back_are_named(file: Path, monkeypatch: pyt
 
     with open_study(file) as study, pytest.raises(KeyboardInterrupt) as caught:
         study.optimize(objective, 2)
-    assert any("Trial 0 is handed out again" in note for note in caught.value.__notes__)
+    assert any("Trial 0 is requeued" in note for note in caught.value.__notes__)
 
 
 def test_a_trial_with_two_holders_here_is_taken_from_the_one_that_has_it(file: Path) -> None:
@@ -162,7 +162,7 @@ def test_an_interrupt_is_seen_where_nothing_can_be_given_back(file: Path, monkey
         with pytest.raises(KeyboardInterrupt) as caught:
             study.ask()
         monkeypatch.undo()
-    assert caught.value.__notes__ == ["Trial 0 is handed out again once this process has ended: the server is away"]
+    assert caught.value.__notes__ == ["Trial 0 is requeued once this process has ended: the server is away"]
 
 
 @pytest.mark.usefixtures("default_sigint")

@@ -33,7 +33,7 @@ def test_who_told_of_a_failure_may_not_tell_a_value_afterwards(study: bo.Study) 
     first = study.ask()
     study.tell(first, failed="rain", retry=1)
     second = study.ask()
-    with pytest.raises(ValueError, match="is in other hands now"):
+    with pytest.raises(ValueError, match="has been started again"):
         study.tell(first, 5.0)
     study.tell(second, 1.0)
     with pytest.raises(ValueError, match="already completed"):
@@ -46,7 +46,7 @@ def test_a_trial_that_failed_and_runs_again_is_told_by_its_new_holder(study: bo.
     study.tell(first, failed="rain")
     study.requeue(first.number)
     second = study.ask()
-    with pytest.raises(ValueError, match="is in other hands now"):
+    with pytest.raises(ValueError, match="has been started again"):
         study.tell(first, 5.0)
     assert study.tell(second, 7.0).value == 7.0
 

@@ -25,7 +25,7 @@ def test_a_trial_of_another_study_with_the_same_point_is_refused() -> None:
     own, other = (bo.Study({"a": range(9)}, method="random", seed=0) for _ in range(2))
     mine, theirs = own.ask(), other.ask()
     assert mine.point == theirs.point
-    with pytest.raises(ValueError, match="expected one of this study, whose trial 0 was begun at another time"):
+    with pytest.raises(ValueError, match="expected a trial of this study, whose trial 0 started at another time"):
         own.tell(theirs, 99.0)
     assert own.tell(theirs.number, 1.0).value == 1.0
 
@@ -35,7 +35,7 @@ def test_a_trial_of_another_study_is_refused() -> None:
     trial, foreign = study.ask(), other.ask()
     assert trial.point != foreign.point
     for step in (lambda: study.tell(foreign, 1.0), lambda: study.requeue(foreign)):
-        with pytest.raises(ValueError, match="expected one of this study, whose trial 0 was begun at another time"):
+        with pytest.raises(ValueError, match="expected a trial of this study, whose trial 0 started at another time"):
             step()
     assert study.tell(trial, 1.0).value == 1.0
 
@@ -60,7 +60,7 @@ def test_what_was_handed_out_is_taken_back_in_a_copy_and_not_here() -> None:
     study.tell(study.ask(), 1.0)
     study.ask()
     assert isinstance(study._ledger, Ledger)
-    assert list(study._ledger.out) == [1]
+    assert list(study._ledger.owned) == [1]
     write_copy(study._ledger, memory)
     assert [row.attempts for row in memory.read(None).trials] == [1, 0]
     assert [row.attempts for row in study._ledger.export().trials] == [1, 1]

@@ -25,7 +25,7 @@ def test_another_problem_is_refused_by_both_names_and_the_study_stays_as_it_is(t
     add_one(open_study("one", tmp_path / "r.db", seed=3))
     before = (tmp_path / "r.db").read_bytes()
     for space in (SPACE, WIDER):
-        with pytest.raises(StudyMismatch, match=r"study 'study' in .*r\.db is of the problem 'one', and not of 'two'"):
+        with pytest.raises(StudyMismatch, match=r"study 'study' in .*r\.db has the problem 'one', not 'two'"):
             open_study("two", tmp_path / "r.db", space)
     assert (tmp_path / "r.db").read_bytes() == before
 

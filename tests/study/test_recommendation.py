@@ -184,7 +184,7 @@ def test_reading_only_a_method_or_space_that_the_file_cannot_hold_is_said_or_giv
     space = bo.Space({f"x{i}": bool for i in range(4)}, constraints=[lambda point: point["x0"] or point["x1"]])
     bo.minimize(lambda point: float(point["x2"]), space, 4, seed=0, storage=file, name="constrained")
     with bo.Study.load(file, "constrained", read_only=True) as reader:
-        assert "the file does not hold all of its space" in repr(reader.result)
+        assert "the file does not contain all of its space" in repr(reader.result)
 
 
 def test_a_stored_study_of_other_settings_is_read_with_the_model_of_this_version(file: Path) -> None:

@@ -113,7 +113,7 @@ def test_a_method_is_described_by_its_name_and_settings():
     assert by_object == by_name | {"name": None}
     assert method_label(row_of(method="annealing")) == stored_method(row_of(method="annealing")) == "annealing"
     assert method_label(row_of(method=searcher)) == "Annealing"
-    with pytest.raises(BostructError, match=r"study 'mine' was made with a Annealing object .* pass an equal one"):
+    with pytest.raises(BostructError, match=r"study 'mine' was created with a Annealing object .* an equal object"):
         stored_method(row_of(method=searcher))
 
 
@@ -123,14 +123,14 @@ def test_the_state_of_a_method_is_read_only_where_its_settings_agree():
     other = methods.searcher("random", SPACE)
     searcher, state = readable_searcher(other, SPACE, stored)
     assert (searcher, state) == (other, dump(other.initial_state()))
-    with pytest.raises(DomainError, match="give it: space= in Python"):
+    with pytest.raises(DomainError, match="pass it: space= in Python"):
         readable_searcher(None, JsonDomain(), stored)
 
 
 def test_a_searcher_of_another_domain_is_refused():
     searcher = methods.searcher("random", SPACE)
     assert check_domain(searcher, SPACE) is searcher
-    with pytest.raises(ValueError, match=r"method: expected a searcher of .* got one of"):
+    with pytest.raises(ValueError, match=r"method: expected a searcher for .* got one for"):
         check_domain(searcher, bo.Space({"other": bool}))
 
 
@@ -151,7 +151,7 @@ def test_a_searcher_of_another_domain_is_refused():
 def test_a_study_that_was_made_otherwise_is_refused_with_the_difference(given_row, why):
     with pytest.raises(StudyMismatch, match=why) as refused:
         check_agreement(row_of(), given_row, "runs.db")
-    assert str(refused.value).startswith("study 'mine' in runs.db was made, by bostruct ")
+    assert str(refused.value).startswith("study 'mine' in runs.db was created, by bostruct ")
 
 
 def test_what_a_call_leaves_unsaid_agrees():
@@ -176,7 +176,7 @@ def test_another_version_is_a_warning():
     stored = row_of(version="0.0.1")
     with pytest.warns(OtherVersion, match=r"made by bostruct 0\.0\.1; this is .* whose suggestions may differ"):
         check_same_study(stored, row_of(), "runs.db", seed_given=True)
-    with pytest.warns(OtherVersion, match="whose method 'random' had other settings"):
+    with pytest.warns(OtherVersion, match="with other settings of the method 'random'"):
         check_same_study(with_setting(stored, old=1), row_of(), "runs.db", seed_given=True)
 
 
@@ -185,7 +185,7 @@ def test_settings_of_a_searcher_object_must_agree_within_a_version():
     other = with_setting(stored, made_up=1)
     with pytest.raises(StudyMismatch, match=r"method\.settings"):
         check_same_study(other, stored, "runs.db", seed_given=True)
-    with pytest.warns(OtherVersion, match="whose method 'Annealing' had other settings"):
+    with pytest.warns(OtherVersion, match="with other settings of the method 'Annealing'"):
         check_same_study(other._replace(version="0.0.1"), stored, "runs.db", seed_given=True)
 
 
@@ -250,7 +250,7 @@ def test_a_domain_that_is_rebuilt_as_another_class_is_named(file: Path) -> None:
     lacking = (
         r"^.*method: wrs needs .*, got Named, which is no bostruct\.contracts\.ChoiceDomain; auto, .* search Named"
     )
-    says = "; its domain 'orders of test_records' is rebuilt as Named: if the study is over another class, re"
+    says = "; its domain 'orders of test_records' is rebuilt as Named: if the domain has another class, regis"
     with pytest.raises(DomainError, match=f"{lacking}{says}"):
         bo.Study.load(file)
     with bo.Study.load(file, space=domain) as study:

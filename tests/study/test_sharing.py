@@ -126,11 +126,11 @@ def hold_and_die(file: Path, how: int) -> int:
 def test_the_trial_of_a_killed_process_is_handed_out_once_more_and_fails_the_second_time(file, caplog):
     with open_study(file) as study:
         study.tell(study.ask(), 1.0)
-        for fate in ("is handed out again", "has failed"):
+        for fate in ("is requeued", "has failed"):
             assert hold_and_die(file, signal.SIGKILL) == 1
             caplog.clear()
             study.give_back([study.ask()])
-            assert f"study 'study': trial 1 {fate}, as the process that ran it gives no sign of life" in caplog.text
+            assert f"study 'study': trial 1 {fate}, because its process no longer responds" in caplog.text
         assert study.ask().number == 2
         assert "2 processes that ran this trial ended" in (study.trials[1].reason or "")
         assert study.trials == stored(file)

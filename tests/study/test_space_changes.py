@@ -175,7 +175,7 @@ def test_each_kind_is_gained_with_its_default_and_lost_where_it_has_it(file: Pat
 
 def test_a_variable_without_a_default_leaves_no_old_trial_and_all_of_them_are_kept(file: Path) -> None:
     before = SqliteStorage(file).read(None).trials
-    says = r"7 of 7 trials .* no data for the method:\n- new: the trial has no value of it, and it has no default="
+    says = r"7 of 7 trials .* the method ignores them:\n- new: the trial has no value of it, and it has no default="
     with pytest.warns(SpaceChanged, match=says) as said:
         study = open_study(file, OLD | {"new": bool})
     assert len(said) == 1
@@ -305,7 +305,7 @@ def test_a_running_trial_is_told_where_it_is_in_the_space_and_refused_where_not(
         trial = study.ask()
         assert (trial.number, trial.point["c"]) == (6, 0.5)
     with open_study(file, {"a": ["x", "y"], "new": bool}) as study:
-        with pytest.raises(ValueError, match="trial: expected one in the space of the study, but trial 6 is none"):
+        with pytest.raises(ValueError, match="trial: expected a trial in the study's space, but trial 6 is not"):
             study.tell(6, 1.0)
         assert study.ask().number == 7
     with open_study(file, GROWN | {"new": bo.Binary(default=False)}) as study:
@@ -473,7 +473,7 @@ def test_the_warning_has_one_line_for_each_variable_or_constraint_however_many_t
         open_study(place, bo.Space({"a": ["x", "z"], "b": bo.Integer(0, 99)}, [is_even])).close()
     assert said[0].filename == open_study.__code__.co_filename  # where the study is opened
     first, *lines = str(said[0].message).splitlines()
-    assert first.endswith("are no data for the method:")
+    assert first.endswith("the method ignores them:")
     assert lines[0].startswith("- b: expected one of [0, 1, 2, ")
     assert lines[0].endswith(", got 100; the nearest is 99 (trial 100; 134 such)")
     assert lines[1:] == [

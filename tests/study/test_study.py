@@ -266,7 +266,7 @@ def test_a_failed_trial_may_be_given_another_chance(tmp_path):
         s.requeue(second)
         assert s.n_finished == 2
         for wrong in (first, s.add(third.point, 3.0)):
-            with pytest.raises(ValueError, match=f"expected a running or a failed one, but trial {wrong.number}"):
+            with pytest.raises(ValueError, match=f"expected a running or failed trial, but trial {wrong.number}"):
                 s.requeue(wrong)
     with bo.Study.load(path) as s:
         again = s.ask()
@@ -413,7 +413,7 @@ def test_a_dict_of_variables_is_a_space_and_a_list_is_not():
 
 
 def test_a_searcher_of_another_space_is_refused():
-    with pytest.raises(ValueError, match="method: expected a searcher of Space"):
+    with pytest.raises(ValueError, match="method: expected a searcher for Space"):
         bo.Study(SPACE, method=Fixed(bo.Space({"k": bool}), None))
 
 
