@@ -87,7 +87,7 @@ class Trial:
         fields : object
             The other fields that differ from their defaults.
         """
-        trial = cls.__new__(cls)  # whose fields are in a dict of their own size, half of what room for all takes
+        trial = cls.__new__(cls)  # a dict of only these fields takes half the memory of one with room for all
         object.__setattr__(trial, "__dict__", {"info": {}, "constraints": {}, "_show": show} | fields)
         trial.__post_init__()
         return trial
@@ -165,7 +165,7 @@ class Trial:
         rows |= {"point": self.point, "constraints": dict(self.constraints) or None}
         rows |= {"breaks": ", ".join(self.broken) or None, "sd": self.sd, "repeats": self.repeats or None}
         rows |= {"attributes": dict(self.attributes) or None}
-        rows |= {"stopped at step": self.stopped_at, "no data, for": self.unread}
+        rows |= {"stopped at step": self.stopped_at, "ignored because": self.unread}
         rows |= {"chosen by": self.origin, "seconds": seconds}
         return html_table([(k, v) for k, v in rows.items() if v is not None], caption=f"Trial {self.number}")
 
@@ -217,13 +217,13 @@ class History(HistoryView):
     ) -> History:
         """Make a history from batches of points; all of them count as seen.
 
-        values: one for each completed point, minimized.
+        values: values of the completed points, minimized.
         measured: all measurements at the completed points; None if there are only values.
         """
         batches = [domain.join(completed), domain.join(running), domain.join(failed)]
         seen = frozenset(key for batch in batches for key in domain.keys(batch))
-        told = {} if measured is None else {name: getattr(measured, name) for name in measured._fields[1:]}
-        return cls(batches[0], np.asarray(values, dtype=np.float64), batches[1], batches[2], seen, **told)
+        others = {} if measured is None else {name: getattr(measured, name) for name in measured._fields[1:]}
+        return cls(batches[0], np.asarray(values, dtype=np.float64), batches[1], batches[2], seen, **others)
 
     @property
     def best(self) -> int:
@@ -231,17 +231,17 @@ class History(HistoryView):
         return int(np.argmin(self.values))
 
 
-LEAST_FREEDOM = 5  # minimum degrees of freedom of an estimated noise, whose sd has an error of about a third
-ROUNDING = 1e-24  # of a variance relative to the squared values: rounding errors of equal repeats
+LEAST_FREEDOM = 5  # minimum degrees of freedom of estimated noise; the error of its sd is about a third
+ROUNDING = 1e-24  # largest variance of equal repeats by rounding errors, relative to the squared values
 
 
 class Measured(NamedTuple):
     """Measurements at n completed points; smaller is better.
 
-    values: of the only objective, or a constrained rank that orders the points (n,).
+    values: values of the only objective, or a constrained rank that orders the points (n,).
     objectives: (n, k).
-    violations: of each constraint (n, c), at most 0 if it is satisfied.
-    variances: of the noise of the values (n,), NaN if unknown; None if all are unknown.
+    violations: violation of each constraint (n, c), at most 0 if it is satisfied.
+    variances: variances of the noise of the values (n,), NaN if unknown; None if all are unknown.
     """
 
     values: Array
@@ -288,13 +288,13 @@ def measure(goals: Goals, outcomes: Sequence[Outcome]) -> Measured:
 
 def _describe_noise(outcome: Outcome) -> tuple[float, float, float, float]:
     """Return the known variance or NaN, and the number, sum of squared deviations and largest square of repeats."""
-    told = np.nan if outcome.sd is None else min(outcome.sd * outcome.sd, LARGEST)  # an old file may contain any sd
+    known = np.nan if outcome.sd is None else min(outcome.sd * outcome.sd, LARGEST)  # an old file may contain any sd
     if not outcome.repeats:
-        return told, 1.0, 0.0, 0.0
+        return known, 1.0, 0.0, 0.0
     repeats = np.array(outcome.repeats)
     with np.errstate(over="ignore", invalid="ignore"):
         squares = float(np.square(repeats - repeats.mean()).sum())
-        return told, len(repeats), squares, float(np.max(np.square(repeats)))
+        return known, len(repeats), squares, float(np.max(np.square(repeats)))
 
 
 def _find_variances(noise: Array) -> Array | None:
@@ -304,14 +304,14 @@ def _find_variances(noise: Array) -> Array | None:
     (docs/evidence/auto.md). Repeats that are all equal, up to rounding of their mean, may be copies of one measurement.
     They do not determine the noise, which is then fitted.
 
-    noise: given variance, number of repeats, sum of squared deviations and largest square of each value (n, 4).
+    noise: known variance, number of repeats, sum of squared deviations and largest square of each value (n, 4).
     """
-    told, counts, squares, largest = noise.T
+    known, counts, squares, largest = noise.T
     freedom = float((counts - 1.0).sum())
     with np.errstate(over="ignore"):
         pooled = float(squares.sum()) / freedom if freedom >= LEAST_FREEDOM else np.nan
-    tells = np.isfinite(pooled) and pooled > ROUNDING * float(np.max(largest))  # squares may overflow
-    variances = np.where(np.isnan(told), pooled / counts, told) if tells else told
+    is_estimated = np.isfinite(pooled) and pooled > ROUNDING * float(np.max(largest))  # squares may overflow
+    variances = np.where(np.isnan(known), pooled / counts, known) if is_estimated else known
     return None if np.isnan(variances).all() else variances
 
 
@@ -328,8 +328,8 @@ class ArrayBuffer:
     def extend(self, parts: Iterable[Batch], n: int) -> None:
         """Append rows, in amortized constant time per row.
 
-        parts: the rows in portions (m, ...), of the same form as the first.
-        n: their number.
+        parts: the rows in portions (m, ...), of the same form as the first rows.
+        n: number of rows.
         """
         end, last = self._n, self._n + n
         if last > len(self._buffer):
@@ -352,7 +352,7 @@ class ArrayBuffer:
 class BatchBuffer:
     """Points of a domain, appended one at a time and read as one batch.
 
-    join: makes a batch of the appended items; None if these are points.
+    join: makes a batch of the appended items; None if the items are points.
     """
 
     def __init__(self, domain: Domain, join: Callable[[list[Point]], Batch] | None = None) -> None:

@@ -418,12 +418,13 @@ class Ledger(TrialRecords):
     ) -> Trial:
         """Record the outcome of a running trial, and return the trial.
 
-        ended: seconds since the epoch, None for now.
+        ended: seconds since the epoch; None for now.
         noted: additional info of the trial, plain JSON.
         begun: start time of the trial that the caller received; None for the latest.
 
         If the trial has finished meanwhile, the outcome becomes another trial of its point, whose
-        ``info["double_of"]`` is the number of the first. If the file was lost, the outcome is kept in memory and StorageLost is raised.
+        ``info["double_of"]`` is the number of the first. If the file was lost, the outcome stays in memory and
+        StorageLost is raised.
 
         Raises ValueError if the trial has finished and the caller had not asked it here.
         """

@@ -63,7 +63,7 @@ def run_trials(study: Any, settings: RunSettings) -> str:
     for callback in callbacks:
         if isinstance(callback, StoppingCallback):
             callback.check_study(study)  # may fit a model
-    if study.stopping:  # as in an earlier run of the same callbacks: nothing is evaluated
+    if study.stopping:  # for example in a second run with the same callbacks: nothing is evaluated
         return study.stopping
     pool = settings.pool()
     loop = _Loop(study, settings, pool, total, deadline)
@@ -87,7 +87,7 @@ def _give_back(study: Any, loop: _Loop, error: BaseException) -> None:
         try:
             loop.tell_rest()
         except BostructError as another:
-            add_note(error, f"What had finished is not all told: {another}")
+            add_note(error, f"Not all finished trials were recorded: {another}")
         if in_flight := _find_held(study, loop.pending):
             study.give_back(in_flight)
     except BostructError as another:
@@ -106,7 +106,7 @@ def _requeue_abandoned(study: Any) -> None:
 
 
 def _find_held(study: Any, pending: dict[int, float]) -> list[Trial]:
-    """Return the trials of a run that were not told, canceled or taken over since."""
+    """Return the trials of a run that have not been finished, canceled or requeued since."""
     begun = sorted((number, when) for number, when in pending.items() if study.in_flight.get(number) == when)
     trials = study.trials if begun else ()
     return [replace(trials[number], started=when) for number, when in begun]
@@ -132,7 +132,7 @@ class _Loop:
         self._warned: set[str] = set()  # names of attributes that were not stored
         self._exhausted: SpaceExhausted | None = None
         self._lost: StorageLost | None = None  # if set, trials in flight are awaited and kept in memory
-        self._collected: FinishedTrials = []  # the trials that finished last, told or not
+        self._collected: FinishedTrials = []  # the trials that finished last, recorded or not
         self._is_collecting = False
         self._runs = _in_flight.setdefault(study, [])
         self._runs.append(self.pending)
@@ -190,8 +190,8 @@ class _Loop:
     @property
     def _missing(self) -> float:
         """The number of trials that this run must still evaluate, including those in flight."""
-        beside = sum(len(pending) for pending in list(self._runs) if pending is not self.pending)
-        return self._total - self._study.n_finished - self._study.n_remote - beside
+        n_others = sum(len(pending) for pending in list(self._runs) if pending is not self.pending)
+        return self._total - self._study.n_finished - self._study.n_remote - n_others
 
     @property
     def _room(self) -> int:
@@ -219,14 +219,14 @@ class _Loop:
             return False
 
     def _finds_stale_trial(self) -> bool:
-        """Return whether a trial of another process is to be evaluated here, because the process has ended."""
+        """Return whether to evaluate a trial of another process here, because that process has ended."""
         if self._is_ending() or not self._study.n_remote:
             return False
         with self._study.ask_lock():
             return self._has_room()
 
     def _submit(self, n: int, callbacks: Sequence[Callable[[Any, Trial], None]]) -> None:
-        """Submit up to n trials of one fit; between two trials, tell those that have finished."""
+        """Submit up to n trials of one fit; tell the finished trials between two of them."""
         points, missing = self._study._suggestions(), lambda: self._missing - len(self.pending)
         asked = self._study._ask_jointly(n, points, missing, self._has_room, self._record)
         for _ in range(n):
@@ -253,10 +253,10 @@ class _Loop:
         self.pending[trial.number] = trial.started
 
     def _watch(self, point: object) -> object:
-        """Attach a judge to the point, with the trials completed so far, that runs with the evaluation.
+        """Attach a judge to a point; it knows the trials completed so far, and runs in the evaluating process.
 
-        If it ran in this process, each report would wait while the process suggests a point, and a foreign executor
-        could not call it.
+        If it ran in the process of the study, each report would wait while that process suggests a point, and a worker
+        of an executor could not call it.
         """
         if self._settings.stopping_rule is None:
             return point
@@ -275,14 +275,14 @@ class _Loop:
             self._tell_values(self._pool.poll())
 
     def _tell_values(self, finished: FinishedTrials) -> None:
-        untold = [(number, one) for number, one in finished if number in self.pending and not self._is_canceled(number)]
-        judged = [(number, _judge(one, self._study.goals)) for number, one in untold]
+        kept = [(number, one) for number, one in finished if number in self.pending and not self._is_canceled(number)]
+        judged = [(number, _judge(one, self._study.goals)) for number, one in kept]
         self._tell([(number, one) for number, one in judged if one.outcome.values or one.stopped_at is not None])
 
-    def _collect(self, look: Callable[[], FinishedTrials]) -> FinishedTrials:
-        """Return the finished trials, and record them until they are told."""
+    def _collect(self, poll: Callable[[], FinishedTrials]) -> FinishedTrials:
+        """Return the finished trials, and keep them until they are recorded."""
         self._is_collecting = True
-        self._collected = look()
+        self._collected = poll()
         self._is_collecting = False
         return self._collected
 
@@ -291,12 +291,12 @@ class _Loop:
         goals = self._study.goals
         finished = [(number, _judge(one, goals)) for number, one in finished if not self._is_canceled(number)]
         mistakes = self._failures.find_mistakes(finished)
-        told = self._tell([pair for pair in finished if pair[0] not in mistakes])
+        recorded = self._tell([pair for pair in finished if pair[0] not in mistakes])
         if self._lost is not None:
             for number in mistakes:
-                del self.pending[number]  # treat as still running, so that it is asked again
+                del self.pending[number]  # it counts as running, so that it is asked again
             return
-        for trial, evaluation in told:
+        for trial, evaluation in recorded:
             self._failures.note(trial, evaluation)
             if trial.status == "running":
                 continue  # it is retried
@@ -308,25 +308,24 @@ class _Loop:
             raise_mistake(*next(iter(mistakes.items())))
 
     def _tell(self, finished: list[tuple[int, Evaluation]]) -> list[tuple[Trial, Evaluation]]:
-        """Tell finished trials; those that the file did not accept are kept in memory.
+        """Tell finished trials, and return the recorded trials; a failed trial that is retried is running again.
 
-        Returns the recorded trials. A failed trial that is retried is running again. Trials that another thread
-        canceled are skipped.
+        Trials that the file does not accept are kept in memory. Trials that another thread canceled are skipped.
         """
-        told = []
+        recorded = []
         for number, evaluation in finished:
             try:
                 ended = clamp_end(evaluation.ended, self.pending[number])
                 trial = self._tell_one(number, evaluation._replace(ended=ended))
                 self._pace.note_evaluation(ended - self.pending[number])
-                told.append((trial, evaluation))
+                recorded.append((trial, evaluation))
             except StorageLost as error:
                 self._lost = error
             except ValueError:
                 if not self._is_canceled(number):
                     raise
             del self.pending[number]
-        return told
+        return recorded
 
     def _tell_one(self, number: int, evaluation: Evaluation) -> Trial:
         outcome = evaluation.outcome if evaluation.stopped_at is None else None  # the last report is the value
@@ -357,22 +356,22 @@ def _judge(evaluation: Evaluation, goals: Goals) -> Evaluation:
 
 def _stop_reason(total: float, n_remote: int) -> str:
     are = "is" if n_remote == 1 else "are"
-    elsewhere = (
-        f", of which {n_remote} {are} still out to other processes; where one of these has ended, the same call "
+    remote = (
+        f", of which {n_remote} {are} still running in other processes; if such a process has ended, the same call "
         "evaluates its trials"
         if n_remote
         else ""
     )
-    return f"n_trials reached ({total}){elsewhere}"
+    return f"n_trials reached ({total}){remote}"
 
 
-# of the objective, from the first trial onward, not a property of points
+# errors of the objective, from the first trial onward, not properties of points
 MISTAKES = (TypeError, AttributeError, NameError, LimitError)
 MAX_EQUAL_ERRORS = 5  # first trials with the same error: a mistake in the objective, not a property of points
 MIN_INITIAL_FAILURES = 10  # of any type, before a run without completed trials ends
 MAX_MACHINE_FAILURES = 5  # in a row, after which a run ends
 MANY_FAILURES = 20  # of one type in a row, after which a warning is logged
-GO_ON = "to let a run go on all the same, pass max_initial_failures=None (--max-initial-failures none)"
+CONTINUE_HINT = "to continue anyway, pass max_initial_failures=None (--max-initial-failures none)"
 
 
 class ObjectiveError(BostructError):
@@ -427,8 +426,8 @@ class FailureWatch:
         if self._n_machine >= MAX_MACHINE_FAILURES:
             raise BostructError(
                 f"{self._n_machine} evaluations in a row failed because of the machine, the last one because of "
-                f"{evaluation.machine}. Each trial is given back once, and no model learns from these failures: mend "
-                f"the machine, and make the same call again, in a new process if workers=1.\n"
+                f"{evaluation.machine}. Each trial is requeued once, and models ignore these failures. Fix the "
+                f"machine, and make the same call again, in a new process if workers=1.\n"
                 f"{evaluation.trace or evaluation.outcome.failed}"
             ) from evaluation.error
 
@@ -438,11 +437,11 @@ class FailureWatch:
         if not self._any_completed and self._limit is not None:
             self._kinds[kind] += 1
             self._check_limit(int(self._limit), evaluation)
-        is_on_its_way = self._any_completed or self._limit is None
-        if is_on_its_way and self._row[1] >= MANY_FAILURES and not self._has_warned:
+        continues = self._any_completed or self._limit is None
+        if continues and self._row[1] >= MANY_FAILURES and not self._has_warned:
             self._has_warned = True
             warnings.warn(
-                f"study {self._study.name!r}: the last {self._row[1]} trials failed alike, the last one with: "
+                f"study {self._study.name!r}: the last {self._row[1]} trials failed the same way, the last one with: "
                 f"{evaluation.outcome.failed}",
                 stacklevel=count_own_frames(),
             )
@@ -456,8 +455,8 @@ class FailureWatch:
             kinds = ", ".join(f"{kind} ({times})" for kind, times in self._kinds.most_common(5))
             raise ObjectiveError(
                 f"{pluralize(n, 'trial')} of this run failed, and none of the study has completed: {kinds}. They stay "
-                "failed; mend the objective, and the same call goes on. If points are at fault, raise bo.Infeasible or "
-                f"return bostruct.outcome.Outcome(failed=...), which does not count; {GO_ON}.\n"
+                "failed. Fix the objective, and repeat the same call. If points are at fault, raise bo.Infeasible or "
+                f"return bostruct.outcome.Outcome(failed=...), which does not count; {CONTINUE_HINT}.\n"
                 f"{evaluation.trace or evaluation.outcome.failed}"
             ) from evaluation.error
 
@@ -477,17 +476,17 @@ class FailureWatch:
             with suppress(ValueError):  # another process retried it successfully
                 self._study.requeue(number)
         raise ObjectiveError(
-            f"the objective raised {kind} in each of the first {len(self._equal_errors)} trials, which are given back; "
-            f"mend it, and make the same call again; {GO_ON}. The last time:\n{evaluation.trace}"
+            f"the objective raised {kind} in each of the first {len(self._equal_errors)} trials, which are requeued. "
+            f"Fix it, and make the same call again; {CONTINUE_HINT}. The last time:\n{evaluation.trace}"
         ) from evaluation.error
 
 
 def raise_mistake(number: int, evaluation: Evaluation) -> NoReturn:
     """Raise ObjectiveError for a mistake in the first trial."""
     raise ObjectiveError(
-        f"trial {number} ended in {_name_kind(evaluation)}, and none has completed before: this is taken for a mistake "
-        "in the objective. The trial is given back, and so are those in flight; mend the objective, and make the same "
-        f"call again. If the point was at fault, raise bo.Infeasible instead.\n{evaluation.trace}"
+        f"trial {number} failed with {_name_kind(evaluation)} before any trial completed, which indicates a mistake in "
+        "the objective. This trial and the trials in flight are requeued. Fix the objective, and make the same call "
+        f"again. If the point was at fault, raise bo.Infeasible instead.\n{evaluation.trace}"
     ) from evaluation.error
 
 

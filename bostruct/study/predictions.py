@@ -32,7 +32,7 @@ FEWEST_VALIDATED = 3  # completed trials: with two, each would be predicted from
 STREAM = 2**32 - 1  # separates the generator from those of suggestions
 PREDICTION_STREAM = 2**32 - 2  # separates the generator from those of suggestions and recommendations
 REGRET_STREAM = 2**32 - 3  # separates the generator from those of suggestions, recommendations and predictions
-NO_SINGLE = "not: of several objectives none is the best, see pareto_front"
+NO_SINGLE = "none: no single trial is the best for several objectives, see pareto_front"
 NO_MEAN = "by its observed value: the method gives no posterior mean"
 
 
@@ -52,7 +52,7 @@ class Predictions(NamedTuple):
 class LeftOutTrials(NamedTuple):
     """Leave-one-out predictions of the values of n trials.
 
-    numbers: of the trials (n,).
+    numbers: numbers of the trials (n,).
     told: observed values (n,), in the user's units.
     mean: predictive means (n,).
     sd: predictive standard deviations, including noise (n,).
@@ -78,7 +78,7 @@ class LeftOutTrials(NamedTuple):
 
 
 class Recommendation(NamedTuple):
-    """The completed trial with the best posterior mean or, without a model, with the best observed value.
+    """The completed trial with the best posterior mean, or with the best observed value if there is no model.
 
     mean: posterior mean of the objective without noise, in the user's units; None without a model.
     low, high: the ends of the 95% credible interval of the mean; None without a model.
@@ -154,7 +154,7 @@ class Fit:
     """The model of a study at one time, fitted when it is called, for recommendations and predictions.
 
     searcher: returns the method and its state, as JSON text; raises BostructError if they are not available.
-    outcomes: of all trials, by number; None while they run.
+    outcomes: outcomes of all trials, by number; None while they run.
     """
 
     searcher: Callable[[], tuple[Searcher, str]]
@@ -173,20 +173,20 @@ class Fit:
         With several objectives, no model is fitted.
         """
         completed = self._completed
-        told = frozenset(completed)
+        observed = frozenset(completed)
         if self.goals.n_objectives > 1:
-            return Beliefs(told, None, NO_SINGLE)
+            return Beliefs(observed, None, NO_SINGLE)
         try:
             searcher, state = self.searcher()
             rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(len(self.order), STREAM)))
             with self.limit():
                 found = searcher.appraise(self._history(searcher.domain, completed), parse(state), rng)
         except NumericalError as error:
-            return Beliefs(told, None, f"by its observed value: the model cannot be fitted, {error}")
+            return Beliefs(observed, None, f"by its observed value: the model cannot be fitted, {error}")
         except BostructError as error:
-            return Beliefs(told, None, f"by its observed value: there is no model, {error}")
+            return Beliefs(observed, None, f"by its observed value: there is no model, {error}")
         except MALFORMED as error:  # a state that no searcher wrote
-            return Beliefs(told, None, f"by its observed value: the model cannot use its state, {error!r}")
+            return Beliefs(observed, None, f"by its observed value: the model cannot use its state, {error!r}")
         eligible = frozenset(number for number, fit in zip(completed, found.eligible, strict=True) if fit)
         if found.prediction is None:
             return Beliefs(eligible, None, f"{NO_MEAN}, and {found.why}" if found.why else NO_MEAN)
@@ -216,14 +216,14 @@ class Fit:
     def cross_validate(self, objective: int) -> LeftOutTrials:
         """Predict each observed value from all others, reproducibly; see `Result.cross_validate`.
 
-        objective: its position, from 0.
+        objective: position of the objective, from 0.
         """
         check_integer("objective", objective, 0, self.goals.n_objectives - 1)
         searcher, state = self.searcher()
         if not searcher.cross_validates:
             raise BostructError(
-                f"cross_validate: {self.who} has no Gaussian process{_of_each(self.goals)}, which predicts what it was "
-                "told without having been told; auto has one"
+                f"cross_validate: {self.who} has no Gaussian process{_of_each(self.goals)}, which could predict each "
+                "observed value from the others; auto has one"
             )
         numbers = self._completed
         if len(numbers) < FEWEST_VALIDATED:
@@ -235,15 +235,15 @@ class Fit:
         with self.limit(), explain_bad_state("cross_validate"):
             positions, found = searcher.cross_validate(history, parse(state), objective, rng)
         sign = sign_of(self.goals.directions[objective])
-        told, mean = (sign * one for one in (history.objectives[positions, objective], found.mean.mean(axis=0)))
-        return LeftOutTrials(np.array(numbers)[positions], told, mean, mix_sds(found.mean, found.variance))
+        observed, mean = (sign * one for one in (history.objectives[positions, objective], found.mean.mean(axis=0)))
+        return LeftOutTrials(np.array(numbers)[positions], observed, mean, mix_sds(found.mean, found.variance))
 
     @property
     def hyperparameters(self) -> HyperparameterTable:
         """The posterior of the model's hyperparameters, reproducibly.
 
         Methods that marginalize hyperparameters, such as `combo`, give several samples; others give the mode. Raises
-        BostructError for a method without hyperparameters and before a trial has completed; NumericalError.
+        BostructError for a method without hyperparameters or before a trial has completed, and NumericalError.
         """
         searcher, state = self.searcher()
         completed = self._completed
@@ -278,7 +278,7 @@ class Fit:
 
 
 def recommend(beliefs: Beliefs, completed: Sequence[Trial], direction: str) -> Recommendation:
-    """Return the recommended one of completed trials, the first observed of equals.
+    """Return the recommended trial among completed trials, the first observed of equals.
 
     completed: trials to choose from, at least one.
     direction: ``minimize`` or ``maximize``.
@@ -311,10 +311,10 @@ def bound_regret(
     """
     check_number("regret", regret, 0.0)
     if not ledger.goals.is_single:
-        raise BostructError(f"regret: expected a study of one objective without limits, got one to {ledger.goals}")
+        raise BostructError(f"regret: expected a study of one objective without constraints, got {ledger.goals}")
     if not searcher.bounds_regret:
         raise BostructError(
-            f"regret: {who} has no model that says how much better another point may be, as StopWhen asks; auto has one"
+            f"regret: {who} has no model that bounds how much better a point may be, which StopWhen needs; auto has one"
         )
     history = ledger.history()
     if not len(history.values):
@@ -342,7 +342,7 @@ def explain_bad_state(what: str) -> Iterator[None]:
 def mix_sds(mean: Array, variance: Array) -> Array:
     """Return the standard deviations of uniform mixtures of s normal distributions (m,), by the law of total variance.
 
-    mean, variance: of the distributions (s, m).
+    mean, variance: moments of the distributions (s, m).
     """
     return np.sqrt(variance.mean(axis=0) + mean.var(axis=0))
 
@@ -352,7 +352,7 @@ def _make_generator(seed: int, history: HistoryView) -> np.random.Generator:
 
 
 def _of_each(goals: Goals) -> str:
-    """Return the phrase that a model belongs to each objective, if there are several."""
+    """Return the phrase that a model belongs to each of several objectives; "" for one objective."""
     return f" of each of {goals.n_objectives} objectives" if goals.n_objectives > 1 else ""
 
 

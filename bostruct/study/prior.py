@@ -32,7 +32,7 @@ def select_trials(values: Array, most: int) -> list[int]:
     """Return the positions of the trials to use, ascending: the best `most` / 2, and others evenly spaced by rank.
 
     values: (n,), minimized.
-    most: number of trials, at least 1; all are used if there are not more.
+    most: maximum number of trials, at least 1.
     """
     if len(values) <= most:
         return list(range(len(values)))
@@ -63,7 +63,7 @@ def with_prior(searcher: Searcher, prior: Sequence[ParsedJson], who: str = "") -
 def _decode_task(domain: Domain, task: ParsedJson) -> PriorTask:
     try:
         points = [domain.decode(point) for point in task["points"]]
-        for point in () if domain.constraints else points:  # checked when they were read
+        for point in () if domain.constraints else points:  # otherwise, they were checked when they were read
             domain.check(point)
     except PredicateError:
         raise
@@ -98,7 +98,7 @@ def check_same_prior(stored: StudyRow, now: Sequence[ParsedJson], given: StudyRo
     other = " with other points or values" if counts[0] == counts[1] else ""
     raise StudyMismatch(
         f"study {stored.name!r} in {where} was made with another prior: trials of each earlier study: {counts[0]} there"
-        f", {counts[1]} here{other}; omit prior= to go on with the stored one, or give the study another name"
+        f", {counts[1]} here{other}; omit prior= to continue with the stored prior, or give the study another name"
     )
 
 
@@ -108,7 +108,7 @@ PriorSource = object  # a Study, a Result, a file path, or a Storage with one st
 class EarlierTrials(NamedTuple):
     """The trials of an earlier study.
 
-    domain: of its points; None for an unpickled result, which has none.
+    domain: domain of its points; None for an unpickled result, which has no domain.
     """
 
     goals: Goals
@@ -146,7 +146,7 @@ def _read_task(label: str, source: PriorSource, domain: Domain, goals: Goals) ->
     theirs, own, trials = _read_trials(label, source, domain)
     if theirs.directions != goals.directions:
         wanted, got = goals.direction, " and ".join(theirs.directions)
-        raise ValueError(f"{label}: expected a study that is to {wanted}, got one that is to {got}")
+        raise ValueError(f"{label}: expected a study with the direction {wanted}, got {got}")
     own = own if domain.reads_earlier_forms else None
     read, unread = _PointReader(own, domain), dict[str, str]()
     points, values = [], []
@@ -162,9 +162,9 @@ def _read_task(label: str, source: PriorSource, domain: Domain, goals: Goals) ->
                 values.extend(goals.orient(trial.values))
     warn_of_rounded(label, rounded)
     if unread:
-        _say_unread(label, unread, len(points), domain, own)
+        _report_unread(label, unread, len(points), domain, own)
     if not points:
-        raise ValueError(f"{label}: expected a study with completed trials, got one of {len(trials)} without any")
+        raise ValueError(f"{label}: expected a study with completed trials, got none among {len(trials)}")
     return PriorTask(domain.join(points), np.array(values, dtype=np.float64))
 
 
@@ -203,11 +203,11 @@ class _PointReader:
         return None if self._own is None else parse(dump(self._own.to_json()))
 
 
-def _say_unread(label: str, unread: dict[str, str], n_read: int, domain: Domain, own: Domain | None) -> None:
+def _report_unread(label: str, unread: dict[str, str], n_read: int, domain: Domain, own: Domain | None) -> None:
     """Warn of ignored trials; raise PointError if all are ignored, or points must be read unchanged."""
     if not n_read or own is None:
         number, why = next(iter(unread.items()))
-        raise PointError(f"{label}: trial {number} is no point of the new space: {why}")
+        raise PointError(f"{label}: trial {number} is not a point of the new space: {why}")
     contents = [read_contents(parse(dump(one.to_json()))) for one in (own, domain)]
     warnings.warn(
         f"{label}: {len(unread)} of {n_read + len(unread)} completed trials cannot be read in the new space. The "
@@ -238,7 +238,7 @@ def _read_stored(label: str, source: str | os.PathLike[str] | Storage, domain: D
     own = domain if is_same_description(row.domain, dump(domain.to_json())) else readable_domain(None, row)
     if not own.is_whole:
         raise ValueError(
-            f"{label}: the file does not hold all of the study's space; open it with Study.load(..., space=..., "
-            "read_only=True), and give that"
+            f"{label}: the file does not contain all of the study's space; open it with Study.load(..., space=..., "
+            "read_only=True), and pass that study"
         )
     return EarlierTrials(read_goals(row, place.label), own, Ledger(own, stored, None, place.label).trials)

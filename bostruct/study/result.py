@@ -44,26 +44,26 @@ if TYPE_CHECKING:
 def find_front(objectives: Array) -> list[int]:
     """Return the positions of nondominated points, only the first of equal points.
 
-    objectives: of n points (n, k), minimized.
+    objectives: objectives of n points (n, k), minimized.
     """
     _, firsts = np.unique(objectives, axis=0, return_index=True)  # sorted by the first objective, then the next
     return [int(position) for position in firsts[find_nondominated(objectives[firsts])]]
 
 
 def measure_hypervolumes(
-    told: Sequence[Trial], goals: Goals, reference: Sequence[float] | None = None
+    finished: Sequence[Trial], goals: Goals, reference: Sequence[float] | None = None
 ) -> tuple[float, ...]:
     """Return the dominated hypervolume after each finished trial.
 
     Raises TypeError, ValueError.
     """
-    feasible = _orient_feasible(told, goals)
+    feasible = _orient_feasible(finished, goals)
     if not len(feasible):
-        return (0.0,) * len(told)
+        return (0.0,) * len(finished)
     corner = _read_corner(feasible, goals, reference)
     grown, volumes, volume = 0, list[float](), 0.0
     front = feasible[:0]
-    for trial in told:
+    for trial in finished:
         if trial.is_feasible:
             x, grown = feasible[grown], grown + 1
             volume += exclusive_volume(x, front, corner)
@@ -72,25 +72,25 @@ def measure_hypervolumes(
     return tuple(volumes)
 
 
-def measure_hypervolume(told: Sequence[Trial], goals: Goals, reference: Sequence[float] | None = None) -> float:
+def measure_hypervolume(finished: Sequence[Trial], goals: Goals, reference: Sequence[float] | None = None) -> float:
     """Return the dominated hypervolume of all finished trials; 0 if none is feasible.
 
     Raises TypeError, ValueError.
     """
-    feasible = _orient_feasible(told, goals)
+    feasible = _orient_feasible(finished, goals)
     return hypervolume(feasible, _read_corner(feasible, goals, reference)) if len(feasible) else 0.0
 
 
-def _orient_feasible(told: Sequence[Trial], goals: Goals) -> Array:
+def _orient_feasible(finished: Sequence[Trial], goals: Goals) -> Array:
     """Return the objectives of the feasible trials, minimized (n, k)."""
-    return np.array([goals.orient(trial.values) for trial in told if trial.is_feasible])
+    return np.array([goals.orient(trial.values) for trial in finished if trial.is_feasible])
 
 
 def _read_corner(feasible: Array, goals: Goals, reference: Sequence[float] | None) -> Array:
     return default_reference(feasible) if reference is None else np.array(read_reference(reference, goals))
 
 
-KEY = re.compile(r"(?<=[{ ])(['\"])((?:(?!\1).)*)\1: ")  # of a dict, in its repr
+KEY = re.compile(r"(?<=[{ ])(['\"])((?:(?!\1).)*)\1: ")  # a key of a dict, in its repr
 MOST_SHOWN = 5  # trials of a Pareto front, in a summary
 
 
@@ -138,7 +138,7 @@ class TrialTable:
             return [_write_cells(*one, *settings) for one in zip(self.trials, points, strict=True)]
 
     def _lay_out(self, as_text: bool, missing: object) -> tuple[tuple[str, ...], list[list[object]]]:
-        """Return all columns, and the cells of each trial in their order, `missing` where it has none."""
+        """Return all columns, and the cells of each trial in their order; absent cells become `missing`."""
         rows = self._write_rows(as_text)
         kinds = dict.fromkeys(names for names, _ in rows)
         columns = tuple(dict.fromkeys([*_list_fixed_columns(self.goals), *chain.from_iterable(kinds)]))
@@ -383,7 +383,7 @@ class Result:
 
     def _require_model(self, name: str) -> Fit:
         if self.model is None:
-            raise BostructError(f"{name}: the result has no model: it was pickled, or made by hand; ask the study")
+            raise BostructError(f"{name}: the result has no model, because it was pickled or made manually; use the study")
         return self.model
 
     def _require_completed_trials(self) -> list[Trial]:
@@ -396,7 +396,7 @@ class Result:
                 f"no completed trial was kept: where's condition is false for all {self.n_completed} that completed"
             )
         if not completed:
-            raise BostructError(f"no trial has completed: {self._lack()}")
+            raise BostructError(f"no trial has completed: {self._tally()}")
         return completed
 
     def _require_feasible_trials(self) -> list[Trial]:
@@ -408,12 +408,12 @@ class Result:
         return feasible
 
     def _describe_nearest(self, completed: Sequence[Trial]) -> str:
-        """Describe the completed trial that violates the fewest constraints, and among these, by the least."""
+        """Describe the completed trial with the fewest and, among equals, the smallest violations."""
         nearest = min(completed, key=self.measure_violation)
-        told = ", ".join(f"{name} is {nearest.constraints[name]:g}" for name in nearest.broken)
+        violated = ", ".join(f"{name} is {nearest.constraints[name]:g}" for name in nearest.broken)
         limits = ", ".join(map(str, self.goals.limits))
         count = pluralize(len(completed), "completed trial")
-        return f"{limits}; the nearest of {count} is trial {nearest.number}, whose {told}"
+        return f"{limits}; the nearest of {count} is trial {nearest.number}, whose {violated}"
 
     def measure_violation(self, trial: Trial) -> tuple[int, float]:
         """Return the number of violated constraints of a completed trial, and the sum of the violations.
@@ -426,8 +426,8 @@ class Result:
         limited = {limit.name: limit for limit in self.goals.limits}
         return len(trial.broken), sum(limited[name].violation(trial.constraints[name]) for name in trial.broken)
 
-    def _lack(self) -> str:
-        """Describe why no trial has completed, with the reason of the last failed trial."""
+    def _tally(self) -> str:
+        """Count the trials in words, with the last reason of a failure."""
         reasons = [trial.reason for trial in self.trials if trial.reason is not None]
         last = f"; the last reason: {reasons[-1]}" if reasons else ""
         return f"{pluralize(len(self.trials), 'trial')}, {self.n_failed} failed, {self.n_infeasible} infeasible{last}"
@@ -474,9 +474,9 @@ class Result:
         return sum(t.unread is not None for t in self.trials)
 
     def _why_unread(self) -> str:
-        """Describe how many trials are invalid in the changed space, and why the first of them is."""
+        """Describe how many trials are invalid in the changed space, and why the first one is."""
         first = next(t for t in self.trials if t.unread is not None)
-        return f"{self.n_unread} of {len(self.trials)} trials are not in it, trial {first.number} for: {first.unread}"
+        return f"{self.n_unread} of {len(self.trials)} trials are not in the space: trial {first.number}: {first.unread}"
 
     @property
     def incumbents(self) -> tuple[Incumbent, ...]:
@@ -580,7 +580,7 @@ class Result:
         completed = self.list_completed()
         what = "best value" if self.goals.n_objectives == 1 else "best values"
         if not completed:
-            lack = "none: no completed trial was kept" if self.n_completed else f"none has completed: {self._lack()}"
+            lack = "none: no completed trial was kept" if self.n_completed else f"none has completed: {self._tally()}"
             return [(what, lack)]
         if not self.has_feasible:
             return [(what, f"none satisfies all constraints: {self._describe_nearest(completed)}")]
@@ -598,7 +598,7 @@ class Result:
         ]
         more = [("", f"and {len(front) - MOST_SHOWN} more, in pareto_front")] if len(front) > MOST_SHOWN else []
         return [
-            ("best values", f"{pluralize(len(front), 'trial')} that no other one dominates ({self.goals})"),
+            ("best values", f"{pluralize(len(front), 'trial')} that no other trial dominates ({self.goals})"),
             *shown,
             *more,
         ]
@@ -612,11 +612,11 @@ class Result:
         counts = f"{len(self.trials)}: {self.n_completed} completed{stopped}, {self.n_failed} failed, "
         counts += f"{self.n_infeasible} infeasible, {running} running"
         broken = sum(bool(t.broken) for t in self.trials)
-        counts += f"; {broken} of the completed break a limit" if broken else ""
+        counts += f"; {broken} of the completed violate a constraint" if broken else ""
         readable = finished - sum(t.unread is not None and t.status != "running" for t in self.trials)
         counts += f", {len(self.order)} kept" if len(self.order) < readable else ""
         if self.n_unread:
-            lines.append(("no data", self._why_unread()))
+            lines.append(("ignored", self._why_unread()))
         seconds = f"{self.timing.suggest:.2f} s choosing points, {self.timing.objective:.2f} s evaluating them"
         method = f"{self.method}, seed {self.seed}"
         return [
@@ -639,14 +639,14 @@ def _indent_text(name: str, text: str) -> str:
 
 
 def _list_fixed_columns(goals: Goals) -> tuple[str, ...]:
-    """Return the columns that each trial has, except for those of its point."""
+    """Return the columns of each trial, except for its point."""
     values = list_value_names(goals)
     limited = [*(f"{LIMIT}{limit.name}" for limit in goals.limits), "feasible"] if goals.limits else []
     return "number", "status", *values, *limited, "reason", "origin", "started", "seconds", "suggest_seconds"
 
 
-def _list_finished(trial: Trial, goals: Goals) -> list[object]:
-    """Return the values, the constraints and the feasibility of a trial; None for quantities that were not measured."""
+def _list_measured(trial: Trial, goals: Goals) -> list[object]:
+    """Return the values, the constraints and the feasibility of a trial; None for unmeasured quantities."""
     measured = trial.info.get("measured", {}) if trial.status != "completed" else {}
     values: Iterable[object] = trial.values or [measured.get(name) for name in list_value_names(goals)]
     known = trial.constraints or {name.removeprefix(LIMIT): number for name, number in measured.items()}
@@ -663,8 +663,8 @@ def _write_cells(
     as_text: True for the cells of a file.
     inexact: attributes with numbers that a file stores as JSON text.
     """
-    told, took = _list_finished(trial, goals), (trial.seconds, trial.info.get("suggest_seconds"))
-    cells = [trial.number, trial.status, *told, trial.reason, trial.origin, trial.started, *took]
+    measured, times = _list_measured(trial, goals), (trial.seconds, trial.info.get("suggest_seconds"))
+    cells = [trial.number, trial.status, *measured, trial.reason, trial.origin, trial.started, *times]
     row: dict[str, object] = {}
     if trial.stopped_at is not None:
         row["stopped_at"] = trial.stopped_at

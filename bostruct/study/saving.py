@@ -25,7 +25,7 @@ def write_copy(ledger: Ledger, storage: Storage, name: str | None = None) -> Non
     """
     store = storage.save(ledger.export(name))
     try:
-        store.release(*ledger.evaluated)  # the next to open it asks them again, and no writer has died
+        store.release(*ledger.evaluated)  # the process that opens the copy asks them again; no writer has died
     finally:
         store.close()
 
@@ -41,12 +41,12 @@ def end(ledger: Ledger, mutex: AbstractContextManager[object]) -> None:
 def _end(ledger: Ledger, store: StudyWriter) -> None:
     try:
         ledger.give_back(ledger.in_flight.items())
-    except StorageLost:  # nobody will ask them again from a lost file
+    except StorageLost:  # no process will ask them again from a lost file
         pass
     except StorageError as error:
         warnings.warn(
-            f"study {ledger.name!r}: its running trials were not given back, and are handed out again once this "
-            f"process is known to be gone: {error}",
+            f"study {ledger.name!r}: its running trials could not be requeued. They are requeued once this process "
+            f"is known to have ended: {error}",
             stacklevel=count_own_frames(),
         )
     finally:
@@ -67,12 +67,12 @@ def _rescue(ledger: Ledger) -> None:
             why = str(error)
         else:
             warnings.warn(
-                f"{lost} was lost while study {ledger.name!r} was open, which is in {found}",
+                f"{lost} was lost while study {ledger.name!r} was open; the study was saved to {found}",
                 stacklevel=count_own_frames(),
             )
             return
     warnings.warn(
-        f"{lost} was lost while study {ledger.name!r} was open, which is lost with it: {why}",
+        f"{lost} was lost while study {ledger.name!r} was open, and the study was lost, too: {why}",
         stacklevel=count_own_frames(),
     )
 
@@ -95,7 +95,7 @@ def copy_file(source: str | os.PathLike[str], target: str | os.PathLike[str]) ->
     """
     storage, target = SqliteStorage(as_path(source)), as_path(target)
     if not storage.studies():
-        raise StorageError(f"{storage.label}: holds no study; there is nothing to copy")
+        raise StorageError(f"{storage.label}: holds no study to copy")
     with storage.open_to_read() as database, new_file(target), database.reading() as connection:
         try:
             with closing(sqlite3.connect(target)) as copy:

@@ -88,7 +88,7 @@ class Patience(StoppingCallback):
 
 
 def _find_latest_best(study: Any) -> Trial | None:
-    """Return the last trial that was better than all before it; None if none has completed."""
+    """Return the last trial that was better than all earlier trials; None if no trial has completed."""
     result = study.result
     if not result.has_feasible:
         return min(result.list_completed(), key=result.measure_violation, default=None)
@@ -152,7 +152,7 @@ def _average_reports(curve: Curve) -> Array:
 
 @dataclass
 class _MedianJudge:
-    """The median rule for one trial. steps, averages: of each completed trial, (r,) each."""
+    """The median rule for one trial. steps, averages: reports of each completed trial, (r,) each."""
 
     rule: MedianRule
     steps: tuple[IntArray, ...]
@@ -233,7 +233,7 @@ class Curves:
         self._known: dict[int, Curve | None] = {}
 
     def read(self, trials: Iterable[Trial]) -> list[Curve]:
-        """Return the reports of the completed trials that have any."""
+        """Return the reports of the completed trials with reports."""
         for trial in trials:
             if trial.status == "completed" and trial.number not in self._known:
                 self._known[trial.number] = self._read_one(trial)
@@ -303,7 +303,7 @@ class TargetValue(StoppingCallback):
             study.stop(self.reason or f"target value {self.value:g} reached by trial {best.number}")
 
 
-LEAST_PROBABILITY = 0.0015  # probability of which 2,000 draws without a success give a 95% bound: 1 - 0.05^(1/2000)
+LEAST_PROBABILITY = 0.0015  # 95% bound of a probability after 2,000 draws without a success: 1 - 0.05^(1/2000)
 
 
 @dataclass(frozen=True)
@@ -336,5 +336,5 @@ class StopWhen(StoppingCallback):
         """End the run if the best point is good enough; raise an error if the method is not supported."""
         bound = study.bound_regret_probability(self.regret)
         if bound <= self.regret_probability:
-            held = f"with probability {1.0 - bound:.3g} no point is better by more than {self.regret:g}"
-            study.stop(f"{held}, as the model believes at this look")
+            claim = f"with probability {1.0 - bound:.3g} no point is better by more than {self.regret:g}"
+            study.stop(f"{claim}, according to the model at this check")

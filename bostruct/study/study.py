@@ -203,11 +203,11 @@ class Study:
         renames: bool = False,
         opened: tuple[StoredStudy, StudyWriter] | None = None,
     ) -> None:
-        """Make a study or continue the stored one; raises the errors of the class.
+        """Create a study or continue the stored one; raises the errors of the class.
 
-        problem: its name; None for a study without a named problem.
+        problem: name of the problem; None for a study without a named problem.
         renames: whether a stored study gets the objective names of the call.
-        opened: the stored study, if it is open for writing already.
+        opened: the stored study and its writer, if it is already open.
         """
         domain = as_domain(space)
         alone = build_searcher(method, domain, goals)
@@ -561,8 +561,8 @@ class Study:
     def ask_jointly(self, n: int, missing: Callable[[], int] | None = None) -> Iterator[Trial]:
         """Yield n trials to evaluate in parallel; up to 8 share one fit of the model if the method can.
 
-        Use it for many workers and a fast objective. Outcomes told between two trials of a batch affect only the next
-        fit. A batch ends when another process asks. Fewer trials are yielded if fewer unseen points are left.
+        Use it for many workers and a fast objective. Outcomes observed between two trials of a batch affect only the
+        next fit. A batch ends when another process asks. Fewer trials are yielded if fewer unseen points are left.
 
         Parameters
         ----------
@@ -683,9 +683,9 @@ class Study:
     ) -> Trial:
         """Record the outcome of a running trial. The outcome is stored when this method returns.
 
-        Each ask of a trial may be told once. If the trial was told before, because it was evaluated a second time after
-        `requeue` or by another process, the outcome becomes a new trial of the same point, whose ``info["double_of"]``
-        is the number of the first and which `n_trials` does not count.
+        Each `ask` of a trial allows one `tell`. If the trial already has an outcome, because it was evaluated again
+        after `requeue` or by another process, the new outcome becomes another trial of the same point. Its
+        ``info["double_of"]`` is the number of the first trial, and `n_trials` does not count it.
 
         Parameters
         ----------
@@ -706,11 +706,11 @@ class Study:
             Data to keep with the trial, such as the path of a file, for `Trial.attributes`. JSON by name, at most
             65,536 characters. Models ignore them. Invalid attributes are omitted with a warning.
         finished : float, optional
-            Seconds since the epoch when the evaluation ended, at most a day before the trial began or from now. By
+            Seconds since the epoch when the evaluation ended, at most a day before the trial started or from now. By
             default now.
         reports : iterable of tuple of (int, float), default ()
             Intermediate steps and values, ascending by step, for stopping rules. Without a value or a reason, the trial
-            was stopped at the last of them, and has its value.
+            was stopped at the last report, and has its value.
         retry : bool or int, default False
             Number of times to queue the trial again if it failed for reasons other than its point; True is 2. The trial
             is then running again, ``info["failed_before"]`` has the reasons, and ``info["retries"]`` the number of
@@ -749,7 +749,7 @@ class Study:
             retries = RETRIES * retry if isinstance(retry, bool) else check_integer("retry", retry, 0)
             if retries and outcome.failed is None and not (is_stopped or isinstance(value, Outcome)):
                 given = "a value" if outcome.infeasible is None else "infeasible="
-                raise ValueError(f"retry: expected it beside failed=, as only failures are retried, got {given}")
+                raise ValueError(f"retry: expected only with failed=, because only failures are retried, got {given}")
             begun = trial.started if isinstance(trial, Trial) else None
             blamed = {} if machine is None else self._ledger.blame_machine(number, _check_cause(machine, outcome))
             has_retries = known.info.get("retries", 0) < retries
@@ -804,8 +804,8 @@ class Study:
         trial = self._ledger.add(x, outcome, given, noted)
         if (other := trial.info.get("same_step_as")) is not None:
             warnings.warn(
-                f"trial {trial.number}: {short_repr(trial.point, 200)} is the same point to a model as that of trial "
-                f"{other}: their numbers lie on one step of the grid",
+                f"trial {trial.number}: {short_repr(trial.point, 200)} is the same point as trial {other} to a model: "
+                "their numbers round to the same value of the grid",
                 stacklevel=count_own_frames(),
             )
         return trial
@@ -842,7 +842,7 @@ class Study:
 
         Returns
         -------
-        tuple of Trial
+        list of Trial
             The new trials.
 
         Raises
@@ -852,15 +852,15 @@ class Study:
         """
         rows = read_frame(frame, value, failed, unmeasured, self.domain, self.goals)
         waiting = [row for row in rows if row.outcome is None]
-        waiting.sort(key=lambda row: not row.measured)  # of rows with one point, the row with numbers comes first
+        waiting.sort(key=lambda row: not row.measured)  # among rows of one point, the row with numbers comes first
         with self.ask_lock() if waiting else nullcontext(), self._mutex:
             self._writable()
             rows = [row for row in rows if row.outcome is not None] + waiting
             added = [(row, self._add_row(row)) for row in rows]
         if known := [row.point for row, trial in added if trial is None]:
             warnings.warn(
-                f"frame: {pluralize(len(known), 'row')} without a value not queued, the first of them "
-                f"{short_repr(known[0], 200)}: the study has a trial of each such point",
+                f"frame: {pluralize(len(known), 'row')} without a value not queued, such as "
+                f"{short_repr(known[0], 200)}: the study already has trials of these points",
                 stacklevel=count_own_frames(),
             )
         return [trial for _, trial in added if trial is not None]
@@ -897,7 +897,7 @@ class Study:
     def give_back(self, trials: Iterable[Trial]) -> None:
         """Put unfinished trials back in the queue without counting an attempt.
 
-        Trials that were told, requeued or asked again in the meantime are left unchanged.
+        Trials that were finished, requeued or asked again in the meantime are left unchanged.
 
         Parameters
         ----------
@@ -1050,7 +1050,7 @@ class Study:
             executor,
             trial_timeout,
             load_timeout,
-            callbacks,  # type: ignore[arg-type]  # one stands for several
+            callbacks,  # type: ignore[arg-type]  # one callback represents a sequence
             progress,
             reraise,  # type: ignore[arg-type]
             stopping_rule,
@@ -1105,8 +1105,8 @@ class Study:
         is_asked = isinstance(error, KeyboardInterrupt | SystemExit)
         if where is not None and not isinstance(error, StorageError) and (is_asked or self.n_finished):
             return (
-                f"Study {self.name!r} is safe in {where}, with {finished}. To go on, make the same call again, or "
-                f"Study.load({where!r}, {self.name!r})."
+                f"Study {self.name!r} is safe in {where}, with {finished}. To continue, make the same call again, or "
+                f"use Study.load({where!r}, {self.name!r})."
             )
         if self.n_finished == 0:
             return ""
@@ -1229,7 +1229,7 @@ class Study:
 
     @property
     def n_finished(self) -> int:
-        """The number of finished trials that `n_trials` counts: those that were asked, not those that were added."""
+        """The number of finished trials that `n_trials` counts: asked trials, not added ones."""
         with self._mutex:
             return len(self._ledger.order) - self._ledger.n_added
 
@@ -1240,13 +1240,13 @@ class Study:
 
     @property
     def initial_points(self) -> tuple[Presented, ...]:
-        """The initial points that the user gave."""
+        """The initial points of the user."""
         where = f"{self._place.label}: study {self.name!r}"
         return tuple(self.domain.present(x) for x in read_initial(self._row, self.domain, where))
 
     @property
     def n_initial(self) -> int:
-        """The number of initial points, those of the user and those of the method."""
+        """The number of initial points of the user and of the method."""
         own = 0 if self._searcher is None else self._searcher.n_initial
         return len(parse(self._row.initial)) + own
 
@@ -1267,8 +1267,8 @@ class Study:
             trials, outcomes, points, model = self.trials, self._ledger.outcomes, self._ledger.points, self._model()
             order = tuple(number for number in self._ledger.order if trials[number].unread is None)
         fit = Fit(model, trials, outcomes, order, points, self.goals, self.seed, self._limit, self._method_label)
-        stopped, told = self._stop or self._stopped_because, (trials, order, self.goals, self.seed, self._method_label)
-        return Result(*told, stopped, beliefs=Lazy(fit), domain=self.domain, name=self.name, model=fit)
+        stopped, parts = self._stop or self._stopped_because, (trials, order, self.goals, self.seed, self._method_label)
+        return Result(*parts, stopped, beliefs=Lazy(fit), domain=self.domain, name=self.name, model=fit)
 
     def predict(self, points: Iterable[object]) -> Predictions:
         """Predict the objective without noise, and the probability of feasibility, at any points.
@@ -1480,9 +1480,9 @@ def _check_end(finished: float, started: float) -> float:
     earliest, latest = max(min(started, present) - CLOCKS_APART, 0.0), max(started, present) + CLOCKS_APART
     if not earliest <= ended <= latest:
         unit = name_unit(ended, earliest, latest)
-        hint = f"these are {unit}: divide by {UNITS[unit]:.0f}" if unit else "leave it out for the present time"
+        hint = f"these are {unit}: divide by {UNITS[unit]:.0f}" if unit else "omit it for the present time"
         raise ValueError(
-            f"finished: expected seconds since the epoch, from {earliest:.0f}, a day before the trial began, to "
+            f"finished: expected seconds since the epoch, from {earliest:.0f}, a day before the trial started, to "
             f"{latest:.0f}, a day from now, got {short_repr(finished)}; {hint}"
         )
     return ended
@@ -1503,16 +1503,16 @@ def _split_attributes(number: int, outcome: Outcome, given: object) -> tuple[Out
 
 
 def _check_cause(machine: object, outcome: Outcome) -> str:
-    """Return the machine's cause; raise TypeError for an invalid one, ValueError together with another outcome."""
+    """Return the cause of a machine failure; raise TypeError if it is invalid, ValueError for another outcome."""
     if not isinstance(machine, str) or not machine:
         raise TypeError(f"machine: expected a reason, a non-empty string, got {short_repr(machine)}")
     if outcome.failed is None:
-        raise ValueError("machine: expected it beside failed=, as only failures have a cause")
+        raise ValueError("machine: expected only with failed=, because only failures have a cause")
     return storable(cut_middle(machine))
 
 
 def _begin(place: Storage, given: StudyRow) -> tuple[StoredStudy, StudyWriter]:
-    """Make a study or open the stored one of its name; raise ValueError if a new name is too long or blank."""
+    """Create a study or open the stored study of its name; raise ValueError if a new name is too long or blank."""
     try:
         check_new_name(given.name)
     except ValueError:  # an earlier version may have created it

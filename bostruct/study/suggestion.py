@@ -33,16 +33,16 @@ from bostruct.study.ledger import Ledger, NextPoint
 
 log = logging.getLogger(__name__)
 MANY_FALLBACKS = 10  # minimum number of fallbacks, if they are more than half of the model's suggestions
-PATIENCE = 20  # suggestions for the same number of values: considered, and after which more values are tried
-TOO_LATE = 2  # of them, since a single one may be late for another reason, such as a compilation
+PATIENCE = 20  # latest suggestions that are considered; if all of them are in time, more values are tried
+TOO_LATE = 2  # late ones among these, because one may be late for another reason, such as a compilation
 
 
 def next_points(
     searcher: Searcher, ledger: Ledger, seed: int, who: str, lock: AbstractContextManager[object]
 ) -> Iterator[NextPoint]:
-    """Yield the next points to ask; those after the first share its fit, and no other trial may start in between.
+    """Yield the next points to ask; they share the fit of the first point, and no other trial may start in between.
 
-    Raises SpaceExhausted if no point is left for the first, and BostructError if a part violates its contract.
+    Raises SpaceExhausted if no first point is left, and BostructError if a part violates its contract.
     """
     began = perf_counter()
     with lock:
@@ -67,7 +67,7 @@ def next_points(
             if not ledger.is_resumed:
                 raise
             raise StorageError(
-                f"{ledger.label}: study {ledger.name!r}: {who} cannot go on from what is stored: {error!r}"
+                f"{ledger.label}: study {ledger.name!r}: {who} cannot continue from the stored state: {error!r}"
             ) from error
         may_repeat = _validate_suggestion(suggestion, searcher, history, who)
         info = {**suggestion.info, "suggest_seconds": perf_counter() - began}
@@ -84,13 +84,13 @@ def next_points(
 
 
 class JointPoints:
-    """The next points of a study: of one fit until another process starts a trial, then of a new fit."""
+    """The next points of a study, from one fit until another process starts a trial, then from a new fit."""
 
     def __init__(
         self, searcher: Searcher, ledger: Ledger, seed: int, who: str, lock: AbstractContextManager[object]
     ) -> None:
         self._ledger = ledger
-        self._of_one_fit = searcher, ledger, seed, who, lock
+        self._arguments = searcher, ledger, seed, who, lock
         self._points: Iterator[NextPoint] = iter(())
         self._n_trials = 0  # after the last point is recorded
 
@@ -99,7 +99,7 @@ class JointPoints:
         is_alone = len(self._ledger) == self._n_trials
         found = next(self._points, None) if is_alone else None
         if found is None:
-            self._points = next_points(*self._of_one_fit)
+            self._points = next_points(*self._arguments)
             found = next(self._points)
         self._n_trials = len(self._ledger) + 1
         return found
@@ -126,7 +126,7 @@ def choose_halvings(newest_first: Iterable[Trial], seconds: float | None, n_valu
 
 
 def _read_last(newest_first: Iterable[Trial]) -> Iterator[tuple[int, float]]:
-    """Yield halvings and seconds of a searcher's suggestions, latest first, while the halvings are the same."""
+    """Yield halvings and seconds of a searcher's latest suggestions, latest first, until the halvings differ."""
     n_halvings = None
     for trial in newest_first:
         taken = trial.info.get("suggest_seconds")
@@ -146,7 +146,7 @@ class FallbackWarning(UserWarning):
 class FallbackWatch:
     """A count of the model's suggestions, which warns once if the model fails for most of them.
 
-    Fallbacks because all sampled points were seen, as near the end of a small space, do not count.
+    A fallback because all sampled points were seen, as near the end of a small space, does not count.
     """
 
     def __init__(self) -> None:
@@ -163,7 +163,7 @@ class FallbackWatch:
         self._has_warned = True
         warnings.warn(
             f"{who}: {self._n_fallbacks} of {self._n_asked} suggestions fell back to random points, the last because: "
-            f"{info.get('why')}; until that is mended, the search is a random one",
+            f"{info.get('why')}; until this is fixed, the search is random",
             FallbackWarning,
             stacklevel=3,
         )

@@ -54,9 +54,7 @@ def test_a_registered_method_goes_by_its_name(tmp_path: Path):
     with bo.Study.load(file) as study:
         assert len(study.optimize(cost, 6, progress=False).trials) == 6
     methods.METHODS.pop("bandit")
-    with pytest.raises(
-        BostructError, match=r"the method 'bandit', which is not registered; .*register_method"
-    ):
+    with pytest.raises(BostructError, match=r"the method 'bandit', which is not registered; .*register_method"):
         bo.Study.load(file)
     with pytest.raises(ValueError, match=r"method: expected one of .*; got 'bandit'"):
         bo.minimize(cost, SPACE, n_trials=4, method="bandit", progress=False)

@@ -152,7 +152,7 @@ def test_an_interrupt_is_what_is_seen_though_the_trials_cannot_be_given_back(fil
     notes = " ".join(caught.value.__notes__)
     assert "Trial 0 is requeued once this process has ended: the disk is full" in notes
     assert "is safe in" in notes
-    with pytest.warns(UserWarning, match="its running trials were not given back, .* the disk is full"):
+    with pytest.warns(UserWarning, match="its running trials could not be requeued.* the disk is full"):
         study.close()
     with bo.Study.load(file) as again:
         assert again.ask().number == 0

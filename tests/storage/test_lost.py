@@ -186,7 +186,7 @@ def test_one_call_that_loses_its_file_leaves_another(file: Path) -> None:
             remove_all(file)
         return objective(point)
 
-    with pytest.warns(UserWarning, match=r"runs\.db was lost .* which is in .*rescued"), pytest.raises(StorageError):
+    with pytest.warns(UserWarning, match=r"runs\.db was lost .* was saved to .*rescued"), pytest.raises(StorageError):
         bo.minimize(losing, SPACE, 10, method="random", seed=0, storage=file)
     (rescued,) = file.parent.iterdir()
     with bo.Study.load(rescued) as study:
@@ -319,7 +319,7 @@ def test_what_was_lost_is_noticed_and_rescued_when_the_study_is_closed(file, los
     study = open_study(file)
     study.optimize(objective, 5)
     lose(file)
-    with pytest.warns(UserWarning, match=r"runs\.db was lost .* which is in .*rescued"):
+    with pytest.warns(UserWarning, match=r"runs\.db was lost .* was saved to .*rescued"):
         study.close()
     (rescued,) = (file.parent.parent if lose is remove_folder else file.parent).glob("runs-rescued-*.db")
     with bo.Study.load(rescued) as again:

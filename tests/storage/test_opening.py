@@ -180,7 +180,7 @@ def test_a_forged_state_is_an_error_of_storage_and_not_of_the_searcher(file: Pat
     with open_study() as study:
         study.tell(study.ask(), 1.0)
     forge(file, "UPDATE progress SET state = '[3]'")
-    with open_study() as study, pytest.raises(StorageError, match="study 'counting': Counting cannot go on from what"):
+    with open_study() as study, pytest.raises(StorageError, match="study 'counting': Counting cannot continue from"):
         study.ask()
 
 

@@ -77,11 +77,11 @@ def test_failures_alone_end_the_run_stay_and_the_same_call_goes_on(make, given, 
 
 def test_none_lets_a_run_go_on_and_a_warning_comes_with_a_larger_limit_too() -> None:
     assert run(_fail_in_turn(), 30, max_initial_failures=None).n_failed == 30
-    with pytest.warns(UserWarning, match="the last 20 trials failed alike"):
+    with pytest.warns(UserWarning, match="the last 20 trials failed the same way"):
         assert run(lambda point: point["no"], 30, max_initial_failures=None).n_failed == 30
     study = make_study()
     study.add({"x": 0}, 1.0)
-    with pytest.warns(UserWarning, match="the last 20 trials failed alike"):
+    with pytest.warns(UserWarning, match="the last 20 trials failed the same way"):
         run(lambda _: math.nan, 25, study, max_initial_failures=100)
 
 
@@ -115,7 +115,7 @@ def test_added_trials_count_as_completed_for_values_and_not_for_equal_errors() -
 
 def test_a_run_that_has_completed_trials_warns_once_after_twenty_failures_of_one_kind() -> None:
     values = iter([1.0, *[math.nan] * 19, 2.0, *[math.nan] * 19, *[math.inf] * 30])
-    with pytest.warns(UserWarning, match="the last 20 trials failed alike, .*objective returned inf") as caught:
+    with pytest.warns(UserWarning, match="the last 20 trials failed the same way, .*objective returned inf") as caught:
         assert run(lambda _: next(values), 70).n_completed == 2
     assert len(caught) == 1
 

@@ -550,7 +550,7 @@ def test_a_row_is_not_queued_if_its_point_has_an_outcome_whatever_their_order(va
         frame["burst"] = frame["value"] == 1.0
         frame["value"] = np.nan
     study = bo.Study({"x": bo.Integer(1, 9)}, method="random", seed=0)
-    with pytest.warns(UserWarning, match=r"frame: 2 rows without a value not queued, the first of them \{'x': 5\}"):
+    with pytest.warns(UserWarning, match=r"frame: 2 rows without a value not queued, such as \{'x': 5\}"):
         added = study.add_frame(frame, failed=failed, unmeasured="queue")
     assert [(trial.point["x"], trial.status == "running") for trial in added] == [(5, False), (7, True)]
     assert study.ask().point == {"x": 7}
@@ -560,7 +560,7 @@ def test_a_row_is_not_queued_if_its_point_has_an_outcome_whatever_their_order(va
 def test_a_row_is_not_queued_if_the_study_has_its_point():
     study = bo.Study({"x": bo.Real(0, 1)})
     study.add({"x": 0.5}, 1.0)
-    with pytest.warns(UserWarning, match=r"1 row without .* \{'x': 0.5\}: the study has a trial of each such point"):
+    with pytest.warns(UserWarning, match=r"1 row without .* \{'x': 0.5\}: the study already has trials of these"):
         assert study.add_frame(pd.DataFrame({"x": [0.5], "value": [None]}), unmeasured="queue") == []
 
 

@@ -56,7 +56,7 @@ def test_an_end_that_rounding_moved_out_is_shown_as_the_end():
 def test_numbers_on_one_step_are_said():
     with bo.Study(SPACE, method="random", seed=0) as study:
         study.add(POINT, 1.0)
-        with pytest.warns(UserWarning, match="trial 1: .*0.1234567890123451.* is the same point .* as that of trial 0"):
+        with pytest.warns(UserWarning, match="trial 1: .*0.1234567890123451.* is the same point as trial 0"):
             trial = study.add(POINT | {"x": 0.1234567890123451}, 1.1)
         assert trial.info["same_step_as"] == 0
         assert "same_step_as" not in study.add(POINT | {"x": 0.2}, 1.0).info

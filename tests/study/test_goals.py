@@ -68,7 +68,7 @@ def test_a_front_holds_what_nothing_else_dominates() -> None:
     volumes = found.hypervolumes(reference=(8.0, 0.0))
     assert volumes[-1] == found.hypervolume(reference=(8.0, 0.0)) == sum(a + 3 for a in range(8))
     assert (np.diff(volumes) >= 0).all()
-    assert "8 trials that no other one dominates (minimize, maximize)" in repr(found)
+    assert "8 trials that no other trial dominates (minimize, maximize)" in repr(found)
     for name in ("best_trial", "recommended", "incumbents", "best_value", "best_point"):
         with pytest.raises(BostructError, match=rf"^{name}: the study has 2 objectives, see pareto_front"):
             getattr(found, name)

@@ -125,8 +125,8 @@ def test_a_run_ends_with_the_trials_of_the_dead(file: Path) -> None:
         assert study.n_remote == 2
         result = study.optimize(objective, 2, progress=False)
         assert result.stopped_because == (
-            "n_trials reached (2), of which 1 is still out to other processes; where one of these has ended, the same "
-            "call evaluates its trials"
+            "n_trials reached (2), of which 1 is still running in other processes; if such a process has ended, the "
+            "same call evaluates its trials"
         )
         assert [trial.status for trial in study.trials] == ["running", "completed"]
         another.tell(theirs, 1.0)

@@ -121,7 +121,7 @@ def test_what_had_finished_and_cannot_be_told_is_said_beside_the_error(monkeypat
     study, executor = bo.Study(SPACE, method="random", seed=0), FirstOfFive()
     with pytest.raises(RuntimeError, match="enough") as caught:
         study.optimize(lambda point: point["x"], 8, executor=executor, workers=5, callbacks=stop)
-    assert caught.value.__notes__[0] == "What had finished is not all told: database or disk is full"
+    assert caught.value.__notes__[0] == "Not all finished trials were recorded: database or disk is full"
     assert [trial.status for trial in study.trials] == [*["running"] * 4, "completed"]
     monkeypatch.undo()
     assert study.n_waiting == 4

@@ -46,9 +46,9 @@ def _with_a_wrong_call_inside(point: dict) -> float:
 MISTAKES: list[tuple[Callable[..., Any], str]] = [
     (_as_with_optuna, r"in _as_with_optuna(.|\n)*not an Optuna trial: .* bo\.minimize.* read point\[\"x\"\]"),
     (_by_keywords, r"TypeError(.|\n)*one argument, the point \(a dict of values\)(.|\n)*lambda point: f\(\*\*point\)"),
-    (_with_a_typo, r"ended in NameError(.|\n)*in _with_a_typo"),
-    (_with_an_unbound_name, r"ended in UnboundLocalError(.|\n)*in _with_an_unbound_name"),
-    (_with_a_wrong_call_inside, r"ended in TypeError(.|\n)*in _with_a_wrong_call_inside(.|\n)*argument: 'y'\n$"),
+    (_with_a_typo, r"failed with NameError(.|\n)*in _with_a_typo"),
+    (_with_an_unbound_name, r"failed with UnboundLocalError(.|\n)*in _with_an_unbound_name"),
+    (_with_a_wrong_call_inside, r"failed with TypeError(.|\n)*in _with_a_wrong_call_inside(.|\n)*argument: 'y'\n$"),
     (lambda _: (0.1, 0.2), r"value: expected one number, got 2, \(0\.1, 0\.2\); directions="),
     (lambda _: {"loss": 1.0}, r"or a dict with the keys value, repeats, .*, got {'loss': 1\.0} \(dict\)"),
     (lambda _: None, r"expected a number, got None \(NoneType\)\n$"),
@@ -76,7 +76,7 @@ def test_a_mistake_costs_one_evaluation_and_no_trial(objective, message, workers
 
 
 def test_a_mistake_is_seen_on_executors() -> None:
-    with ProcessPoolExecutor(1) as executor, pytest.raises(ObjectiveError, match="trial 0 ended in NameError"):
+    with ProcessPoolExecutor(1) as executor, pytest.raises(ObjectiveError, match="trial 0 failed with NameError"):
         bo.minimize(_with_a_typo, SPACE, 6, method="random", seed=0, executor=executor)
 
 
@@ -107,7 +107,7 @@ def test_what_ended_otherwise_beside_a_mistake_is_told() -> None:
         return missing  # type: ignore[name-defined]  # noqa: F821
 
     study = bo.Study(SPACE, method="random", seed=0, initial_points=[{"x": x, "y": 0} for x in range(3)])
-    with pytest.raises(ObjectiveError, match="trial 2 ended in NameError"):
+    with pytest.raises(ObjectiveError, match="trial 2 failed with NameError"):
         study.optimize(objective, 6, progress=False)
     assert [t.status for t in study.trials] == ["infeasible", "failed", "running"]
 

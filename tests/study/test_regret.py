@@ -28,7 +28,7 @@ def test_a_run_ends_once_its_best_point_is_good_enough(search: Any) -> None:
     assert abs(result.best_value) == 1.0
     assert 10 < len(result.trials) < 60
     assert result.stopped_because.startswith("with probability 0.9")
-    assert result.stopped_because.endswith("no point is better by more than 0.5, as the model believes at this look")
+    assert result.stopped_because.endswith("no point is better by more than 0.5, according to the model at this check")
     again = search(objective, BITS, 100, seed=0, callbacks=bo.StopWhen(regret=0.5))
     assert [t.point for t in again.trials] == [t.point for t in result.trials]
     plain = search(objective, BITS, len(result.trials), seed=0)
@@ -51,8 +51,8 @@ def test_the_bound_falls_with_the_regret_and_a_resumed_study_has_the_same(tmp_pa
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"method": "random"}, "random has no model that says how much better"),
-        ({"method": "smac"}, "smac has no model that says how much better"),
+        ({"method": "random"}, "random has no model that bounds how much better"),
+        ({"method": "smac"}, "smac has no model that bounds how much better"),
         ({"constraints": {"weight": ("<=", 1.0)}}, "one objective without limits"),
     ],
 )

@@ -42,7 +42,7 @@ def test_a_transient_failure_is_retried_twice() -> None:
 def test_a_retry_of_what_did_not_fail_is_refused_and_nothing_is_told(given: dict[str, object], named: str) -> None:
     study = bo.Study(SPACE, method="random", seed=0)
     trial = study.ask()
-    with pytest.raises(ValueError, match=f"retry: expected it beside failed=, .* got {named}"):
+    with pytest.raises(ValueError, match=f"retry: expected only with failed=, .* got {named}"):
         study.tell(trial, **given, retry=True)  # type: ignore[arg-type]
     assert study.trials[0].status == "running"
     assert study.tell(trial, failed="busy", retry=True).status == "running"

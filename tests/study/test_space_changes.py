@@ -191,7 +191,7 @@ def test_a_variable_without_a_default_leaves_no_old_trial_and_all_of_them_are_ke
         study.tell(study.ask(), 40.0)
         assert study.best_trial.number == 7
         assert study.result.recommended.trial.number == 7
-        assert "7 of 8 trials are not in it" in repr(study.result)
+        assert "7 of 8 trials are not in the space" in repr(study.result)
     assert SqliteStorage(file).read(None).trials[:7] == [one._replace(attempts=one.attempts) for one in before]
 
 

@@ -246,7 +246,7 @@ def test_trials_lost_to_a_mistake_are_handed_out_again(tmp_path):
     def run(objective):
         return bo.minimize(objective, SPACE, 8, method="random", seed=0, storage=tmp_path / "s.db", initial_points=own)
 
-    with pytest.raises(ObjectiveError, match="given back"):
+    with pytest.raises(ObjectiveError, match="requeued"):
         run(lambda point: point["missing"])
     result = run(value)
     clean = bo.minimize(value, SPACE, 8, method="random", seed=0, initial_points=own)

@@ -308,7 +308,7 @@ def test_a_server_that_was_waited_for_in_vain_is_tried_once_for_a_while(proxied,
             call()
         waits.append(time.monotonic() - began)
     began = time.monotonic()
-    with pytest.warns(UserWarning, match="its running trials were not given back"):
+    with pytest.warns(UserWarning, match="its running trials could not be requeued"):
         study.close()
     waits.append(time.monotonic() - began)
     assert waits[0] > 2.0
