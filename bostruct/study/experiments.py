@@ -48,7 +48,7 @@ from bostruct.study.saving import write_copy
 
 MAX_ROWS, MAX_CELLS, MAX_DIGITS = 100_000, 5_000_000, 400
 MAX_GAPS = 0.25  # of the rows, which are omitted so that a column with gaps can be a variable
-FEW_LEVELS = 10  # distinct numbers that are repeated, and so were chosen
+FEW_LEVELS = 10  # distinct numbers that are repeated, and were therefore chosen
 FEW_NAMES = 20  # strings that are categories, whatever the number of rows
 DECADES = {"Real": 10, "Integer": 100}  # minimum ratio of numbers on a logarithmic scale
 NUMBER = re.compile(r"[+-]?(?!0\d)(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?")  # 007 is a code
@@ -88,11 +88,11 @@ class Guess(NamedTuple):
     """The guessed variable of a column.
 
     kind: class name of the variable, such as ``Real``.
-    arguments: of its class.
+    arguments: arguments of its class.
     log: whether it has a logarithmic scale.
-    when: another column and its values for which this column has values; None if it always has.
+    when: another column, and its values for which this column has values; None if this column always has values.
     note: the reason, and the alternatives.
-    total: of shares or integers; None for other classes.
+    total: sum of the shares or integers; None for other classes.
     """
 
     kind: str
@@ -140,8 +140,8 @@ def import_experiments(
     """Make a study from a CSV file; `Study.from_csv` describes the arguments.
 
     make: the class of the study.
-    storage: of `Study`; None to keep the study in memory.
-    settings: of `Study`.
+    storage: argument of `Study`; None to keep the study in memory.
+    settings: other arguments of `Study`.
 
     Warns of a guessed space and of omitted rows.
     """
@@ -203,7 +203,7 @@ def _guess_space(
 
 
 def _find_whole_rows(place: str, domain: Domain, columns: Mapping[str, Cells], lines: Sequence[int]) -> list[int]:
-    """Return the rows in which no variable lacks its value, and warn of the others; all if there is no such row."""
+    """Return the rows without missing values, and warn of the others; return all rows if each has missing values."""
     gaps: dict[int, str] = {}
     for name, one in domain.named_values.items():
         column = name if name in columns else f"point.{name}"
@@ -243,7 +243,7 @@ def _find_outcomes(columns: dict[str, Cells], value: str, taken: Iterable[str | 
 def read_csv_columns(file: str, decimal: str | None = None) -> tuple[list[int], dict[str, Cells]]:
     """Read a CSV file with a comma, semicolon, tab or bar as separator, plain or compressed.
 
-    file: in UTF-8, UTF-16 with a byte-order mark, or Windows-1252. Lines with `#` before the header are skipped.
+    file: path; in UTF-8, UTF-16 with a byte-order mark, or Windows-1252. Lines with `#` before the header are skipped.
     decimal: "," or "."; None to detect it.
 
     Returns the line in which each row ends, and the values of each column by name, None for an empty cell. Raises
@@ -285,7 +285,7 @@ def read_csv_columns(file: str, decimal: str | None = None) -> tuple[list[int], 
     if len(set(header)) < len(header):
         first = {name: i for i, name in reversed([*enumerate(header)])}
         twice = min(i for i, one in enumerate(header) if i != first[one])
-        raise ValueError(f"{file}: line {lines[0]}: column {twice + 1}: {header[twice]!r} is there twice")
+        raise ValueError(f"{file}: line {lines[0]}: column {twice + 1}: {header[twice]!r} occurs twice")
     cells = {name: _tidy_numbers([row[i].strip() for row in rows[1:]]) for i, name in enumerate(header)}
     for name, own in cells.items():
         for line, cell in zip(lines[1:], own, strict=True):
@@ -374,7 +374,7 @@ def _find_decimal(file: str, lines: Sequence[int], cells: Mapping[str, Sequence[
                 are_thousands &= "," not in cell or THOUSANDS.fullmatch(cell) is not None
     if "," in first and ("." in first or are_thousands):
         cell, place = first[","]
-        raise ValueError(f"{file}: {place}: {cell!r} may have decimals or be a text; pass decimal=',' or decimal='.'")
+        raise ValueError(f"{file}: {place}: {cell!r} may have decimals or be a string; pass decimal=',' or decimal='.'")
     return "," if "," in first else "."
 
 
@@ -392,7 +392,7 @@ def _convert_cells(cells: Sequence[str], has_comma: bool) -> Cells:
             with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
                 return [None if cell in NA_TEXTS else read(cell) for cell in cells]
     n_numbers = sum(1 for cell in given if NUMBER.fullmatch(cell))
-    if has_comma and 2 * n_numbers > len(given):  # so that a refusal names the cell that is no number
+    if has_comma and 2 * n_numbers > len(given):  # so that the error names the cell that is not a number
         cells = [cell.replace(",", ".") if NUMBER.fullmatch(cell) else cell for cell in cells]
     return [unquote_cell(cell) if cell else None for cell in cells]
 
@@ -400,11 +400,11 @@ def _convert_cells(cells: Sequence[str], has_comma: bool) -> Cells:
 def guess_variables(
     columns: Mapping[str, Cells], header: Iterable[str] = (), values: Cells = ()
 ) -> tuple[dict[str, Guess], dict[str, str]]:
-    """Guess the variable of each column; return the variables, and the reasons why other columns are none.
+    """Guess the variable of each column; return the variables, and the reasons why other columns are not variables.
 
     columns: values by column name, None for an empty cell.
     header: names of all columns of the file, which may be more.
-    values: of the objective, for each row; a column that is only empty where these are is another result.
+    values: values of the objective; a column that is empty only in rows without a value is another result.
     """
     guesses: dict[str, Guess] = {}
     left_out: dict[str, str] = {}
@@ -444,7 +444,7 @@ def guess_variables(
 
 
 def _guess(cells: Cells) -> Guess | str:
-    """Return the guessed variable of a column, or the reason why it is none."""
+    """Return the guessed variable of a column, or the reason why it is not a variable."""
     found = [cell for cell in cells if cell is not None]
     if all(cell == found[0] for cell in found):
         return f"always {short_repr(found[0])}" if found else "empty"
@@ -458,8 +458,8 @@ def _guess(cells: Cells) -> Guess | str:
     if all(DATE.fullmatch(one) for one in names):
         return "dates"
     if len(names) > max(FEW_NAMES, len(cells) / 2):
-        return f"{len(names)} texts in {pluralize(len(cells), 'row')}"
-    note = "texts that look like numbers" if all(map(LIKE_NUMBERS.fullmatch, names)) else ""
+        return f"{len(names)} strings in {pluralize(len(cells), 'row')}"
+    note = "strings that look like numbers" if all(map(LIKE_NUMBERS.fullmatch, names)) else ""
     return Guess("Categorical", (names,), note=note)
 
 
@@ -484,7 +484,7 @@ def _guess_number(cells: Cells, found: Cells) -> Guess | str:
 
 def _guess_list(found: Cells) -> Guess | str:
     if not all(isinstance(one, list) and all(isinstance(item, str | int | float) for item in one) for one in found):
-        return "JSON that is no list of texts or numbers"
+        return "JSON that is not a list of strings or numbers"
     items = list(dict.fromkeys(item for one in found for item in one))
     lengths = (min(map(len, found)), max(map(len, found)))
     if any(len(set(one)) < len(one) for one in found):
@@ -539,7 +539,7 @@ def format_space(file: str, guesses: Mapping[str, Guess], left_out: Mapping[str,
     """Return guessed variables as Python code, to be corrected and passed as `space=`.
 
     file: the source.
-    guesses: by name.
+    guesses: guessed variables by name.
     left_out: reasons why columns are not variables, by name.
     """
     shown = file if file.isprintable() else repr(file)  # after a line break, the rest would be executed
@@ -558,8 +558,8 @@ def format_space(file: str, guesses: Mapping[str, Guess], left_out: Mapping[str,
 def match_column(name: str, columns: Iterable[str]) -> str | None:
     """Return the column of a name, ignoring its unit or a prefix of another program; None if there is none.
 
-    name: of a variable, or the value of an argument.
-    columns: all names.
+    name: name of a variable, or the value of an argument.
+    columns: names of all columns.
     """
     plain = UNIT.sub("", name).casefold()
     known = list(columns)
@@ -574,7 +574,7 @@ def find_column(file: str, argument: str, name: str, columns: Iterable[str]) -> 
     file: for the message.
     argument: name of the argument.
     name: value of the argument, as in `match_column`.
-    columns: all names.
+    columns: names of all columns.
     """
     if (column := match_column(name, columns)) is None:
         names = short_repr(list(columns), 200)

@@ -65,7 +65,7 @@ Unmeasured = Literal["skip", "queue"]
 class FrameRow(NamedTuple):
     """A row of a data frame.
 
-    outcome: of its evaluation; None for a queued trial.
+    outcome: outcome of its evaluation; None for a queued trial.
     """
 
     point: Presented
@@ -77,9 +77,9 @@ class FrameRow(NamedTuple):
 class _FrameColumns(NamedTuple):
     """The columns of a frame that are read.
 
-    points: by the name of the part of a point; None for a single column of points.
-    attributes: by the name of the attribute.
-    status, reason, failed, no_data: None if absent.
+    points: columns by the name of the part of a point; None for a single column of points.
+    attributes: columns by the name of the attribute.
+    status, reason, failed, no_data: names of columns; None if absent.
     """
 
     points: dict[str, str] | None
@@ -185,7 +185,7 @@ def _find_columns(
         raise ValueError(f"failed: expected one of the columns {short_repr(names, 200)}, got {short_repr(failed)}")
     ours = {name: name if name in names and name not in taken else None for name in ("status", "reason", "no_data")}
     if ours["status"] is not None and not _has_statuses(frame[ours["status"]], failed):
-        ours["status"] = None  # of other objects, such as pumps
+        ours["status"] = None  # statuses of other objects, such as pumps
     others = [str(name) for name in names if name not in taken and str(name).startswith(ATTRIBUTE)]
     attributes = {name.removeprefix(ATTRIBUTE): name for name in others if name not in values.values()}
     return _FrameColumns(
@@ -259,15 +259,15 @@ def _has_statuses(column: Any, failed: str | None) -> bool:
     known = [cell for word, cell in words.items() if word in FAILED_STATUSES]
     if unknown and known and failed is None:
         raise ValueError(
-            f"frame: column 'status': {known[0]!r} says that a trial failed, but {short_repr(unknown[0])} is no "
-            "status; correct it, rename the column if it is of something else, or pass failed= for the column that "
-            "says which rows failed"
+            f"frame: column 'status': {known[0]!r} means that a trial failed, but {short_repr(unknown[0])} is not "
+            "a status; correct it, rename the column if it has another meaning, or pass failed= with the name of the "
+            "column that marks failed rows"
         )
     return not unknown
 
 
 def read_status(text: str) -> str:
-    """Return a status in the words of our tables; those of Optuna and Ax may start with a class name."""
+    """Return a status in the words of our tables; a status of Optuna or Ax may start with a class name."""
     return text.strip().lower().removeprefix("trialstate.").removeprefix("trialstatus.").replace("cancell", "cancel")
 
 
@@ -283,7 +283,7 @@ def _find_value_columns(
         raise ValueError(f"value: expected distinct columns, one for each objective, got {short_repr(columns)}")
     for column in columns:
         if column in taken:
-            raise ValueError(f"value: the column {column!r} is that of a variable; pass value= for that of the values")
+            raise ValueError(f"value: {column!r} is the column of a variable; pass the column of the values as value=")
         if column not in names:
             found = _suggest_column(column, [name for name in names if name not in taken])
             hint = (
@@ -352,24 +352,24 @@ def _read_outcome(
     record: Mapping[str, Presented], columns: _FrameColumns, goals: Goals
 ) -> tuple[Outcome | None, dict[str, float]]:
     """Return the outcome of a row, None if its evaluation is not finished, and its measured quantities."""
-    said = "" if columns.status is None else read_status(str(record[columns.status] or ""))
+    status = "" if columns.status is None else read_status(str(record[columns.status] or ""))
     reason = None if columns.reason is None else unquote_cell(record[columns.reason])
     if columns.failed is not None and (why := _read_failure(columns.failed, record[columns.failed])) is not None:
-        said, reason = "failed", why or reason
+        status, reason = "failed", why or reason
     if columns.no_data is not None and record[columns.no_data] is not None:
         return None, {}
-    has_failed = said in FAILED_STATUSES
+    has_failed = status in FAILED_STATUSES
     cells = {name: _read_number(column, record[column], has_failed) for name, column in columns.numbers.items()}
     measured = {name: number for name, number in cells.items() if number is not None}
     values = [cells[name] for name in list_value_names(goals)]
     if has_failed:
         if None not in values:
             raise ValueError(
-                f"column {columns.failed or columns.status!r}: says that the trial is {said}, but column "
+                f"column {columns.failed or columns.status!r} marks the trial as {status}, but column "
                 f"{next(iter(columns.numbers.values()))!r} has its value {values[0]!r}; drop one of them"
             )
         why = NO_REASON if reason in (None, "") else str(reason)
-        return Outcome(infeasible=why) if said == "infeasible" else Outcome(failed=why), measured
+        return Outcome(infeasible=why) if status == "infeasible" else Outcome(failed=why), measured
     if len(measured) < len(cells):
         return None, measured
     limits = {limit.name: cells[LIMIT + limit.name] for limit in goals.limits} or None
@@ -389,8 +389,8 @@ def _read_number(column: str, cell: object, has_failed: bool) -> float | None:
     if text is not None and text.lower() in UNMEASURED:
         return None
     hint = (
-        "; leave the cell empty if nothing was measured, and pass failed= the name of a column that says which rows "
-        "failed"
+        "; leave the cell empty if nothing was measured, and pass failed= with the name of a column that marks failed "
+        "rows"
     )
     try:
         number = as_number(f"column {column!r}", cell) if text is None else float(text)
@@ -404,7 +404,7 @@ def _read_number(column: str, cell: object, has_failed: bool) -> float | None:
 
 def _hint_at_comma(text: str) -> str:
     has_comma = WITH_COMMA.fullmatch(text.strip()) is not None
-    return "; pass decimal=',' to pandas.read_csv, or thousands=',' if that is what commas are" if has_comma else ""
+    return "; pass decimal=',' to pandas.read_csv, or thousands=',' if commas separate thousands" if has_comma else ""
 
 
 def _read_failure(column: str, cell: object) -> str | None:
@@ -423,7 +423,7 @@ def _read_failure(column: str, cell: object) -> str | None:
 class _CellReader:
     """A reader of the points of a frame.
 
-    columns: by the name of the part of a point; None for a single column of points.
+    columns: columns by the name of the part of a point; None for a single column of points.
     """
 
     def __init__(self, domain: Domain, columns: dict[str, str] | None) -> None:
@@ -471,7 +471,7 @@ class _CellReader:
         found = [choice for choice in get_choices(self._known.get(name)) if choice is None or choice in texts]
         if len(found) > 1:
             raise PointError(
-                f"{name}: missing, which pandas makes of each of the choices {found}; pass keep_default_na=False to "
+                f"{name}: missing, as pandas reads each of the choices {found}; pass keep_default_na=False to "
                 "pandas.read_csv"
             )
         return found
@@ -500,7 +500,7 @@ def get_choices(one: object) -> tuple[Presented, ...]:
 
 
 def _read_text(given: str, one: Any) -> Presented:
-    """Parse a string such as ``('a', 'b')`` as a literal, unless it is itself a value; None if it is missing."""
+    """Parse a string such as ``('a', 'b')`` as a literal, unless it is a value itself; None if it is missing."""
     if (text := unquote_cell(given)) != given and _is_value(one, text):
         return text
     if _is_value(one, given):
@@ -534,19 +534,19 @@ def _is_read_as(text: str, value: float) -> bool:
     return False
 
 
-def _warn_of_unfinished(left_out: Sequence[object], begun: Sequence[object], n_rows: int) -> None:
+def _warn_of_unfinished(left_out: Sequence[object], partial: Sequence[object], n_rows: int) -> None:
     """Warn of rows without a value, and of rows with only some values."""
-    said = []
+    sentences = []
     if left_out:
-        said.append(
+        sentences.append(
             f"{len(left_out)} of {pluralize(n_rows, 'row')} without a value left out, the first of them row "
-            f"{left_out[0]!r}: they count as never run. unmeasured='queue' has them handed out by ask; failed= names "
-            "a column that says which rows failed"
+            f"{left_out[0]!r}: they count as never run. unmeasured='queue' has them queued; failed= names a column "
+            "that marks failed rows"
         )
-    if begun:
-        said.append(
-            f"{pluralize(len(begun), 'row')} with some of the values only, the first of them row {begun[0]!r}: these "
-            "trials wait for an ask, and their info['measured'] has the numbers"
+    if partial:
+        sentences.append(
+            f"{pluralize(len(partial), 'row')} with only some of the values, the first of them row {partial[0]!r}: "
+            "these trials are queued, and their info['measured'] has the numbers"
         )
-    if said:
-        warnings.warn(f"frame: {'. '.join(said)}", stacklevel=count_own_frames())
+    if sentences:
+        warnings.warn(f"frame: {'. '.join(sentences)}", stacklevel=count_own_frames())

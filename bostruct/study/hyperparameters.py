@@ -26,7 +26,7 @@ class Hyperparameter(NamedTuple):
     """The posterior of one hyperparameter.
 
     name: name of the hyperparameter.
-    variable: its variable, or the choices that its coefficient belongs to; "" if it belongs to the whole model.
+    variable: its variable, or the choices of its coefficient; "" if it belongs to the whole model.
     samples: posterior samples (s,); s = 1 for a point estimate. A relevance is in [0, 2]; coefficients, means and
         standard deviations are in the user's units, or in the units to which `auto` compresses values.
     output: the objective or constraint of its model; "" if there is one objective.
@@ -53,7 +53,7 @@ class Hyperparameter(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class HyperparameterTable:
-    """The hyperparameters of a model, those of variables sorted by relevance or by coefficient size.
+    """The hyperparameters of a model; those of variables are sorted by relevance or by coefficient size.
 
     ``relevance`` is 1 minus the mean prior correlation of two points that differ only in that variable: near 0, the
     variable does not matter to the model. It does not depend on how a method parameterizes its kernels.
@@ -98,7 +98,7 @@ class HyperparameterTable:
     def plot(self, ax: Axes | None = None) -> Axes:
         """Plot the relevance of each variable, or the largest coefficients, with 95% intervals.
 
-        ax: axes to draw on, None for a new figure.
+        ax: axes to draw on; None for a new figure.
 
         Returns the matplotlib axes. Raises MissingExtra if matplotlib is not installed.
         """

@@ -60,7 +60,7 @@ class PointForm:
 class PointStore(NamedTuple):
     """The points of all trials at one time.
 
-    kept: by number of the trial.
+    kept: representations of the points, by trial number.
     """
 
     form: PointForm
@@ -74,9 +74,9 @@ class PointStore(NamedTuple):
 def find_moved_numbers(given: object, presented: object, domain: Domain | None = None) -> dict[str, ParsedJson]:
     """Return the numbers of a point that its domain rounds, by name, as plain JSON; {} if there are none.
 
-    A listed number is stored as in the list, however it was given.
+    A listed number is stored as in the list, in whatever form it was given.
 
-    domain: of the point; None if it lists no numbers.
+    domain: domain of the point; None if it lists no numbers.
     """
     if not isinstance(given, Mapping) or not isinstance(presented, Mapping):
         return {}
@@ -116,7 +116,7 @@ def _is_real_number(value: object) -> bool:
 def find_names(description: ParsedJson) -> tuple[str, ...] | None:
     """Return the possible names of a domain's points, in their order; None if points have no names.
 
-    description: of the domain, as JSON.
+    description: description of the domain, as JSON.
     """
     if not isinstance(description, dict) or description.get("domain") != "space":
         return None
@@ -125,7 +125,7 @@ def find_names(description: ParsedJson) -> tuple[str, ...] | None:
 
 
 def write_point_text(domain: Domain, x: Point, names: Sequence[str] | None) -> str:
-    """Return a point as text; one with inactive variables is stored with its names."""
+    """Return a point as text; a point with inactive variables is stored with its names."""
     data = domain.encode(x)
     if names is not None and isinstance(data, dict) and tuple(data) == names:
         return dump_compactly(list(data.values()))
@@ -133,7 +133,7 @@ def write_point_text(domain: Domain, x: Point, names: Sequence[str] | None) -> s
 
 
 def read_point_texts(texts: Sequence[str], domain: Domain, names: Sequence[str] | None) -> Batch | None:
-    """Return points as a batch of their domain; None if one must be read separately, or cannot be read."""
+    """Return points as a batch of their domain; None if a point must be read separately, or cannot be read."""
     if names is None or type(domain) is not Space:
         return None
     try:

@@ -22,8 +22,8 @@ LABEL = (40, 24, 12, 0)  # characters of a label, fewer if space is needed
 def progress_bar(label: str, total: float | None, done: int, wanted: bool | None) -> Iterator[Any]:
     """Show a tqdm bar on stderr if wanted, otherwise yield None.
 
-    total: number of trials in all; None if unknown.
-    done: number of trials finished already.
+    total: total number of trials; None if unknown.
+    done: number of finished trials.
     wanted: whether to show a bar; None to show it in a terminal and in a notebook.
     """
     if not (sys.stderr.isatty() or is_notebook() if wanted is None else wanted):
@@ -46,14 +46,14 @@ def trial_bar(
 ) -> Iterator[Callable[[Any, Trial], None]]:
     """Yield a callback that advances a bar by one trial, and shows the incumbent and the number of failed trials.
 
-    wanted: True for a bar, False for none, None for a bar in a terminal and in a notebook.
+    wanted: whether to show a bar; None to show it in a terminal and in a notebook.
     """
     with progress_bar(label, total, study.n_finished, wanted) as bar:
 
         def show(study: Any, trial: Trial) -> None:
             if bar is not None:
                 seconds = f"{trial.info.get('suggest_seconds', 0.0):.2f} s per suggestion"
-                _say(bar, label, _facts(study, optimum), seconds)
+                _set_text(bar, label, _facts(study, optimum), seconds)
                 bar.update(1)
 
         yield show
@@ -78,12 +78,12 @@ def _describe_best(study: Any, best: float | None) -> str:
     return "best none yet" if best is None else f"best {best:.6g}"
 
 
-def _say(bar: Any, label: str, facts: Sequence[str], detail: str) -> None:
-    """Select the longest text that fits the width: facts are kept, the detail and the label are shortened."""
+def _set_text(bar: Any, label: str, facts: Sequence[str], detail: str) -> None:
+    """Show the longest text that fits the width: facts are kept, the detail and the label are shortened."""
     labels, endings = [_cut_text(label, most) for most in LABEL], ((*facts, detail), facts)
-    wordings = [(name, ", ".join(ending)) for name, ending in product(labels, endings)]
-    fitting = (wording for wording in wordings if bar.gui or _fits(bar, *wording))
-    name, ending = next(fitting, wordings[-1])
+    texts = [(name, ", ".join(ending)) for name, ending in product(labels, endings)]
+    fitting = (text for text in texts if bar.gui or _fits(bar, *text))
+    name, ending = next(fitting, texts[-1])
     bar.set_description_str(name, refresh=False)
     bar.set_postfix_str(ending, refresh=False)
 

@@ -383,7 +383,7 @@ class Result:
 
     def _require_model(self, name: str) -> Fit:
         if self.model is None:
-            raise BostructError(f"{name}: the result has no model, because it was pickled or made manually; use the study")
+            raise BostructError(f"{name}: the result has no model: it was pickled or made manually; use the study")
         return self.model
 
     def _require_completed_trials(self) -> list[Trial]:
@@ -475,8 +475,8 @@ class Result:
 
     def _why_unread(self) -> str:
         """Describe how many trials are invalid in the changed space, and why the first one is."""
-        first = next(t for t in self.trials if t.unread is not None)
-        return f"{self.n_unread} of {len(self.trials)} trials are not in the space: trial {first.number}: {first.unread}"
+        one = next(t for t in self.trials if t.unread is not None)
+        return f"{self.n_unread} of {len(self.trials)} trials are not in the space: trial {one.number}: {one.unread}"
 
     @property
     def incumbents(self) -> tuple[Incumbent, ...]:

@@ -22,7 +22,7 @@ class RunSettings:
     """The arguments of `Study.optimize`; raises TypeError or ValueError, with the invalid argument.
 
     n_trials: total number of finished trials of the study, at least 0; None for no limit.
-    n_more: finished trials beyond those at the start of the run, at least 0; None for no limit.
+    n_more: number of trials to finish in this run, at least 0; None for no limit.
     timeout: seconds after which no trial starts, at least 0; None for no limit.
     patience: finished trials in a row without a better value that end the run, at least 1; None for no limit.
     cancel_running: whether the timeout also requeues running trials.
@@ -73,12 +73,12 @@ class RunSettings:
             check_number("trial_timeout", self.trial_timeout, 1e-3)
         check_number("load_timeout", self.load_timeout, 1e-3)
         if self.executor is not None and self.trial_timeout is not None:
-            raise ValueError("trial_timeout: expected None with an executor, whose workers cannot be killed from here")
+            raise ValueError("trial_timeout: expected None with an executor, whose workers cannot be killed")
         for callback in self.callbacks:
             if isinstance(callback, type):
                 raise TypeError(
                     f"callbacks: expected functions of (study, trial), or objects, got the class {callback.__name__}; "
-                    f"make one, {callback.__name__}(...)"
+                    f"pass an object, {callback.__name__}(...)"
                 )
             if not callable(callback):
                 raise TypeError(f"callbacks: expected functions of (study, trial), got {short_repr(callback)}")
@@ -90,7 +90,7 @@ class RunSettings:
         if self.stopping_rule is not None:
             check_part("stopping_rule", self.stopping_rule, StoppingRule, also="None, a rule such as MedianRule() or ")
         if self.executor is not None:
-            hint = "; give client.get_executor()" if hasattr(self.executor, "get_executor") else ""
+            hint = "; pass client.get_executor()" if hasattr(self.executor, "get_executor") else ""
             if hint or isinstance(self.executor, type) or not callable(getattr(self.executor, "submit", None)):
                 raise TypeError(
                     f"executor: expected a concurrent.futures.Executor, got {short_repr(self.executor)}{hint}"
@@ -106,18 +106,18 @@ class RunSettings:
                 raise TypeError(f"timeout: expected a number of seconds, got {self.timeout!r}")
             check_number("timeout", self.timeout, 0.0)
         if self.n_trials is not None and self.n_more is not None:
-            raise TypeError(f"n_more: expected None with n_trials={self.n_trials}, the total; give one of them")
+            raise TypeError(f"n_more: expected None with n_trials={self.n_trials}, the total; pass only one of them")
         if self.n_trials is self.n_more is self.timeout is self.patience is None:
             raise TypeError("n_trials: expected a total number of trials, n_more=, timeout= or patience=, got none")
         if self.cancel_running not in (True, False):
             raise TypeError(f"cancel_running: expected True or False, got {short_repr(self.cancel_running)}")
         if self.cancel_running and self.timeout is None:
-            raise ValueError("cancel_running: expected False without timeout=, which it goes with")
+            raise ValueError("cancel_running: expected False without timeout=, at which it cancels")
 
     def check_goals(self, goals: Goals) -> None:
         """Raise ValueError for a stopping rule if a trial has more than one value."""
         if self.stopping_rule is not None and not goals.is_single:
-            raise ValueError("stopping_rule: expected None with several objectives or limits, which no report measures")
+            raise ValueError("stopping_rule: expected None with several objectives or constraints, which reports lack")
 
     def pool(self) -> Pool:
         if self.executor is not None:

@@ -37,7 +37,7 @@ class NestedLimits:
         self._depth += 1
 
     def keep(self, other: NestedLimits) -> None:
-        """Forget the limits that another object does not share; the last of them is not undone."""
+        """Forget the limits that another object does not share, without restoring the settings."""
         self._depth = other._depth
         if self.empty:
             self._restore = None
@@ -54,7 +54,7 @@ class ThreadLocalLimits(NestedLimits, threading.local):
 
 
 LOCK = make_lock()
-PROCESS_LIMITS = NestedLimits()  # BLAS has one setting per process, and so has torch in addition to that of OpenMP
+PROCESS_LIMITS = NestedLimits()  # BLAS has one setting per process; torch also has one, in addition to that of OpenMP
 THREAD_LIMITS = ThreadLocalLimits()  # OpenMP has one per thread
 
 # A forked child has only the forking thread. It keeps the limit of other threads, and must not start threads.
@@ -76,7 +76,7 @@ class ThreadLimit:
 
     @contextmanager
     def __call__(self) -> Iterator[None]:
-        """Apply the limit inside the block; restore the previous limits afterwards, in all threads."""
+        """Apply the limit inside the block, and restore the previous limits afterward, in all threads."""
         if self.threads is None:
             yield
             return
@@ -125,7 +125,7 @@ class ThreadLimit:
 
 
 def _free_openblas() -> None:
-    """Let any thread set OpenBLAS: since threadpoolctl 3.8 only the last one may, and limits end in others."""
+    """Let any thread set OpenBLAS: since threadpoolctl 3.8 only the last thread may, but other threads end limits."""
     from threadpoolctl import OpenBLASController
 
     free = getattr(OpenBLASController, "clear_controlling_thread", None)

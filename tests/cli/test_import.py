@@ -22,7 +22,7 @@ def test_a_guess_is_corrected_and_stored(tmp_path):
     shown = call(*line)
     assert shown.stderr == (
         "Note: 1 of 3 rows without a value left out, the first of them line 4: they count as never run. --queue has "
-        "them handed out by ask; --failed names a column that says which rows failed\n"
+        "them queued; --failed names a column that marks failed rows\n"
     )
     assert "study" not in shown.stdout
     (tmp_path / "corrected.py").write_text(shown.stdout.replace("Integer(20, 60)", "Integer(10, 90)"), encoding="utf-8")

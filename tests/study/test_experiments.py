@@ -186,7 +186,7 @@ def test_hints_in_a_guess(write):
     for line in (
         "'n': bo.Ordinal([16, 32, 64]),  # or bo.Integer(16, 64)",
         "'acc': bo.Real(0.5, 0.75),  # a result? then ignore it",
-        "'code': bo.Categorical(['(5)', '(6)']),  # texts that look like numbers",
+        "'code': bo.Categorical(['(5)', '(6)']),  # strings that look like numbers",
     ):
         assert line in load.shown
 
@@ -208,8 +208,9 @@ def test_columns_that_are_no_variables():
     guesses, left_out = guess_variables(columns)
     assert list(guesses) == ["thin", "kind"]
     assert left_out == {
-        "number": "counts the rows", "note": "40 texts in 40 rows", "day": "dates", "none": "empty", "same": "always 3",
-        "nested": "JSON that is no list of texts or numbers", "arm_name": "a column of other programs",
+        "number": "counts the rows", "note": "40 strings in 40 rows", "day": "dates", "none": "empty",
+        "same": "always 3", "nested": "JSON that is not a list of strings or numbers",
+        "arm_name": "a column of other programs",
     }  # fmt: skip
 
 
@@ -224,14 +225,14 @@ def test_a_column_with_values_for_one_choice_has_a_condition(write):
     ("text", "message"),
     [
         ("x,y\n1,2\n1,2,3\n", r"lab.csv: line 3: expected 2 cells, as in the header, got 3"),
-        ("x,x,y\n1,2,3\n", r"lab.csv: line 1: column 2: 'x' is there twice"),
+        ("x,x,y\n1,2,3\n", r"lab.csv: line 1: column 2: 'x' occurs twice"),
         ("x,y\n", "expected a header and at least one row"),
         ("", "line 1: expected a header and at least one row"),
         ("\x07\x00abc", r"lab.csv: expected a CSV file, which is text; got the character '\\x07'"),
         (f"x,y\n1,2\n{'9' * 5000},3\n", "line 3, column 'x': expected a number of at most 400 digits"),
         (f"x,y\n{'1' * 200_000},2\n", "line 2: field larger than field limit"),
         ("x,z\n1,2\n", r"objective: expected a column of .*lab.csv, \['x', 'z'\]; got 'y'"),
-        ('a,b,y\n"1,5",2.5,3\n', r"line 2, column 'a': '1,5' may have decimals or be a text; pass decimal"),
+        ('a,b,y\n"1,5",2.5,3\n', r"line 2, column 'a': '1,5' may have decimals or be a string; pass decimal"),
         ('a,y\n"1,500",3\n', r"line 2, column 'a': '1,500' may have decimals"),
         ("x,y\n1,°C\n3,4\n", r"line 2: column 'y': expected a number, got '°C'"),
     ],

@@ -360,7 +360,7 @@ def test_a_status_says_which_rows_failed_whatever_it_says_of_others(failure, bes
     assert study.trials[1].status == ("infeasible" if failure == "infeasible" else "failed")
     assert study.trials[1].reason == "too hot"
     frame.loc[0, "status"] = "melted"
-    with pytest.raises(ValueError, match=r"'status'.*says that a trial failed, but 'melted' is no status"):
+    with pytest.raises(ValueError, match=r"'status'.*means that a trial failed, but 'melted' is not a status"):
         study.add_frame(frame)
     frame["crashed"] = [False, True, False]
     other = bo.Study({"x": bo.Integer(1, 9)})
@@ -440,7 +440,7 @@ def test_all_of_the_names_of_our_columns_at_once():
         study.add(dict.fromkeys(NAMES, i), float(i))
     assert told(other.add_frame(study.result.to_dataframe())) == told(study.trials)
     own = pd.DataFrame([trial.point for trial in study.trials])
-    with pytest.raises(ValueError, match=r"value: the column 'value' is that of a variable; pass value= for that"):
+    with pytest.raises(ValueError, match=r"value: 'value' is the column of a variable; pass the column of the"):
         third.add_frame(own)
     assert told(third.add_frame(own.assign(loss=range(4)), value="loss")) == told(study.trials)
 
@@ -459,7 +459,7 @@ def test_what_was_measured_of_a_row_is_kept(tmp_path, unmeasured, measured):
     whole = {"x": 0.5, "value.0": 1.0, "value.1": 2.0, "constraint.size": 3.0}
     frame = pd.DataFrame([whole, {"x": 0.25} | measured])
     study, again = (bo.Study({"x": bo.Real(0, 1)}, storage=file, **LIMITED) for file in (tmp_path / "a.db", None))
-    with pytest.warns(UserWarning, match=r"frame: 1 row with some of the values only, the first of them row 1"):
+    with pytest.warns(UserWarning, match=r"frame: 1 row with only some of the values, the first of them row 1"):
         first, second = study.add_frame(frame, unmeasured=unmeasured)
     assert (first.status, second.status, second.info["measured"]) == ("completed", "running", measured)
     table = study.result.to_dataframe()

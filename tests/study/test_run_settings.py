@@ -31,7 +31,7 @@ def test_a_time_out_asks_for_processes() -> None:
 
 @pytest.mark.parametrize("callbacks", [bo.StopWhen, [bo.StopWhen]])
 def test_a_class_in_place_of_a_callback_is_refused(callbacks: Any) -> None:
-    with pytest.raises(TypeError, match=r"callbacks: .*got the class StopWhen; make one, StopWhen\(\.\.\.\)"):
+    with pytest.raises(TypeError, match=r"callbacks: .*got the class StopWhen; pass an object, StopWhen\(\.\.\.\)"):
         bo.Study({"a": bool}, seed=0).optimize(abs, 2, callbacks=callbacks)  # type: ignore[arg-type]
 
 
@@ -47,5 +47,5 @@ def test_what_is_no_executor_is_refused(executor: Any) -> None:
     study = bo.Study({"x": range(9)})
     with pytest.raises(TypeError, match=r"executor: expected a concurrent\.futures\.Executor, got") as caught:
         study.optimize(float, 2, executor=executor)
-    assert str(caught.value).endswith("; give client.get_executor()") == isinstance(executor, Client)
+    assert str(caught.value).endswith("; pass client.get_executor()") == isinstance(executor, Client)
     assert not study.trials
