@@ -19,11 +19,11 @@ CLOCKS = {
     for name in ("time", "monotonic", "perf_counter", "time_ns", "monotonic_ns", "perf_counter_ns")
 }
 
-IMPOSSIBLE = "says %.40r s since 1970, which is impossible; a possible time is stored instead"
-OUTSIDE = "says %.40r s since 1970, which lies outside of its trial; the time of day is stored instead"
+IMPOSSIBLE = "shows %.40r s since 1970, which is impossible; a possible time is stored instead"
+OUTSIDE = "shows %.40r s since 1970, which lies outside of its trial; the time of day is stored instead"
 
 log = logging.getLogger(__name__)
-_wrong: set[str] = set()  # clocks that a warning was logged for
+_wrong: set[str] = set()  # clocks for which a warning was logged
 
 
 def now() -> float:
@@ -80,12 +80,12 @@ def restore_clocks() -> None:
     for name, clock in CLOCKS.items():
         if (replacement := getattr(time, name, None)) is not clock and not _returns_number(replacement):
             setattr(time, name, clock)
-            _warn(f"time.{name}", "was replaced by the objective and returned no number; it is put back")
+            _warn(f"time.{name}", "was replaced by the objective and returned no number; it is restored")
 
 
 def _returns_number(clock: object) -> bool:
     try:
-        return math.isfinite(clock())  # type: ignore[operator]  # whatever an objective left there
+        return math.isfinite(clock())  # type: ignore[operator]  # an objective may leave any object there
     except Exception:  # any exception, because this is the objective's code
         return False
 

@@ -30,14 +30,14 @@ from bostruct.outcome import AttributeReader, Outcome, as_number, cut_middle, ou
 MAX_PACKED = 2**24  # bytes of an exception, whose text may have any size
 MAX_STEP = 2**53
 MAX_REPORTS = 1000  # kept per trial
-CONTROL_SECONDS = 60.0  # for a small allocation; a process that is slower does not show a lack of memory
+CONTROL_SECONDS = 60.0  # time for a small allocation; a slower process does not prove a lack of memory
 HOST_CONTROL = "bytearray(b'x') * 2**26"  # written, since an untouched page takes no memory
 GPU_CONTROL = "import torch; torch.ones(2**20, device='cuda:{}').sum().item()"
 MAX_TEXT = 10_000  # characters of a message that are read
 EARLIER = ", met before in the same process"
 NUMBER_OF_GPU = re.compile(r"\bGPU (\d+)\b")
 Text = TypeVar("Text", str, str | None)
-Judge = Callable[[int, float], bool]  # of one trial: called for each report with step and value; True to stop
+Judge = Callable[[int, float], bool]  # judges one trial: called with step and value of each report; True to stop
 
 
 class Evaluation(NamedTuple):
@@ -45,13 +45,13 @@ class Evaluation(NamedTuple):
 
     error: the exception, None if none was raised.
     trace: its traceback as text, None if none was raised.
-    ended: seconds since the epoch when the objective ended; None if the outcome is recorded at once.
+    ended: time when the objective ended, in seconds since the epoch; None if the outcome is recorded at once.
     reports: the reported steps and values, ascending by step.
     stopped_at: the step at which a rule stopped the trial; None if none did.
-    machine: the cause of a machine failure, one of `CAUSES`; None for any other outcome.
+    machine: the name of the cause of a machine failure, from `CAUSES`; None for any other outcome.
     is_declared: True if the objective returned the outcome itself, as an `Outcome`.
     attributes: plain JSON by name, from the outcome and from `set_attribute`.
-    refused: the reason why other attributes were not stored.
+    refused: the reasons why other attributes were not stored.
     """
 
     outcome: Outcome
@@ -66,7 +66,7 @@ class Evaluation(NamedTuple):
     refused: tuple[str, ...] = ()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the exception separately, since it may not be unpicklable elsewhere but the rest must arrive."""
+        """Pickle the exception separately, because it may not load elsewhere, but the rest must arrive."""
         return _unpack_evaluation, (
             self._replace(error=None)[:],
             None if self.error is None else _pack_error(self.error),
@@ -80,7 +80,7 @@ def _pack_error(error: BaseException) -> bytes:
         packed = cloudpickle.dumps(error)
         # If this ends the process or takes long, it must happen here, where it costs only its own trial.
         pickle.loads(packed)
-    except BaseException:  # any exception, because this is the objective's code; the text travels with the outcome
+    except BaseException:  # any exception, because this is the objective's code; the outcome has the text
         return b""
     return packed if len(packed) <= MAX_PACKED else b""
 
@@ -144,7 +144,7 @@ def _call_objective(
         if os.getpid() != process:
             sys.exit()
         return _evaluation_of(value)
-    except BaseException as error:  # in no other variable, so that its frames are released with the outcome
+    except BaseException as error:  # kept in no other variable, so that its frames are released with the outcome
         if os.getpid() != process:
             _end_fork(error)
         if isinstance(error, KeyboardInterrupt):
@@ -192,7 +192,7 @@ def _read_error(
 
 
 def objective_frames(error: BaseException) -> TracebackType | None:
-    """Return the traceback from the objective's own frame onward; None if no objective raised the exception here."""
+    """Return the traceback from the objective's frame onward; None if no objective raised the exception here."""
     trace = error.__traceback__
     while trace is not None and trace.tb_frame.f_code is not _call_objective.__code__:
         trace = trace.tb_next
@@ -213,7 +213,7 @@ def _add_hint(error: BaseException, point: Any) -> None:
     if isinstance(error, TypeError) and never_entered and re.search(r"missing \d+ required|takes .* but", text):
         add_note(
             error,
-            f"The objective receives one argument, the point ({received}): read what it holds there, or, for a "
+            f"The objective receives one argument, the point ({received}). Read the values from it, or, for a "
             "function f of several arguments, pass lambda point: f(**point).",
         )
 
@@ -251,7 +251,7 @@ class WatchedPoint(NamedTuple):
     """A point, and the callable that decides at each report whether to stop its evaluation.
 
     judge: called with each step and value; returns True to stop the evaluation. None to never stop.
-    sign: factor of values for the judge, 1.0 or -1.0, so that it minimizes.
+    sign: 1.0 or -1.0, the factor of values for the judge, which minimizes.
     """
 
     point: object
@@ -263,7 +263,7 @@ class Reporter:
     """The reports of one evaluation."""
 
     def __init__(self, judge: Judge | None = None, sign: float = 1.0) -> None:
-        self.outcome: Outcome | None = None  # of an evaluation that was stopped
+        self.outcome: Outcome | None = None  # set when the evaluation is to end
         self.stopped_at: int | None = None  # the step at which the judge stopped it
         self.attributes = AttributeReader()
         self.send: Callable[[dict[str, Json]], object] | None = None  # called with attributes as they are set
@@ -298,7 +298,7 @@ class Reporter:
             raise TrialStopped("the evaluation was stopped at an earlier report")
         step, number = check_integer("step", step, 0, MAX_STEP), as_number("value", value)
         if self._last is not None and step <= self._last[0]:
-            raise ValueError(f"step: expected one above {self._last[0]}, which was reported before, got {step}")
+            raise ValueError(f"step: expected an integer above {self._last[0]}, the last reported step, got {step}")
         if not math.isfinite(number):
             self.outcome = Outcome(failed=f"objective reported {number} at step {step}")
             raise TrialStopped(self.outcome.failed)
@@ -497,7 +497,7 @@ def name_cause(error: BaseException) -> str | None:
 
 
 def name_cause_of_kill() -> str | None:
-    """Return the cause if a killed process indicates a lack of memory, as when the system has none; else None."""
+    """Return the cause if a killed process indicates a lack of memory, because the system has none left; else None."""
     cause = next(cause for cause in CAUSES if cause.control == HOST_CONTROL)
     return cause.name if fails_control(cause.control) else None
 
@@ -528,5 +528,5 @@ def _free_memory(error: BaseException) -> None:
     for one in _list_chain(error, with_context=True):
         clear_frames(one.__traceback__)
     if (torch := sys.modules.get("torch")) is not None:
-        with contextlib.suppress(Exception):  # a device that does not respond
+        with contextlib.suppress(Exception):  # the device may not respond
             torch.cuda.empty_cache()

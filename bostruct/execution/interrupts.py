@@ -23,8 +23,8 @@ from time import monotonic, sleep
 from types import CodeType, FrameType
 from typing import Any, ClassVar, TypeVar
 
-SEND_SECONDS = 0.01  # between checks whether a signal can be sent that would otherwise be lost
-SENT_AFTER = 5.0  # maximum seconds to wait for that
+SEND_SECONDS = 0.01  # between checks whether a signal, which would otherwise be lost, can be sent
+SENT_AFTER = 5.0  # maximum seconds until it is sent
 TERMINATED = 143  # exit status after SIGTERM, by the convention of shells and schedulers
 FORK_SECONDS = 0.5  # maximum seconds that a fork waits for a lock
 _ENDS = (int(signal.SIGINT), int(signal.SIGTERM))
@@ -57,9 +57,9 @@ def defer_signals_unseen(step: Function) -> Function:
 def defer_signals_of_fork() -> SignalDeferral | None:
     """Defer signals with Python handlers during a fork, whose hooks cannot raise.
 
-    Others are not deferred: a child may receive SIGTERM immediately.
+    Other signals are not deferred: a child may receive SIGTERM immediately.
 
-    Return the deferral that the parent ends after the fork; None if there is none.
+    Returns the deferral that the parent ends after the fork; None if no signals are deferred.
     """
     if SignalDeferral.current is not None or threading.current_thread() is not threading.main_thread():
         return None
@@ -99,7 +99,7 @@ class SignalDeferral:
     is_unseen: True to run handlers later, because exceptions after the block would be discarded, as in a finalizer.
     """
 
-    current: ClassVar[SignalDeferral | None] = None  # of the main thread, where handlers run
+    current: ClassVar[SignalDeferral | None] = None  # of the main thread, which runs the handlers
 
     def __init__(self, is_firm: bool, is_unseen: bool = False, defaults: Sequence[int] = _ENDS) -> None:
         self.is_firm = is_firm
@@ -260,7 +260,7 @@ def _restore_sigterm() -> None:
 
 
 def _restore_in_child() -> None:
-    """Make signals end a pool's process at once, even if another thread than the forking one is in a block."""
+    """Make signals end a pool's process at once, even if a thread other than the forking one is in a block."""
     if SignalDeferral.current is not None:
         SignalDeferral.current.leave_to_parent()
     _restore_sigterm()
@@ -271,7 +271,7 @@ hook_forks(after_in_child=_restore_in_child)
 
 def handler_codes() -> frozenset[CodeType]:
     """Return the code of all signal handlers that are Python functions."""
-    if threading.current_thread() is not threading.main_thread():  # where no handler runs
+    if threading.current_thread() is not threading.main_thread():  # no handler runs in this thread
         return frozenset()
     found = (_code(signal.getsignal(number)) for number in signal.valid_signals())
     return frozenset(code for code in found if code is not None)
@@ -335,7 +335,7 @@ def _hold_locks() -> None:
     """Acquire the locks that a fork waits for, with signals deferred, because Python discards exceptions of hooks."""
     if locks := _list_locks(_delaying):
         _fork.signals = defer_signals_of_fork()
-        # If a signal could raise, no Python line may run between acquiring a lock and recording that; so it is below.
+        # A signal could raise: no Python line may run between acquiring a lock and recording it, as in the line below.
         _fork.locks.extend(compress(locks, map(methodcaller("acquire", True, FORK_SECONDS), locks)))
 
 
@@ -352,13 +352,13 @@ def _end_in_parent() -> None:
 
 
 def _end_in_child() -> None:
-    _fork.signals = None  # `_restore_in_child` has ended it
+    _fork.signals = None  # `_restore_in_child` has ended the deferral
     _release_locks()
     for lock in _list_locks(_all):
-        if lock.acquire(blocking=False):  # it is free, or this thread's
+        if lock.acquire(blocking=False):  # it is free, or this thread holds it
             lock.release()
         else:
-            lock._at_fork_reinit()  # type: ignore[attr-defined]  # as the modules of the library do with theirs
+            lock._at_fork_reinit()  # type: ignore[attr-defined]  # as modules of the standard library do
 
 
 hook_forks(before=_hold_locks, after_in_parent=_end_in_parent, after_in_child=_end_in_child)

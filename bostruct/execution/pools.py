@@ -131,8 +131,8 @@ class ExecutorPool(Pool):
         self._objective = PackedObjective(objective)
         self._executor = executor
         self._numbers: dict[Future[Evaluation | NotLoaded], int] = {}
-        self._ended: dict[Future[Evaluation | NotLoaded], float] = {}  # by the clock of this machine
-        self._losses: dict[int, list[str]] = {}  # of lost trials, by number
+        self._ended: dict[Future[Evaluation | NotLoaded], float] = {}  # times, by the clock of this machine
+        self._losses: dict[int, list[str]] = {}  # reasons of the losses of a trial, by number
         self._broken: ExecutorError | None = None  # if set, nothing is submitted any more
 
     def submit(self, number: int, point: Any) -> None:
@@ -159,7 +159,7 @@ class ExecutorPool(Pool):
         future.add_done_callback(self._stamp)
 
     def _stamp(self, future: Future[Evaluation | NotLoaded]) -> None:
-        if future in self._numbers:  # it was not given up
+        if future in self._numbers:  # it was not canceled
             self._ended[future] = now()
 
     def _look(self, patience: float | None) -> FinishedTrials:
@@ -174,12 +174,12 @@ class ExecutorPool(Pool):
             if isinstance(answer, NotLoaded):
                 self._broken = ExecutorError(f"objective: a worker of the executor cannot load it:\n{answer.trace}")
                 self.slots = 0
-            elif isinstance(answer, BrokenExecutor):  # any trial may have broken it: all are requeued
+            elif isinstance(answer, BrokenExecutor):  # any trial may have broken it, so all are requeued
                 self._break(answer)
             elif isinstance(answer, Exception):
                 finished += self._note_loss(number, answer)
             else:
-                losses = self._losses.pop(number, [])  # for a trial that was lost too often, another task has answered
+                losses = self._losses.pop(number, [])  # if a trial was lost too often, a `LostTask` answered
                 found = _lose(losses[-1]) if len(losses) >= MAX_LOSSES else answer
                 finished.append((number, found._replace(ended=ended)))
         if self._broken is not None and not finished and not self._numbers:
@@ -207,15 +207,15 @@ class ExecutorPool(Pool):
         self.slots = 0
         error = error if self._objective.refusal is None else self._objective.refusal
         if isinstance(error, TypeError) and "cannot be sent" in str(error):
-            self._broken = ExecutorError(f"{error}. No trial failed for it")
+            self._broken = ExecutorError(f"{error}. No trial failed because of it")
         else:
             self._broken = ExecutorError(
-                f"executor: it cannot evaluate any more: {error!r}; the trials in flight were given back: make a new "
+                f"executor: it cannot evaluate any more: {error!r}. The trials in flight were requeued. Create a new "
                 "executor, and call optimize again"
             )
 
     def cancel(self, number: int) -> None:
-        for future in [future for future, its in self._numbers.items() if its == number]:
+        for future in [future for future, own in self._numbers.items() if own == number]:
             del self._numbers[future]
             future.cancel()
             self._ended.pop(future, None)
@@ -306,7 +306,7 @@ class NotLoaded:
 class LostTask:
     """A replacement for a task that its executor lost too often: it evaluates nothing, and fails with the reason.
 
-    If its answer arrives, the executor works, so the trial was at fault.
+    If its answer arrives, the executor works, and the lost trial was at fault.
     """
 
     reason: str
@@ -339,8 +339,8 @@ def pickle_for_worker(name: str, value: Any) -> bytes:
             return file.getvalue()
     except Exception as error:
         raise TypeError(
-            f"{name}: cannot be sent to a worker process: {error!r}. It refers to what only this process has, such as "
-            "a lock, a connection or a generator; make that inside the objective, or do without workers and "
+            f"{name}: cannot be sent to a worker process: {error!r}. It refers to an object of this process, such as a "
+            "lock, a connection or a generator; create that object inside the objective, or use neither workers nor "
             "trial_timeout"
         ) from error
 

@@ -30,16 +30,16 @@ from bostruct.outcome import WORKER_NUMBER, Outcome
 
 MAX_LOADS = 3  # processes that may be lost while loading the objective for one trial
 CHECK_SECONDS = 0.5  # seconds between checks whether a silent process has ended
-START_SECONDS = 30.0  # of refusals to start a process while none runs, after which the run ends
-MERCY = 2.0  # maximum seconds between SIGTERM to a worker and SIGTERM to the study
+START_SECONDS = 30.0  # time without any process, because the system refuses one, after which the run ends
+GRACE_SECONDS = 2.0  # maximum time between SIGTERM to a worker and SIGTERM to the study
 WORKER_TERMINATED = "its worker process died (signal SIGTERM)"
 WORKER_KILLED = "its worker process died (signal SIGKILL)"
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
-EXIT_SECONDS = 5.0  # until a process must have exited by itself
+EXIT_SECONDS = 5.0  # time in which a process must exit by itself
 ANSWER_SECONDS = 5  # maximum silence within an answer, after which it is invalid
 READING_SECONDS = 5  # maximum time to read a large point, after which a process is lost
 MAX_ATTRIBUTES_READ = 1_000  # read from one process before others are checked
-MAX_ANSWER = 2**27  # bytes; a line of text on the socket is read as a larger length
+MAX_ANSWER = 2**27  # bytes; text that was printed to the socket is read as a larger length
 WORKER_CODE = "import sys; sys.path[:] = sys.argv[3:]; from bostruct.execution.worker import main; main()"
 log = logging.getLogger(__name__)
 _pools: weakref.WeakSet[ProcessPool] = weakref.WeakSet()
@@ -57,7 +57,7 @@ class ProcessPool(Pool):
     """A pool that runs each trial in a worker process.
 
     workers: maximum number of concurrent trials.
-    timeout: seconds per trial, None for no limit.
+    timeout: seconds per trial; None for no limit.
     load_timeout: seconds for a process to load the objective; another process is then tried.
 
     Raises TypeError if the objective cannot be pickled, BostructError if the system is not POSIX.
@@ -118,7 +118,7 @@ class ProcessPool(Pool):
             worker.kill()
         for worker in self._idle:
             worker.dismiss()
-        end = monotonic() + EXIT_SECONDS  # shared, because they were dismissed together
+        end = monotonic() + EXIT_SECONDS  # shared, because the workers were dismissed together
         for worker in self._idle:
             worker.wait_for_exit(max(0.0, end - monotonic()))
             worker.kill()
@@ -132,7 +132,7 @@ class ProcessPool(Pool):
         for worker in self._busy.values():
             worker.detect_exit()
         for connection in wait(list(self._busy), patience):
-            worker = self._busy[connection]  # type: ignore[index]  # we gave it nothing but connections
+            worker = self._busy[connection]  # type: ignore[index]  # the list contains only connections
             if worker.is_loading:
                 self._finish_loading(worker)
             elif (evaluation := self._receive(worker)) is not None:
@@ -148,7 +148,7 @@ class ProcessPool(Pool):
                 finished.append((worker.number, _fail(worker, f"timed out after {self._timeout:g} s")))
         self._begin_waiting()
         if any(evaluation.outcome.failed == WORKER_TERMINATED for _, evaluation in finished):
-            sleep(MERCY)  # the end of a job ends workers and study in any order: no trial must fail for it
+            sleep(GRACE_SECONDS)  # a job's end may end the study after its workers; no trial must fail because of it
         return sorted(finished, key=lambda pair: pair[0])
 
     def _begin_waiting(self) -> None:
@@ -168,7 +168,7 @@ class ProcessPool(Pool):
             worker = self._idle.pop()
             if worker.is_alive():
                 return worker
-            worker.kill()  # it died while idle: no point is at fault
+            worker.kill()  # it died while it was idle: no point is at fault
         try:
             taken = {worker.slot for worker in (*self._busy.values(), *self._idle)}
             slot = next(number for number in range(len(taken) + 1) if number not in taken)
@@ -204,7 +204,7 @@ class ProcessPool(Pool):
                 self._broken = BostructError(f"objective: a worker process could not load it:\n{refusal}")
 
     def _replace(self, lost: WorkerProcess, attempt: int, why: str) -> None:
-        """Requeue the trial of a process that was lost before it started, unless that happened too often."""
+        """Requeue a trial whose process was lost before the evaluation, unless that happened too often."""
         if attempt >= MAX_LOADS:
             times = f"{attempt} worker processes were tried for trial {lost.number}, and the last one"
             self._broken = BostructError(f"objective: {times} {why}")
@@ -225,7 +225,7 @@ class ProcessPool(Pool):
             return None
         if evaluation.machine is None:
             self._idle.append(self._busy.pop(worker.connection))
-        else:  # it would also affect the next trial in the same process
+        else:  # the cause would also affect the next trial in the same process
             log.warning("trial %d: failed because of %s; its worker is replaced", worker.number, evaluation.machine)
             self._drop(worker)
         return evaluation
@@ -262,7 +262,7 @@ class WorkerProcess:
 
     objective: file with the pickled objective, as `share_bytes` returns it.
     attempt: number of processes started for the same trial, from 1, including this one.
-    slot: its number among the processes of the pool, from 0; the environment variable `WORKER_NUMBER`.
+    slot: number of the process in its pool, from 0; the value of the environment variable `WORKER_NUMBER`.
 
     Raises OSError if the system refuses another process or its resources.
     """
@@ -289,7 +289,7 @@ class WorkerProcess:
             os.close(descriptors[0])
         self.attempt, self.slot = attempt, slot
         self.number = -1
-        self.attributes: dict[str, Json] = {}  # of its trial, received so far
+        self.attributes: dict[str, Json] = {}  # attributes of its trial received so far
         self.point = b""
         self.deadline: float | None = None
         self.is_loading = True
@@ -298,7 +298,7 @@ class WorkerProcess:
         """Evaluate a point, once the process has loaded the objective: loading does not count as evaluating.
 
         load_timeout: remaining seconds for loading.
-        timeout: seconds for the evaluation, None for no limit.
+        timeout: seconds for the evaluation; None for no limit.
 
         Raises WorkerLost.
         """
@@ -312,7 +312,7 @@ class WorkerProcess:
     def finish_loading(self, timeout: float | None) -> str | None:
         """Receive the result of loading the objective, and start; return the traceback if loading failed.
 
-        timeout: seconds for the evaluation, None for no limit.
+        timeout: seconds for the evaluation; None for no limit.
 
         Raises WorkerLost.
         """
@@ -326,14 +326,14 @@ class WorkerProcess:
         return None
 
     def receive_evaluation(self) -> Evaluation | None:
-        """Return the evaluation of its trial, None if only attributes arrived; raise WorkerLost for anything else."""
+        """Return the evaluation of its trial; None if only attributes arrived; raise WorkerLost for anything else."""
         for _ in range(MAX_ATTRIBUTES_READ):
             match self._receive():
                 case (self.number, Evaluation() as evaluation):
                     return evaluation
                 case (int(number), Evaluation()):
                     raise WorkerLost(f"answered for trial {number}")
-                case (int(number), dict(attributes)):  # a thread of an earlier trial may set some
+                case (int(number), dict(attributes)):  # a thread of an earlier trial may also set attributes
                     self.attributes |= attributes if number == self.number else {}
                 case answer:
                     raise _invalid_answer(answer)
@@ -346,7 +346,7 @@ class WorkerProcess:
             self.connection.send((self.number, self.point))
         except BlockingIOError:
             raise WorkerLost(f"did not read its point within {READING_SECONDS:g} s") from None
-        except OSError:  # it died while idle: `wait` finds the end of the stream and reports why
+        except OSError:  # it died while it was idle: `wait` detects the end of the stream and reports the reason
             pass
         self.deadline = None if timeout is None else monotonic() + timeout
 
@@ -355,7 +355,7 @@ class WorkerProcess:
             packed = self.connection.recv_bytes(MAX_ANSWER)
         except (EOFError, ConnectionError):
             raise WorkerLost(f"died ({self.wait_for_exit()})") from None
-        except (OSError, MemoryError) as error:  # the length is not that of an answer, or fewer bytes arrived
+        except (OSError, MemoryError) as error:  # the length is invalid, or fewer bytes arrived
             raise _invalid_answer(error) from error
         try:
             return pickle.loads(packed)
@@ -407,7 +407,7 @@ class WorkerProcess:
 def share_bytes(content: bytes) -> BinaryIO:
     """Return a file with these bytes for all worker processes, in memory if the system supports it.
 
-    Each process reads the file when it is ready. Over sockets, the bytes would have to be sent to one after another.
+    Each process reads the file when it is ready. Over sockets, processes would receive the bytes one after another.
     """
     if sys.platform == "linux":
         descriptor = os.memfd_create("objective")

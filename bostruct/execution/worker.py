@@ -24,16 +24,16 @@ _sending = threading.Lock()  # threads of an objective may set attributes concur
 
 
 def main() -> None:
-    """Serve a socket until it closes; its descriptor is the first argument, that of the pickled objective the second.
+    """Serve a socket until it closes; the arguments are descriptors: of the socket, and of the pickled objective.
 
     It sends "ready" or an error, then the number of each trial with its attributes as they are set, and its evaluation.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the study, which ends its workers itself
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the study handles Ctrl-C, and ends its workers itself
     _die_with_parent(_take_stdin())
     connection = Connection(int(sys.argv[1]))
     os.set_inheritable(connection.fileno(), False)
     os.register_at_fork(after_in_child=connection.close)  # only this process may answer
-    with contextlib.suppress(EOFError, ConnectionError):  # the study is gone
+    with contextlib.suppress(EOFError, ConnectionError):  # the study has ended
         _serve(connection, int(sys.argv[2]))
 
 

@@ -268,7 +268,7 @@ class _Loop:
 
         Failures are skipped, because the error may have caused them. An interrupted pool is not polled again.
 
-        Raises BostructError if a value cannot be told.
+        Raises BostructError if a value cannot be recorded.
         """
         self._tell_values(self._collected)
         if not self._is_collecting:

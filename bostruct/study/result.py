@@ -102,10 +102,10 @@ class Timing(NamedTuple):
 
 
 class Incumbent(NamedTuple):
-    """The best trial after some finished trial.
+    """The best trial after a finished trial.
 
+    told: the finished trial.
     trial: the best completed trial so far, the first observed of equals; None if none has completed.
-    best_value: the value of `trial`, in the user's units; None if none has completed.
     """
 
     told: Trial
@@ -113,6 +113,7 @@ class Incumbent(NamedTuple):
 
     @property
     def best_value(self) -> float | None:
+        """The value of `trial`, in the user's units; None if no trial has completed."""
         return None if self.trial is None else self.trial.value
 
 

@@ -55,7 +55,7 @@ def test_a_module_that_is_not_loaded_under_its_name_cannot_travel(monkeypatch: p
 @pytest.mark.parametrize("name", ["objective", "point"])
 def test_a_refusal_names_what_cannot_travel_and_why(name: str) -> None:
     generator = (i for i in range(3))
-    with pytest.raises(TypeError, match=f"^{name}: cannot be sent .*generator.* do without workers") as refused:
+    with pytest.raises(TypeError, match=f"^{name}: cannot be sent .*generator.* use neither workers") as refused:
         pickle_for_worker(name, generator)
     assert refused.value.__cause__ is not None
 

@@ -244,7 +244,7 @@ def test_what_an_executor_does_not_evaluate_is_given_back(make, objective, messa
 
 def test_a_broken_executor_ends_the_run_and_fails_no_trial():
     study = bo.Study(SPACE, method="random", seed=0)
-    with ProcessPoolExecutor(2) as executor, pytest.raises(ExecutorError, match="given back"):
+    with ProcessPoolExecutor(2) as executor, pytest.raises(ExecutorError, match="requeued"):
         study.optimize(_dies_at_two, 12, executor=executor, workers=2)
     assert not study.result.n_failed
     assert study.optimize(lambda p: p["a"], 12).n_completed == 12

@@ -154,8 +154,8 @@ def test_a_study_within_an_objective_has_reports_of_its_own() -> None:
     [
         (6, math.nan, "objective reported nan at step 6"),
         (6, math.inf, "objective reported inf at step 6"),
-        (5, 0.0, "ValueError: step: expected one above 5, which was reported before, got 5"),
-        (4, 0.0, "ValueError: step: expected one above 5, which was reported before, got 4"),
+        (5, 0.0, "ValueError: step: expected an integer above 5, the last reported step, got 5"),
+        (4, 0.0, "ValueError: step: expected an integer above 5, the last reported step, got 4"),
         (6, "low", "TypeError: value: expected a number, got 'low' (str)"),
         (6.0, 1.0, "TypeError: step: expected an integer"),
         (-1, 1.0, "ValueError: step: expected"),

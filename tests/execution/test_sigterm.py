@@ -46,7 +46,7 @@ def test_sigterm_ends_the_run_as_often_as_it_comes_and_fails_no_trial(file: Path
 
 ALL_AT_ONCE = """
 from bostruct.execution import processes
-processes.MERCY = 100.0
+processes.GRACE_SECONDS = 100.0
 study = os.getpid()
 def objective(point):
     if point["a"] == 5:
@@ -67,7 +67,7 @@ def test_a_worker_that_is_ended_just_before_its_study_fails_no_trial(file: Path)
 
 
 def test_a_worker_that_is_terminated_alone_fails_its_trial(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bostruct.execution.processes.MERCY", 0.01)
+    monkeypatch.setattr("bostruct.execution.processes.GRACE_SECONDS", 0.01)
 
     def objective(point: dict) -> float:
         if point["a"] == 5:
