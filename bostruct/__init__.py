@@ -1,6 +1,6 @@
 """bostruct: Bayesian optimization over structured and combinatorial domains.
 
-The public names are loaded when first used, so that importing the package costs next to nothing.
+The public names are loaded when first used, so that importing the package is fast.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from bostruct.public_names import attach
 
 __version__ = "0.2.0"
 
-logging.getLogger(__name__).addHandler(logging.NullHandler())  # silent until a program listens
+logging.getLogger(__name__).addHandler(logging.NullHandler())  # silent until a program configures logging
 
 if TYPE_CHECKING:
     from bostruct.analysis.calibration import plot_calibration as plot_calibration

@@ -1,4 +1,4 @@
-"""`python -m bostruct` is `bostruct`."""
+"""The command line: `python -m bostruct` is the same as `bostruct`."""
 
 from bostruct.cli import main
 

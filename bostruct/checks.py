@@ -1,4 +1,4 @@
-"""Refusals in one wording: the argument, what is allowed, what was given."""
+"""Checks of arguments, whose errors have one form: the argument, what is allowed, what was given."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from bostruct.contracts import Array, Batch, Domain, DomainError, MissingExtra, 
 
 Trait = TypeVar("Trait", bound=Domain)
 Part = TypeVar("Part")
-ROUNDING = 1e-13  # a spread that is a smaller share of the values than this is rounding
-SMALLEST_SCALE = 1e-150  # whose square does not underflow
-MEMORY_UNKNOWN = 2**33  # bytes, taken if the system does not say
+ROUNDING = 1e-13  # relative to the values: a smaller spread is a rounding error
+SMALLEST_SCALE = 1e-150  # its square does not underflow
+MEMORY_UNKNOWN = 2**33  # bytes, assumed if the system does not report its memory
 
 
 def short_repr(value: object, limit: int = 80) -> str:
-    """Return `repr` of a value in one line, cut if it grows too long for a message.
+    """Return `repr` of a value in one line, cut to the maximum length of a message.
 
-    value: anything.
-    limit: the most characters.
+    value: any object.
+    limit: maximum number of characters.
     """
     try:
         text = repr(value)
@@ -54,7 +54,7 @@ def check_integer(name: str, value: object, low: int, high: float = np.inf) -> i
 def check_draw(m: object, rng: object) -> None:
     """Raise TypeError or ValueError unless m is an integer from 0 and rng a numpy Generator.
 
-    m: how many to draw, an int >= 0.
+    m: number of points to sample, an int >= 0.
     """
     check_integer("m", m, 0)
     if not isinstance(rng, np.random.Generator):
@@ -83,7 +83,7 @@ def check_number(
 
 
 def _describe_interval(low: float, high: float, above: float, below: float) -> str:
-    """Return the interval of what is allowed, empty if that is any number."""
+    """Return the allowed interval, as the end of a phrase; "" if any number is allowed."""
     least, most = max(low, above), min(high, below)
     if least == -np.inf and most == np.inf:
         return ""
@@ -92,7 +92,7 @@ def _describe_interval(low: float, high: float, above: float, below: float) -> s
 
 
 def _as_float(value: int | float | np.integer | np.floating) -> float:
-    """Return a number as float, infinite if it is an integer beyond the largest one."""
+    """Return a number as float; infinity for an integer beyond the largest float."""
     try:
         return float(value)
     except OverflowError:
@@ -100,11 +100,11 @@ def _as_float(value: int | float | np.integer | np.floating) -> float:
 
 
 def check_choice(name: str, value: object, allowed: Any) -> Any:
-    """Return a value that is allowed; raise ValueError for any other.
+    """Return an allowed value; raise ValueError for any other.
 
-    name: of the argument, which opens the message.
-    value: as given.
-    allowed: collection of values.
+    name: name of the argument, which starts the message.
+    value: the given value.
+    allowed: collection of the allowed values.
     """
     if value not in allowed:
         raise ValueError(
@@ -115,12 +115,12 @@ def check_choice(name: str, value: object, allowed: Any) -> Any:
 
 
 def hide_addresses(text: str) -> str:
-    """Return a text without the places of objects in memory, which change from process to process."""
+    """Return a text without memory addresses, which differ between processes."""
     return re.sub(r" at 0x[0-9a-fA-F]+", "", text)
 
 
 def did_you_mean(given: object, names: Iterable[object]) -> str:
-    """Write the end of a refusal that asks for the name most like the one given; nothing if none is like it."""
+    """Return the end of an error message that suggests the most similar name; "" if no name is similar."""
     from difflib import get_close_matches
 
     known = {str(name).lower(): repr(name) if isinstance(name, str) else str(name) for name in names}
@@ -129,7 +129,7 @@ def did_you_mean(given: object, names: Iterable[object]) -> str:
 
 
 def first_occurrences(domain: Domain, xs: Batch) -> list[int]:
-    """Return the positions of the points that did not occur before, ascending."""
+    """Return the positions of points without an equal earlier point, ascending."""
     positions = {key: position for position, key in reversed(list(enumerate(domain.keys(xs))))}
     return sorted(positions.values())
 
@@ -139,12 +139,12 @@ def check_part(
 ) -> Part:
     """Return a part that inherits from a base; raise TypeError, which names the base, for any other.
 
-    name: of the argument, which opens the message.
-    part: as given.
+    name: name of the argument, which starts the message.
+    part: the given object.
     base: an abstract base class.
-    also: what else the argument may be, for the message, such as "a name or ".
-    hint: what to do, which ends the message.
-    error: its class.
+    also: other allowed arguments, for the message, such as "a name or ".
+    hint: advice, which ends the message.
+    error: class of the error.
     """
     if isinstance(part, base):
         return part
@@ -154,13 +154,13 @@ def check_part(
     got = type(part).__name__
     if isinstance(part, type):
         got = f"the class {part.__name__}"
-    elif type(part) is not object and type(part).__module__ == "builtins":  # a text or a number, not its type
+    elif type(part) is not object and type(part).__module__ == "builtins":  # show a string or number, not its type
         got = hide_addresses(short_repr(part))
     raise error(f"{name}: expected {also}a {home}.{base.__name__} (subclass it), got {got}{hint}")
 
 
 def require(found: Trait | None, domain: Domain, base: type[Trait], method: str, role: str = "") -> Trait:
-    """Return the domain if it has a trait; raise DomainError, with the first words of the base's docstring, if not."""
+    """Return a domain with a trait; otherwise raise DomainError, with the first words of the base's docstring."""
     if found is not None:
         return found
     wide = name_wide(domain)
@@ -171,27 +171,27 @@ def require(found: Trait | None, domain: Domain, base: type[Trait], method: str,
 
 
 def list_wide(domain: Domain) -> list[str]:
-    """List the names of a domain's variables that are no single choice."""
+    """List the names of a domain's multi-column variables."""
     return [name for name, one in domain.variables.items() if one.width != 1]
 
 
 def name_wide(domain: Domain) -> str:
-    """Name the first variable of a domain that is no single choice, for the message; "" for none."""
+    """Name the first multi-column variable of a domain, for a message; "" if there is none."""
     wide = list_wide(domain)
     return f" with the {type(domain.variables[wide[0]]).__name__} {wide[0]!r}" if wide else ""
 
 
 def count_own_frames() -> int:
     """Return the `stacklevel` with which the caller's warning points to the code that called the package."""
-    frame, own = inspect.currentframe(), {__name__.partition(".")[0], "weakref", "contextlib"}  # which call back
-    level = 0  # of this function, which the warning does not see
+    frame, own = inspect.currentframe(), {__name__.partition(".")[0], "weakref", "contextlib"}  # the last two call back
+    level = 0  # for this function, whose frame the warning does not count
     while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] in own:
         frame, level = frame.f_back, level + 1
     return level
 
 
 def try_mutation(domain: Domain, x: Point, rng: np.random.Generator) -> Point | None:
-    """Mutate a point; return None if bounds or constraints leave it no other. A predicate that fails goes through.
+    """Mutate a point; return None if bounds or constraints allow no other, raise PredicateError if a predicate fails.
 
     rng: random number generator.
     """
@@ -204,18 +204,18 @@ def try_mutation(domain: Domain, x: Point, rng: np.random.Generator) -> Point | 
 
 
 def has_hardly_grown(counts: Sequence[int], before: Sequence[int], growth: float) -> bool:
-    """Return whether none of some counts has fallen, or has grown by a share.
+    """Return whether no count has decreased, or has increased by a given share or more.
 
-    growth: the share of each, at least 0; with 0 what was learned never serves again.
+    growth: the share of the earlier count, at least 0; with 0, the result is False.
     """
     return all(0 <= now - then < growth * then for now, then in zip(counts, before, strict=True))
 
 
 def has_spread(values: Array, rounding: float = ROUNDING) -> bool:
-    """Return whether the standard deviation of values is more than rounding, so that it says something of their scale.
+    """Return whether the standard deviation of values exceeds rounding errors, and thus measures their scale.
 
     values: (n,), n at least 1.
-    rounding: the share of the largest absolute value up to which a standard deviation counts as none, >= 0.
+    rounding: largest standard deviation that counts as zero, relative to the largest absolute value, >= 0.
     """
     with np.errstate(over="ignore"):
         return float(np.std(values)) > max(rounding * float(np.max(np.abs(values))), SMALLEST_SCALE)
@@ -229,9 +229,9 @@ def check_bool(name: str, value: object) -> bool:
 
 
 def check_answer(answer: object) -> bool:
-    """Return the answer of a predicate as True or False; raise TypeError for what is neither, nor 1 or 0.
+    """Return the answer of a predicate as a bool; raise TypeError unless it is True, False, 1 or 0.
 
-    A number may be a margin that its author wants to be at least 0, and None a forgotten return.
+    Another number may be a margin that its author requires to be at least 0, and None a forgotten return.
     """
     if isinstance(answer, bool | np.bool_) or (isinstance(answer, int) and answer in (0, 1)):
         return bool(answer)
@@ -239,10 +239,10 @@ def check_answer(answer: object) -> bool:
 
 
 def add_note(error: BaseException, note: str, result: object = None) -> None:
-    """Add a line to an error, and a result as `error.result`, unless it refuses them, as a frozen class does.
+    """Add a note to an error, and a result as `error.result`, unless the error rejects them, as a frozen class does.
 
-    result: of the call that the error ends; None for none. It takes the place of the result of a call inside that one.
-        If the error has a `result` of its own, ours is `error.bostruct_result`, and the note says so.
+    result: result of the call that the error ends; None for none. It replaces the result of an inner call. If the error
+        already has another `result`, ours is `error.bostruct_result`, and the note uses that name.
     """
     with suppress(Exception):
         if result is not None:
@@ -258,16 +258,16 @@ def add_note(error: BaseException, note: str, result: object = None) -> None:
 
 
 def install_command(extra: str = "") -> str:
-    """Say how to install bostruct with an extra; from a checkout, since no package index has bostruct yet."""
+    """Return the command that installs bostruct with an extra from a checkout; no package index has bostruct yet."""
     target = f"'.[{extra}]'" if extra else "."
     return f"pip install {target} in a checkout of bostruct"
 
 
 def optional_import(module: str, extra: str | None = None) -> ModuleType:
-    """Import a module that the core runs without; raises MissingExtra, which says how to get what is missing.
+    """Import an optional module; raise MissingExtra, with the command that installs the missing module.
 
-    module: dotted name; what it imports in turn may be missing, too.
-    extra: the extra that brings it; None for torch and gpytorch, which a plain install brings.
+    module: dotted name; modules that it imports may also be missing.
+    extra: the extra that installs it; None for torch and gpytorch, which a plain installation has.
     """
     try:
         return importlib.import_module(module)
@@ -284,7 +284,7 @@ def missing_package(module: str, extra: str | None = None) -> MissingExtra:
 
 
 def has_posix() -> bool:
-    """Return whether this system has what study files and worker processes need, which Windows lacks."""
+    """Return whether this system supports study files and worker processes, which Windows does not."""
     try:
         importlib.import_module("fcntl")
     except ModuleNotFoundError:
@@ -293,7 +293,7 @@ def has_posix() -> bool:
 
 
 def memory_size() -> int:
-    """Return the bytes of memory that this process may use: those of the machine, or of its control group if fewer."""
+    """Return the bytes of memory that this process may use: of the machine, or of its control group if smaller."""
     try:
         found = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):  # Windows
@@ -301,26 +301,26 @@ def memory_size() -> int:
     try:
         with open("/sys/fs/cgroup/memory.max", encoding="ascii") as file:
             return min(found, int(file.read()))
-    except (OSError, ValueError):  # no control group, or one without a limit
+    except (OSError, ValueError):  # no control group, or no limit
         return found
 
 
 def load_by_name(name: str) -> Any:
-    """Import what "package.module:name" names: a convenience whose module is of no use before it is called.
+    """Import an object by its name "package.module:name", for a convenience method that needs it only when called.
 
     Raises ImportError and AttributeError.
 
-    Values offer such conveniences (a program its compilers, a result its picture) without importing what imports them.
+    Such methods (compilers of a program, plots of a result) would otherwise need cyclic imports.
     """
     module, _, attribute = name.partition(":")
     return getattr(importlib.import_module(module), attribute)
 
 
 def announce_compilation(function: Any, seconds: str) -> None:
-    """Log that a function compiled by Numba is not in its cache yet: on a terminal as a warning, which is seen.
+    """Log that a function compiled by Numba is not cached yet; on a terminal as a warning, so that it is seen.
 
-    function: of `numba.njit(cache=True)`, whose file has the others that are compiled with it.
-    seconds: that it takes, in words.
+    function: result of `numba.njit(cache=True)`; the functions of its file are compiled together.
+    seconds: the duration, in words.
     """
     home = Path(function.stats.cache_path)
     if not any(home.glob(f"{Path(inspect.getfile(function.py_func)).stem}.*.nbi")):

@@ -12,7 +12,7 @@ from typing import Any
 from bostruct.checks import optional_import, short_repr
 from bostruct.contracts import MissingExtra
 
-STYLE = (  # notebooks align cells to the right, and in the middle
+STYLE = (  # by default, notebooks align cells right and middle
     "<style>.bostruct th, .bostruct td {text-align: left; vertical-align: top} "
     ".bostruct td {white-space: pre-wrap}</style>"
 )
@@ -29,10 +29,10 @@ def is_notebook() -> bool:
 def new_axes(width: float, height: float, rows: int = 1, columns: int = 1) -> Any:
     """Make the axes of a new figure, or an array of them; raises MissingExtra without matplotlib.
 
-    In a notebook the figure is pyplot's, whose figures are shown once and closed when their cell ends. Elsewhere it
-    belongs to the caller alone: no window opens, and nothing has to be closed.
+    In a notebook, the figure belongs to pyplot, which shows it once and closes it when its cell ends. Elsewhere, it
+    belongs only to the caller: no window opens, and nothing has to be closed.
 
-    rows, columns: of axes, at least 1; of more than one in all, an array (rows, columns) is returned.
+    rows, columns: numbers of axes, at least 1; for several axes, an array (rows, columns) is returned.
     """
     optional_import("matplotlib", "plot")
     if is_notebook():
@@ -43,19 +43,19 @@ def new_axes(width: float, height: float, rows: int = 1, columns: int = 1) -> An
 
 
 def in_full(value: object) -> str:
-    """Write a point, or a part of it, in one line that leaves nothing out."""
+    """Format a point, or a part of it, completely, in one line."""
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{name!r}: {in_full(part)}" for name, part in value.items()) + "}"
-    return repr(value) if isinstance(value, str) else str(value)  # str of architectures and programs is all of them
+    return repr(value) if isinstance(value, str) else str(value)  # str of an architecture or program is complete
 
 
 def pluralize(n: int, noun: str) -> str:
-    """Write a count with its noun: ``1 seed``, ``1,200 seeds``."""
+    """Format a count with its noun: ``1 seed``, ``1,200 seeds``."""
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
 def show_count(count: int) -> str:
-    """Write a number of points or values, by its power of ten if that is 9 or more.
+    """Format a number of points or values, as a power of ten from 10^9 onward.
 
     count: at least 1.
     """
@@ -63,12 +63,12 @@ def show_count(count: int) -> str:
 
 
 def show_rules(count: int) -> str:
-    """Write how many constraints a space has, behind its parts; "" for none."""
+    """Format the number of constraints of a space, to follow its parts; "" for none."""
     return f", {count} constraint{'s' if count > 1 else ''}" if count else ""
 
 
 def show_parts(parts: Mapping[str, object], rest: str = "", limit: int = 200) -> str:
-    """Write the parts of a space in one line; if that grows too long, the first ones and how many more there are."""
+    """Format the parts of a space in one line; if it is too long, the first parts and the number of the others."""
     shown = [f"{name!r}: {short_repr(part, limit)}" for name, part in parts.items()]
     ends = list(accumulate(len(one) + 2 for one in shown))
     n = len(shown) if ends[-1] <= limit else max(1, sum(end <= limit - len(", ... 9999 more") for end in ends))
@@ -77,7 +77,7 @@ def show_parts(parts: Mapping[str, object], rest: str = "", limit: int = 200) ->
 
 
 def show_all_parts(parts: Mapping[str, object], rest: str = "", limit: int = 200) -> str:
-    """Write all parts of a space: in one line, or where that grows too long, in a line each."""
+    """Format all parts of a space, in one line, or in one line each if that is too long."""
     shown = [f"{name!r}: {part!r}" for name, part in parts.items()]
     if sum(len(one) + 2 for one in shown) <= limit:
         return f"Space({{{', '.join(shown)}}}{rest})"
@@ -85,24 +85,24 @@ def show_all_parts(parts: Mapping[str, object], rest: str = "", limit: int = 200
 
 
 def printable(text: str) -> str:
-    """Write control and other invisible characters as escapes, so that none of them reaches a terminal."""
+    """Escape control and other invisible characters, so that none of them reaches a terminal."""
     return text if text.isprintable() else "".join(one if one.isprintable() else ascii(one)[1:-1] for one in text)
 
 
 def printable_lines(text: str) -> str:
-    """Write invisible characters as escapes, as `printable` does, but keep the ends of lines."""
+    """Escape invisible characters, as `printable` does, but keep line breaks."""
     return "\n".join(map(printable, text.split("\n")))
 
 
 class Html(str):
-    """Text that is HTML already, which `element` takes as it is; any other text is escaped there."""
+    """Text that is HTML already: `element` includes it unchanged, and escapes any other text."""
 
 
 def element(tag: str, *children: object, **attributes: object) -> Html:
-    """Write an element of HTML around what it holds.
+    """Return an HTML element with its content.
 
-    attributes: by name, where ``_`` stands for ``-``, and one at the end for nothing (``class_``); True for one without
-        a value, None and False for none.
+    attributes: values by name; in a name, ``_`` represents ``-``, and is removed at the end (``class_``). True is an
+        attribute without a value; None and False omit the attribute.
     """
     given = {name: value for name, value in attributes.items() if value is not None and value is not False}
     named = [(name.rstrip("_").replace("_", "-"), value) for name, value in given.items()]
@@ -119,7 +119,7 @@ def _escape_html(value: object) -> str:
 
 
 def html_table(rows: Iterable[Sequence[object]], header: Sequence[str] = (), caption: str = "") -> str:
-    """Write rows as an HTML table."""
+    """Format rows as an HTML table."""
     top = element("caption", caption) if caption else ""
     head = element("thead", element("tr", *(element("th", name) for name in header))) if header else ""
     return Html(STYLE) + element("table", top, head, _body(rows), class_="bostruct")

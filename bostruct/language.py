@@ -1,7 +1,7 @@
 """The search-space language: write a space of programs, search it with anything.
 
 After Negrinho et al. 2019 (DeepArchitect), whose names, argument orders and local names are kept. A function builds
-modules, connects them and returns (inputs, outputs); `SearchSpace` of it is a value and a domain.
+modules, connects them and returns (inputs, outputs); the `SearchSpace` of the function is a value and a domain.
 """
 
 from __future__ import annotations

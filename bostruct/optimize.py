@@ -20,7 +20,7 @@ SearchFunction = TypeVar("SearchFunction", bound=Callable[..., Result])
 
 
 class Settings(TypedDict, total=False):
-    """The settings of `Study` and of `Study.optimize`, whose defaults are theirs, by their types."""
+    """The types of the settings of `Study` and `Study.optimize`, which define their defaults."""
 
     method: str | Searcher
     seed: int | None
@@ -50,17 +50,17 @@ class Settings(TypedDict, total=False):
     max_initial_failures: FailureLimit
 
 
-_OF_STUDY, _OF_RUN = (
+_STUDY, _RUN = (
     {name: one for name, one in inspect.signature(function).parameters.items() if one.kind is one.KEYWORD_ONLY}
     for function in (Study, Study.optimize)
 )
-_OF_STUDY["name"] = _OF_STUDY["name"].replace(default=None, annotation="str | None")
+_STUDY["name"] = _STUDY["name"].replace(default=None, annotation="str | None")
 
 
 def _show_settings(search: SearchFunction) -> SearchFunction:
     """Give a function the signature that help() and notebooks show: its own arguments, then all settings."""
     own = inspect.signature(search)
-    settings = [one for name, one in (_OF_STUDY | _OF_RUN).items() if name != "direction"]
+    settings = [one for name, one in (_STUDY | _RUN).items() if name != "direction"]
     vars(search)["__signature__"] = own.replace(parameters=[*list(own.parameters.values())[:-1], *settings])
     return search
 
@@ -86,14 +86,14 @@ def minimize(
         Total number of finished trials of the study, at least 0. Failed trials count. Optional if `timeout`,
         `patience` or `n_more` ends the run.
     timeout : float, optional
-        Wall-clock seconds of this call, at least 0. No trial begins afterward; running trials finish. A resumed call
+        Wall-clock seconds of this call, at least 0. No trial starts afterward; running trials finish. A resumed call
         has the full time again.
     patience : int, optional
-        Ends the run after so many completed trials in a row without a better one, as of `Study.optimize`.
+        Ends the run after this number of completed trials in a row without a better one; see `Study.optimize`.
     n_more : int, optional
-        Number of finished trials to add to those that the stored study has at the call, in place of `n_trials`.
+        Number of finished trials to add to those of the stored study, instead of `n_trials`.
     cancel_running : bool, default False
-        If True, running trials are canceled when the timeout is up, and evaluated again by a resumed run.
+        If True, running trials are requeued at the timeout, and a resumed run evaluates them again.
     method : str or Searcher, default "auto"
         The name of a method, or a searcher from `bostruct.methods`.
     seed : int, optional
@@ -101,15 +101,15 @@ def minimize(
     directions : sequence of {"minimize", "maximize"}, optional
         One direction for each of several objectives. The objective then returns a tuple.
     constraints : dict, optional
-        Limits on quantities that each evaluation measures, by name, such as ``{"latency": ("<=", 10.0)}``. The
-        objective then returns ``{"value": ..., "constraints": {"latency": ...}}``.
+        Constraints on quantities that each evaluation measures, by name, such as ``{"latency": ("<=", 10.0)}``.
+        The objective then returns ``{"value": ..., "constraints": {"latency": ...}}``.
     repeats : {"auto"}, optional
         If "auto", a point of a noisy objective may be evaluated again.
     suggest_seconds : float, optional
-        Target time of a suggestion in seconds, as of `Study`.
+        Target time of a suggestion in seconds; see `Study`.
     objective_name : str, sequence of str, or callable, optional
-        The name of the value in axes, tables and reports, as of `Study`. By default that of the function `objective`,
-        if the name is of at least three letters and not as general as ``objective`` or ``run``.
+        The name of the value in axes, tables and reports; see `Study`. By default the name of the function `objective`,
+        if it has at least three letters and is not as general as ``objective`` or ``run``.
     storage : path, URL, or Storage, optional
         A file, a ``postgresql://user@host/database`` URL, or a `Storage` object. If None, the study is kept in memory.
     name : str, default "study"
@@ -119,31 +119,31 @@ def minimize(
     threads : int or None, default 1
         Threads for the model, at least 1. None leaves the current setting unchanged.
     prior : iterable of studies, results, or files, optional
-        Earlier studies of related tasks for transfer learning, as of `Study`.
+        Earlier studies of related tasks for transfer learning; see `Study`.
     workers : int, default 1
         Number of worker processes, or of trials in flight with an executor. One worker without `trial_timeout` runs
         in this process.
     executor : concurrent.futures.Executor, optional
-        Evaluates the trials in place of worker processes.
+        Evaluates the trials instead of worker processes.
     trial_timeout : float, optional
-        Seconds of one trial, at least 0.001. Then its worker is killed and the trial fails. Not with an executor.
+        Seconds per trial, at least 0.001; then the worker is killed and the trial fails. Not with an executor.
     load_timeout : float, default 60.0
         Seconds in which a worker must load the objective, at least 0.001. A worker that is slower or dies is replaced
-        at most twice for a trial.
+        at most twice per trial.
     callbacks : callable or sequence of callables, optional
         Called as ``callback(study, trial)`` after each finished trial.
     progress : bool, optional
         Whether to show a progress bar on stderr. By default it is shown in a terminal and in a notebook.
     reraise : exception class or tuple of them, optional
-        Exceptions of the objective that end the run, besides failing their trial.
+        Exceptions of the objective that end the run, in addition to failing their trial.
     stopping_rule : StoppingRule, optional
         Stops trials early by the values that the objective passes to `bostruct.report`, such as `bostruct.MedianRule`.
     retries : int, default 0
         Number of times that a failed or timed-out trial is evaluated again, at least 0. A trial that raised
         `bostruct.Transient` is evaluated again at least twice.
     max_initial_failures : int, "auto", or None, default "auto"
-        Ends the run after so many failed trials if none has completed, at least 1. "auto" is 10 or more, as of
-        `Study.optimize`. None never ends it.
+        Ends the run after this number of failed trials if no trial has completed, at least 1. "auto" is 10 or more;
+        see `Study.optimize`. None never ends the run.
 
     Returns
     -------
@@ -155,7 +155,7 @@ def minimize(
     ValueError
         If an argument is invalid, or for the single direction "maximize".
     BostructError
-        As of `Study` and `Study.optimize`. An error that ends a run carries the result so far as ``error.result``.
+        See `Study` and `Study.optimize`. An error that ends a run carries the result so far as ``error.result``.
 
     See Also
     --------
@@ -180,7 +180,7 @@ def maximize(
     space : Space, dict, or Domain
         The search space. A dict of variables becomes a `Space`.
     n_trials : int, optional
-        Total number of finished trials of the study, as of `minimize`.
+        Total number of finished trials of the study, as in `minimize`.
     **settings
         All other arguments of `minimize`. If `directions` are given, all must be "maximize".
 
@@ -194,7 +194,7 @@ def maximize(
     ValueError
         If an argument is invalid, or a direction is "minimize".
     BostructError
-        As of `minimize`.
+        As in `minimize`.
     """
     return _search("maximize", objective, space, n_trials, settings)
 
@@ -206,24 +206,24 @@ def _search(
     n_trials: int | None,
     settings: Mapping[str, Any],
 ) -> Result:
-    """Run one study from start to end; a name of None is that which `Study` gives."""
+    """Create, run and close one study; a name of None is the default of `Study`."""
     if unknown := settings.keys() - Settings.__annotations__.keys():
         raise TypeError(f"{direction}() got an unexpected keyword argument {min(unknown)!r}")
     _check_directions(direction, settings.get("directions"))
-    of_study = {name: one for name, one in settings.items() if name in _OF_STUDY and (name, one) != ("name", None)}
-    of_run = {name: one for name, one in settings.items() if name in _OF_RUN}
-    of_study["objective_name"] = objective if (own := settings.get("objective_name")) is None else own
+    for_study = {name: one for name, one in settings.items() if name in _STUDY and (name, one) != ("name", None)}
+    for_run = {name: one for name, one in settings.items() if name in _RUN}
+    for_study["objective_name"] = objective if (own := settings.get("objective_name")) is None else own
     if settings.get("directions") is None:
-        of_study["direction"] = direction
-    with Study(space, **of_study) as study:
-        result = study.optimize(objective, n_trials, **of_run)
+        for_study["direction"] = direction
+    with Study(space, **for_study) as study:
+        result = study.optimize(objective, n_trials, **for_run)
         with study.result_on_error():
             study.close()
     return result
 
 
 def _check_directions(direction: Direction, directions: object) -> None:
-    """Raise ValueError for directions that contradict the function that was called; `Study` checks all else of them."""
+    """Raise ValueError for directions that contradict the called function; `Study` checks everything else."""
     given = list(directions) if isinstance(directions, Sequence) and not isinstance(directions, str) else []
     if direction == "maximize" and "minimize" in given:
         raise ValueError(

@@ -16,11 +16,11 @@ from bostruct.checks import short_repr
 from bostruct.contracts import Json
 
 Status = Literal["completed", "failed", "infeasible"]
-LONGEST_TEXT = 10_000  # characters of a reason; the middle of a longer one is removed
-MOST_ATTRIBUTES = 65_536  # characters of the attributes of a trial, as JSON
-LONGEST_KEY = 200  # characters of the name of an attribute
-MOST_REFUSED = 10  # attributes of a trial that a warning names
-WORKER_NUMBER = "BOSTRUCT_WORKER"  # variable of a worker process: its number among those of a run, from 0
+LONGEST_TEXT = 10_000  # maximum characters of a reason; the middle of a longer reason is removed
+MOST_ATTRIBUTES = 65_536  # maximum characters of the attributes of a trial, as JSON
+LONGEST_KEY = 200  # maximum characters of the name of an attribute
+MOST_REFUSED = 10  # maximum number of attributes of a trial that a warning names
+WORKER_NUMBER = "BOSTRUCT_WORKER"  # environment variable of a worker process: its number in the run, from 0
 MEAN_ROUNDING = 1e-9  # tolerance of a mean, relative to the largest repeat
 
 
@@ -35,9 +35,9 @@ class Outcome:
     values : float or tuple of float, default ()
         A finite number, or one for each objective.
     failed, infeasible : str, optional
-        The reason why there is no value. Of more than 10,000 characters the middle is removed.
+        The reason why there is no value. If it has more than 10,000 characters, the middle is removed.
     constraints : dict of float, optional
-        The measured quantity of each limit, by name.
+        The measured quantity of each constraint, by name.
     cost : float, optional
         The cost of the evaluation, at least 0.
     sd : float, optional
@@ -45,8 +45,8 @@ class Outcome:
     repeats : tuple of float, default ()
         Repeated measurements of the point.
     attributes : dict, optional
-        Other data for `Trial.attributes`, such as the path of a file; JSON by name. Models ignore it. What cannot be
-        kept is left out with a warning when the outcome is recorded.
+        Other data for `Trial.attributes`, such as the path of a file; JSON by name. Models ignore it. Invalid
+        attributes are left out with a warning when the outcome is recorded.
 
     Raises
     ------
@@ -91,7 +91,7 @@ class Outcome:
             if numbers != ():
                 # no negative zero: the database would not keep its sign
                 object.__setattr__(self, name, tuple([number + 0.0 for number in _read_numbers(name, numbers)]))
-        measured = dict(_check_constraint_names(self.constraints))  # the giver may change theirs
+        measured = dict(_check_constraint_names(self.constraints))  # the caller may change the original
         for name, number in measured.items():
             measured[name] = _read_numbers(f"constraints[{name!r}]", (number,))[0]
         object.__setattr__(self, "constraints", measured)
@@ -120,7 +120,7 @@ class Outcome:
         made, put = cls.__new__(cls), object.__setattr__
         put(made, "values", (value + 0.0,))
         put(made, "constraints", {})
-        put(made, "attributes", {})  # all else is the default of the class
+        put(made, "attributes", {})  # other fields have the defaults of the class
         return made
 
     @property
@@ -130,7 +130,7 @@ class Outcome:
 
     @property
     def reason(self) -> str | None:
-        """The reason why there is no value; None if there is one."""
+        """The reason why there is no value; None if there is a value."""
         return self.failed if self.failed is not None else self.infeasible
 
     @property
@@ -159,12 +159,12 @@ class AttributeReader:
     def read(self, attributes: object) -> None:
         """Keep a copy of attributes; NumPy numbers and arrays become numbers and lists, paths become strings."""
         if not isinstance(attributes, Mapping):
-            self._refuse(TypeError(f"attributes: expected JSON by name, a dict, got {_typed(attributes)}"))
+            self._refuse(TypeError(f"attributes: expected JSON by name, a dict, got {_show(attributes)}"))
             return
         for name, value in attributes.items():
             try:
                 self._keep(name, value)
-            except Exception as error:  # also of a value's own code
+            except Exception as error:  # any exception, because a value may run its own code
                 self._refuse(error)
 
     def read_outcome(self, outcome: Outcome) -> Outcome:
@@ -182,7 +182,7 @@ class AttributeReader:
     def _keep(self, name: object, value: object) -> None:
         """Keep an attribute; raise an error, with its name, if it is not JSON or too large."""
         if not isinstance(name, str) or not 0 < len(name) <= LONGEST_KEY or name != storable(name):
-            raise TypeError(f"attributes: expected names of 1 to {LONGEST_KEY} characters, got {_typed(name)}")
+            raise TypeError(f"attributes: expected names of 1 to {LONGEST_KEY} characters, got {_show(name)}")
         n_left = self._n_left + self._sizes.get(name, 0)
         self._n_room = n_left - len(name)
         try:
@@ -232,7 +232,7 @@ class _TooLarge(Exception):
 
 
 def _no_json(part: object) -> Never:
-    raise TypeError(f"got {_typed(part)}")
+    raise TypeError(f"got {_show(part)}")
 
 
 def _check_reason(name: str, reason: object) -> str:
@@ -247,7 +247,7 @@ def _check_reason(name: str, reason: object) -> str:
 def _read_numbers(name: str, numbers: object, low: float = -math.inf) -> tuple[float, ...]:
     """Return floats; raise TypeError unless all are numbers in a tuple, ValueError unless finite and at least `low`."""
     if not isinstance(numbers, tuple):
-        raise TypeError(f"{name}: expected a tuple of numbers, got {_typed(numbers)}")
+        raise TypeError(f"{name}: expected a tuple of numbers, got {_show(numbers)}")
     if not all(map(isinstance, numbers, repeat(float))):
         numbers = tuple(as_number(name, number) for number in numbers)
     if not (all(map(math.isfinite, numbers)) and min(numbers) >= low):
@@ -259,26 +259,26 @@ def _read_numbers(name: str, numbers: object, low: float = -math.inf) -> tuple[f
 def _check_constraint_names(constraints: object) -> Mapping[str, object]:
     """Return constraints; raise TypeError unless they are a mapping from names."""
     if not isinstance(constraints, Mapping) or not all(isinstance(name, str) for name in constraints):
-        raise TypeError(f"constraints: expected numbers by name, got {_typed(constraints)}")
+        raise TypeError(f"constraints: expected numbers by name, got {_show(constraints)}")
     return constraints
 
 
 def as_number(name: str, value: object) -> float:
     """Return a float for any real number, or an array or tensor of one element; raise TypeError for anything else.
 
-    NaN and infinities pass: they are outcomes, not mistakes of type. So does a masked number, as NaN.
+    NaN and infinities are returned, because they are outcomes, not type errors. A masked number becomes NaN.
     """
     given = value
     if callable(item := getattr(value, "item", None)):
         try:
             value = item()
         except (TypeError, ValueError, RuntimeError):
-            raise TypeError(f"{name}: expected one number, got {_typed(given)}") from None
-        if _is_masked(given):  # `item` returns what lies under the mask
+            raise TypeError(f"{name}: expected one number, got {_show(given)}") from None
+        if _is_masked(given):  # `item` returns the number under the mask
             value = math.nan
     if isinstance(value, bool) or not isinstance(value, Real):
-        hint = "; return float(...) of it" if isinstance(value, SupportsFloat) else ""  # a bool, a decimal
-        raise TypeError(f"{name}: expected a number, got {_typed(given)}{hint}")
+        hint = "; return float(...)" if isinstance(value, SupportsFloat) else ""  # a bool, a decimal
+        raise TypeError(f"{name}: expected a number, got {_show(given)}{hint}")
     try:
         return float(value)
     except OverflowError:  # an integer beyond float64
@@ -328,27 +328,27 @@ def parse_outcome(
 
     sd: standard deviation of the noise in the value, at least 0; None if unknown.
     repeats: repeated measurements of the point, whose mean is the value; None for none.
-    constraints: the measured quantity of each limit by name; None for none.
+    constraints: the measured quantity of each constraint by name; None for none.
 
     Raises TypeError or ValueError, with the name of the argument.
     """
     if failed is None and infeasible is None and sd is None and repeats is None and constraints is None:
         return outcome_of(value)
     parts = {"sd": sd, "repeats": repeats, "constraints": constraints}
-    told = [name for name, part in parts.items() if part is not None]
+    others = [name for name, part in parts.items() if part is not None]
     reasons = {"failed": failed, "infeasible": infeasible}
     given = [name for name, reason in reasons.items() if reason is not None]
     if given and (len(given) == 2 or value is not None):
         raise ValueError("expected one of a value, failed= and infeasible=, got more than one")
-    if given and told:
-        raise ValueError(f"{told[0]}: expected none beside {given[0]}=, got {_typed(parts[told[0]])}")
+    if given and others:
+        raise ValueError(f"{others[0]}: expected None with {given[0]}=, got {_show(parts[others[0]])}")
     for name in given:
         if not isinstance(reasons[name], str) or not reasons[name]:
-            raise TypeError(f"{name}: expected a reason, a non-empty string, got {_typed(reasons[name])}")
+            raise TypeError(f"{name}: expected a reason, a non-empty string, got {_show(reasons[name])}")
     if given:
         return Outcome(failed=failed, infeasible=infeasible)
     if isinstance(value, Outcome | Mapping):
-        raise ValueError(f"{told[0]}: expected none beside a value that has all parts, got {_typed(parts[told[0]])}")
+        raise ValueError(f"{others[0]}: expected None with a value that has all parts, got {_show(parts[others[0]])}")
     return _make_outcome(value, repeats, constraints, sd)
 
 
@@ -356,10 +356,10 @@ def _read_parts(given: Mapping[object, object]) -> Outcome:
     """Return the outcome from a dict."""
     known = ("value", "repeats", "constraints", "sd", "cost", "attributes")
     if not given or not given.keys() <= set(known):
-        raise TypeError(f"value: expected a number, or a dict with the keys {', '.join(known)}, got {_typed(given)}")
+        raise TypeError(f"value: expected a number, or a dict with the keys {', '.join(known)}, got {_show(given)}")
     value, repeats, constraints, sd, cost, attributes = (given.get(name) for name in known)
     if isinstance(value, Outcome | Mapping):
-        raise TypeError(f"value: expected a number, got {_typed(value)}")
+        raise TypeError(f"value: expected a number, got {_show(value)}")
     outcome = _make_outcome(value, repeats, constraints, sd, cost)
     return outcome if attributes is None else replace(outcome, attributes=attributes)
 
@@ -371,7 +371,7 @@ def _make_outcome(
     measured = _read_constraints(constraints)
     several = _read_repeats(repeats)
     if several and value is not None:
-        raise ValueError("repeats: expected them in place of a value, which is their mean, got both")
+        raise ValueError("repeats: expected instead of a value, which is their mean, got both")
     if several and all(map(math.isfinite, several)):
         values: tuple[float, ...] = (_mean(several),)
     else:
@@ -396,21 +396,21 @@ def _explain_infinity(value: object, values: tuple[float, ...]) -> str:
 def _mean(numbers: Sequence[float]) -> float:
     try:
         return math.fsum(one / len(numbers) for one in numbers)
-    except OverflowError:  # the largest floats, whose shares were rounded up
+    except OverflowError:  # for the largest floats, whose shares are rounded up
         return max(numbers, key=abs)
 
 
 def _parse_values(value: object) -> tuple[float, ...]:
-    size = getattr(value, "size", 1)  # of an array; a method of tensors, which `as_number` reads
+    size = getattr(value, "size", 1)  # an integer of arrays, but a method of tensors, which `as_number` reads
     if isinstance(value, list) or (isinstance(size, int) and size != 1):
         raise TypeError(
-            f"value: expected a number, or a tuple of numbers for several objectives, got {_typed(value)}; "
-            "tuple(...) makes one"
+            f"value: expected a number, or a tuple of numbers for several objectives, got {_show(value)}; "
+            "pass tuple(...)"
         )
     if not isinstance(value, tuple):
         return (as_number("value", value),)
     if len(value) < 2:
-        raise TypeError(f"value: expected a number, or a tuple of two or more, got {_typed(value)}")
+        raise TypeError(f"value: expected a number, or a tuple of two or more, got {_show(value)}")
     return tuple(as_number(f"value[{position}]", one) for position, one in enumerate(value))
 
 
@@ -418,7 +418,7 @@ def _read_repeats(repeats: object) -> tuple[float, ...]:
     if repeats is None:
         return ()
     if isinstance(repeats, str | Mapping) or not isinstance(repeats, Iterable) or not (several := tuple(repeats)):
-        raise TypeError(f"repeats: expected numbers, several measurements of one point, got {_typed(repeats)}")
+        raise TypeError(f"repeats: expected numbers, several measurements of one point, got {_show(repeats)}")
     return tuple(as_number(f"repeats[{position}]", one) for position, one in enumerate(several))
 
 
@@ -430,17 +430,17 @@ def _read_constraints(constraints: object) -> dict[str, float]:
 
 
 def storable(text: str) -> str:
-    """Return a text whose lone surrogates, as in file names that are not UTF-8, are escaped."""
+    """Return a text with escaped lone surrogates, which file names that are not UTF-8 contain."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 def cut_middle(text: str) -> str:
-    """Return a text of at most `LONGEST_TEXT` characters; the middle of a longer one is removed, and counted."""
+    """Return a text of at most `LONGEST_TEXT` characters; in a longer text, a count replaces the middle."""
     if len(text) <= LONGEST_TEXT:
         return text
-    end = LONGEST_TEXT // 2 - 40  # which leaves room for the mark
+    end = LONGEST_TEXT // 2 - 40  # leaves room for the count
     return f"{text[:end]} [... {len(text) - 2 * end:,} characters left out ...] {text[-end:]}"
 
 
-def _typed(value: object) -> str:
+def _show(value: object) -> str:
     return f"{short_repr(value)} ({type(value).__name__})"

@@ -1,4 +1,4 @@
-"""Files that a user asks for: each is written whole or not at all, and never replaces what bostruct did not write."""
+"""Output files: each is written completely or not at all, and never replaces a file that bostruct did not write."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from typing import BinaryIO, TypeAlias
 
 Content: TypeAlias = str | bytes | Callable[[BinaryIO], object]
 PICTURE_METADATA = {"png": {"Software": "bostruct"}, "svg": {"Creator": "bostruct"}, "pdf": {"Creator": "bostruct"}}
-ENDS = 2**20  # bytes at each end of a file in which a mark is looked for
-MARKS = {  # how an earlier output is recognized, also of earlier versions if they left a certain mark
+ENDS = 2**20  # bytes at each end of a file that are searched for a mark
+MARKS = {  # patterns of earlier outputs, also of earlier versions if these left a reliable mark
     "picture": rb"\x89PNG\r\n\x1a\n.{25}.{4}tEXtSoftware\0bostruct|%PDF-.*/Creator \(bostruct\)"
     rb"|<\?xml .*?<dc:creator>\s*<cc:Agent>\s*<dc:title>bostruct</dc:title>",
     "page": rb'<!doctype html>\s*<html lang="en">(<head>)?\s*<meta charset="utf-8">\s*(<meta name="generator" '
@@ -45,25 +45,25 @@ MARKS = {  # how an earlier output is recognized, also of earlier versions if th
 SQLITE_MAGIC = b"SQLite format 3\0"
 COMPANION = re.compile(r"(.+?)(-journal|-wal|-shm|\.[0-9]+\.lock|\.[0-9]+\.[0-9]+-[0-9a-f]{12}\.writer)", re.DOTALL)
 DESCRIPTOR = re.compile(r"(?:/dev|/proc/self)/fd/([0-9]+)|/dev/std(out|err)")
-QUOTED = tuple("'\"=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")  # beginnings of formulas, and of what `quote_cell` writes
-ROWS_AT_ONCE = 1_000  # of a table
-PLAIN = frozenset((int, float, bool, type(None)))  # types of most cells, which are written as they are
-_databases: list[int] = []  # descriptors never closed, which would drop the locks that this process has on the file
+QUOTED = tuple("'\"=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")  # starts of formulas, and of literals of `quote_cell`
+ROWS_AT_ONCE = 1_000  # rows of a table that are formatted together
+PLAIN = frozenset((int, float, bool, type(None)))  # types of most cells, which are written unchanged
+_databases: list[int] = []  # descriptors that stay open; closing one would drop this process's locks on the file
 
 
 class OutputRefused(FileExistsError):
-    """An output would replace a file that bostruct did not write, a SQLite database, or an input."""
+    """Raised if an output would replace a file that bostruct did not write, a SQLite database, or an input."""
 
 
 def write_output(path: str | os.PathLike[str], content: Content, kind: str, *, overwrite: bool | None = False) -> None:
-    """Write a file that the user asked for, beside its place first, so that a former file stays whole until the end.
+    """Write an output file: first to a draft in the same folder, which replaces a former file at the end.
 
-    A former file passes on its mode, and a link to it stays. Devices and pipes are written directly.
+    The file keeps the mode of a former file, and links to it stay. Devices and pipes are written directly.
 
-    content: text, bytes, or a function that writes bytes to the open file. What UTF-8 lacks is escaped in text.
-    overwrite: True also replaces a file that bostruct did not write; None does not offer that.
+    content: text, bytes, or a function that writes bytes to the open file. Text is escaped if UTF-8 cannot encode it.
+    overwrite: True also replaces a file that bostruct did not write; with None, errors do not suggest that.
 
-    Raises OutputRefused, as `check_output` does; OSError, naming the file, if it cannot be written.
+    Raises OutputRefused, as `check_output` does; OSError, with the path, if the file cannot be written.
     """
     path = os.path.expanduser(os.fsdecode(path))
     found = check_output(path, kind, overwrite=overwrite)
@@ -77,7 +77,7 @@ def write_output(path: str | os.PathLike[str], content: Content, kind: str, *, o
             _write_content(os.open(path, os.O_WRONLY), content)
         else:
             _write_content(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), content, found)
-            check_output(path, kind, overwrite=overwrite)  # a file may have come meanwhile
+            check_output(path, kind, overwrite=overwrite)  # a file may have been created meanwhile
             os.replace(draft, target)
             _sync(folder)
     except OSError as error:
@@ -92,10 +92,10 @@ def write_output(path: str | os.PathLike[str], content: Content, kind: str, *, o
 
 
 def _write_content(descriptor: int, content: Content, former: os.stat_result | None = None) -> None:
-    """Write to an open file, which gets owner and mode of a former one; return when a regular file is on the disk."""
+    """Write to an open file, with owner and mode of a former file; return when a regular file is on disk."""
     with open(descriptor, "wb") as file:
         if former is not None and sys.platform != "win32":
-            with suppress(OSError):  # a file of somebody else, or a file system without owners
+            with suppress(OSError):  # another user's file, or a file system without owners
                 os.fchown(descriptor, former.st_uid, former.st_gid)
             with suppress(OSError):
                 os.fchmod(descriptor, stat.S_IMODE(former.st_mode))
@@ -109,7 +109,7 @@ def _write_content(descriptor: int, content: Content, former: os.stat_result | N
 
 
 def _sync(folder: str) -> None:
-    """Have the name of a new file on the disk, too, if the system can."""
+    """Write the name of a new file to disk, too, if the system supports it."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:
@@ -121,10 +121,10 @@ def _sync(folder: str) -> None:
 def check_output(
     path: str | os.PathLike[str], kind: str, *, overwrite: bool | None = False, inputs: Iterable[str] = ()
 ) -> os.stat_result | None:
-    """Return the status of what an output would replace, links followed; None for nothing.
+    """Return the `os.stat` of the file that an output would replace, following links; None if there is no file.
 
     Raises OutputRefused for a file that bostruct did not write, unless `overwrite` is True, and always for a SQLite
-    database, a file beside one, or an input; OSError, naming the path, if nothing can be written there.
+    database, a companion file of a database, or an input; OSError, with the path, if the file cannot be written.
     """
     path = os.path.expanduser(os.fsdecode(path))
     target = os.path.realpath(path)
@@ -140,9 +140,9 @@ def check_output(
     refuse_name_of_database(path)
     if refusal := _find_refusal(target, found, kind, overwrite, inputs):
         raise OutputRefused(errno.EEXIST, refusal, path)
-    is_beside = found is None or stat.S_ISREG(found.st_mode)
+    needs_draft = found is None or stat.S_ISREG(found.st_mode)
     if not (found is None or os.access(path, os.W_OK)) or (
-        is_beside and os.path.isdir(folder) and not os.access(folder, os.W_OK | os.X_OK)
+        needs_draft and os.path.isdir(folder) and not os.access(folder, os.W_OK | os.X_OK)
     ):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
     return found
@@ -151,7 +151,7 @@ def check_output(
 def _find_refusal(
     target: str, found: os.stat_result | None, kind: str, overwrite: bool | None, inputs: Iterable[str]
 ) -> str | None:
-    """Say why a file must not be written; None if it may."""
+    """Return the reason why a file must not be written; None if it may be written."""
     if found is not None and not (stat.S_ISREG(found.st_mode) or stat.S_ISBLK(found.st_mode)):
         return None
     ends = _read_ends(target)
@@ -166,15 +166,15 @@ def _find_refusal(
 
 
 def refuse_name_of_database(path: str) -> None:
-    """Raise OutputRefused if a SQLite database keeps a file of a name beside it."""
-    beside = COMPANION.fullmatch(os.path.realpath(path))
-    if beside is not None and _read_ends(beside[1]).startswith(SQLITE_MAGIC):
-        refusal = f"the database {beside[1]} keeps a file of this name; give another path"
+    """Raise OutputRefused if a SQLite database keeps a companion file of this name."""
+    companion = COMPANION.fullmatch(os.path.realpath(path))
+    if companion is not None and _read_ends(companion[1]).startswith(SQLITE_MAGIC):
+        refusal = f"the database {companion[1]} keeps a file of this name; give another path"
         raise OutputRefused(errno.EEXIST, refusal, path)
 
 
 def _leads_to(path: str, target: str) -> bool:
-    """Return whether a path leads to a file, which need not be there; a text that is no path does not."""
+    """Return whether a path leads to a file, which need not exist; False for a text that is not a path."""
     try:
         path = os.path.realpath(os.path.expanduser(path))
         return path == target or os.path.samefile(path, target)
@@ -183,12 +183,12 @@ def _leads_to(path: str, target: str) -> bool:
 
 
 def _read_ends(path: str) -> bytes:
-    """Return the beginning and the end of a regular file; nothing for any other."""
+    """Return the start and the end of a regular file; b"" for any other."""
     with suppress(FileNotFoundError, NotADirectoryError):
         found = os.stat(path)
         if any(os.path.samestat(os.fstat(one), found) for one in _databases):
             return SQLITE_MAGIC
-        if stat.S_ISREG(found.st_mode) and found.st_size > 0:  # an empty one may become a database
+        if stat.S_ISREG(found.st_mode) and found.st_size > 0:  # an empty file may become a database
             descriptor = os.open(path, os.O_RDONLY | (os.O_BINARY if sys.platform == "win32" else 0))
             ends = os.read(descriptor, ENDS)
             if ends.startswith(SQLITE_MAGIC):
@@ -218,7 +218,7 @@ def sign_archive(archive: BytesIO) -> bytes:
 
 
 def format_csv(header: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
-    """Return a table as CSV, in which spreadsheets find no formula, and which UTF-8 can hold."""
+    """Return a table as CSV without formulas for spreadsheets, which UTF-8 can encode."""
     text = StringIO()
     written = csv.writer(text)
     known: dict[str, object] = {}
@@ -242,9 +242,9 @@ def _quote_known(value: object, known: dict[str, object]) -> object:
 
 
 def quote_cell(value: object) -> object:
-    """Return a cell for a value: a text that begins like a formula, or that UTF-8 lacks, as a literal of Python.
+    """Return the cell of a value; a string becomes a Python literal if it is like a formula, or invalid in UTF-8.
 
-    value: anything. Numbers and None stay as they are.
+    value: any object; numbers and None are unchanged.
     """
     if value is None or isinstance(value, Number):
         return value
@@ -254,7 +254,7 @@ def quote_cell(value: object) -> object:
 
 
 def unquote_cell(cell: object) -> object:
-    """Return the text for which `quote_cell` wrote a literal, and anything else as it is."""
+    """Return the string of a literal of `quote_cell`; anything else is unchanged."""
     if isinstance(cell, str) and cell.startswith(QUOTED[:2]):
         with suppress(ValueError, SyntaxError):
             text = ast.literal_eval(cell)

@@ -1,6 +1,6 @@
-"""Parts that other packages bring: by an entry point of an installed one, or as `module:name`.
+"""Parts from other packages: by an entry point of an installed package, or as `module:name`.
 
-Nothing here is imported, and no entry point is read, before a name is looked up that the package itself does not have.
+No part is imported, and no entry point is read, before a name is looked up that bostruct itself does not have.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ def is_reference(text: object) -> bool:
 
 
 def import_reference(argument: str, reference: str) -> Any:
-    """Import what `module:name` names, from the current directory and the path, as ``python -m`` does.
+    """Import the object `module:name`, from the current directory and the path, as ``python -m`` does.
 
-    Raises ValueError, which names the module, the name and what was found, and shows what went wrong in the module.
+    Raises ValueError, with the module, the name and what was found, or the error in the module.
     """
     found = REFERENCE.fullmatch(reference)
     if found is None:
@@ -63,7 +63,7 @@ def _import_module(argument: str, given: str) -> ModuleType:
         raise ValueError(f"{argument}: {given}: there is no such file")
     folder, name = (os.getcwd(), given) if file is None else (str(file.resolve().parent), file.stem)
     if folder not in sys.path:
-        sys.path.insert(0, folder)  # for good: what the module imports later, and worker processes, need it too
+        sys.path.insert(0, folder)  # permanently: later imports of the module, and worker processes, need it, too
     try:
         module = importlib.import_module(name)
     except ModuleNotFoundError as error:
@@ -73,15 +73,15 @@ def _import_module(argument: str, given: str) -> ModuleType:
         raise ValueError(f"{argument}: {missing}") from error
     except Exception as error:
         raise ValueError(f"{argument}: importing {given} failed: {explain(error)}") from error
-    where = getattr(module, "__file__", None)
-    if file is not None and (where is None or Path(where).resolve() != file.resolve()):
-        found = f"the module {name!r} is {where or 'built in'}; give the file another name"
+    path = getattr(module, "__file__", None)
+    if file is not None and (path is None or Path(path).resolve() != file.resolve()):
+        found = f"the module {name!r} is {path or 'built in'}; give the file another name"
         raise ValueError(f"{argument}: {given}: {found}")
     return module
 
 
 def explain(error: BaseException) -> str:
-    """Return an exception as text: its kind, its message, and the line of code that raised it."""
+    """Return an exception as text: its class, its message, and the line of code that raised it."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "importlib" not in frame.filename]
     own = [frame for frame in frames if Path(frame.filename) != Path(__file__)]
     where = f" ({own[-1].filename}, line {own[-1].lineno})" if own else ""
@@ -95,7 +95,7 @@ def list_plugins(group: str, taken: Iterable[str] = ()) -> dict[str, EntryPoint]
 
 
 def list_loadable(group: str, taken: Iterable[str] = ()) -> list[str]:
-    """Return the names of the entry points of a group that can be loaded, for a message; each is loaded."""
+    """Load the entry points of a group, and return the names of those that load, for a message."""
     return [name for name, point in list_plugins(group, taken).items() if _is_loadable(point)]
 
 
@@ -108,13 +108,13 @@ def _is_loadable(point: EntryPoint) -> bool:
 
 
 def explain_taken(group: str, taken: Iterable[str]) -> dict[str, str]:
-    """Return why the entry points that have a name of the package itself are left out, by that name."""
+    """Return the reasons why entry points with names of bostruct itself are left out, by name."""
     found = sorted((one for one in entry_points(group=group) if one.name in taken), key=lambda one: one.name)
-    return {one.name: f"{describe_plugin(one)} has a name of bostruct itself; give it another" for one in found}
+    return {one.name: f"{describe_plugin(one)} has a name of bostruct itself; give it another name" for one in found}
 
 
 def load_plugin(argument: str, point: EntryPoint) -> Any:
-    """Load an entry point; raise ValueError, which names it and its package, if that fails."""
+    """Load an entry point; raise ValueError, with its name and package, if that fails."""
     try:
         return point.load()
     except Exception as error:
@@ -122,6 +122,6 @@ def load_plugin(argument: str, point: EntryPoint) -> Any:
 
 
 def describe_plugin(point: EntryPoint) -> str:
-    """Name an entry point, its group and its package, for a message."""
+    """Return the name, the group and the package of an entry point, for a message."""
     package = "an unknown package" if point.dist is None else f"the package {point.dist.name} {point.dist.version}"
     return f"{point.name!r} ({point.value}, of the group {point.group} of {package})"

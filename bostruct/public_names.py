@@ -1,4 +1,4 @@
-"""Public names of a package: loaded when first used, listed by `dir`, and what to use in place of old ones."""
+"""Public names of a package: loaded when first used, listed by `dir`, with the replacements of old names."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
 
-_BY_NEW = {  # what to use, and the old names, whatever package had them
+_BY_NEW = {  # old names by their replacement, for any package that had them
     "bostruct.contracts.AcquisitionFunction": "Acquisition DependsOnNoise HasWorthGradient",
     "bostruct.contracts.AcquisitionGradient": "WorthSlopes",
     "bostruct.contracts.Choice": "Coordinate",
@@ -45,12 +45,12 @@ def attach(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package whose names are loaded when first used.
 
-    A name that the package lacks raises AttributeError, which says what to use in place of an old name; so does the
-    ImportError of ``from package import name``.
+    An unknown name raises AttributeError, and ImportError in ``from package import name``; the error gives the
+    replacement of an old name.
 
     package: dotted name.
-    homes: dotted module -> its public names, with spaces between.
-    load: imports a module.
+    homes: public names of each module, separated by spaces, by the dotted name of the module.
+    load: function that imports a module.
     """
     modules = {name: module for module, names in homes.items() for name in names.split()}
 
@@ -62,13 +62,13 @@ def attach(
         lacks, use = f"module {package!r} has no attribute {name!r}", OLD_NAMES.get(name)
         if use is None:
             raise AttributeError(lacks)
-        # `from package import name` looks for the name in this function of Python, and drops an AttributeError.
+        # `from package import name` calls this function of Python, which discards an AttributeError.
         if sys._getframe(1).f_code.co_name == "_handle_fromlist":
             raise ImportError(f"cannot import name {name!r} from {package!r}; use {use}", name=package)
         raise AttributeError(f"{lacks}; use {use}")
 
     def list_names() -> list[str]:
-        """Leave out what the package imports for itself."""
+        """List public names, special names and submodules, without the package's own imports."""
         module = sys.modules[package]
         special = [name for name in vars(module) if name.startswith("__")]
         files = [name for name in vars(module) if sys.modules.get(f"{package}.{name}") is vars(module)[name]]

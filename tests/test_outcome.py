@@ -108,7 +108,7 @@ def test_what_was_measured_is_refused_by_name_beside_a_reason(part: dict[str, An
     told: dict[str, Any] = {**part, reason: "x"}
     study = bo.Study({"a": bool}, method="random", seed=0)
     trial = study.ask()
-    with pytest.raises(ValueError, match=rf"^{name}: expected none beside {reason}=, got "):
+    with pytest.raises(ValueError, match=rf"^{name}: expected None with {reason}=, got "):
         study.tell(trial, **told)
     with pytest.raises(ValueError, match="got more than one"):
         study.tell(trial, 1.0, **told)

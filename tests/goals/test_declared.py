@@ -71,7 +71,7 @@ def test_goals_that_make_no_sense_are_refused_by_name(given, error, message):
         (Goals(), [1.0, 2.0], TypeError, r"or a tuple of numbers for several objectives, got \[1.0, 2.0\]"),
         (Goals(), {"value": 1.0, "constraints": {"w": 1.0}}, ValueError, r"got 'w', on which .* it has none"),
         (Goals(), {"valeu": 1.0}, TypeError, r"or a dict with the keys value, repeats"),
-        (Goals(), {"value": 1.0, "repeats": [1.0]}, ValueError, r"repeats: expected them in place of a value"),
+        (Goals(), {"value": 1.0, "repeats": [1.0]}, ValueError, r"repeats: expected instead of a value"),
     ],
 )
 def test_what_is_told_has_what_the_goals_ask_for(goals: Goals, told: Any, error: type[Exception], message: str) -> None:
