@@ -135,7 +135,7 @@ class SignalDeferral:
             _handle(number, frame, self._before[number])
 
     def handle(self) -> None:
-        """Call the handlers of the signals so far, as if the block ended here and another one began."""
+        """Call the handlers of the signals so far, as if the block ended here and another block started."""
         if self._frames:
             try:
                 self.__exit__()
@@ -152,7 +152,7 @@ class SignalDeferral:
         """Restore all handlers, even if a restored handler raises in between."""
         try:
             for number, handler in self._before.items():
-                if get_handler(number) is self:  # unless a handler has set another one
+                if get_handler(number) is self:  # unless a handler has set another handler
                     _replace_handler(number, self, handler)
         except BaseException:
             self._restore()
@@ -225,7 +225,7 @@ def _iterate_frames(thread: int) -> Iterator[FrameType]:
 
 
 def _find_signals(defaults: Sequence[int]) -> list[int]:
-    """Return the signals with a Python handler or with a default handler that Python knows."""
+    """Return the signals with a Python handler, and those among `defaults` whose handler Python knows."""
     in_python = compress(_NUMBERS, map(callable, map(get_handler, _NUMBERS)))
     return sorted({*in_python, *(number for number in defaults if get_handler(number) is not None)})
 

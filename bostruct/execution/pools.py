@@ -141,11 +141,11 @@ class ExecutorPool(Pool):
     def poll(self) -> FinishedTrials:
         if self._numbers and not self._ended:  # checking hundreds of futures takes longer than a cheap suggestion
             return []
-        return self._look(0.0)
+        return self._poll(0.0)
 
     def wait(self) -> FinishedTrials:
         """Return finished trials; raise ExecutorError once no evaluated trial is left to return."""
-        while not (finished := self._look(None)):
+        while not (finished := self._poll(None)):
             pass  # a trial was lost too often, and another task runs instead
         return finished
 
@@ -162,9 +162,9 @@ class ExecutorPool(Pool):
         if future in self._numbers:  # it was not canceled
             self._ended[future] = now()
 
-    def _look(self, patience: float | None) -> FinishedTrials:
-        is_last = self._broken is not None and patience is None
-        done, _ = wait(self._numbers, LAST_SECONDS if is_last else patience, FIRST_COMPLETED)
+    def _poll(self, timeout: float | None) -> FinishedTrials:
+        is_last = self._broken is not None and timeout is None
+        done, _ = wait(self._numbers, LAST_SECONDS if is_last else timeout, FIRST_COMPLETED)
         if is_last and not done:
             self.close()
         finished: FinishedTrials = []

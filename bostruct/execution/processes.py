@@ -98,14 +98,14 @@ class ProcessPool(Pool):
         self._begin_waiting()
 
     def poll(self) -> FinishedTrials:
-        return self._look(0.0)
+        return self._poll(0.0)
 
     def wait(self) -> FinishedTrials:
         """Return finished trials; raise BostructError if no process can load the objective."""
         while True:
             deadlines = [worker.deadline for worker in self._busy.values() if worker.deadline is not None]
-            patience = min([CHECK_SECONDS, *(max(0.0, deadline - monotonic()) for deadline in deadlines)])
-            if finished := self._look(patience):
+            timeout = min([CHECK_SECONDS, *(max(0.0, deadline - monotonic()) for deadline in deadlines)])
+            if finished := self._poll(timeout):
                 return finished
 
     def cancel(self, number: int) -> None:
@@ -124,14 +124,14 @@ class ProcessPool(Pool):
             worker.kill()
         self._forget()
 
-    def _look(self, patience: float) -> FinishedTrials:
-        """Wait for messages of processes, at most `patience` seconds, and return the finished trials."""
+    def _poll(self, timeout: float) -> FinishedTrials:
+        """Wait for messages of processes, at most `timeout` seconds, and return the finished trials."""
         if self._broken is not None:  # earlier results were returned first
             raise self._broken
         finished: FinishedTrials = []
         for worker in self._busy.values():
             worker.detect_exit()
-        for connection in wait(list(self._busy), patience):
+        for connection in wait(list(self._busy), timeout):
             worker = self._busy[connection]  # type: ignore[index]  # the list contains only connections
             if worker.is_loading:
                 self._finish_loading(worker)
@@ -163,7 +163,7 @@ class ProcessPool(Pool):
                 self._replace(worker, attempt, str(error))
 
     def _find_worker(self, attempt: int) -> WorkerProcess | None:
-        """Return an idle or new process; None, or the reason to end the run, if the system refuses one."""
+        """Return an idle or new process; None if the system refuses a process, which may end the run."""
         while self._idle and attempt == 1:
             worker = self._idle.pop()
             if worker.is_alive():
@@ -209,7 +209,7 @@ class ProcessPool(Pool):
             times = f"{attempt} worker processes were tried for trial {lost.number}, and the last one"
             self._broken = BostructError(f"objective: {times} {why}")
             return
-        log.warning("trial %d: a worker process %s; another one is started", lost.number, why)
+        log.warning("trial %d: a worker process %s; another process is started", lost.number, why)
         self._waiting.append(WaitingTrial(lost.number, lost.point, attempt + 1))
 
     def _receive(self, worker: WorkerProcess) -> Evaluation | None:
@@ -237,7 +237,7 @@ class ProcessPool(Pool):
     def _forget(self) -> None:
         """Drop all processes without ending them, and the objective."""
         for worker in (*self._busy.values(), *self._idle):
-            worker.let_go()
+            worker.close()
         self._busy.clear()
         self._idle.clear()
         self._waiting.clear()
@@ -383,9 +383,9 @@ class WorkerProcess:
         with contextlib.suppress(ProcessLookupError, PermissionError):  # its group is empty
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
-        self.let_go()
+        self.close()
 
-    def let_go(self) -> None:
+    def close(self) -> None:
         """Close our ends of its socket and pipe."""
         self.connection.close()
         if self._process.stdin is not None:

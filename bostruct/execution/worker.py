@@ -66,7 +66,7 @@ def _load(descriptor: int) -> Callable[[Any], Any]:
 
 
 def _take_stdin() -> int:
-    """Give the objective an empty stdin; return the descriptor of the original one, the pipe from the study."""
+    """Give the objective an empty stdin; return the descriptor of the original stdin, the pipe from the study."""
     pipe = fcntl.fcntl(0, fcntl.F_DUPFD_CLOEXEC, 3)  # not the number of a closed stdout
     empty = os.open(os.devnull, os.O_RDONLY)
     os.dup2(empty, 0)

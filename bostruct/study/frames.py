@@ -92,7 +92,7 @@ class _FrameColumns(NamedTuple):
     has_sd: bool
 
 
-def read_frame(
+def from_dataframe(
     frame: DataFrame,
     value: str | Sequence[str],
     failed: str | None,

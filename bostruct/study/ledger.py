@@ -25,7 +25,7 @@ from bostruct.storage.writing import defer_signals_and_note, retry_rolled_back
 from bostruct.study.history import ATTRIBUTES, CANCELED, DOUBLE, MACHINE, NO_DATA, Trial
 from bostruct.study.point_forms import Kept, find_moved_numbers, find_names, restore_numbers, write_point_text
 from bostruct.study.records import read_goals, read_initial, read_trial, show_outcome, write_trial
-from bostruct.study.space_changes import current_row, has_domain, reread_trials
+from bostruct.study.space_changes import current_row, has_domain, read_trials
 from bostruct.study.trial_records import Record, TrialRecords
 
 RETRIES = 2  # default for a failure that the point did not cause
@@ -76,7 +76,7 @@ class Ledger(TrialRecords):
         self._where = where = f"{label}: study {row.name!r}"
         self._initial = read_initial(row, domain, where) if has_domain(row, domain) else []
         with pause_collector():
-            for row, found in zip(stored.trials, reread_trials(stored, self._form, where), strict=True):
+            for row, found in zip(stored.trials, read_trials(stored, self._form, where), strict=True):
                 self._enter(found.trial, found.kept, row, found.text)
             self._close_stored(stored.trials)
 
@@ -128,7 +128,7 @@ class Ledger(TrialRecords):
         """Wait until no other writer is choosing a trial, and lock them out for the duration of a block.
 
         wanted: returns whether a trial is wanted, given the changes of other writers. It is called in the transaction
-            that starts a trial, because other writers may ask if a connection is lost. None if one is always wanted.
+            that starts a trial, because other writers may ask if a connection is lost. None to want any trial.
         """
         locks = [self.writer.ask_lock()] if self._is_shared else []  # others wait for it until this process ends
         for lock in locks:
@@ -378,7 +378,7 @@ class Ledger(TrialRecords):
                 writer.update(write_trial(trial, attempts, owner=self.owner))
             record.earlier |= {record.trial.started}
             record.attempts, record.trial = attempts, trial
-            self._hold(record)
+            self._own(record)
             return trial
         return None
 
@@ -399,10 +399,10 @@ class Ledger(TrialRecords):
             point, owner = self._write_point(x), None if waits else self.owner
             row = write_trial(trial, 0 if waits else 1, point=point, owner=owner)
             writer.insert(row, found.state)
-        self._is_lent = False  # its searcher is done
+        self._shares_seen = False  # its searcher is done
         self._enter(trial, self._form.keep(x), row)
         if not waits:
-            self._hold(self._records[trial.number])
+            self._own(self._records[trial.number])
         self.state, self.is_resumed = found.state, False
         return trial
 
@@ -422,9 +422,8 @@ class Ledger(TrialRecords):
         noted: additional info of the trial, plain JSON.
         begun: start time of the trial that the caller received; None for the latest.
 
-        If the trial has finished meanwhile, the outcome becomes another trial of its point, whose
-        ``info["double_of"]`` is the number of the first. If the file was lost, the outcome stays in memory and
-        StorageLost is raised.
+        If the trial has finished meanwhile, the outcome becomes another trial of its point, with the first number in
+        ``info["double_of"]``. If the file was lost, the outcome is kept in memory and StorageLost is raised.
 
         Raises ValueError if the trial has finished and the caller had not asked it here.
         """
@@ -528,7 +527,7 @@ class Ledger(TrialRecords):
             self._reopen(record)
             record.trial = running
         record.attempts -= 1
-        self._let_go(record)
+        self._disown(record)
 
     @defer_signals_once_begun
     @retry_rolled_back
@@ -552,7 +551,7 @@ class Ledger(TrialRecords):
             trial = replace(record.trial, info=info | (noted or {"retries": info.get("retries", 0) + 1}))
             writer.update(write_trial(trial, attempts))
         record.trial, record.attempts, record.open = trial, attempts, record.open - {begun}
-        self._let_go(record)
+        self._disown(record)
         return trial
 
     def blame_machine(self, number: int, cause: str) -> Info:
@@ -568,12 +567,12 @@ class Ledger(TrialRecords):
         is_same = before["cause"].removesuffix(EARLIER) == cause  # in a fresh process
         return {} if is_same and before["completed"] < self.n_completed else {NO_DATA: cause}
 
-    def _hold(self, record: Record) -> None:
+    def _own(self, record: Record) -> None:
         record.owner = self.owner
         self.in_flight[record.trial.number] = record.trial.started
         record.open |= {record.trial.started}
 
-    def _let_go(self, record: Record) -> None:
+    def _disown(self, record: Record) -> None:
         record.owner = None
         self.in_flight.pop(record.trial.number, None)
 

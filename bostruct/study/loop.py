@@ -88,7 +88,7 @@ def _give_back(study: Any, loop: _Loop, error: BaseException) -> None:
             loop.tell_rest()
         except BostructError as another:
             add_note(error, f"Not all finished trials were recorded: {another}")
-        if in_flight := _find_held(study, loop.pending):
+        if in_flight := _list_in_flight(study, loop.pending):
             study.give_back(in_flight)
     except BostructError as another:
         note_unreturned(error, [trial.number for trial in in_flight], another)
@@ -100,12 +100,12 @@ def _requeue_abandoned(study: Any) -> None:
     """Requeue trials of interrupted earlier runs; trials of other writers are not affected."""
     for pending in list(left := _left.get(study, [])):
         with suppress(BostructError):  # the run will raise it too
-            if held := _find_held(study, pending):
-                study.give_back(held)
+            if trials := _list_in_flight(study, pending):
+                study.give_back(trials)
             left[:] = [one for one in left if one is not pending]
 
 
-def _find_held(study: Any, pending: dict[int, float]) -> list[Trial]:
+def _list_in_flight(study: Any, pending: dict[int, float]) -> list[Trial]:
     """Return the trials of a run that have not been finished, canceled or requeued since."""
     begun = sorted((number, when) for number, when in pending.items() if study.in_flight.get(number) == when)
     trials = study.trials if begun else ()
@@ -125,7 +125,7 @@ class _Loop:
         self._total = total
         self._deadline = deadline
         self._pool = pool
-        self._pace = ThroughputEstimate(pool.slots)
+        self._throughput = ThroughputEstimate(pool.slots)
         self._sign = -1.0 if study.goals.directions[0] == "maximize" else 1.0
         self._curves = Curves(self._sign)
         self._failures = FailureWatch(study, settings)
@@ -151,15 +151,15 @@ class _Loop:
                 del self.pending[number]
             room = self._room  # read once, because another run of the study may change it
             if room > 0 and not self._is_ending():
-                self._submit(room if self._pace.is_behind else 1, callbacks)
+                self._submit(room if self._throughput.is_behind else 1, callbacks)
             elif self.pending and self._prefetches():
-                self._take(self._collect(self._pool.poll), callbacks)
+                self._handle_finished(self._collect(self._pool.poll), callbacks)
             elif self.pending and self._settings.cancel_running:
-                self._take(self._collect(self._poll_until_deadline), callbacks)
+                self._handle_finished(self._collect(self._poll_until_deadline), callbacks)
                 if self._is_past_deadline():  # the next run evaluates these points first
-                    self._study.give_back(_find_held(self._study, self.pending))
+                    self._study.give_back(_list_in_flight(self._study, self.pending))
             elif self.pending:
-                self._take(self._collect(self._pool.wait), callbacks)
+                self._handle_finished(self._collect(self._pool.wait), callbacks)
             elif not self._finds_stale_trial():
                 break
         if self._lost is not None:
@@ -209,7 +209,7 @@ class _Loop:
     def _prefetches(self) -> bool:
         """Choose the next point while all workers are busy; return whether that was worthwhile."""
         n_waiting = self._study.n_waiting
-        wanted = min(self._pace.n_ahead, self._missing - len(self.pending))
+        wanted = min(self._throughput.n_ahead, self._missing - len(self.pending))
         if n_waiting >= wanted or self._is_ending():
             return False
         try:
@@ -228,15 +228,15 @@ class _Loop:
     def _submit(self, n: int, callbacks: Sequence[Callable[[Any, Trial], None]]) -> None:
         """Submit up to n trials of one fit; tell the finished trials between two of them."""
         points, missing = self._study._suggestions(), lambda: self._missing - len(self.pending)
-        asked = self._study._ask_jointly(n, points, missing, self._has_room, self._record)
+        asked = self._study._ask_jointly(n, points, missing, self._has_room, self._add_pending)
         for _ in range(n):
-            if (trial := self._take_next(asked)) is None:
+            if (trial := self._ask_next(asked)) is None:
                 return
             self._pool.submit(trial.number, self._watch(trial.point))
-            self._pace.note_suggestion(trial)
-            self._take(self._collect(self._pool.poll), callbacks)
+            self._throughput.note_suggestion(trial)
+            self._handle_finished(self._collect(self._pool.poll), callbacks)
 
-    def _take_next(self, asked: Iterator[Trial]) -> Trial | None:
+    def _ask_next(self, asked: Iterator[Trial]) -> Trial | None:
         try:
             with suppress(NotWanted):  # another process may have asked first
                 return next(asked, None)
@@ -246,7 +246,7 @@ class _Loop:
             self._lost = error
         return None
 
-    def _record(self, trial: Trial) -> None:
+    def _add_pending(self, trial: Trial) -> None:
         """Add a trial to those in flight."""
         if trial.number in self.pending:  # requeued while it was in flight
             self._pool.cancel(trial.number)
@@ -286,7 +286,7 @@ class _Loop:
         self._is_collecting = False
         return self._collected
 
-    def _take(self, finished: FinishedTrials, callbacks: Sequence[Callable[[Any, Trial], None]]) -> None:
+    def _handle_finished(self, finished: FinishedTrials, callbacks: Sequence[Callable[[Any, Trial], None]]) -> None:
         """Tell finished trials and call the callbacks; raise mistakes of the objective and errors to be reraised."""
         goals = self._study.goals
         finished = [(number, _judge(one, goals)) for number, one in finished if not self._is_canceled(number)]
@@ -317,7 +317,7 @@ class _Loop:
             try:
                 ended = clamp_end(evaluation.ended, self.pending[number])
                 trial = self._tell_one(number, evaluation._replace(ended=ended))
-                self._pace.note_evaluation(ended - self.pending[number])
+                self._throughput.note_evaluation(ended - self.pending[number])
                 recorded.append((trial, evaluation))
             except StorageLost as error:
                 self._lost = error
@@ -368,9 +368,9 @@ def _stop_reason(total: float, n_remote: int) -> str:
 # errors of the objective, from the first trial onward, not properties of points
 MISTAKES = (TypeError, AttributeError, NameError, LimitError)
 MAX_EQUAL_ERRORS = 5  # first trials with the same error: a mistake in the objective, not a property of points
-MIN_INITIAL_FAILURES = 10  # of any type, before a run without completed trials ends
-MAX_MACHINE_FAILURES = 5  # in a row, after which a run ends
-MANY_FAILURES = 20  # of one type in a row, after which a warning is logged
+MIN_INITIAL_FAILURES = 10  # failures of any type, after which a run without completed trials ends
+MAX_MACHINE_FAILURES = 5  # failures of the machine in a row, after which a run ends
+MANY_FAILURES = 20  # failures of one type in a row, after which a warning is issued
 CONTINUE_HINT = "to continue anyway, pass max_initial_failures=None (--max-initial-failures none)"
 
 
@@ -379,7 +379,7 @@ class ObjectiveError(BostructError):
 
 
 class FailureWatch:
-    """The failures of one run, which end it if the objective or the machine is at fault."""
+    """The failures of one run, which end the run if the objective or the machine is at fault."""
 
     def __init__(self, study: Any, settings: RunSettings) -> None:
         self._study = study
@@ -388,7 +388,7 @@ class FailureWatch:
         if self._limit == "auto":
             self._limit = max(MIN_INITIAL_FAILURES, 2 * settings.workers, study.n_initial)
         self._equal_errors: list[tuple[str, int]] = []
-        self._kinds: Counter[str] = Counter()  # of the failures, until a trial completes
+        self._kinds: Counter[str] = Counter()  # types of the failures, until a trial completes
         self._row = ("", 0)  # the type of the last failures, and their number
         self._n_machine = 0  # failures of the machine in a row
         self._has_warned = False
@@ -491,20 +491,20 @@ def raise_mistake(number: int, evaluation: Evaluation) -> NoReturn:
 
 
 def _has_completed_own(study: Any) -> bool:
-    """Return whether a trial has completed, other than added ones, which may come from another objective."""
+    """Return whether a trial has completed, except for added trials, which may come from another objective."""
     return any(trial.status == "completed" and trial.origin != "added" for trial in study.trials)
 
 
 def _name_kind(evaluation: Evaluation) -> str:
-    """Return the class of an error, or the first words of another reason; all nonfinite values are equal."""
+    """Return the class of an error, or the start of another reason; all nonfinite values have one name."""
     kind = (evaluation.outcome.failed or "").partition(":")[0]
     return "value that is not finite" if kind.startswith("objective returned") else kind
 
 
 RECENT = 16  # suggestions and evaluations that are averaged
-LOST_SHARE = 0.02  # of an evaluation: a slower suggestion is prefetched
-BUSY_SHARE = 0.5  # of the time: above it, suggestions queue, so one search serves several points
-MOST_AHEAD = 8  # queued points, each of which has less information than one chosen when needed
+LOST_SHARE = 0.02  # share of an evaluation: a slower suggestion is prefetched
+BUSY_SHARE = 0.5  # share of the time: above it, suggestions queue, so one search serves several points
+MOST_AHEAD = 8  # queued points, each chosen with less information than a point chosen when needed
 WORKERS_FOR_EACH = 4  # workers per queued point, since the points being evaluated also lack information
 
 

@@ -146,7 +146,7 @@ def stored_domain(row: StudyRow) -> Domain:
     try:
         return as_domain(_rebuild_domain(row))
     except (DomainError, TypeError) as error:
-        raise DomainError(f"study {row.name!r}: {error}; give the space: Study.load takes it as space=") from error
+        raise DomainError(f"study {row.name!r}: {error}; pass the space to Study.load as space=") from error
 
 
 def explain_rebuild(domain: Domain, row: StudyRow, error: DomainError) -> DomainError:

@@ -301,8 +301,8 @@ class Result:
 
         Returns
         -------
-        array of shape (n,)
-            The hypervolumes.
+        tuple of float
+            The n hypervolumes.
 
         Raises
         ------
@@ -428,7 +428,7 @@ class Result:
         return len(trial.broken), sum(limited[name].violation(trial.constraints[name]) for name in trial.broken)
 
     def _tally(self) -> str:
-        """Count the trials in words, with the last reason of a failure."""
+        """Return the numbers of trials as text, with the last reason of a failure."""
         reasons = [trial.reason for trial in self.trials if trial.reason is not None]
         last = f"; the last reason: {reasons[-1]}" if reasons else ""
         return f"{pluralize(len(self.trials), 'trial')}, {self.n_failed} failed, {self.n_infeasible} infeasible{last}"
@@ -466,7 +466,7 @@ class Result:
 
     @property
     def n_stopped(self) -> int:
-        """The number of trials that a stopping rule ended; their value is the last reported one."""
+        """The number of trials that a stopping rule ended; their value is the last reported value."""
         return sum(t.stopped_at is not None for t in self.trials)
 
     @property

@@ -112,7 +112,7 @@ def find_change(stored: StoredStudy, given: StudyRow, domain: Domain, where: str
         return Opening(given, None)
     initial = given.initial
     if initial == "[]":
-        initial = dump(list(_reread_initial(row, domain, where)))
+        initial = dump(list(_migrate_initial(row, domain, where)))
     is_same = is_same_kind(row.method, given.method)
     agreed = given._replace(domain=row.domain, initial="[]", method=row.method if is_same else given.method)
     change = SpaceChange(given.domain, given.method, initial, len(stored.trials), dump(unread), now(), __version__)
@@ -144,7 +144,7 @@ def _find_unread(stored: StoredStudy, domain: Domain, where: str) -> dict[str, s
     unread = {}
     for row, description in zip(stored.trials, _descriptions(stored, domain), strict=True):
         try:
-            _reread(row.point, domain, description, f"{where}: trial {row.number}")
+            _migrate_point(row.point, domain, description, f"{where}: trial {row.number}")
         except PointError as error:
             unread[str(row.number)] = str(error)
     return unread
@@ -229,8 +229,8 @@ def _find_subject(reason: str, contents: Sequence[Contents]) -> str:
     return name if found == rest else f"{name}: {found}"
 
 
-def reread_trials(stored: StoredStudy, form: PointForm, where: str) -> Iterator[ReadTrial]:
-    """Yield the trials of a study by number; raise StorageError, with the number, if one is malformed."""
+def read_trials(stored: StoredStudy, form: PointForm, where: str) -> Iterator[ReadTrial]:
+    """Yield the trials of a study by number; raise StorageError, with the number, if a trial is malformed."""
     domain = form.domain
     is_current = has_domain(current_row(stored), domain)
     known = parse_unread(stored, where) if is_current else None
@@ -353,8 +353,8 @@ def is_same_kind(stored: str, given: str) -> bool:
     return a["name"] == b["name"] or is_same_method(stored, given)
 
 
-def _reread(text: str, domain: Domain, description: str, where: str, *, is_known: bool = False) -> Point:
-    """Read a point of another space; raise PointError if it is invalid here, StorageError if it is malformed.
+def _migrate_point(text: str, domain: Domain, description: str, where: str, *, is_known: bool = False) -> Point:
+    """Migrate a point of another space; raise PointError if it is invalid here, StorageError if it is malformed.
 
     Constraints are not evaluated if they are known to hold.
     """
@@ -371,10 +371,10 @@ def _reread(text: str, domain: Domain, description: str, where: str, *, is_known
     return point
 
 
-def _reread_initial(row: StudyRow, domain: Domain, where: str) -> Iterator[ParsedJson]:
+def _migrate_initial(row: StudyRow, domain: Domain, where: str) -> Iterator[ParsedJson]:
     for data in parse(row.initial):
         try:
-            yield domain.encode(_reread(dump(data), domain, row.domain, f"{where}: study {row.name!r}: initial"))
+            yield domain.encode(_migrate_point(dump(data), domain, row.domain, f"{where}: study {row.name!r}: initial"))
         except PointError:
             continue
 
@@ -394,7 +394,7 @@ def _read_elsewhere(
 ) -> tuple[Trial, Point | None]:
     """Return a trial of another space, with the evaluated numbers, and its point."""
     try:
-        point = _reread(row.point, domain, description, f"{where}: trial {row.number}", is_known=is_known)
+        point = _migrate_point(row.point, domain, description, f"{where}: trial {row.number}", is_known=is_known)
     except PointError as error:
         if is_known:
             raise StorageError(f"{where}: trial {row.number} cannot be read: {short_repr(error, 200)}") from error

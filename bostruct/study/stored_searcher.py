@@ -39,40 +39,40 @@ from bostruct.study.space_changes import (
 )
 
 
-class RereadPrior(NamedTuple):
+class MigratedPrior(NamedTuple):
     """The prior of a study in the form of the current space."""
 
     tasks: list[ParsedJson]
     unread: Mapping[str, str]
 
 
-def reread_prior(stored: StoredStudy, domain: Domain) -> RereadPrior:
-    """Read the prior of a study in a space that may have changed, by the rules for trials.
+def migrate_prior(stored: StoredStudy, domain: Domain) -> MigratedPrior:
+    """Migrate the prior of a study to a space that may have changed, by the rules for trials.
 
-    The original prior is read, so that a restored space has all points again. Raises StorageError if it is malformed,
-    PredicateError if a predicate fails.
+    The original prior is migrated, so that a restored space has all points again. Raises StorageError if the prior is
+    malformed, PredicateError if a predicate fails.
     """
     row = current_row(stored)
     may_differ = not has_domain(row, domain) or has_rules(parse(dump(domain.to_json())))
     if not may_differ or not domain.reads_earlier_forms:
-        return RereadPrior(stored_prior(row), {})
+        return MigratedPrior(stored_prior(row), {})
     tasks, unread = [], dict[str, str]()
     description = parse(describe_spaces(stored, domain)[0])
     for i, task in enumerate(stored_prior(stored.study)):
         points, values = [], []
         for k, (data, value) in enumerate(zip(task["points"], task["values"], strict=True)):
             try:
-                points.append(domain.encode(_reread_point(data, domain, description)))
+                points.append(domain.encode(_migrate_point(data, domain, description)))
             except PointError as error:
                 unread[f"{k} of prior[{i}]"] = str(error)
             else:
                 values.append(value)
         if points:
             tasks.append({"points": points, "values": values})
-    return RereadPrior(tasks, unread)
+    return MigratedPrior(tasks, unread)
 
 
-def _reread_point(data: ParsedJson, domain: Domain, description: ParsedJson) -> Point:
+def _migrate_point(data: ParsedJson, domain: Domain, description: ParsedJson) -> Point:
     try:
         with accept_rounded():
             point = domain.decode_from(data, description)
@@ -84,7 +84,7 @@ def _reread_point(data: ParsedJson, domain: Domain, description: ParsedJson) -> 
     return point
 
 
-def warn_of_lost_prior(stored: StoredStudy, prior: RereadPrior, domain: Domain, where: str) -> None:
+def warn_of_lost_prior(stored: StoredStudy, prior: MigratedPrior, domain: Domain, where: str) -> None:
     """Warn of `SpaceChanged` if points of the prior are invalid, unless the change is already stored."""
     if not prior.unread or dump(prior.tasks) == dump(stored_prior(current_row(stored))):
         return
@@ -99,7 +99,7 @@ def warn_of_lost_prior(stored: StoredStudy, prior: RereadPrior, domain: Domain, 
 
 
 def adopt_prior(
-    stored: StoredStudy, given: StudyRow, alone: Searcher, prior: RereadPrior, where: str
+    stored: StoredStudy, given: StudyRow, alone: Searcher, prior: MigratedPrior, where: str
 ) -> tuple[Searcher, StudyRow]:
     """Return the searcher with the stored prior, and the row of a call with that prior.
 
@@ -140,7 +140,7 @@ def readable_searcher(given: str | Searcher | None, domain: Domain, stored: Stor
     if not domain.is_whole:
         raise DomainError(f"the file does not contain all of its space; {GIVE_SPACE}")
     row = current_row(stored)
-    tasks = reread_prior(stored, domain).tasks
+    tasks = migrate_prior(stored, domain).tasks
     method, goals = stored_method(row) if given is None else given, read_goals(row, "the file")
     searcher = with_prior(build_searcher(method, domain, goals), tasks, name_method(method))
     same = is_same_method(row.method, dump(describe_method(searcher, searcher)))

@@ -50,7 +50,7 @@ from bostruct.storage.protocol import (
     check_new_name,
     find_study,
 )
-from bostruct.study.frames import FrameRow, Unmeasured, read_frame
+from bostruct.study.frames import FrameRow, Unmeasured, from_dataframe
 from bostruct.study.history import ATTRIBUTES, MACHINE, Trial
 from bostruct.study.ledger import RETRIES, Ledger, NextPoint
 from bostruct.study.loop import NOTHING_TO_DO, run_trials
@@ -79,8 +79,8 @@ from bostruct.study.stopping import StoppingRule, describe_reports
 from bostruct.study.stored_searcher import (
     adopt_prior,
     build_searcher,
+    migrate_prior,
     readable_searcher,
-    reread_prior,
     warn_of_lost_prior,
 )
 from bostruct.study.suggestion import FallbackWatch, JointPoints
@@ -230,12 +230,12 @@ class Study:
             store.close()
             place.change_goals(stored.study.name, renamed)
             stored, store = _begin(place, given)
-        with _closed_on_error(store):
+        with _close_on_error(store):
             check_study_rows(stored, place.label)
             check_same_problem(stored.study, problem, place.label)
             if storage is not None:  # in memory, choices are kept themselves
                 warn_of_ambiguous_choices(given.domain, place.label)
-            earlier = reread_prior(stored, domain)
+            earlier = migrate_prior(stored, domain)
             searcher, given = adopt_prior(stored, given, alone, earlier, place.label)
             change = check_change(stored, given, domain, place.label, seed_given=seed is not None)
             warn_of_lost_prior(stored, earlier, domain, place.label)
@@ -347,7 +347,7 @@ class Study:
         _limit_threads(threads)
         stored, store = place.begin(find_study(place.studies(), name, place.label))
         study = cls.__new__(cls)
-        with _closed_on_error(store):
+        with _close_on_error(store):
             row = check_study_rows(stored, place.label)
             domain = stored_domain(row) if space is None else as_domain(space)
             how: dict[str, Any] = {
@@ -850,7 +850,7 @@ class Study:
         PointError, TypeError, ValueError
             If a row is invalid.
         """
-        rows = read_frame(frame, value, failed, unmeasured, self.domain, self.goals)
+        rows = from_dataframe(frame, value, failed, unmeasured, self.domain, self.goals)
         waiting = [row for row in rows if row.outcome is None]
         waiting.sort(key=lambda row: not row.measured)  # among rows of one point, the row with numbers comes first
         with self.ask_lock() if waiting else nullcontext(), self._mutex:
@@ -1522,7 +1522,7 @@ def _begin(place: Storage, given: StudyRow) -> tuple[StoredStudy, StudyWriter]:
 
 
 @contextmanager
-def _closed_on_error(store: StudyWriter) -> Iterator[None]:
+def _close_on_error(store: StudyWriter) -> Iterator[None]:
     check_part("storage: its writer", store, StudyWriter)
     try:
         yield

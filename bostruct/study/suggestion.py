@@ -34,7 +34,7 @@ from bostruct.study.ledger import Ledger, NextPoint
 log = logging.getLogger(__name__)
 MANY_FALLBACKS = 10  # minimum number of fallbacks, if they are more than half of the model's suggestions
 PATIENCE = 20  # latest suggestions that are considered; if all of them are in time, more values are tried
-TOO_LATE = 2  # late ones among these, because one may be late for another reason, such as a compilation
+TOO_LATE = 2  # late suggestions among these; a single one may be late for another reason, such as a compilation
 
 
 def next_points(

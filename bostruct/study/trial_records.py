@@ -51,7 +51,7 @@ class TrialRecords:
         self._running: set[int] = set()
         self._next_position = 0  # position of the next completed trial
         self._seen: set[Hashable] = set()
-        self._is_lent = False  # True while a searcher uses the set of keys, which must then not change
+        self._shares_seen = False  # True while a searcher uses the set of keys, which must not change then
         self._measurements = Measurements(goals)  # in the order observed
         self._completed = BatchBuffer(domain, self._form.join)
         self._failed = BatchBuffer(domain, self._form.join)
@@ -94,7 +94,7 @@ class TrialRecords:
     def history(self) -> History:
         """Return the history that a searcher may see, without rebuilding it."""
         running = self._form.join([self._records[number].kept for number in sorted(self._running)])
-        self._is_lent = True
+        self._shares_seen = True
         values, objectives, violations, variances = self._measurements.read()
         batches = (running, self._failed.read(), self._seen)
         return History(self._completed.read(), values, *batches, objectives, violations, variances)
@@ -114,8 +114,8 @@ class TrialRecords:
             raise TypeError(f"trial: expected a Trial or its number, got {short_repr(trial)}; add takes a point")
         number = trial.number if isinstance(trial, Trial) else check_integer("trial", trial, 0)
         if not 0 <= number < len(self):
-            held = f"0 to {len(self) - 1}" if len(self) else "none so far"
-            raise ValueError(f"trial: expected a trial of the study, {held}; got number {number}")
+            numbers = f"0 to {len(self) - 1}" if len(self) else "none so far"
+            raise ValueError(f"trial: expected a trial of the study, {numbers}; got number {number}")
         record = self._records[number]
         starts = {record.trial.started, *record.earlier}  # not points, which users modify and studies share
         if isinstance(trial, Trial) and record.trial.unread is None and trial.started not in starts:
@@ -209,8 +209,8 @@ class TrialRecords:
             return
         if row.outcome is None:
             self._running.add(trial.number)
-        if self._is_lent:
-            self._seen, self._is_lent = set(self._seen), False
+        if self._shares_seen:
+            self._seen, self._shares_seen = set(self._seen), False
         self._seen.add(self._form.key(kept))
 
     def _close(self, trial: Trial, outcome: Outcome | None, position: int | None) -> None:

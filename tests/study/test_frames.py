@@ -12,7 +12,7 @@ from hypothesis import given, settings
 
 import bostruct as bo
 from bostruct.contracts import PointError
-from bostruct.study.frames import NO_REASON, UNMEASURED, FrameRow, read_frame
+from bostruct.study.frames import NO_REASON, UNMEASURED, FrameRow, from_dataframe
 from tests.conditional_spaces import conditional_spaces
 
 SPACE = {
@@ -528,9 +528,9 @@ def test_rows_are_read_before_any_is_added():
     study = bo.Study({"n": range(1, 9)})
     frame = pd.DataFrame({"n": [1, 2], "value": [2.0, "PENDING"]})
     with pytest.warns(UserWarning, match="1 of 2 rows"):
-        rows = read_frame(frame, "value", None, "skip", study.domain, study.goals)
+        rows = from_dataframe(frame, "value", None, "skip", study.domain, study.goals)
     assert [(row.point, row.outcome.value, row.measured) for row in rows] == [({"n": 1}, 2.0, {})]
-    rows = read_frame(frame, "value", None, "queue", study.domain, study.goals)
+    rows = from_dataframe(frame, "value", None, "queue", study.domain, study.goals)
     assert rows[1] == FrameRow({"n": 2}, None, {})
     assert study.add_frame(frame[:0]) == []
 
