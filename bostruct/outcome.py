@@ -211,14 +211,14 @@ class AttributeReader:
             value = value.tolist()  # type: ignore[union-attr]
         self._take(len(value) if isinstance(value, str) else 1)
         if isinstance(value, Mapping):
-            return {self._simplify(key) if isinstance(key, str) else _no_json(key): self._simplify(one)
+            return {self._simplify(key) if isinstance(key, str) else _reject(key): self._simplify(one)
                     for key, one in value.items()}  # fmt: skip
         if isinstance(value, list | tuple):
             return [self._simplify(one) for one in value]
         is_plain = value is None or isinstance(value, bool | int) or (isinstance(value, float) and math.isfinite(value))
         if is_plain or (isinstance(value, str) and value == storable(value)):
             return value
-        return _no_json(value)
+        return _reject(value)
 
     def _take(self, n: int) -> None:
         """Count the minimum number of characters of a value in JSON."""
@@ -231,7 +231,7 @@ class _TooLarge(Exception):
     """Raised if an attribute takes more characters than are left."""
 
 
-def _no_json(part: object) -> Never:
+def _reject(part: object) -> Never:
     raise TypeError(f"got {_show(part)}")
 
 

@@ -309,14 +309,14 @@ class Reporter:
 
     def _keep(self, step: int, number: float) -> None:
         self._last = step, number
-        if not self._kept or self._cell(step) != self._cell(self._kept[-1][0]):
+        if not self._kept or self._find_cell(step) != self._find_cell(self._kept[-1][0]):
             self._kept.append(self._last)
         while len(self._kept) + (not self._last_is_kept) > MAX_REPORTS:
             self._digits -= 1
-            first = {self._cell(one[0]): one for one in reversed(self._kept)}
+            first = {self._find_cell(one[0]): one for one in reversed(self._kept)}
             self._kept = sorted(first.values())
 
-    def _cell(self, step: int) -> tuple[int, int]:
+    def _find_cell(self, step: int) -> tuple[int, int]:
         """Return the binary exponent of the width of a step's cell, and its leading digits."""
         exponent = max(0, step.bit_length() - self._digits)
         return exponent, step >> exponent

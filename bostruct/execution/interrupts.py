@@ -273,11 +273,11 @@ def handler_codes() -> frozenset[CodeType]:
     """Return the code of all signal handlers that are Python functions."""
     if threading.current_thread() is not threading.main_thread():  # no handler runs in this thread
         return frozenset()
-    found = (_code(signal.getsignal(number)) for number in signal.valid_signals())
+    found = (_find_code(signal.getsignal(number)) for number in signal.valid_signals())
     return frozenset(code for code in found if code is not None)
 
 
-def _code(handler: Any) -> CodeType | None:
+def _find_code(handler: Any) -> CodeType | None:
     while isinstance(handler, partial):
         handler = handler.func
     if not callable(handler):  # SIG_DFL, SIG_IGN, or not set by Python

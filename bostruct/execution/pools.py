@@ -180,7 +180,7 @@ class ExecutorPool(Pool):
                 finished += self._note_loss(number, answer)
             else:
                 losses = self._losses.pop(number, [])  # if a trial was lost too often, a `LostTask` answered
-                found = _lose(losses[-1]) if len(losses) >= MAX_LOSSES else answer
+                found = _make_lost(losses[-1]) if len(losses) >= MAX_LOSSES else answer
                 finished.append((number, found._replace(ended=ended)))
         if self._broken is not None and not finished and not self._numbers:
             raise self._broken
@@ -199,7 +199,7 @@ class ExecutorPool(Pool):
         losses.append(f"its executor lost it ({text})")
         log.warning("trial %d: %s", number, losses[-1])
         if len(losses) < MAX_LOSSES:
-            return [(number, _lose(losses[-1]))]
+            return [(number, _make_lost(losses[-1]))]
         self._submit(number, LostTask(losses[-1]))
         return []
 
@@ -236,7 +236,7 @@ def _get_answer(future: Future[Evaluation | NotLoaded]) -> Evaluation | NotLoade
         return error
 
 
-def _lose(reason: str) -> Evaluation:
+def _make_lost(reason: str) -> Evaluation:
     return Evaluation(Outcome(failed=reason), TrialLost(reason))
 
 
@@ -331,7 +331,7 @@ def pickle_for_worker(name: str, value: Any) -> bytes:
     table: Any = cloudpickle.Pickler.dispatch_table
 
     class Pickler(cloudpickle.Pickler):
-        dispatch_table: ClassVar[Any] = ChainMap(dict.fromkeys(kinds, _by_name), table)
+        dispatch_table: ClassVar[Any] = ChainMap(dict.fromkeys(kinds, _reduce_module), table)
 
     try:
         with BytesIO() as file:
@@ -345,6 +345,6 @@ def pickle_for_worker(name: str, value: Any) -> bytes:
         ) from error
 
 
-def _by_name(module: ModuleType) -> Any:
+def _reduce_module(module: ModuleType) -> Any:
     name = module.__name__
     return (import_module, (name,)) if sys.modules.get(name) is module else module.__reduce_ex__(HIGHEST_PROTOCOL)

@@ -401,7 +401,7 @@ class WorkerProcess:
         except subprocess.TimeoutExpired:
             self.kill()
             code = self._process.wait()
-        return f"signal {_signal_name(-code)}" if code < 0 else f"exit code {code}"
+        return f"signal {_name_signal(-code)}" if code < 0 else f"exit code {code}"
 
 
 def share_bytes(content: bytes) -> BinaryIO:
@@ -439,7 +439,7 @@ def _invalid_answer(found: object) -> WorkerLost:
     return WorkerLost(f"sent an answer that cannot be read ({type(found).__name__})")
 
 
-def _signal_name(number: int) -> str:
+def _name_signal(number: int) -> str:
     """Return the name of a signal, or its number, since most real-time signals have no name."""
     try:
         return signal.Signals(number).name

@@ -178,7 +178,7 @@ class Ledger(TrialRecords):
             if number in self.in_flight or not (record.owner is None or record.owner in gone):
                 continue
             if record.owner is not None or record.attempts >= MAX_ATTEMPTS:
-                self._requeue_or_fail(number, record.owner)
+                self._requeue_or_fail(record.owner, number)
 
     def note_writers(self, present: AbstractSet[str]) -> None:
         """Show trials of dead writers as waiting in a read-only study, without writing."""
@@ -188,13 +188,13 @@ class Ledger(TrialRecords):
 
     @defer_signals_once_begun
     @retry_rolled_back
-    def _requeue_or_fail(self, number: int, owner: str | None) -> None:
+    def _requeue_or_fail(self, owner: str | None, number: int) -> None:
         """Requeue a trial of a dead owner, or fail it the second time; do nothing if another writer has done so.
 
         owner: the owner when the trial was found; None if it had none.
         """
         record, failed = self._records[number], None
-        with self._step() as writer:
+        with self._transaction() as writer:
             if number not in self._running or record.owner != owner:  # finished, or requeued by another writer
                 return
             if record.attempts >= MAX_ATTEMPTS:
@@ -234,7 +234,7 @@ class Ledger(TrialRecords):
         return StoredStudy(self._created._replace(name=name or self.name, state=self.state), rows, self.changes)
 
     @contextmanager
-    def _step(self) -> Iterator[StudyWriter]:
+    def _transaction(self) -> Iterator[StudyWriter]:
         """Open a transaction, after reading the changes of other writers."""
         if not self.is_writable:
             yield self.writer
@@ -367,7 +367,7 @@ class Ledger(TrialRecords):
         """
         while (number := self._find_waiting(missing)) is not None:
             record = self._records[number]
-            with self._step() as writer:
+            with self._transaction() as writer:
                 if not self._is_waiting(number):  # it has finished meanwhile
                     continue
                 self.check_wanted()
@@ -390,7 +390,7 @@ class Ledger(TrialRecords):
         waits: True to queue it for a later `ask_again`.
         """
         x, info = found.point, found.info
-        with self._step() as writer:
+        with self._transaction() as writer:
             if not found.may_repeat and self.seen(x):
                 return None
             if not waits:
@@ -431,7 +431,7 @@ class Ledger(TrialRecords):
         begun = self.in_flight.get(number) if begun is None else begun
         parts = (record, outcome, ended, noted or {}, begun)
         try:
-            with self._step() as writer:
+            with self._transaction() as writer:
                 if CANCELED not in parts[3]:
                     self._check_tellable(number, begun)
                 row, trial = self._write_outcome(*parts)
@@ -474,7 +474,7 @@ class Ledger(TrialRecords):
         if moved := find_moved_numbers(given, presented, self._domain):
             info["given"] = moved
         shown = restore_numbers(presented, moved)
-        with self._step() as writer:
+        with self._transaction() as writer:
             if (other := self._find_other_numbers(x, shown)) is not None:
                 info["same_step_as"] = other
             running = Trial(len(self), shown, "running", info=info, started=now())
@@ -495,7 +495,7 @@ class Ledger(TrialRecords):
         numbers = sorted({number for number, when in begun if self.in_flight.get(number) == when})
         if not numbers:
             return
-        with self._step() as writer:
+        with self._transaction() as writer:
             ours = [number for number in numbers if number in self._running and self._is_owned(number)]
             if ours:
                 writer.release(*ours)
@@ -510,7 +510,7 @@ class Ledger(TrialRecords):
     def requeue(self, number: int) -> None:
         """Requeue a running trial, or retry a failed one."""
         record, running = self._records[number], None
-        with self._step() as writer:
+        with self._transaction() as writer:
             if self._is_waiting(number):
                 return
             if record.trial.status == "failed":
@@ -539,7 +539,7 @@ class Ledger(TrialRecords):
         """
         record = self._records[number]
         begun = self.in_flight.get(number) if begun is None else begun
-        with self._step() as writer:
+        with self._transaction() as writer:
             has_another = number in self.in_flight and self.in_flight[number] != begun
             if number not in self._running or has_another or (number in self.in_flight and not self._is_owned(number)):
                 record.open -= {begun}

@@ -168,7 +168,7 @@ class _Loop:
             return self._study.stopping or str(self._exhausted)
         if self._study.n_finished < self._total and self._is_past_deadline():
             return f"timeout of {self._settings.timeout:g} s reached"
-        return _stop_reason(self._total, self._study.n_remote)
+        return _explain_end(self._total, self._study.n_remote)
 
     def _is_past_deadline(self) -> bool:
         """Return True once the deadline has passed."""
@@ -354,7 +354,7 @@ def _judge(evaluation: Evaluation, goals: Goals) -> Evaluation:
     return evaluation
 
 
-def _stop_reason(total: float, n_remote: int) -> str:
+def _explain_end(total: float, n_remote: int) -> str:
     are = "is" if n_remote == 1 else "are"
     remote = (
         f", of which {n_remote} {are} still running in other processes; if such a process has ended, the same call "

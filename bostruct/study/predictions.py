@@ -200,7 +200,7 @@ class Fit:
         xs, goals = searcher.domain.join(parse_points(searcher.domain, points, "points")), self.goals
         if not searcher.has_model:
             raise BostructError(
-                f"predict: {self.who} has no model{_of_each(goals) or ' of the objective'}; auto has one"
+                f"predict: {self.who} has no model{_name_objectives(goals) or ' of the objective'}; auto has one"
             )
         history = self._history(searcher.domain, self._completed)
         if not len(history.values):
@@ -222,8 +222,8 @@ class Fit:
         searcher, state = self.searcher()
         if not searcher.cross_validates:
             raise BostructError(
-                f"cross_validate: {self.who} has no Gaussian process{_of_each(self.goals)}, which could predict each "
-                "observed value from the others; auto has one"
+                f"cross_validate: {self.who} has no Gaussian process{_name_objectives(self.goals)}, which could predict "
+                "each observed value from the others; auto has one"
             )
         numbers = self._completed
         if len(numbers) < FEWEST_VALIDATED:
@@ -271,8 +271,8 @@ class Fit:
         measured = measure(self.goals, outcomes)
         others = [number for number in self.order if self.trials[number].status != "completed"]
         failed = self.points.take([number for number in others if not self.trials[number].is_no_data])
-        out = [trial for trial in self.trials if trial.status == "running" and trial.unread is None]
-        running = self.points.take([trial.number for trial in out])
+        started = [trial for trial in self.trials if trial.status == "running" and trial.unread is None]
+        running = self.points.take([trial.number for trial in started])
         points = self.points.take(completed)
         return History.of(domain, points, measured.values, running, failed, measured)
 
@@ -351,7 +351,7 @@ def _make_generator(seed: int, history: HistoryView) -> np.random.Generator:
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(len(history.values), PREDICTION_STREAM)))
 
 
-def _of_each(goals: Goals) -> str:
+def _name_objectives(goals: Goals) -> str:
     """Return the phrase that a model belongs to each of several objectives; "" for one objective."""
     return f" of each of {goals.n_objectives} objectives" if goals.n_objectives > 1 else ""
 

@@ -53,7 +53,7 @@ def trial_bar(
         def show(study: Any, trial: Trial) -> None:
             if bar is not None:
                 seconds = f"{trial.info.get('suggest_seconds', 0.0):.2f} s per suggestion"
-                _set_text(bar, label, _facts(study, optimum), seconds)
+                _set_text(bar, label, _list_facts(study, optimum), seconds)
                 bar.update(1)
 
         yield show
@@ -62,7 +62,7 @@ def trial_bar(
             bar.refresh()
 
 
-def _facts(study: Any, optimum: float | None) -> list[str]:
+def _list_facts(study: Any, optimum: float | None) -> list[str]:
     best = None if study.incumbent is None else study.incumbent.value
     facts = [_describe_best(study, best)]
     if best is not None and optimum is not None:

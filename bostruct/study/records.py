@@ -233,7 +233,7 @@ def check_same_study(stored: StudyRow, given: StudyRow, where: str, *, seed_give
         given = given._replace(initial=stored.initial)
     kept = {name: value for name, value in parse(stored.goals).items() if name == SECONDS}
     given = given._replace(goals=dump(kept | parse(given.goals)))
-    name = _common_name(stored, given)
+    name = _find_common_name(stored, given)
     same = is_same_method(stored.method, given.method)  # regardless of the name it was built by
     check_agreement(stored, given._replace(method=stored.method) if same or name is not None else given, where)
     if stored.version != __version__ or not same:
@@ -266,7 +266,7 @@ def find_difference(stored: StudyRow, given: StudyRow) -> str | None:
         if field == "goals":  # constraints of a file may be in another order, and names differ
             ours, theirs = (replace(Goals.from_json(goals), names=()).to_json() for goals in (ours, theirs))
         if dump(ours) != dump(theirs):
-            return f"{'other' if field == 'goals' else 'another'} {field}: {_difference(field, ours, theirs)}"
+            return f"{'other' if field == 'goals' else 'another'} {field}: {_describe_difference(field, ours, theirs)}"
     return None
 
 
@@ -280,7 +280,7 @@ def _compact(text: str) -> str:
     return dump(parse(hide_addresses(text)))
 
 
-def _difference(path: str, ours: ParsedJson, theirs: ParsedJson) -> str:
+def _describe_difference(path: str, ours: ParsedJson, theirs: ParsedJson) -> str:
     if isinstance(ours, dict) and isinstance(theirs, dict):
         for key in [*ours, *(k for k in theirs if k not in ours)]:
             if key not in theirs:
@@ -288,7 +288,7 @@ def _difference(path: str, ours: ParsedJson, theirs: ParsedJson) -> str:
             if key not in ours:
                 return f"{path}.{key} is missing there and {short_repr(theirs[key], 120)} here"
             if dump(ours[key]) != dump(theirs[key]):
-                return _difference(f"{path}.{key}", ours[key], theirs[key])
+                return _describe_difference(f"{path}.{key}", ours[key], theirs[key])
         return f"the order in {path} differs: {', '.join(ours)} there, {', '.join(theirs)} here"
     return f"{path} is {short_repr(ours, 120)} there and {short_repr(theirs, 120)} here"
 
@@ -310,10 +310,10 @@ def is_same_class(stored: ParsedJson, given: ParsedJson) -> bool:
 
 def can_continue_method(stored: StudyRow, given: StudyRow) -> bool:
     """Return whether the method of a call can continue a study: it is equal or has the same name."""
-    return is_same_method(stored.method, given.method) or _common_name(stored, given) is not None
+    return is_same_method(stored.method, given.method) or _find_common_name(stored, given) is not None
 
 
-def _common_name(stored: StudyRow, given: StudyRow) -> str | None:
+def _find_common_name(stored: StudyRow, given: StudyRow) -> str | None:
     """Return the shared name of methods with version-dependent settings; None if their settings must be equal.
 
     A searcher object must have equal settings. Settings of another version are not compared, because they contain class

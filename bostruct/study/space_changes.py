@@ -142,7 +142,7 @@ def _has_predicates(description: ParsedJson) -> bool:
 def _find_unread(stored: StoredStudy, domain: Domain, where: str) -> dict[str, str]:
     """Return why trials are invalid in a space, by trial number as text."""
     unread = {}
-    for row, description in zip(stored.trials, _descriptions(stored, domain), strict=True):
+    for row, description in zip(stored.trials, _iterate_descriptions(stored, domain), strict=True):
         try:
             _migrate_point(row.point, domain, description, f"{where}: trial {row.number}")
         except PointError as error:
@@ -237,7 +237,7 @@ def read_trials(stored: StoredStudy, form: PointForm, where: str) -> Iterator[Re
     follows = domain if domain.reads_earlier_forms else None
     own = None if follows is None else dump(domain.to_json())
     names = None if own is None else find_names(parse(own))
-    read = zip(stored.trials, _descriptions(stored, domain), _keep_ahead(stored, form, names), strict=True)
+    read = zip(stored.trials, _iterate_descriptions(stored, domain), _keep_in_batches(stored, form, names), strict=True)
     for one, description, kept in read:
         if known and str(one.number) in known:
             yield ReadTrial(_read_unread(one, known[str(one.number)], description, where), None, one.point)
@@ -245,11 +245,11 @@ def read_trials(stored: StoredStudy, form: PointForm, where: str) -> Iterator[Re
             written = _read_names(description)  # of the space in which the point was asked
             yield ReadTrial(*read_trial(one, form, written, where, kept), None if form.is_complete else one.point)
         else:
-            trial, point = _read_elsewhere(one, follows, description, where, is_known=known is not None)
+            trial, point = _migrate_trial(one, follows, description, where, is_known=known is not None)
             yield ReadTrial(trial, None if point is None else form.keep(point), one.point)
 
 
-def _keep_ahead(stored: StoredStudy, form: PointForm, names: Sequence[str] | None) -> Iterator[Kept]:
+def _keep_in_batches(stored: StoredStudy, form: PointForm, names: Sequence[str] | None) -> Iterator[Kept]:
     """Yield the representation of each point in the current space, or None if that is unknown.
 
     Points are read in batches, which is faster for a long study.
@@ -302,7 +302,7 @@ def describe_spaces(stored: StoredStudy, domain: Domain) -> list[str]:
     return [_with_last_defaults(text, earlier[i + 1 :]) for i, text in enumerate(spaces)]
 
 
-def _descriptions(stored: StoredStudy, domain: Domain) -> Iterator[str]:
+def _iterate_descriptions(stored: StoredStudy, domain: Domain) -> Iterator[str]:
     """Yield the description of the space in which each trial was asked, as in `describe_spaces`."""
     spaces = describe_spaces(stored, domain)
     ends = [*(change.trials for change in stored.changes), len(stored.trials)]
@@ -389,7 +389,7 @@ def _read_unread(row: TrialRow, why: str, description: str, where: str) -> Trial
     return replace(trial, unread=why)
 
 
-def _read_elsewhere(
+def _migrate_trial(
     row: TrialRow, domain: Domain, description: str, where: str, *, is_known: bool
 ) -> tuple[Trial, Point | None]:
     """Return a trial of another space, with the evaluated numbers, and its point."""
