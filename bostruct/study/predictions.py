@@ -222,8 +222,8 @@ class Fit:
         searcher, state = self.searcher()
         if not searcher.cross_validates:
             raise BostructError(
-                f"cross_validate: {self.who} has no Gaussian process{_name_objectives(self.goals)}, which could predict "
-                "each observed value from the others; auto has one"
+                f"cross_validate: {self.who} has no Gaussian process{_name_objectives(self.goals)}, which could "
+                "predict each observed value from the others; auto has one"
             )
         numbers = self._completed
         if len(numbers) < FEWEST_VALIDATED:
