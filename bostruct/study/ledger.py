@@ -252,7 +252,7 @@ class Ledger(TrialRecords):
         return number in self.in_flight and self._records[number].owner == self.owner
 
     def _apply(self, changes: RemoteChanges | None) -> None:
-        """Apply changes of other writers, idempotently; None if there are none."""
+        """Apply changes of other writers, idempotently; None changes nothing."""
         if changes is None:
             return
         if changes.n_changes != len(self.changes):
