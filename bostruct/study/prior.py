@@ -97,8 +97,8 @@ def check_same_prior(stored: StudyRow, now: Sequence[ParsedJson], given: StudyRo
     counts = [", ".join(str(len(task["values"])) for task in tasks) or "none" for tasks in (known, prior)]
     other = " with other points or values" if counts[0] == counts[1] else ""
     raise StudyMismatch(
-        f"study {stored.name!r} in {where} was created with another prior: trials of each earlier study: {counts[0]} there"
-        f", {counts[1]} here{other}; omit prior= to continue with the stored prior, or give the study another name"
+        f"study {stored.name!r} in {where} was created with another prior: trials of each earlier study: {counts[0]} "
+        f"there, {counts[1]} here{other}; omit prior= to continue with the stored prior, or give the study another name"
     )
 
 

@@ -179,11 +179,11 @@ def test_another_problem_under_the_name_is_refused_and_the_study_is_left_as_it_i
     before = (tmp_path / "r.db").read_bytes()
     refused = call("run", f"{problem},seed=2", *stored, 4, "--name", "s", code=3).stderr
     assert "study 's' in " in refused
-    assert "of the problem 'max3sat:variables=9,clauses=30,seed=1', and not of 'max3sat:v" in refused
+    assert "has the problem 'max3sat:variables=9,clauses=30,seed=1', not 'max3sat:v" in refused
     assert "seed=2'; give the study another name" in refused
     # both have x1 and x2, so that the space would be taken for one that changed
     refused = call("run", problem, *stored, 4, "--name", "branin random seed=0", code=3).stderr
-    assert "of the problem 'branin', and not of 'max3sat:" in refused
+    assert "has the problem 'branin', not 'max3sat:" in refused
     assert (tmp_path / "r.db").read_bytes() == before
     assert as_json("run", f"{problem},seed=1", *stored, 4, "--name", "s")["completed"] == 4
 
@@ -201,7 +201,7 @@ def test_a_problem_of_your_own_is_the_same_one_from_another_folder(tmp_path, mon
     monkeypatch.chdir(tmp_path)
     call("run", "same_from_anywhere.py:problem", *line, 3)
     refused = call("run", "same_from_anywhere.py:other", *line, 4, code=3).stderr
-    assert "'same_from_anywhere.py:problem', and not of 'same_from_anywhere.py:other'" in refused
+    assert "'same_from_anywhere.py:problem', not 'same_from_anywhere.py:other'" in refused
 
 
 def told(origin: str, seconds: float) -> Trial:

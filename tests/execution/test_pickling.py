@@ -80,5 +80,5 @@ def test_modules_of_every_kind_travel_by_their_names(tmp_path: Path, monkeypatch
 
 def test_a_refusal_to_travel_says_what_to_do() -> None:
     lock = threading.Lock()
-    with pytest.raises(TypeError, match=r"objective: cannot be sent .* make that inside the objective"):
+    with pytest.raises(TypeError, match=r"objective: cannot be sent .* create that object inside the objective"):
         bo.minimize(lambda point: lock and point["a"], SPACE, 2, method="random", workers=2)

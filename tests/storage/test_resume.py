@@ -144,7 +144,7 @@ def test_spaces_with_rules_are_passed_again_to_go_on_and_not_to_be_read(tmp_path
     with bo.Study(space, method="random", seed=0, storage=path) as study:
         study.optimize(lambda p: p["f"]([]) if p["f"] is len else p["a"], 4)
         points = [t.point for t in study.trials]
-    with pytest.raises(DomainError, match=r"Study\.load takes it as space="):
+    with pytest.raises(DomainError, match=r"pass the space to Study\.load as space="):
         bo.Study.load(path)
     with bo.Study.load(path, space=space) as study:
         assert [t.point for t in study.trials] == points

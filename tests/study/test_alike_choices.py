@@ -40,7 +40,7 @@ def make_variables(kind):
 def test_a_stored_study_warns_of_objects_that_read_alike(name, tmp_path):
     space = bo.Space({"v": make_variables(Nameless)[name], "b": bool})
     for _ in range(2):  # made, and opened again
-        with pytest.warns(UserWarning, match="several read <.*Nameless object>. Give them a repr"):
+        with pytest.warns(UserWarning, match="several choices have the repr <.*Nameless object>. Give each its own repr"):
             bo.Study(space, method="random", storage=tmp_path / "a.db").close()
     with pytest.warns(UserWarning, match="several read"):
         bo.Study.load(tmp_path / "a.db", space=space).close()

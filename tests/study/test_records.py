@@ -174,7 +174,7 @@ def with_setting(row: StudyRow, **settings: Any) -> StudyRow:
 
 def test_another_version_is_a_warning():
     stored = row_of(version="0.0.1")
-    with pytest.warns(OtherVersion, match=r"made by bostruct 0\.0\.1; this is .* whose suggestions may differ"):
+    with pytest.warns(OtherVersion, match=r"created by bostruct 0\.0\.1; it continues with .* whose suggestions may differ"):
         check_same_study(stored, row_of(), "runs.db", seed_given=True)
     with pytest.warns(OtherVersion, match="with other settings of the method 'random'"):
         check_same_study(with_setting(stored, old=1), row_of(), "runs.db", seed_given=True)
@@ -268,5 +268,5 @@ def test_the_blame_of_a_rebuilt_domain_keeps_what_the_method_says():
 def test_a_builder_of_no_domain_is_told_what_a_domain_has() -> None:
     bo.register_domain("nothing of test_records", lambda _: SPACE.variables["a"])
     row = row_of()._replace(domain=dump({"domain": "nothing of test_records"}))
-    with pytest.raises(DomainError, match=r"^study 'mine': space: expected a Space, .*: Study.load takes it as space="):
+    with pytest.raises(DomainError, match=r"^study 'mine': space: expected a Space, .*; pass .* Study.load as space="):
         stored_domain(row)

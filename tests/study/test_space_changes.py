@@ -138,7 +138,7 @@ def test_rounded_numbers_are_read_and_noted_once(before: Any, value: Any, after:
     with open_study(place, {"v": before, "w": bool}) as study:
         for flag in (True, False):
             study.add({"v": value, "w": flag}, 1.0)
-    says = r"listed ones that round to them, .*\n- v(: u)?: [24] such, the first 0\.33"
+    says = r"listed numbers that round to them, .*\n- v(: u)?: [24] such, the first 0\.33"
     with pytest.warns(UserWarning, match=says) as said:
         open_study(place, {"v": after, "w": bool}).close()
     assert len(said) == 1

@@ -174,12 +174,12 @@ def test_reports_of_a_loop_of_ones_own() -> None:
 @pytest.mark.parametrize(
     ("given", "error", "message"),
     [
-        ([(1, 2.0), (1, 3.0)], ValueError, "step: expected one above 1"),
+        ([(1, 2.0), (1, 3.0)], ValueError, "step: expected an integer above 1"),
         ([(1, float("nan"))], ValueError, "reports: expected finite values"),
         ([3], TypeError, "reports: expected pairs"),
         ([(0.5, 1.0)], TypeError, "^reports: step: expected an integer"),
         ([(1, "x")], TypeError, "^reports: value: expected a number"),
-        ([(2, 1.0), (1, 1.0)], ValueError, "^reports: step: expected one above 2"),
+        ([(2, 1.0), (1, 1.0)], ValueError, "^reports: step: expected an integer above 2"),
     ],
 )
 def test_reports_that_are_none(given: Any, error: type[Exception], message: str) -> None:
