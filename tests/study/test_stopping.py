@@ -207,7 +207,7 @@ def test_settings_of_rules_are_checked() -> None:
 @pytest.mark.parametrize("goals", [{"directions": ["minimize", "maximize"]}, {"constraints": {"size": ("<=", 3.0)}}])
 def test_a_rule_needs_one_objective_without_limits(goals: dict[str, Any]) -> None:
     study = bo.Study(SPACE, method="random", seed=0, **goals)
-    with pytest.raises(ValueError, match="stopping_rule: expected None with several objectives or limits"):
+    with pytest.raises(ValueError, match="stopping_rule: expected None with several objectives or constraints"):
         study.optimize(loss, 3, stopping_rule=MedianRule())
     with pytest.raises((TypeError, ValueError)):
         study.tell(study.ask(), reports=[(1, 2.0)])
