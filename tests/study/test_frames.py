@@ -226,8 +226,8 @@ EXPECTED_STATE = "frame: row 1: failed: column 'state': expected True, False or 
         # false, or failed
         (TWO | {"state": ["ok", "F"], "value": [1.0, None]}, AS_STATE, EXPECTED_STATE + "'F'"),
         (TWO | {"state": [True, False]}, {"failed": "State"}, r"failed: expected one of the columns .*, got 'State'"),
-        (TWO | {"status": ["failed"] * 2}, {}, r"frame: row 0: column 'status': says .* failed, but column 'value'"),
-        (TWO | {"state": [True] * 2}, AS_STATE, r"frame: row 0: column 'state': says .* failed, but column 'value'"),
+        (TWO | {"status": ["failed"] * 2}, {}, r"frame: row 0: column 'status' marks .* failed, but column 'value'"),
+        (TWO | {"state": [True] * 2}, AS_STATE, r"frame: row 0: column 'state' marks .* failed, but column 'value'"),
         (TWO | {"value": ["3", "1,5"]}, {}, r"frame: row 1: column 'value': expected a number, got '1,5'; pass dec"),
         (TWO | {"value": ["45", "FAILED"]}, {}, r"frame: row 1: column 'value': expected a number, got 'FAILED'"),
         ({"Temp": ["C", 1], "value": ["g", "2"]}, {}, "row 0: column 'value': .*second header, pass skiprows="),
@@ -464,7 +464,7 @@ def test_what_was_measured_of_a_row_is_kept(tmp_path, unmeasured, measured):
     assert (first.status, second.status, second.info["measured"]) == ("completed", "running", measured)
     table = study.result.to_dataframe()
     assert table.loc[1, list(measured)].tolist() == list(measured.values())
-    with pytest.warns(UserWarning, match="1 row with some"):
+    with pytest.warns(UserWarning, match="1 row with only some"):
         assert again.add_frame(table)[1].info["measured"] == measured
     study.close()
     with bo.Study.load(tmp_path / "a.db") as study:

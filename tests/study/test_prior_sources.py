@@ -125,7 +125,7 @@ def test_plain_and_mixed_spaces_read_each_other(tmp_path) -> None:
 def test_a_part_that_is_no_space_has_no_default() -> None:
     with pytest.raises(PointError, match=r"prior\[0\]: trial 0 .* network: the trial has no value of it, and only"):
         bo.Study(NETWORKS, prior=[make_study()])
-    with pytest.raises(PointError, match=r"prior\[0\]: trial 0 is no point of .*: network: the space has no"):
+    with pytest.raises(PointError, match=r"prior\[0\]: trial 0 is not a point of .*: network: the space has no"):
         bo.Study(SPACE, prior=[make_study(NETWORKS)])
 
 
@@ -146,7 +146,7 @@ def test_a_file_that_lacks_its_space_is_read_where_the_new_space_is_equal(file) 
     bound = [lambda point: point["x"] <= 0.9]
     make_study(Space(variables, constraints=bound), storage=file).close()
     assert len(read_prior([file], Space(variables, constraints=bound), Goals())[0].values) == 6
-    with pytest.raises(ValueError, match=r"prior\[0\]: the file does not hold .*Study\.load"):
+    with pytest.raises(ValueError, match=r"prior\[0\]: the file does not contain .*Study\.load"):
         read_prior([file], SPACE, Goals())
     loaded = bo.Study.load(file, space=Space(variables, constraints=bound), read_only=True)
     assert len(read_prior([loaded], SPACE, Goals())[0].values) == 6

@@ -35,7 +35,7 @@ def test_the_same_problem_goes_on_also_where_its_space_has_changed(tmp_path):
     open_study("one", tmp_path / "r.db", bo.Space({"a": range(9), "b": bool})).close()
     with open_study("one", tmp_path / "r.db", bo.Space({"a": range(9), "b": bool})) as study:
         assert (len(study.trials), study.n_unread, study.seed) == (1, 0, 3)
-    with pytest.raises(StudyMismatch, match="of the problem 'one'"):
+    with pytest.raises(StudyMismatch, match="has the problem 'one'"):
         open_study("two", tmp_path / "r.db")
 
 

@@ -53,7 +53,7 @@ def test_the_bound_falls_with_the_regret_and_a_resumed_study_has_the_same(tmp_pa
     [
         ({"method": "random"}, "random has no model that bounds how much better"),
         ({"method": "smac"}, "smac has no model that bounds how much better"),
-        ({"constraints": {"weight": ("<=", 1.0)}}, "one objective without limits"),
+        ({"constraints": {"weight": ("<=", 1.0)}}, "one objective without constraints"),
     ],
 )
 def test_a_method_without_a_model_is_refused_in_words(given: dict[str, Any], message: str) -> None:

@@ -211,7 +211,7 @@ def test_a_rule_needs_one_objective_without_limits(goals: dict[str, Any]) -> Non
         study.optimize(loss, 3, stopping_rule=MedianRule())
     with pytest.raises((TypeError, ValueError)):
         study.tell(study.ask(), reports=[(1, 2.0)])
-    with pytest.raises(bo.BostructError, match="one objective without limits"):
+    with pytest.raises(bo.BostructError, match="one objective without constraints"):
         study.bound_regret_probability(0.5)
     assert len(study.trials) == 1
 
