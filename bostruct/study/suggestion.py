@@ -33,7 +33,7 @@ from bostruct.study.ledger import Ledger, NextPoint
 
 log = logging.getLogger(__name__)
 MANY_FALLBACKS = 10  # minimum number of fallbacks, if they are more than half of the model's suggestions
-PATIENCE = 20  # latest suggestions that are considered; if all of them are in time, more values are tried
+PATIENCE = 20  # latest suggestions from as many values; if all of them are in time, more values are tried
 TOO_LATE = 2  # late suggestions among these; a single one may be late for another reason, such as a compilation
 
 
