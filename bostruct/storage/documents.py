@@ -153,11 +153,11 @@ class DocumentWriter(StudyWriter):
         self._write([row], state)
 
     def change(self, row: TrialRow, status: str) -> None:
-        there = self._trials()[row.number : row.number + 1]
-        if not there or there[0].status != status:
+        stored = self._trials()[row.number : row.number + 1]
+        if not stored or stored[0].status != status:
             where = f"{self._storage.label}: trial {row.number}"
-            raise StorageError(f"{where} is not {status} there any more; load it again")
-        self._write([row._replace(point=there[0].point)])
+            raise StorageError(f"{where} is no longer {status}; load the study again")
+        self._write([row._replace(point=stored[0].point)])
 
     def release(self, *numbers: int) -> None:
         rows = [row for number in dict.fromkeys(numbers) for row in self._trials()[number : number + 1]]

@@ -33,7 +33,7 @@ from bostruct.storage.schema import SCHEMA_VERSION
 SELECT_PROGRESS = f"""SELECT {", ".join((*PROGRESS_COLUMNS, "checksum"))} FROM progress WHERE study = ?
 AND EXISTS (SELECT 1 FROM studies WHERE id = progress.study AND checksum = ?)"""
 _READ_TRIAL = f"SELECT {', '.join((*TRIAL_COLUMNS, 'checksum'))} FROM trials WHERE study = ? AND number = ?"
-_stopped_by: set[int] = set()  # the threads that have stopped the collector and are to start it again
+_stopped_by: set[int] = set()  # threads that have stopped the collector and will start it again
 
 
 class FoundStudy(NamedTuple):
@@ -53,7 +53,7 @@ class FoundTrial(NamedTuple):
 class WholeStudy(NamedTuple):
     """A study in a database, with its trials.
 
-    checksums: of its trials, by number; none in a file of schema version 1.
+    checksums: checksums of the trials, by number; empty for a file of schema version 1.
     """
 
     stored: StoredStudy
@@ -62,18 +62,18 @@ class WholeStudy(NamedTuple):
 
 
 def read_studies(connection: Connection, where: str, version: int, name: str | None = None) -> list[FoundStudy]:
-    """Return the studies of a database, oldest first; raise StorageError, with the name of an unreadable one.
+    """Return the studies of a database, oldest first; raise StorageError, with the name of an unreadable study.
 
-    version: of the schema, 0 if there are no tables.
-    name: of the only study to read; None for all.
+    version: schema version, 0 if there are no tables.
+    name: name of the only study to read; None for all studies.
     """
     if version == 0:
         return []
-    sealed = version > 1
+    has_checksums = version > 1
     names = ["direction" if name == "goals" and version < GOALS_SINCE else name for name in STUDY_COLUMNS]
-    columns = ", ".join((*names, *(["checksum"] if sealed else [])))
-    named = ("", ()) if name is None else (" WHERE name = ?", (name,))
-    rows = connection.execute(f"SELECT {columns} FROM studies{named[0]} ORDER BY id", named[1]).fetchall()
+    columns = ", ".join((*names, *(["checksum"] if has_checksums else [])))
+    condition, parameters = ("", ()) if name is None else (" WHERE name = ?", (name,))
+    rows = connection.execute(f"SELECT {columns} FROM studies{condition} ORDER BY id", parameters).fetchall()
     found = []
     for number, study in (read_study_columns(row, where, version) for row in rows):
         progress = read_progress(connection, number, f"{where}: study {study.name!r}", version)
@@ -84,8 +84,8 @@ def read_studies(connection: Connection, where: str, version: int, name: str | N
 def find_in(connection: Connection, name: str | None, where: str, version: int) -> FoundStudy:
     """Return a study of a database; raise StorageError if it does not exist.
 
-    name: of the study; None for the only one.
-    version: of the schema, 0 if there are no tables.
+    name: name of the study; None for the only study.
+    version: schema version, 0 if there are no tables.
     """
     found = read_studies(connection, where, version, name) or read_studies(connection, where, version)
     wanted = find_study([one.study for one in found], name, where).name
@@ -120,7 +120,7 @@ class StudyKey(NamedTuple):
     def check_there(self, row: Columns | None) -> Progress:
         """Return the progress of the study; raise StorageLost if it no longer exists.
 
-        row: result of SELECT_PROGRESS; None if there is none.
+        row: result of SELECT_PROGRESS; None if it is empty.
         """
         if row is None:
             raise StorageLost(f"{self.where} was removed while it was open")
@@ -134,7 +134,7 @@ class StudyKey(NamedTuple):
 def find_study_key(connection: Connection, name: str, where: str, version: int) -> StudyKey:
     """Return the key of a study of a database; raise StorageError if it does not exist.
 
-    version: of the schema, at least 2.
+    version: schema version, at least 2.
     """
     study = find_in(connection, name, where, version).progress.study
     ((checksum,),) = connection.execute("SELECT checksum FROM studies WHERE id = ?", (study,)).fetchall()
@@ -144,20 +144,20 @@ def find_study_key(connection: Connection, name: str, where: str, version: int) 
 def read_study(connection: Connection, name: str | None, where: str, version: int) -> WholeStudy:
     """Return a study with its trials by number, and its progress; raise StorageError if it is incomplete.
 
-    name: of the study; None for the only one.
-    version: of the schema, 0 if there are no tables.
+    name: name of the study; None for the only study.
+    version: schema version, 0 if there are no tables.
     """
     study, progress = find_in(connection, name, where, version)
     where = f"{where}: study {study.name!r}"
-    sealed = version > 1
+    has_checksums = version > 1
     with pause_collector():
-        lacking = () if sealed else ("outcome", "owner", "revision")
-        stands = {} if version >= SHARED_SINCE else {"revision": "lease"}  # column of earlier versions
-        columns = ", ".join("NULL" if name in lacking else stands.get(name, name) for name in TRIAL_COLUMNS)
-        select = f"SELECT {columns}{', checksum' if sealed else ''} FROM trials WHERE study = ? ORDER BY number"
+        missing = () if has_checksums else ("outcome", "owner", "revision")
+        renamed = {} if version >= SHARED_SINCE else {"revision": "lease"}  # column of earlier versions
+        columns = ", ".join("NULL" if name in missing else renamed.get(name, name) for name in TRIAL_COLUMNS)
+        select = f"SELECT {columns}{', checksum' if has_checksums else ''} FROM trials WHERE study = ? ORDER BY number"
         rows: list[Columns] = connection.execute(select, (progress.study,)).fetchall()
         trials = read_trial_rows(rows, where, version)
-    if sealed:
+    if has_checksums:
         _check_told(trials, progress.told, where)
     _check_numbering(trials, where)
     changes: list[Columns] = []
@@ -166,16 +166,16 @@ def read_study(connection: Connection, name: str | None, where: str, version: in
         select = f"SELECT {columns} FROM changes WHERE study = ? ORDER BY number"
         changes = connection.execute(select, (progress.study,)).fetchall()
     found = tuple(read_change_columns(row, position, where) for position, row in enumerate(changes))
-    if sealed and progress.advance(-sum(row[-1] for row in (*rows, *changes)), 0).digest != 0:
-        raise StorageError(f"{where} is damaged: its trials are not as they were written last")
+    if has_checksums and progress.advance(-sum(row[-1] for row in (*rows, *changes)), 0).digest != 0:
+        raise StorageError(f"{where} is damaged: its trials differ from what was written last")
     counts = [0, *(change.trials for change in found), len(trials)]
     if counts != sorted(counts):
         raise StorageError(f"{where}: the changes of its space are after {counts[1:-1]} of {len(trials)} trials")
-    return WholeStudy(StoredStudy(study, trials, found), progress, [row[-1] for row in rows] if sealed else [])
+    return WholeStudy(StoredStudy(study, trials, found), progress, [row[-1] for row in rows] if has_checksums else [])
 
 
 def read_later(connection: Connection, progress: Progress, revision: int, where: str) -> list[FoundTrial]:
-    """Return the trials that were changed after a revision, by number; raise StorageError if one cannot be read."""
+    """Return the trials that were changed after a revision, by number; raise StorageError if a trial is invalid."""
     columns = ", ".join((*TRIAL_COLUMNS, "checksum"))
     later = f"SELECT {columns} FROM trials WHERE study = ? AND revision > ? ORDER BY number"
     rows = connection.execute(later, (progress.study, revision)).fetchall()
@@ -194,12 +194,12 @@ def read_checksums(connection: Connection, table: Literal["trials", "changes"], 
     return [checksum for (checksum,) in rows]
 
 
-def _check_told(trials: list[TrialRow], told: int, where: str) -> None:
-    here = sum(row.told is not None for row in trials)
-    if here != told:
+def _check_told(trials: list[TrialRow], expected: int, where: str) -> None:
+    found = sum(row.told is not None for row in trials)
+    if found != expected:
         raise StorageError(
-            f"{where}: {told} trials were told, {here} are in the file: rows were removed, or the file was copied or "
-            "its journal removed while it was written; go back to a backup"
+            f"{where}: expected {expected} finished trials, found {found}: rows were removed, or the file was copied "
+            "or its journal removed while it was written; restore a backup"
         )
 
 
@@ -207,17 +207,18 @@ def _check_numbering(trials: list[TrialRow], where: str) -> None:
     for position, row in enumerate(trials):
         if row.number != position:
             raise StorageError(f"{where}: expected trial {position}, found trial {row.number}; rows were changed")
-    for told, count in Counter(row.told for row in trials if row.told is not None).items():
+    for position, count in Counter(row.told for row in trials if row.told is not None).items():
         if count > 1:
-            raise StorageError(f"{where}: {count} trials have position {told} in the order of telling")
+            raise StorageError(f"{where}: {count} trials have position {position} in the order of completion")
 
 
 @contextmanager
 def pause_collector() -> Iterator[None]:
     """Stop the garbage collector during a block, unless other code has stopped it.
 
-    It visits all objects whenever their number has grown by a quarter, which is a third of the time to read a long
-    study. The new objects then count as old, unless the user has frozen objects, so that they are not visited again.
+    The collector visits all objects whenever their number has grown by a quarter, which takes a third of the time to
+    read a long study. Afterwards the new objects count as old and are not visited again, unless the user has frozen
+    objects.
     """
     was_enabled, thread = gc.isenabled(), threading.get_ident()
     try:

@@ -35,14 +35,14 @@ GOALS_SINCE = 4  # version of the schema
 SHARED_SINCE = 5  # with shared writers and a revision counter
 _VALUE_TYPES = (
     int, int, str, str, float, NoneType, NoneType, str, float, float, int, int, NoneType, int, int,
-)  # fmt: skip  # of the columns of a trial that has nothing but a value, with its checksum
+)  # fmt: skip  # column types of a trial that has only a value, and of its checksum
 OUTCOME_PARTS = ("values", "constraints", "cost", "sd", "repeats")
 
 
 class Progress(NamedTuple):
     """The part of a study that changes in each transaction.
 
-    state: the searcher's, as JSON text.
+    state: the searcher's state, as JSON text.
     told: the number of finished trials.
     digest: the sum of the checksums of all its trials and changes, modulo 2 to the 64, signed.
     revision: the number of transactions; each row contains the revision of its last change.
@@ -54,14 +54,14 @@ class Progress(NamedTuple):
     digest: int = 0
     revision: int = 0
 
-    def advance(self, change: int, told: int, state: str | None = None) -> Progress:
+    def advance(self, change: int, finished: int, state: str | None = None) -> Progress:
         """Return the progress after a transaction.
 
-        told: number of newly finished trials.
+        finished: number of newly finished trials.
         state: the searcher's new state; None for no change.
         """
         digest, state = add_checksums(self.digest, change), self.state if state is None else state
-        return self._replace(state=state, told=self.told + told, digest=digest)
+        return self._replace(state=state, told=self.told + finished, digest=digest)
 
 
 def add_checksums(*parts: int) -> int:
@@ -86,7 +86,7 @@ def seal(columns: Columns) -> Columns:
 def study_columns(number: int, row: StudyRow) -> Columns:
     """Return the columns STUDY_COLUMNS of a study.
 
-    number: its id, from 1.
+    number: id of the study, from 1.
     """
     made = (as_time(row.created), row.version)
     return (number, row.name, row.domain, row.method, str(row.seed), row.goals, row.initial, *made)
@@ -114,7 +114,7 @@ def trial_columns(study: int, row: TrialRow, revision: int) -> Columns:
 def change_columns(study: int, number: int, row: SpaceChange) -> Columns:
     """Return the columns CHANGE_COLUMNS of a change of a space.
 
-    number: of the change, from 0.
+    number: number of the change, from 0.
     """
     return (study, number, *row._replace(changed=as_time(row.changed)))
 
@@ -123,7 +123,7 @@ def read_study_columns(columns: Columns, where: str, version: int) -> tuple[int,
     """Return the id of a study, and the study without its state; raise StorageError if a column is invalid.
 
     columns: STUDY_COLUMNS and, from version 2 onward, their checksum.
-    version: of the schema; up to 3, the goals are a direction.
+    version: schema version; up to 3, the goals are a direction.
     """
     door = _Door(where, "study", columns[1])
     number = door.integer("id", columns[0], 1)
@@ -144,41 +144,41 @@ def read_study_columns(columns: Columns, where: str, version: int) -> tuple[int,
 def read_progress_columns(columns: Columns, where: str) -> Progress:
     """Return the progress of a study; raise StorageError if a column is invalid.
 
-    columns: PROGRESS_COLUMNS, up to version 4 of the schema without the revision, and their checksum.
+    columns: PROGRESS_COLUMNS, without the revision up to schema version 4, and their checksum.
     """
     door = _Door(where, "progress")
     number, state = door.integer("study", columns[0], 1), door.text("state", columns[1])
-    told, digest = door.integer("told", columns[2], 0), door.integer("digest", columns[3], -(2**63))
+    finished, digest = door.integer("told", columns[2], 0), door.integer("digest", columns[3], -(2**63))
     revision = door.integer("revision", columns[4], 0) if len(columns) > len(PROGRESS_COLUMNS) else 0
     door.check_seal(columns, True)
-    return Progress(number, state, told, digest, revision)
+    return Progress(number, state, finished, digest, revision)
 
 
 def read_trial_columns(columns: Columns, where: str, version: int) -> TrialRow:
     """Return a trial; raise StorageError if a column is invalid.
 
-    columns: TRIAL_COLUMNS, and from version 2 onward their checksum.
-    version: of the schema; up to 4, the last column is an unused time.
+    columns: TRIAL_COLUMNS and, from version 2 onward, their checksum.
+    version: schema version; up to 4, the last column is an unused time.
     """
     door = _Door(where, "trial", columns[1])
     number, status, point = door.integer("number", columns[1], 0), columns[2], door.text("point", columns[3])
     info, started = door.text("info", columns[7]), as_time(columns[8])
     outcome = door.outcome(status, *columns[4:7])
-    attempts = door.integer("attempts", columns[11], -(2**63))  # negative after a trial was told while it was queued
-    finished = told = None
+    attempts = door.integer("attempts", columns[11], -(2**63))  # negative after a queued trial was completed
+    finished = position = None
     if outcome is not None:
-        finished, told = as_time(columns[9]) or started, door.integer("told", columns[10], 0)
+        finished, position = as_time(columns[9]) or started, door.integer("told", columns[10], 0)
     elif columns[9:11] != (None, None):
         door.refuse("finished, told", "NULL while it runs", columns[9:11])
     owner = None if columns[12] is None else door.text("owner", columns[12])
     if version >= SHARED_SINCE:
         door.integer("revision", columns[13], 0)
     door.check_seal(columns, version > 1, 8, 9)
-    return TrialRow(number, point, info, started, attempts, outcome, finished, told, owner)
+    return TrialRow(number, point, info, started, attempts, outcome, finished, position, owner)
 
 
 def read_trial_rows(rows: Sequence[Columns], where: str, version: int) -> list[TrialRow]:
-    """Return trials as `read_trial_columns` does one by one; those that have nothing but a value are read by column."""
+    """Return trials like `read_trial_columns`; trials that have only a value are read by column."""
     has_value = [status == "completed" and parts is reason is None for _, _, status, _, _, parts, reason, *_ in rows]
     quick = iter(_read_by_column(list(compress(rows, has_value))) if version >= SHARED_SINCE else ())
     read = (next(quick, None) if is_quick else None for is_quick in has_value)
@@ -186,20 +186,20 @@ def read_trial_rows(rows: Sequence[Columns], where: str, version: int) -> list[T
 
 
 def _read_by_column(rows: Sequence[Columns]) -> list[TrialRow]:
-    """Return trials that have nothing but a value; none if one of them has to be read, or refused, by itself."""
+    """Return trials that have only a value; an empty list if `read_trial_columns` must read or reject any of them."""
     columns = list(zip(*rows, strict=True))
     if not rows or any(set(map(type, one)) != {known} for one, known in zip(columns, _VALUE_TYPES, strict=True)):
         return []
-    _, numbers, _, points, values, _, _, infos, began, ended, told, attempts, _, revisions, checksums = columns
-    is_right = min(map(min, (numbers, told, revisions))) >= 0 and min(map(min, (began, ended))) >= RECENT
-    is_right = is_right and max(map(max, (began, ended))) <= LATEST and all(map(math.isfinite, values))
-    if not is_right or not all(map(str.isascii, chain(points, infos))) or checksums != _find_checksums(rows):
+    _, numbers, _, points, values, _, _, infos, starts, ends, positions, attempts, _, revisions, checksums = columns
+    is_valid = min(map(min, (numbers, positions, revisions))) >= 0 and min(map(min, (starts, ends))) >= RECENT
+    is_valid = is_valid and max(map(max, (starts, ends))) <= LATEST and all(map(math.isfinite, values))
+    if not is_valid or not all(map(str.isascii, chain(points, infos))) or checksums != _find_checksums(rows):
         return []
-    return list(map(TrialRow, numbers, points, infos, began, attempts, map(Outcome.of_value, values), ended, told))
+    return list(map(TrialRow, numbers, points, infos, starts, attempts, map(Outcome.of_value, values), ends, positions))
 
 
 def _find_checksums(rows: Sequence[Columns]) -> Columns:
-    """Return the checksums of rows, each of which has its own as it was written last."""
+    """Compute the checksums of rows; the last column of a row, the stored checksum, is ignored."""
     texts = dump_rows(row[:-1] for row in rows)
     digests = b"".join([blake2b(text.encode(), digest_size=8).digest() for text in texts])
     return tuple(np.frombuffer(digests, ">i8").tolist())
@@ -221,7 +221,7 @@ def read_change_columns(columns: Columns, position: int, where: str) -> SpaceCha
 class _Door:
     """Checks of one row, with its name as prefix of messages.
 
-    key: its own name or number; None if there is only one such row.
+    key: name or number of the row; None if there is only one such row.
     """
 
     def __init__(self, where: str, kind: str, key: object = None) -> None:
@@ -262,14 +262,14 @@ class _Door:
         except (TypeError, ValueError) as error:
             raise StorageError(f"{self._name} cannot be read: {error}") from error
         if found.status != status or found.value != value:
-            self.refuse("status, value, reason", "those of one outcome", (status, value, reason))
+            self.refuse("status, value, reason", "values of one outcome", (status, value, reason))
         return found
 
-    def check_seal(self, columns: Columns, sealed: bool, *times: int) -> None:
+    def check_seal(self, columns: Columns, has_checksum: bool, *times: int) -> None:
         """Raise StorageError unless the checksum matches the columns, or the original numbers in them."""
         if bytes in map(type, columns):
-            raise StorageError(f"{self._name} is damaged: it holds a blob, which no version writes")
-        if not sealed or columns[-1] == checksum(columns[:-1]):
+            raise StorageError(f"{self._name} is damaged: it contains a blob, which no version writes")
+        if not has_checksum or columns[-1] == checksum(columns[:-1]):
             return
         for given in product(*(_list_given(columns[at]) for at in times)):
             written = list(columns[:-1])
@@ -277,7 +277,7 @@ class _Door:
                 written[at] = one
             if columns[-1] == checksum(tuple(written)):
                 return
-        raise StorageError(f"{self._name} is damaged: its checksum is not that of its columns")
+        raise StorageError(f"{self._name} is damaged: its checksum does not match its columns")
 
 
 def _list_given(stored: Column) -> Sequence[Column]:
@@ -299,5 +299,5 @@ def _parse_outcome(status: Column, value: Column, parts: Column, reason: Column)
     values = several.pop("values", () if value is None else (value,))
     reasons = {} if status == "completed" else {status: reason}
     if status not in ("completed", "failed", "infeasible") or (status == "completed") != (reason is None):
-        raise ValueError(f"status: expected one that goes with reason {short_repr(reason)}, got {short_repr(status)}")
+        raise ValueError(f"status: expected one that matches reason {short_repr(reason)}, got {short_repr(status)}")
     return Outcome(values, **reasons, **several, **given)

@@ -25,7 +25,7 @@ from bostruct.storage.rows import (
     trial_columns,
 )
 
-SECONDS = 120.0  # after the first loss, during which a connection is restored each time
+SECONDS = 120.0  # after the first loss of the connection, within which a transaction is repeated
 _TRIALS = (*TRIAL_COLUMNS, "checksum")
 _MARKS = ", ".join("?" * len(_TRIALS))
 _INSERT_TRIAL = f"INSERT INTO trials ({', '.join(_TRIALS)}) VALUES ({_MARKS})"
@@ -57,7 +57,7 @@ class Transaction:
         """Change a trial, except for its point; raise StorageError if no such trial has this status."""
         before = find_trial(self.connection, self._progress.study, row.number, self._where)
         if before is None or before.row.status != status:
-            raise StorageError(f"{self._where}: trial {row.number} is not {status} there any more; load it again")
+            raise StorageError(f"{self._where}: trial {row.number} is no longer {status}; load the study again")
         self._write(before, row._replace(point=before.row.point))
 
     def release(self, numbers: tuple[int, ...]) -> None:
@@ -88,8 +88,8 @@ class Transaction:
         progress = self._progress
         values = seal(trial_columns(progress.study, after, progress.revision))
         self.connection.execute(_UPDATE_TRIAL, (*values, progress.study, after.number))
-        told = (after.told is not None) - (before.row.told is not None)
-        self._progress = progress.advance(values[-1] - before.checksum, told)
+        finished = (after.told is not None) - (before.row.told is not None)
+        self._progress = progress.advance(values[-1] - before.checksum, finished)
         self.checksums[after.number] = values[-1]
 
 
@@ -106,7 +106,7 @@ def insert_study(connection: Connection, number: int, stored: StoredStudy) -> Pr
 
 
 def next_study(connection: Connection) -> int:
-    """Return the id of the next new study."""
+    """Return the id for the next new study."""
     ((number,),) = connection.execute("SELECT COALESCE(MAX(id), 0) + 1 FROM studies").fetchall()
     return number
 
@@ -114,7 +114,7 @@ def next_study(connection: Connection) -> int:
 def insert_change(connection: Connection, progress: Progress, number: int, change: SpaceChange) -> Progress:
     """Write a change of a study's space, and return the study's progress after it, which is not written.
 
-    number: of the change, from 0.
+    number: number of the change, from 0.
     """
     values = seal(change_columns(progress.study, number, change))
     _insert(connection, "changes", CHANGE_COLUMNS, values)

@@ -165,7 +165,7 @@ def _disk_full(*_: object) -> None:
     ("change", "message"),
     [
         ("UPDATE trials SET value = 'abc' WHERE number = 3", "trial 3.*values: expected"),
-        ("UPDATE trials SET told = 0 WHERE value IS NOT NULL", "position 0 in the order of telling"),
+        ("UPDATE trials SET told = 0 WHERE value IS NOT NULL", "position 0 in the order of completion"),
         ("DELETE FROM trials WHERE number = 4", "expected trial 4, found trial 5"),
     ],
 )

@@ -91,8 +91,8 @@ DROP_ALL = ["DROP TABLE trials", "DROP TABLE progress", "DROP TABLE studies"]
         (["UPDATE trials SET owner = 'x' WHERE number = 2"], "trial 2 is damaged"),
         (["UPDATE studies SET created = 1.0"], "study 'mine' is damaged"),
         (["UPDATE progress SET state = '{}'"], "study 'mine': progress is damaged"),
-        (["DELETE FROM trials WHERE number = 2"], "5 trials were told, 4 are in the file"),
-        (["DELETE FROM trials WHERE number = 5"], "its trials are not as they were written last"),
+        (["DELETE FROM trials WHERE number = 2"], "expected 5 finished trials, found 4"),
+        (["DELETE FROM trials WHERE number = 5"], "its trials differ from what was written last"),
         (["DELETE FROM progress"], "no row in the table progress"),
         (["UPDATE trials SET reason = CAST(x'ff41' AS TEXT) WHERE number = 3"], "trial 3"),
         (["CREATE TRIGGER t AFTER UPDATE ON trials BEGIN UPDATE trials SET value = -1000; END"], NOT_OURS),
@@ -118,7 +118,7 @@ def test_accidents_and_schemas_that_are_not_ours_are_found(file: Path, statement
         ("trials", "value", b"\0", "trial 2 cannot be read"),
         ("trials", "status", "running", "trial 2 cannot be read"),
         ("trials", "status", "failed", "trial 2 cannot be read"),
-        ("trials", "reason", "rain", "trial 2.*status: expected one that goes with reason 'rain'"),
+        ("trials", "reason", "rain", "trial 2.*status: expected one that matches reason 'rain'"),
         ("trials", "outcome", "{", "trial 2 cannot be read"),
         ("trials", "outcome", '{"cost": -1.0}', "trial 2.*cost: expected finite numbers from 0"),
         ("trials", "outcome", '{"cost": true}', "trial 2.*cost: expected a number"),
@@ -126,12 +126,12 @@ def test_accidents_and_schemas_that_are_not_ours_are_found(file: Path, statement
         ("trials", "outcome", DEEP, "trial 2.*nested too deeply"),
         ("trials", "number", -1, "expected an integer from 0, got -1"),
         ("trials", "number", 77, "expected trial 2, found trial 3"),
-        ("trials", "told", 0, "2 trials have position 0 in the order of telling"),
+        ("trials", "told", 0, "2 trials have position 0 in the order of completion"),
         ("trials", "told", -3, "trial 2.*told: expected an integer from 0"),
         ("trials", "told", None, "trial 2.*told"),
         ("trials", "attempts", "many", "trial 2.*attempts"),
         ("trials", "owner", b"\xff", "trial 2.*owner"),
-        ("trials", "started", b"\xff", "trial 2 is damaged: it holds a blob"),
+        ("trials", "started", b"\xff", "trial 2 is damaged: it contains a blob"),
         ("trials", "revision", -1, "trial 2.*revision"),
         ("trials", "point", "{", "trial 2 cannot be read"),
         ("trials", "point", DEEP, "trial 2.*nested too deeply"),
@@ -244,7 +244,7 @@ def test_pages_of_two_moments_are_refused(file: Path, tmp_path: Path) -> None:
     for at in changed:
         mixed = tmp_path / f"mixed-{at}.db"
         mixed.write_bytes(before[:at] + after[at : at + size] + before[at + size :])
-        with pytest.raises(StorageError, match=r"6 trials were told, 5 are|5 trials were told, 6 are|damaged"):
+        with pytest.raises(StorageError, match=r"6 finished trials, found 5|5 finished trials, found 6|damaged"):
             bo.Study.load(mixed, read_only=True)
 
 

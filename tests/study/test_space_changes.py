@@ -376,7 +376,7 @@ def test_what_is_no_change_of_the_space_alone_is_refused(file: Path, space: Any,
     assert file.read_bytes() == before
 
 
-DISORDER = "its trials are not as they were written last"
+DISORDER = "its trials differ from what was written last"
 
 
 @pytest.mark.parametrize(
