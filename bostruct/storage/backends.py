@@ -47,15 +47,13 @@ def as_path(given: str | os.PathLike[str]) -> Path:
         plain = re.sub(r"^sqlite:/{2,3}(?=.)", "", given)
         hint = f"; give the plain path, storage={plain!r}" if plain != given and not is_connection(plain) else ""
         scheme = given.partition("://")[0]
-        shown = given if hint else f"{short_repr(scheme)}://..., whose rest is not shown for a password in it"
+        shown = given if hint else f"{short_repr(scheme)}://..., whose rest may contain a password and is not shown"
         expected = "the path of a file" if is_postgresql(given) else "the path of a file, postgresql://..., or None"
         raise StorageError(f"storage: expected {expected}; got {shown}{hint}")
     if is_connection(text):
-        got = (
-            "the text of a connection" if isinstance(given, str) else "a path made of a URL, which drops a slash of it"
-        )
+        got = "a connection string" if isinstance(given, str) else "a Path made from a URL, which loses a slash"
         raise StorageError(
-            "storage: expected the path of a file, or the text postgresql://user@host/database; "
-            f"got {got}, and is not shown for a password in it"
+            "storage: expected the path of a file, or the string postgresql://user@host/database; "
+            f"got {got}, which may contain a password and is not shown"
         )
     return Path(os.path.expanduser(text))

@@ -25,7 +25,7 @@ _cut_off: set[FileIdentity | Path] = set()
 class OpenFile:
     """A database file that a connection has open, or is opening.
 
-    user: the thread whose transaction may hold locks on it, also while it is opened; None if there is none.
+    user: the thread whose transaction may hold locks on it, also while it is opened; None without a transaction.
     """
 
     def __init__(self, path: Path) -> None:
@@ -40,7 +40,7 @@ class OpenFile:
         self.identity = _file_identity(os.stat(self._path))
 
     def find_change(self) -> str | None:
-        """Return what happened to the file if it was removed or replaced, None if it was not.
+        """Return a description of the change if the file was removed or replaced; None otherwise.
 
         Raises OSError if the folder cannot be read.
         """
@@ -117,10 +117,10 @@ def check_writable(path: Path) -> None:
         check_system(error)
         return
     why = "it is on a read-only file system" if _is_read_only(folder) else "this user has no permission to write in it"
-    hint = "; to look at its studies use Study.load(..., read_only=True)" if path.exists() else ""
+    hint = "; to read its studies use Study.load(..., read_only=True)" if path.exists() else ""
     raise StorageError(
-        f"{path}: cannot be written: a study needs a folder to make files in (its journal, its locks), and in {folder} "
-        f"nothing can be made: {why}{hint}"
+        f"{path}: cannot be written: a study creates files in its folder (its journal, its locks), and {folder} is "
+        f"not writable: {why}{hint}"
     )
 
 

@@ -30,8 +30,8 @@ def dump_compactly(value: object) -> str:
 
 
 def dump_rows(rows: Iterable[Sequence[Json]]) -> Iterator[str]:
-    """Yield the text of each of many rows of texts, numbers and None, as `dump_compactly` returns it."""
-    make = json.encoder.c_make_encoder  # type: ignore[attr-defined]  # made once, and not for each row
+    """Yield the JSON text of each row like `dump_compactly`; rows contain strings, numbers and None."""
+    make = json.encoder.c_make_encoder  # type: ignore[attr-defined]  # one encoder for all rows is faster
     if make is None:  # an interpreter without C
         yield from map(dump_compactly, rows)
     else:
@@ -43,7 +43,7 @@ def parse(text: str) -> ParsedJson:
     """Return the value of JSON text; raise ValueError if it is invalid or too deeply nested."""
     try:
         try:
-            found, end = _scan(text, 0)  # all of a text of `dump`, of which a long study has many
+            found, end = _scan(text, 0)  # fast, and complete for a text of `dump`; a long study has many
         except (StopIteration, ValueError):
             return json.loads(text)
         return found if end == len(text) else json.loads(text)

@@ -79,8 +79,8 @@ class FileWriterLock(WriterLock):
                 self._take(self._ask_lock_file)
             except StudyLocked as error:
                 raise StudyLocked(
-                    f"{error}. Several writers need a local disk, and this one is a network file system ({network}): "
-                    "its locks are not to be relied on"
+                    f"{error}. Several writers need a local disk, because the locks of a network file system "
+                    f"({network}) are not reliable"
                 ) from None
         self._take(self._path_of(self.owner), wait=True)  # while another writer checks whether it is stale
 
@@ -99,11 +99,11 @@ class FileWriterLock(WriterLock):
             self._give_back(path)
 
     def check_there(self) -> None:
-        """Create the writer's file again if it was removed: otherwise, others take the writer for dead."""
+        """Create the writer's file again if it was removed; otherwise, other writers consider this writer dead."""
         path = self._path_of(self.owner)
         before = self._held[str(path)]
         if not is_same_file(path, before):
-            log.warning("%s was removed while its writer is there; others may have been handed its trials", path)
+            log.warning("%s was removed while its writer is active; other writers may have requeued its trials", path)
             self._take(path, wait=True)
             release(path, before)
 
@@ -164,8 +164,8 @@ def check_not_held(key: Hashable, what: str) -> None:
     """Raise BostructError if this thread, which is about to wait for the ask lock, already holds it."""
     if _lock_holders.get(key) == _name_thread():
         raise BostructError(
-            f"{what}: this thread decides already, through another Study object; ask that one, or end its "
-            "`ask_lock` block first"
+            f"{what}: this thread already holds the ask lock through another Study object; ask that object, or end "
+            "its `ask_lock` block first"
         )
 
 
@@ -209,8 +209,8 @@ def acquire(path: Path, what: str, *, like: Path | None = None, wait: bool = Fal
             check_system(error)
             why = "it is a symbolic link" if error.errno == errno.ELOOP else error.strerror
             raise StorageError(
-                f"{path}: the lock of {what} cannot be made: {why}; the directory must be one to write in, with free "
-                "space"
+                f"{path}: the lock of {what} cannot be created: {why}; the directory must be writable, and the disk "
+                "must have free space"
             ) from error
         _descriptors.add(descriptor)  # at once, because another thread may fork
         try:
@@ -219,7 +219,7 @@ def acquire(path: Path, what: str, *, like: Path | None = None, wait: bool = Fal
             fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
             if (names := os.fstat(descriptor).st_nlink) > 1:
                 raise StorageError(
-                    f"{path}: the lock of {what} cannot be made: the file has {names} names (hard links)"
+                    f"{path}: the lock of {what} cannot be created: the file has {names} names (hard links)"
                 )
             if is_same_file(path, descriptor):
                 if signed:
@@ -233,7 +233,7 @@ def acquire(path: Path, what: str, *, like: Path | None = None, wait: bool = Fal
             if isinstance(error, BlockingIOError):
                 raise StudyLocked(f"{what} is open for writing in {holder}; close it there first") from None
             raise StorageError(
-                f"{path}: the lock of {what} cannot be taken: {error.strerror}; try a local disk with free space"
+                f"{path}: the lock of {what} cannot be acquired: {error.strerror}; try a local disk with free space"
             ) from error
         except BaseException:  # including an interrupt while waiting
             _drop(descriptor)
@@ -271,7 +271,7 @@ def release(path: Path, descriptor: int) -> None:
 
 
 def find_holder(path: Path) -> str | None:
-    """Return the holder of a lock, for messages; None if there is none, and its file is then removed."""
+    """Return the holder of a lock, for messages; None for an abandoned lock, whose file is then removed."""
     fcntl = importlib.import_module("fcntl")
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)

@@ -35,18 +35,18 @@ WRITE_AHEAD_LOG = 2  # the format number in the header of files of schema versio
 BUSY_SECONDS = 30.0  # for the locks of other connections while a file is opened
 TRY_SECONDS = 0.1  # for a lock within SQLite, which does not handle signals; longer waits are repeated
 STOPPED = (
-    "another process is reading or writing it, and one that was stopped, as by Ctrl-Z, keeps others waiting until it "
-    "goes on or is ended"
+    "another process is reading or writing it; a process that was stopped, for example by Ctrl-Z, blocks others until "
+    "it continues or is ended"
 )
 CUT_OFF = (
     "cannot be opened in this process, which was forked while another thread of its parent used the file: SQLite takes "
-    "that thread's locks for locks of this process. Start a process in place of forking one, as "
-    "multiprocessing.get_context('spawn') does, or fork while no other thread uses the file"
+    "that thread's locks for locks of this process. Use multiprocessing.get_context('spawn') instead of forking, or "
+    "fork while no other thread uses the file"
 )
 COMPANIONS = ("-journal", "-wal", "-shm")
-SOUND_SECONDS = 10.0  # in which a file is not read again that was sound, as by who lists its studies and opens one
-TICK_SECONDS = 0.1  # in which a file may change twice and show one time
-_sound: dict[tuple[int, ...], float] = {}  # when it was found, of the last file
+SOUND_SECONDS = 10.0  # within which an unchanged file is not checked again, such as a file whose studies were listed
+TICK_SECONDS = 0.1  # within which two changes of a file may have the same modification time
+_sound: dict[tuple[int, ...], float] = {}  # time of the last successful check, by mark; of the last file only
 
 
 class OpenedFile(NamedTuple):
@@ -77,7 +77,8 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
 
     The original file is kept as ``NAME.v1`` or ``NAME.v2``, or as ``NAME.v1-2`` and so on if that exists.
 
-    connection: to the file, outside a transaction, with a rollback journal: no other connection may have a log open.
+    connection: connection to the file, outside a transaction, with a rollback journal: no other connection may have a
+        log open.
 
     Raises StorageError if a row cannot be read, OSError or sqlite3.Error if nothing can be written; the file is then
     not changed.
@@ -169,7 +170,7 @@ def _open_once(path: Path, read_only: bool) -> OpenedFile | None:
             return None
         except OSError as error:
             check_system(error)
-            raise StorageError(f"{path}: cannot be looked at: {error.strerror}") from error
+            raise StorageError(f"{path}: cannot be accessed: {error.strerror}") from error
         undo.pop_all()
     return OpenedFile(connection, file, is_new)
 
@@ -229,7 +230,7 @@ def _recognize(path: Path, read_only: bool) -> bytes:
     if stat.S_ISDIR(mode):
         raise StorageError(f"{path}: is a directory; expected a file")
     if not stat.S_ISREG(mode):  # opening a FIFO would block
-        raise StorageError(f"{path}: is no regular file but a device, FIFO or socket")
+        raise StorageError(f"{path}: is not a regular file but a device, FIFO or socket")
     _check_companions(path.resolve())
     header = b"" if is_open_here(path) else _read_header(path, read_only)  # an open file was validated before
     if not read_only:
@@ -237,7 +238,7 @@ def _recognize(path: Path, read_only: bool) -> bytes:
         if names > 1:  # SQLite would use another journal and lock for each name
             raise StorageError(f"{path}: has {names} names (hard links); remove all but one, or copy the file")
         if not os.access(path, os.W_OK):
-            raise StorageError(f"{path}: is read-only; to look at its studies use Study.load(..., read_only=True)")
+            raise StorageError(f"{path}: is read-only; to read its studies use Study.load(..., read_only=True)")
     return header
 
 
@@ -250,7 +251,7 @@ def _check_companions(path: Path) -> None:
         except FileNotFoundError:
             continue
         if not stat.S_ISREG(mode):
-            raise StorageError(f"{companion}: is no regular file, and stands where SQLite keeps its journal; remove it")
+            raise StorageError(f"{companion}: is not a regular file, but has the name of SQLite's journal; remove it")
 
 
 def _read_header(path: Path, read_only: bool) -> bytes:
@@ -262,12 +263,12 @@ def _read_header(path: Path, read_only: bool) -> bytes:
         raise StorageError(f"{path}: cannot be read: {error.strerror}") from error
     if not header:
         if read_only:
-            raise StorageError(f"{path}: is empty; it holds no study")
+            raise StorageError(f"{path}: is empty; it contains no study")
         return header
     if header[:16] != SQLITE_MAGIC or len(header) < 100:
-        raise StorageError(f"{path}: is not a SQLite database; it is left as it is")
+        raise StorageError(f"{path}: is not a SQLite database; it is left unchanged")
     if int.from_bytes(header[68:72], "big") != APPLICATION_ID:
-        raise StorageError(f"{path}: is a SQLite database of another application; it is left as it is")
+        raise StorageError(f"{path}: is a SQLite database of another application; it is left unchanged")
     check_version(path, int.from_bytes(header[60:64], "big"))
     return header
 
@@ -313,7 +314,7 @@ def _prepare_to_write(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _check_sound(connection: sqlite3.Connection, path: Path) -> None:
-    """Raise StorageError if a file is not as SQLite wrote it; one that was sound seconds ago is, if nobody wrote it."""
+    """Raise StorageError if a file is damaged; not checked again if it passed seconds ago and is unchanged since."""
     connection.execute("BEGIN")  # a consistent snapshot
     try:
         check_schema(connection, path)
@@ -326,14 +327,14 @@ def _check_sound(connection: sqlite3.Connection, path: Path) -> None:
     finally:
         connection.execute("ROLLBACK")
     if problem != "ok":
-        raise StorageError(f"{path}: is damaged ({problem}); it is left as it is")
+        raise StorageError(f"{path}: is damaged ({problem}); it is left unchanged")
     if mark is not None:
         _sound.clear()
         _sound[mark] = monotonic()
 
 
 def _find_mark(path: Path) -> tuple[int, ...] | None:
-    """Return what any change of a file changes; None if it was written just now, or is not there any more."""
+    """Return identity, size and times of a file; None if it was written just now, or does not exist any more."""
     try:
         facts = os.stat(path)
     except OSError:

@@ -105,7 +105,7 @@ class TrialRow(NamedTuple):
     told : int, optional
         Position in the order of completion, from 0; None while it runs.
     owner : str, optional
-        The writer that handed it out; None for a queued trial, and if there is a single writer.
+        The writer that started it; None for a queued trial, and if there is a single writer.
     """
 
     number: int
@@ -125,7 +125,7 @@ class TrialRow(NamedTuple):
 
 
 class SpaceChange(NamedTuple):
-    """A change of a study's space. The record itself never changes; all but numbers is JSON text.
+    """A change of a study's space. The record itself never changes; all fields except numbers are JSON text.
 
     Attributes
     ----------
@@ -175,7 +175,7 @@ class StoredStudy(NamedTuple):
 class RemoteChanges(NamedTuple):
     """All changes by other writers of a study since the last poll.
 
-    state: the searcher's, as JSON text.
+    state: the searcher's state, as JSON text.
     n_changes: the number of changes of the study's space.
     """
 
@@ -454,10 +454,10 @@ class Storage(ABC):
             The new goals as JSON text.
         """
         stored = self.read(name)
-        anew = f"{name} (renamed)"
-        self.rename(name, anew)
+        temporary = f"{name} (renamed)"
+        self.rename(name, temporary)
         self.save(stored._replace(study=stored.study._replace(goals=goals))).close()
-        self.delete(anew)
+        self.delete(temporary)
 
     def find_writers(self) -> frozenset[str] | None:
         """Return the names of the current writers; None if unknown. No study is changed."""
@@ -489,9 +489,9 @@ def check_new_name(name: str, where: str = "") -> str:
 
 
 def find_study(rows: list[StudyRow], name: str | None, label: str) -> StudyRow:
-    """Return the study of a name, or the only one; raise StorageError with the existing names.
+    """Return the study of a name, or the only study; raise StorageError with the existing names.
 
-    name: of the study; None for the only one.
+    name: name of the study; None for the only study.
     """
     found = [row for row in rows if name in (None, row.name)]
     if len(found) == 1:

@@ -103,12 +103,12 @@ class RowStorage(Storage):
 
 
 class RowWriter(StudyWriter):
-    """A writer of a study in a database, which may have several."""
+    """A writer of a study in a database; a study may have several writers."""
 
     def __init__(self, key: StudyKey, name: str, label: str, lock: WriterLock) -> None:
         self._key, self._name, self._label, self._lock = key, name, label, lock
         self._snapshot = Snapshot(key)
-        self._step: Transaction | None = None  # the current one
+        self._current: Transaction | None = None
 
     def read(self) -> StoredStudy:
         """Return the current study; later calls of `poll` return changes after it."""
@@ -129,8 +129,8 @@ class RowWriter(StudyWriter):
 
     @contextmanager
     def changing(self) -> Iterator[RemoteChanges]:
-        with self._open_transaction() as step:
-            yield self._snapshot.read_news(step)
+        with self._open_transaction() as transaction:
+            yield self._snapshot.read_news(transaction)
 
     def poll(self) -> RemoteChanges:
         with self._noting_loss():
@@ -151,8 +151,8 @@ class RowWriter(StudyWriter):
     @retry_rolled_back
     def _change(self, change: Callable[Concatenate[Transaction, P], None], *given: P.args, **named: P.kwargs) -> None:
         """Apply a change in the current transaction, or in a separate one."""
-        with self._open_transaction() as step:
-            change(step, *given, **named)
+        with self._open_transaction() as transaction:
+            change(transaction, *given, **named)
 
     @contextmanager
     def _open_transaction(self) -> Iterator[Transaction]:
@@ -160,19 +160,19 @@ class RowWriter(StudyWriter):
 
         Raises RolledBack if the connection was lost before the commit.
         """
-        if self._step is not None:
-            yield self._step
+        if self._current is not None:
+            yield self._current
             return
         try:
             with self._noting_loss(), self._transaction() as (connection, before):
-                self._step = step = Transaction(connection, before, self._key.where)
-                self._snapshot.begin(step)
-                yield step
-                after, self._step = step.finish(), None  # nothing is added to it during the commit
-                self._sign(step, after)
+                self._current = transaction = Transaction(connection, before, self._key.where)
+                self._snapshot.begin(transaction)
+                yield transaction
+                after, self._current = transaction.finish(), None  # nothing is added to it during the commit
+                self._sign(transaction, after)
         finally:
-            self._step = None
-        self._snapshot.end(step, after)
+            self._current = None
+        self._snapshot.end(transaction, after)
 
     def delete(self) -> None:
         """Remove the study and all its trials; only `close` is possible afterwards."""
@@ -192,7 +192,7 @@ class RowWriter(StudyWriter):
     def check_alone(self, refused: str = "its space cannot be changed") -> None:
         """Raise StudyLocked if there is another writer.
 
-        refused: the operation that is then impossible.
+        refused: end of the message: the operation that is then impossible.
         """
         if (holder := self._lock.find_other()) is not None:
             raise StudyLocked(f"{self._key.where}: {refused} while it is open in {holder}")
@@ -214,7 +214,7 @@ class RowWriter(StudyWriter):
     def _transaction(self) -> AbstractContextManager[tuple[Connection, Progress]]:
         """Lock out other writers of the study, and commit all changes of a block at its end, or none."""
 
-    def _sign(self, step: Transaction, after: Progress) -> None:
+    def _sign(self, transaction: Transaction, after: Progress) -> None:
         """Write, at the end of a transaction, the data that later prove its commit."""
 
     @abstractmethod
@@ -223,7 +223,7 @@ class RowWriter(StudyWriter):
 
 
 class Snapshot:
-    """The study as a writer knows it: its revision, and the checksum of each trial."""
+    """A writer's record of its study: the last known revision, and the checksum of each trial."""
 
     def __init__(self, key: StudyKey) -> None:
         self._key = key
@@ -253,7 +253,7 @@ class Snapshot:
     def read_update(self, connection: Connection, progress: Progress | None = None) -> Update:
         """Return the later changes; raise StorageLost if the rest differs from the known data.
 
-        progress: of the study in the database; None to read it.
+        progress: progress of the study in the database; None to read it.
         """
         progress = self._key.read_progress(connection) if progress is None else progress
         if (unchanged := self.find_unchanged(progress)) is not None:
@@ -282,33 +282,33 @@ class Snapshot:
 
     def take(self, update: Update) -> RemoteChanges:
         """Record an update, and return its changes."""
-        news, progress, checksums = update
+        changes, progress, checksums = update
         known = self._find_sum(self._mark.sum, checksums)
         for number in sorted(checksums):
             self._checksums[number : number + 1] = array("q", [checksums[number]])
-        self._mark = Mark(progress.revision, progress.digest, news.n_changes, known)
-        return news
+        self._mark = Mark(progress.revision, progress.digest, changes.n_changes, known)
+        return changes
 
-    def begin(self, step: Transaction) -> None:
+    def begin(self, transaction: Transaction) -> None:
         """Start to record a transaction; raise StorageLost if the database lacks the known revision."""
-        news = self.find_unchanged(step.before)
-        self._pending = None if news is None else Update(news, step.before, {})
+        changes = self.find_unchanged(transaction.before)
+        self._pending = None if changes is None else Update(changes, transaction.before, {})
 
-    def read_news(self, step: Transaction) -> RemoteChanges:
+    def read_news(self, transaction: Transaction) -> RemoteChanges:
         """Return the changes of others before a transaction, recorded once it is committed; raise StorageLost."""
-        self._pending = self.read_update(step.connection, step.before)
-        return self._pending.news
+        self._pending = self.read_update(transaction.connection, transaction.before)
+        return self._pending.changes
 
-    def end(self, step: Transaction, after: Progress) -> None:
+    def end(self, transaction: Transaction, after: Progress) -> None:
         """Record a committed transaction, unless earlier changes of others have not been read."""
         if (before := self._pending) is not None:
-            news = before.news._replace(n_changes=before.news.n_changes + step.n_changes)
-            self.take(Update(news, after, {**before.checksums, **step.checksums}))
+            changes = before.changes._replace(n_changes=before.changes.n_changes + transaction.n_changes)
+            self.take(Update(changes, after, {**before.checksums, **transaction.checksums}))
 
     def _explain_loss(self) -> StorageLost:
         return StorageLost(
-            f"{self._key.where} is not as this process knew it at step {self._mark.revision}: its server lost "
-            "committed steps in a crash, an earlier copy was put in its place, or trials were removed by hand"
+            f"{self._key.where} differs from what this process read or wrote at revision {self._mark.revision}: its "
+            "server lost committed transactions in a crash, an earlier copy was restored, or trials were removed"
         )
 
     def _find_sum(self, known: int, checksums: Mapping[int, int]) -> int:
@@ -320,7 +320,7 @@ class Snapshot:
 class Update(NamedTuple):
     """All changes after the known revision."""
 
-    news: RemoteChanges
+    changes: RemoteChanges
     progress: Progress
     checksums: Mapping[int, int]
 
@@ -328,7 +328,7 @@ class Update(NamedTuple):
 class Mark(NamedTuple):
     """The known revision of a study.
 
-    sum: of the checksums of the trials, modulo 2 to the 64, signed.
+    sum: sum of the checksums of the trials, modulo 2 to the 64, signed.
     """
 
     revision: int

@@ -151,10 +151,10 @@ def check_schema(connection: sqlite3.Connection, path: Path) -> None:
         if kind == "index" and sql is None and table in tables and str(name).startswith("sqlite_autoindex_"):
             continue  # of a UNIQUE or PRIMARY KEY constraint
         if _squeeze(sql) != _squeeze(expected.pop((kind, name), None)) or sql is None:
-            raise StorageError(f"{path}: holds a {kind} {name!r} that bostruct did not make so; it is left as it is")
+            raise StorageError(f"{path}: its {kind} {name!r} does not match bostruct's schema; it is left unchanged")
     if expected or version < 1 < len(rows):
-        missing = ", ".join(sorted(f"{kind} {name}" for kind, name in expected)) or "table of ours"
-        raise StorageError(f"{path}: has no {missing}; it is left as it is")
+        missing = ", ".join(sorted(f"{kind} {name}" for kind, name in expected)) or "table of bostruct"
+        raise StorageError(f"{path}: has no {missing}; it is left unchanged")
 
 
 def _squeeze(sql: str | None) -> str:

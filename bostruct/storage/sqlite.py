@@ -109,9 +109,9 @@ class SqliteWriter(RowWriter):
         return self._database.is_open
 
     def change_space(self, change: SpaceChange, state: str) -> None:
-        with self._open_transaction() as step:
+        with self._open_transaction() as transaction:
             self.check_alone()
-            step.change_space(change, state)
+            transaction.change_space(change, state)
 
     def check_place(self) -> None:
         """Raise StorageLost, now and at every later change, if the file, the study or trials no longer exist."""
@@ -183,14 +183,14 @@ class Database:
     def writing(self) -> Iterator[sqlite3.Connection]:
         """Yield the connection for changes that are committed together at the end; raise StorageError if that fails."""
         if self._process not in (os.getpid(), 0):
-            raise StorageError(f"{self.path}: a forked process has no part in a study of its parent; tell the parent")
+            raise StorageError(f"{self.path}: a forked process cannot use a study of its parent; tell in the parent")
         if self.lost is not None:
             raise StorageLost(str(self.lost))
         try:
             with self._transaction("BEGIN IMMEDIATE") as patience:
                 self.check_place()
                 yield self.connection
-                while not patience.is_free(self.connection, "COMMIT"):  # others read; the transaction stays
+                while not patience.is_free(self.connection, "COMMIT"):  # others read; the transaction stays open
                     patience.wait()
         except sqlite3.Error as error:
             self.check_place()
@@ -206,7 +206,7 @@ class Database:
                 change = self._file.find_change()
             except OSError as error:
                 check_system(error)
-                raise StorageError(f"{self.path}: cannot be looked at: {error.strerror}") from error
+                raise StorageError(f"{self.path}: cannot be accessed: {error.strerror}") from error
             if change is not None:
                 raise self.lose(StorageLost(f"{change} while the study was open"))
         if self.lost is not None:
@@ -230,7 +230,7 @@ class Database:
             try:
                 if self._file is not None and not self._read_only:
                     self._file.user = threading.get_ident()
-                    with suppress(sqlite3.Error):  # another connection is writing, and does it when it is closed
+                    with suppress(sqlite3.Error):  # another connection is writing, and removes it when it is closed
                         self.connection.execute("PRAGMA journal_mode = DELETE")  # removes the journal, which is empty
             finally:
                 self._disconnect()
@@ -260,7 +260,7 @@ class Database:
         while True:
             with self._mutex:
                 if self.connection.in_transaction:  # only in a signal handler, during a COMMIT that waits
-                    raise StorageError(f"{self.path}: a signal handler cannot use a study that waits to be written")
+                    raise StorageError(f"{self.path}: a signal handler cannot use a study during its COMMIT")
                 file = self._file
                 try:
                     if file is not None:
@@ -295,7 +295,7 @@ class _Patience:
     def __init__(self, path: Path, file: OpenFile | None) -> None:
         self._path, self._file = path, file
         self._began = monotonic()
-        self._is_told = False
+        self._is_logged = False
 
     def is_free(self, connection: sqlite3.Connection, *statements: str) -> bool:
         """Run statements, and return whether their locks were free; raise sqlite3.Error after a timeout."""
@@ -309,15 +309,15 @@ class _Patience:
         return True
 
     def wait(self) -> None:
-        """Sleep briefly, handle signals if that is safe, and log once that waiting takes long.
+        """Sleep briefly, handle signals if that is safe, and log a long wait once.
 
-        Raises StorageError if this thread itself holds the lock, as a finalizer or a signal handler may find.
+        Raises StorageError if this thread itself holds the lock, which is possible in a finalizer or a signal handler.
         """
         if self._file is not None and self._file.is_used_by_caller():
-            raise StorageError(f"{self._path}: this thread is in the middle of a step of another study of the file")
+            raise StorageError(f"{self._path}: this thread is in a transaction of another study of the file")
         handle_deferred()
         waited = monotonic() - self._began
-        if not self._is_told and waited > LONG_SECONDS:
-            log.warning("%s: waited %.0f s for it, and still waits; %s", self._path, waited, STOPPED)
-            self._is_told = True
+        if not self._is_logged and waited > LONG_SECONDS:
+            log.warning("%s: waited %.0f s for its lock, still waiting; %s", self._path, waited, STOPPED)
+            self._is_logged = True
         sleep(0.01)

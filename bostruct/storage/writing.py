@@ -149,37 +149,37 @@ def insert_trial(connection: Connection, progress: Progress, row: TrialRow) -> W
     return Written(progress.advance(values[-1], row.told is not None), values[-1])
 
 
-def retry_rolled_back(step: Function) -> Function:
+def retry_rolled_back(function: Function) -> Function:
     """Repeat a function that raises RolledBack, for two minutes at most."""
 
-    @wraps(step)
-    def whole(*args: Any, **kwargs: Any) -> Any:
-        last: float | None = None
+    @wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        deadline: float | None = None
         while True:
             try:
-                return step(*args, **kwargs)
+                return function(*args, **kwargs)
             except RolledBack:
-                last = monotonic() + SECONDS if last is None else last
-                if monotonic() > last:
+                deadline = monotonic() + SECONDS if deadline is None else deadline
+                if monotonic() > deadline:
                     raise
 
-    return whole  # type: ignore[return-value]
+    return wrapper  # type: ignore[return-value]
 
 
-def defer_signals_and_note(step: Function) -> Function:
+def defer_signals_and_note(function: Function) -> Function:
     """Defer signals during a function, and attach its failure as a note to an exception from a signal handler."""
 
     def note(failures: list[StorageError], *args: Any, **kwargs: Any) -> Any:
         try:
-            return step(*args, **kwargs)
+            return function(*args, **kwargs)
         except StorageError as error:
             failures.append(error)
             raise
 
     deferred = defer_signals(note)
 
-    @wraps(step)
-    def whole(*args: Any, **kwargs: Any) -> Any:
+    @wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
         failures: list[StorageError] = []
         try:
             return deferred(failures, *args, **kwargs)
@@ -188,4 +188,4 @@ def defer_signals_and_note(step: Function) -> Function:
                 add_note(error, f"Earlier outcomes are not written: {failures[0]}")
             raise
 
-    return whole  # type: ignore[return-value]
+    return wrapper  # type: ignore[return-value]

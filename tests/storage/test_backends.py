@@ -30,8 +30,8 @@ def test_a_path_none_and_a_back_end_are_storages(tmp_path: Path) -> None:
     assert isinstance(open_storage(str(tmp_path / "a.db")), SqliteStorage)
 
 
-NO_PATH, CONNECTION = "^storage: expected the path of a file", "text of a connection"
-HIDDEN, SHOWN = "whose rest is not shown|text of a connection", r"ann:\*\*\*@db"
+NO_PATH, CONNECTION = "^storage: expected the path of a file", "a connection string"
+HIDDEN, SHOWN = "whose rest may contain a password|a connection string", r"ann:\*\*\*@db"
 
 
 @pytest.mark.parametrize(
@@ -42,8 +42,8 @@ HIDDEN, SHOWN = "whose rest is not shown|text of a connection", r"ann:\*\*\*@db"
         ("dbname = runs password = hunter2", CONNECTION),
         ("postgresql:/ann:hunter2@db/runs", CONNECTION),
         (" postgres:ann:hunter2@db/runs", CONNECTION),
-        (Path("postgresql://ann:hunter2@db/runs"), "path made of a URL"),
-        (Path("mysql://ann:hunter2@db/runs"), "path made of a URL"),
+        (Path("postgresql://ann:hunter2@db/runs"), "Path made from a URL"),
+        (Path("mysql://ann:hunter2@db/runs"), "Path made from a URL"),
         ("sqlite://ann:hunter2@db/runs", HIDDEN),
         ("sqlite:///ann:hunter2@db", HIDDEN),
         ("//ann:hunter2@db/runs", HIDDEN),

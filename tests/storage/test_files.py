@@ -117,7 +117,7 @@ def test_places_where_no_file_can_be_are_refused(tmp_path, step, place, message)
 def test_a_folder_to_write_nothing_in_is_refused_in_one_wording(path, name, monkeypatch):
     before = path.read_bytes()
     monkeypatch.setattr(os, "access", lambda _, mode: not mode & os.W_OK)
-    says = rf"{name}: cannot be written: .* in {re.escape(str(path.parent))} nothing can be made: .*permission"
+    says = rf"{name}: cannot be written: .* and {re.escape(str(path.parent))} is not writable: .*permission"
     with pytest.raises(StorageError, match=says):
         open_study(path.with_name(name))
     monkeypatch.setattr(files, "_is_read_only", lambda _: True)
@@ -142,7 +142,7 @@ def test_a_tilde_is_the_home_directory(tmp_path, monkeypatch):
 
 def test_an_empty_file_becomes_a_study(file):
     file.touch()
-    with pytest.raises(StorageError, match="is empty; it holds no study"):
+    with pytest.raises(StorageError, match="is empty; it contains no study"):
         bo.Study.load(file, read_only=True)
     with open_study(file) as study:
         assert study.ask().number == 0
@@ -293,7 +293,7 @@ def test_a_trial_is_never_told_twice_whatever_memory_says(path):
     trial = study.ask()
     change = "UPDATE trials SET status = 'completed', value = 7.0, finished = 1.0, told = 9 WHERE number = ?"
     forge(path, change, values=(trial.number,))
-    with pytest.raises(StorageLost, match="is not as this process knew it at step 9"):
+    with pytest.raises(StorageLost, match="differs from what this process read or wrote at revision 9"):
         study.tell(trial, 1.0)
     assert study.trials[trial.number].value == 1.0
     with pytest.warns(UserWarning, match="was lost while study"):  # it names the file that has the value
@@ -327,7 +327,7 @@ def test_a_step_waits_for_another_process_that_was_stopped_and_says_so(tmp_path,
             timer.start()
             study.tell(trial, 1.0)
             timer.join()
-            assert caplog.text.count("and still waits; another process is reading or writing it") == 1
+            assert caplog.text.count("still waiting; another process is reading or writing it") == 1
             assert "Ctrl-Z" in caplog.text
             monkeypatch.setattr(database_module, "PATIENCE_SECONDS", 0.5)
             other.execute("BEGIN EXCLUSIVE")
@@ -366,7 +366,7 @@ def test_a_step_waits_for_a_reader_that_was_stopped_and_says_so(read_study, capl
     timer.start()
     study.tell(0, 1.0)
     timer.join()
-    assert caplog.text.count("and still waits; another process is reading or writing it") == 1
+    assert caplog.text.count("still waiting; another process is reading or writing it") == 1
     other.execute("BEGIN")
     other.execute("SELECT * FROM trials").fetchall()
     monkeypatch.setattr(database_module, "PATIENCE_SECONDS", 0.2)
@@ -400,7 +400,7 @@ def test_a_study_that_is_collected_in_a_step_of_another_one_of_its_file_does_not
         another.ask()
         database = database_module.Database(path, read_only=False)
         began = time.monotonic()
-        with getattr(database, kind)(), pytest.warns(UserWarning, match="this thread is in the middle of a step of"):
+        with getattr(database, kind)(), pytest.warns(UserWarning, match="this thread is in a transaction of another"):
             another.close()
         assert time.monotonic() - began < database_module.PATIENCE_SECONDS / 10
         database.close()

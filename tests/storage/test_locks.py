@@ -48,7 +48,7 @@ def test_a_file_with_another_name_is_no_lock(tmp_path: Path) -> None:
     precious, path = tmp_path / "precious", tmp_path / "runs.db.1.lock"
     precious.write_text("content")
     path.hardlink_to(precious)
-    with pytest.raises(StorageError, match=r"runs\.db\.1\.lock: the lock of the study cannot be made: .* 2 names"):
+    with pytest.raises(StorageError, match=r"runs\.db\.1\.lock: the lock of the study cannot be created: .* 2 names"):
         acquire(path, "the study")
     assert precious.read_text() == "content"
 

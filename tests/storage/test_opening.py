@@ -79,7 +79,7 @@ def test_a_file_is_checked_again_only_if_somebody_wrote_it(file: Path, monkeypat
     assert count_checks() == 4  # of a file
 
 
-NOT_OURS = "that bostruct did not make so|has no table progress"
+NOT_OURS = "does not match bostruct's schema|has no table progress"
 ENDLESS = "AS WITH RECURSIVE r(n) AS (VALUES(1) UNION ALL SELECT n + 1 FROM r) SELECT n AS id FROM r"
 DROP_ALL = ["DROP TABLE trials", "DROP TABLE progress", "DROP TABLE studies"]
 
@@ -101,7 +101,7 @@ DROP_ALL = ["DROP TABLE trials", "DROP TABLE progress", "DROP TABLE studies"]
         (["CREATE INDEX another ON trials (value)"], NOT_OURS),
         (["ALTER TABLE trials ADD COLUMN more TEXT"], NOT_OURS),
         (["DROP TABLE progress"], NOT_OURS),
-        ([*DROP_ALL, f"CREATE VIEW studies {ENDLESS}"], "holds a view 'studies'"),  # which is not run
+        ([*DROP_ALL, f"CREATE VIEW studies {ENDLESS}"], "its view 'studies' does not match"),  # which is not run
     ],
 )
 def test_accidents_and_schemas_that_are_not_ours_are_found(file: Path, statements: list[str], message: str) -> None:
@@ -187,8 +187,8 @@ def test_a_forged_state_is_an_error_of_storage_and_not_of_the_searcher(file: Pat
 @pytest.mark.parametrize(
     ("place", "message"),
     [
-        ("pipe.db", "is no regular file"),
-        ("/dev/null", "is no regular file"),
+        ("pipe.db", "is not a regular file"),
+        ("/dev/null", "is not a regular file"),
         ("x" * 300, "File name too long"),
         ("a\0b", "without NUL"),
         ("loop.db", "symbolic links"),
@@ -208,7 +208,7 @@ def test_a_journal_that_is_a_link_is_not_followed(file: Path, ending: str) -> No
     important = file.with_name("important.txt")
     important.write_text("important")
     file.with_name(file.name + ending).symlink_to(important)
-    with pytest.raises(StorageError, match=f"runs.db{ending}: is no regular file"):
+    with pytest.raises(StorageError, match=f"runs.db{ending}: is not a regular file"):
         bo.Study.load(file)
     assert important.read_text() == "important"
 
@@ -343,7 +343,7 @@ def test_a_file_that_cannot_be_looked_at_once_it_is_open_is_refused_in_words(tmp
         raise OSError(errno.EIO, "Input/output error")
 
     monkeypatch.setattr(opening.OpenFile, "identify", fail)
-    with pytest.raises(StorageError, match=r"new\.db: cannot be looked at: Input/output error"):
+    with pytest.raises(StorageError, match=r"new\.db: cannot be accessed: Input/output error"):
         Database(tmp_path / "new.db", read_only=False)
 
 

@@ -95,7 +95,7 @@ def check_one_thread_decides_once(file: str) -> None:
             with study.ask_lock():
                 before = signal.signal(signal.SIGALRM, lambda *_: pytest.fail("a thread waits for itself"))
                 signal.alarm(30)
-                with pytest.raises(bo.BostructError, match="this thread decides already, through another Study object"):
+                with pytest.raises(bo.BostructError, match="already holds the ask lock through another Study object"):
                     other.ask()
                 signal.alarm(0)
                 signal.signal(signal.SIGALRM, before)
@@ -182,7 +182,7 @@ def test_a_writer_whose_file_was_removed_makes_it_anew_and_says_so(file, caplog)
         trial = study.ask()
         next(file.parent.glob("*.writer")).unlink()
         study.tell(trial, 1.0)
-        assert "was removed while its writer is there" in caplog.text
+        assert "was removed while its writer is active" in caplog.text
         assert len(list(file.parent.glob("*.writer"))) == 1
         with bo.Study.load(file) as other:
             assert other.n_remote == 0

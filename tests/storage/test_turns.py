@@ -13,7 +13,7 @@ from bostruct.storage.locks import check_not_held, lock_owner
 
 def test_a_turn_is_of_one_thread_and_one_study() -> None:
     with ThreadPoolExecutor(1) as executor, lock_owner("key"):
-        with pytest.raises(BostructError, match="study 'mine': this thread decides already"):
+        with pytest.raises(BostructError, match="study 'mine': this thread already holds the ask lock"):
             check_not_held("key", "study 'mine'")
         check_not_held("another key", "another study")
         executor.submit(check_not_held, "key", "study 'mine'").result()

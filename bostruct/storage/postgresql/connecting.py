@@ -126,15 +126,15 @@ class Place:
     def describe(self, error: BaseException) -> str:
         """Return the message of an error on one line, without secrets."""
         diagnostic = getattr(error, "diag", None)
-        said = getattr(diagnostic, "message_primary", None) or str(error) or type(error).__name__
+        message = getattr(diagnostic, "message_primary", None) or str(error) or type(error).__name__
         if hint := getattr(diagnostic, "message_hint", None):  # such as "Check free disk space."
-            said = f"{said} ({hint})"
-        if NO_PASSWORD in said:
-            said = f"{said} (libpq takes one from PGPASSWORD, or from ~/.pgpass)"
+            message = f"{message} ({hint})"
+        if NO_PASSWORD in message:
+            message = f"{message} (libpq takes one from PGPASSWORD, or from ~/.pgpass)"
         for name in SECRETS.intersection(self._parameters):
             if len(self._parameters[name]) >= SHORTEST_HIDDEN:
-                said = said.replace(self._parameters[name], "***")
-        return " ".join(said.split())
+                message = message.replace(self._parameters[name], "***")
+        return " ".join(message.split())
 
     def _parse(self, url: str) -> dict[str, str]:
         """Return the parameters of a URL by their libpq names; libpq's own messages would show parts of a password."""
@@ -151,7 +151,7 @@ class Place:
             found = None
         ports = "" if found is None else str(found.get("port", ""))
         if found is None or not re.fullmatch(r"[0-9,]*", ports):
-            raise StorageError(f"{EXPECTED}; got a URL that libpq cannot read, which is not shown for its password")
+            raise StorageError(f"{EXPECTED}; libpq cannot read the given URL, which may contain a password, not shown")
         return {name: str(value) for name, value in found.items() if value is not None}
 
 
@@ -218,8 +218,8 @@ def open_connection(place: Place, name: str, settings: dict[str, str], *, writes
         found = connection.execute("SELECT current_setting('application_name')").fetchone()
         if found != (name,):
             raise StorageError(
-                f"{place.label}: something between here and the server changes application_name, such as a pooler of "
-                "connections; expected a URL of the server itself"
+                f"{place.label}: a proxy such as a connection pooler changes application_name; expected the URL of the "
+                "server itself"
             )
         connection.execute(END_EARLIER, (name,))
     except BaseException:

@@ -34,7 +34,7 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
             version   TEXT NOT NULL,
             checksum  BIGINT NOT NULL
         )""",
-        """CREATE TABLE progress (         -- of each study; who changes a study locks its row
+        """CREATE TABLE progress (         -- one row per study, locked by a writer that changes the study
             study     BIGINT PRIMARY KEY REFERENCES studies ON DELETE CASCADE,
             state     TEXT NOT NULL,
             told      BIGINT NOT NULL,
@@ -74,7 +74,7 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
             checksum  BIGINT NOT NULL,
             PRIMARY KEY (study, number)
         )""",
-        """CREATE TABLE writers (          -- those that are there, and those that ended without a word
+        """CREATE TABLE writers (          -- active writers, and writers that ended without closing
             study     BIGINT NOT NULL REFERENCES studies ON DELETE CASCADE,
             owner     TEXT NOT NULL,
             process   TEXT NOT NULL,         -- for messages
@@ -83,7 +83,7 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
         )""",
     ),
     2: (
-        """CREATE TABLE receipts (         -- of each writer, its last step
+        """CREATE TABLE receipts (         -- the last transaction of each writer
             study     BIGINT NOT NULL REFERENCES studies ON DELETE CASCADE,
             owner     TEXT NOT NULL,
             revision  BIGINT NOT NULL,
@@ -91,23 +91,23 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
         )""",
     ),
 }
-ROWS_OF = {1: 5, 2: 5}  # the version of storage/schema.py with the same columns, by database version
+ROWS_OF = {1: 5, 2: 5}  # version of storage/schema.py with the same columns, by database version
 VERSION = max(MIGRATIONS)
 
 
-def make_key(*of: object) -> int:
-    """Return the number of an advisory lock, shared by all clients of a database."""
-    text = "\0".join(("bostruct", *map(str, of)))
+def make_key(*parts: object) -> int:
+    """Return the number of an advisory lock, the same for all clients of a database."""
+    text = "\0".join(("bostruct", *map(str, parts)))
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big", signed=True)
 
 
-LOCK_MAKING = f"SELECT pg_advisory_xact_lock({make_key('making')})"  # of tables and of studies
+LOCK_MAKING = f"SELECT pg_advisory_xact_lock({make_key('making')})"  # for the creation of tables and of studies
 
 
 def read_rows_version(connection: Connection, where: str) -> int:
     """Return the version of the rows in a database, as in `storage/reading.py`; 0 if there are no tables.
 
-    Raises StorageError for a schema that is newer, older, or foreign.
+    Raises StorageError for a newer or foreign schema.
     """
     version = read_tables_version(connection, where)
     check_version(where, version, VERSION)
@@ -127,7 +127,7 @@ def read_tables_version(connection: Connection, where: str) -> int:
         else []
     )
     if len(rows) != 1 or not isinstance(rows[0][0], int) or rows[0][0] < 1:
-        raise StorageError(f"{where}: has a schema {SCHEMA!r} that bostruct did not make; it is left as it is")
+        raise StorageError(f"{where}: its schema {SCHEMA!r} was not created by bostruct; it is left unchanged")
     return rows[0][0]
 
 

@@ -60,7 +60,7 @@ class LockTaken(StorageError):
 class Writing(NamedTuple):
     """A started transaction.
 
-    row: selected by its lock; None if there is none.
+    row: the row that its lock selected; None if no row was selected.
     """
 
     connection: SqlConnection
@@ -72,7 +72,7 @@ class Session:
 
     name: unique name of its connections at the server; None for a new one.
     writes: whether to refuse a standby, which may lag behind.
-    purpose: of the connection, for the log.
+    purpose: purpose of the connection, for the log.
 
     Raises StorageError if the server is not available, refuses, or is too old.
     """
@@ -183,13 +183,11 @@ class Session:
         """Return an error of the server as a StorageError."""
         state = getattr(error, "sqlstate", None)
         if state in REMOVED and not self._is_hidden():
-            return StorageLost(
-                f"{self.place.label}: the tables of bostruct are not there: {self.place.describe(error)}"
-            )
+            return StorageLost(f"{self.place.label}: the tables of bostruct do not exist: {self.place.describe(error)}")
         if isinstance(error, UnicodeEncodeError):
-            return StorageError(f"{self.place.label}: {what}: text that UTF-8 cannot hold: {error.reason}")
+            return StorageError(f"{self.place.label}: {what}: text that UTF-8 cannot encode: {error.reason}")
         if state == LOCKED:
-            return LockTaken(f"{self.place.label}: {what}: another process holds the lock of its step for too long")
+            return LockTaken(f"{self.place.label}: {what}: another process has held the lock for too long")
         return StorageError(f"{self.place.label}: {what}: {self.place.describe(error)}{self._find_lack(state)}")
 
     def _is_hidden(self) -> bool:
@@ -260,7 +258,7 @@ class Session:
                 return
             raise refusal from None
         if answer != "COMMIT":  # an inner error that was caught turns it into ROLLBACK
-            raise StorageError(f"{self.place.label}: cannot be written: the server rolled a step back")
+            raise StorageError(f"{self.place.label}: cannot be written: the server rolled the transaction back")
 
     def _was_committed(self, is_made: Callable[[SqlConnection], bool]) -> bool:
         """Return whether a transaction with an unanswered COMMIT was committed, once its lock is free.
@@ -277,7 +275,7 @@ class Session:
             return self.repeat(read, "read", is_begun=True)
         except StorageError as error:
             raise StorageError(
-                f"{error}; whether the last step was written is not known, open the study again"
+                f"{error}; it is unknown whether the last transaction was committed, open the study again"
             ) from None
 
     def _refuse(self, error: BaseException) -> StorageError:
@@ -338,7 +336,7 @@ class Session:
             raise StorageError(f"{self.place.label}: the study is closed; open it again")
         if self._process != os.getpid():
             raise StorageError(
-                f"{self.place.label}: a forked process has no part in a study of its parent; tell the parent"
+                f"{self.place.label}: a forked process cannot use a study of its parent; tell in the parent"
             )
 
 
@@ -363,7 +361,7 @@ def describe_lack(connection: Connection, *, writes: bool) -> str:
     """
     ((role, may_create, may_use),) = connection.execute(_ROLE).fetchall()
     if may_use is None:  # the schema does not exist
-        lack = [] if may_create else ["CREATE on the database, where nobody has made the tables of bostruct yet"]
+        lack = [] if may_create else ["CREATE on the database, which has no tables of bostruct yet"]
         return _list_lack(role, lack, writes)
     needed = OF_WRITERS if writes else OF_READERS
     missing = [right for right in needed if connection.execute(_LACKS, (right,)).fetchone() is not None]
@@ -371,10 +369,10 @@ def describe_lack(connection: Connection, *, writes: bool) -> str:
     lack += [f"{', '.join(missing)} on tables of schema {SCHEMA}"] if missing else []
     may_read = bool(may_use) and "SELECT" not in missing
     return _list_lack(role, lack, writes) + (
-        "; it may look at them, with read_only=True" if writes and lack and may_read else ""
+        "; it may read studies with read_only=True" if writes and lack and may_read else ""
     )
 
 
 def _list_lack(role: object, lack: list[str], writes: bool) -> str:
-    who = "who writes studies" if writes else "who looks at studies"
-    return f"; role {role} lacks {' and '.join(lack)}, which {who} needs" if lack else ""
+    purpose = "write studies" if writes else "read studies"
+    return f"; role {role} lacks {' and '.join(lack)}, required to {purpose}" if lack else ""

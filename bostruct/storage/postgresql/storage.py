@@ -75,7 +75,7 @@ DELETE FROM writers USING mine WHERE writers.study = mine.study AND writers.owne
 _WRITERS = f"SELECT owner FROM writers WHERE {_IS_PRESENT}"
 _IS_STANDBY = "SELECT pg_is_in_recovery()"
 _GIVE_BACK = "SELECT pg_advisory_unlock_all()"
-HEARTBEAT_FAILED = "a heartbeat failed: %s. Without one for %.0f s, others are handed the trials of this process"
+HEARTBEAT_FAILED = "a heartbeat failed: %s. After %.0f s without one, other writers requeue the trials of this process"
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 
@@ -194,10 +194,10 @@ class PostgresqlWriter(RowWriter):
             self._revision = before.revision + 1
             yield connection, before
 
-    def _sign(self, step: Transaction, after: Progress) -> None:
-        if after is not step.before:
-            assert isinstance(step.connection, SqlConnection)
-            step.connection.execute_last(_SIGN, (self._key.study, self.owner, after.revision))
+    def _sign(self, transaction: Transaction, after: Progress) -> None:
+        if after is not transaction.before:
+            assert isinstance(transaction.connection, SqlConnection)
+            transaction.connection.execute_last(_SIGN, (self._key.study, self.owner, after.revision))
 
     def _is_made(self, connection: Connection) -> bool:
         """Return whether the current transaction was committed: no other transaction of ours has its revision."""
@@ -236,7 +236,7 @@ class ServerWriterLock(WriterLock):
         self._lock_number = make_key("deciding", study)
         self._lock_key = (steps.place.label, study)
         self._holds_ask_lock = False
-        self._owes_release = False  # the ask lock is to be released, but the server has not been told
+        self._owes_release = False  # the ask lock must be released, but the server has not received the statement
         self._release_mutex = threading.Lock()
         self._session = Session(
             steps.place,
@@ -306,7 +306,7 @@ class ServerWriterLock(WriterLock):
     def _acquire_ask_lock(self) -> bool:
         """Wait a while for the ask lock, and return whether it was acquired."""
         try:
-            self._release_ask_lock(self._session.query)  # else it is held twice and released once
+            self._release_ask_lock(self._session.query)  # otherwise it would be held twice and released once
             self._session.query(f"SELECT pg_advisory_lock({self._lock_number})")
         except LockTaken:
             if not self._is_recovering:
@@ -316,7 +316,7 @@ class ServerWriterLock(WriterLock):
 
     @property
     def _is_recovering(self) -> bool:
-        """Return whether heartbeats fail or failed a short while ago, so that those of others may be missing too."""
+        """True if heartbeats fail or failed recently, so that heartbeats of other writers may be missing too."""
         return self._session.is_back or self._session.silence > GONE_SECONDS / 2
 
     def _renew(self) -> None:

@@ -77,7 +77,7 @@ def test_what_gives_connections_other_names_is_refused(url: str, monkeypatch: py
         return connection
 
     monkeypatch.setattr(Place, "connect", connect_by_a_pooler)
-    with pytest.raises(StorageError, match=r"changes application_name.*expected a URL of the server itself"):
+    with pytest.raises(StorageError, match=r"changes application_name.*expected the URL of the server itself"):
         open_study(url)
 
 

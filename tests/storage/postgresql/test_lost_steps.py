@@ -62,7 +62,7 @@ def test_who_goes_on_alone_leaves_no_gap(forgetful: Server, tmp_path: Path) -> N
     url = forgetful.socket_url("postgres")
     study = open_study(url)
     trials = crash_after(forgetful, study, 2, 2)
-    with pytest.raises(StorageLost, match="knew it at step 4: its server lost committed steps"):
+    with pytest.raises(StorageLost, match="at revision 4: its server lost committed transactions"):
         study.ask()
     with pytest.raises(StorageLost):
         study.tell(trials[3], 3.0)

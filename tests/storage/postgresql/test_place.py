@@ -133,7 +133,7 @@ def test_no_error_shows_the_password(server, database, said, monkeypatch, tmp_pa
         patched.setattr(SqlConnection, "execute", lambda self, *_: execute(self, "SELECT 1 / 0"))
         catch(said, lambda: study.tell(trial, 1.0), "division by zero")
     server.query("DROP SCHEMA bostruct CASCADE", database)
-    catch(said, lambda: study.tell(trial, 1.0), "tables of bostruct are not there")
+    catch(said, lambda: study.tell(trial, 1.0), "tables of bostruct do not exist")
     monkeypatch.chdir(tmp_path)
     with pytest.warns(UserWarning, match="was lost while study") as warned:
         study.close()

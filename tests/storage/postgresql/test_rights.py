@@ -13,18 +13,18 @@ from bostruct.testing.storage_laws import STUDY
 def test_a_message_names_the_rights_that_a_role_lacks_for_what_it_tried(server, url, database):
     server.query("CREATE USER bob")
     as_bob, grant = PostgresqlStorage(url.replace("ann@", "bob@")), "GRANT {} ON ALL TABLES IN SCHEMA bostruct TO bob"
-    with pytest.raises(StorageError, match="role bob lacks CREATE on the database, where nobody has made the tables"):
+    with pytest.raises(StorageError, match="role bob lacks CREATE on the database, which has no tables of bostruct"):
         as_bob.begin(STUDY)
     PostgresqlStorage(url).begin(STUDY)[1].close()
     usage, select = "USAGE on schema bostruct", "SELECT on tables of schema bostruct"
-    with pytest.raises(StorageError, match=f"role bob lacks {usage} and {select}, which who looks at studies needs$"):
+    with pytest.raises(StorageError, match=f"role bob lacks {usage} and {select}, required to read studies$"):
         as_bob.studies()
     with pytest.raises(
-        StorageError, match=f"lacks {usage} and SELECT, INSERT, UPDATE, DELETE on .* who writes studies"
+        StorageError, match=f"lacks {usage} and SELECT, INSERT, UPDATE, DELETE on .* required to write studies"
     ):
         as_bob.begin(STUDY)
     server.query("GRANT USAGE ON SCHEMA bostruct TO bob", database)
-    with pytest.raises(StorageError, match=f"role bob lacks {select}, which who looks at studies needs$"):
+    with pytest.raises(StorageError, match=f"role bob lacks {select}, required to read studies$"):
         as_bob.read(None)
     server.query(grant.format("SELECT"), database)
     assert as_bob.read(None).study == STUDY
@@ -39,7 +39,7 @@ def test_a_message_names_the_rights_that_a_role_lacks_for_what_it_tried(server, 
     server.query(grant.format("DELETE"), database)
     _, writer = as_bob.begin(STUDY)
     server.query("REVOKE USAGE ON SCHEMA bostruct FROM bob", database)
-    with pytest.raises(StorageError, match=f"does not exist; role bob lacks {usage}, which who writes") as caught:
+    with pytest.raises(StorageError, match=f"does not exist; role bob lacks {usage}, required to write") as caught:
         writer.poll()
     assert type(caught.value) is StorageError  # and no StorageLost: the study is there
     server.query("GRANT USAGE ON SCHEMA bostruct TO bob", database)

@@ -68,7 +68,7 @@ def test_a_study_of_the_first_version_goes_on(url: str, server: Server, database
 
 def test_a_schema_of_others_is_left_as_it_is(url: str, server: Server, database: str) -> None:
     server.query("CREATE SCHEMA bostruct CREATE TABLE studies (a INT)", database)
-    with pytest.raises(StorageError, match="has a schema 'bostruct' that bostruct did not make; it is left as it is"):
+    with pytest.raises(StorageError, match="its schema 'bostruct' was not created by bostruct; it is left unchanged"):
         PostgresqlStorage(url).begin(STUDY)
     assert server.query("SELECT * FROM bostruct.studies", database) == []
 

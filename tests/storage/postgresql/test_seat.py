@@ -237,7 +237,7 @@ def test_a_heartbeat_that_fails_is_said_once(server, database, url, monkeypatch,
         time.sleep(0.3)
         server.query("ALTER TABLE bostruct.away RENAME TO writers", database)
     (said,) = [message for message in caplog.messages if "heartbeat" in message]
-    assert "others are handed the trials of this process" in said
+    assert "other writers requeue the trials of this process" in said
 
 
 def test_the_heartbeat_may_be_the_thread_that_closes_its_study(url: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -144,7 +144,7 @@ def test_waiting_has_an_end(proxied: str, proxy: Proxy, monkeypatch: pytest.Monk
         assert study.tell(trial, 1.0).value == 1.0
         trial = study.ask()
         proxy.on_request = Once("deliver", lambda: setattr(proxy, "refuses", True))
-        with pytest.raises(StorageError, match="whether the last step was written is not known"):
+        with pytest.raises(StorageError, match="it is unknown whether the last transaction was committed"):
             study.tell(trial, 2.0)
         proxy.refuses = False
         study.sync()
@@ -254,7 +254,7 @@ def test_text_that_postgresql_has_not_is_read_as_it_was_written(url: str) -> Non
     (trial,) = storage.read(text).trials
     assert trial.outcome == Outcome(failed=text)
     assert [row.name for row in storage.studies()] == [text]
-    with pytest.raises(StorageError, match="text that UTF-8 cannot hold"):
+    with pytest.raises(StorageError, match="text that UTF-8 cannot encode"):
         storage.begin(STUDY._replace(name="\ud800"))
 
 
@@ -269,7 +269,7 @@ def test_a_forked_child_neither_uses_nor_keeps_a_connection(server: Server, sess
         session.close()
         time.sleep(1.5)
         os._exit(0)
-    assert b"a forked process has no part in a study" in os.read(read, 1000)
+    assert b"a forked process cannot use a study" in os.read(read, 1000)
     assert session.query("SELECT 1") == [(1,)]
     session.close()
     wait_until(lambda: not server.query(f"SELECT 1 FROM pg_stat_activity WHERE pid = {pid}"), 1.0)
@@ -292,7 +292,7 @@ def test_an_error_that_was_caught_within_a_step_is_no_commit(session: Session) -
         with session.writing("SELECT 1", is_made=lambda _: False) as begun, suppress(session.place.error):
             begun.connection.execute("SELECT 1 / 0")
 
-    with pytest.raises(StorageError, match="the server rolled a step back"):
+    with pytest.raises(StorageError, match="the server rolled the transaction back"):
         catch()
 
 
@@ -337,7 +337,7 @@ def test_a_lock_that_is_not_given_in_time_is_waited_for_once_more(url: str, is_g
             if is_given_back:
                 assert telling.result(10).value == 2.0
             else:
-                with pytest.raises(LockTaken, match="another process holds the lock of its step for too long"):
+                with pytest.raises(LockTaken, match="another process has held the lock for too long"):
                     telling.result(10)
         assert study.ask().number == int(is_given_back)
 
